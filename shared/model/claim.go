@@ -1,0 +1,105 @@
+package model
+
+// ClaimState is where a claim is in its life. It only moves forward.
+type ClaimState string
+
+// The states of a claim that exist so far, in order.
+const (
+	Intended    ClaimState = "Intent"      // recorded; nothing asked of EC2 that we know of
+	Launched    ClaimState = "Launched"    // an instance exists
+	Registered  ClaimState = "Registered"  // its node joined and carries our labels
+	Initialized ClaimState = "Initialized" // its node is ready for pods
+	Gone        ClaimState = "Gone"        // never launched, or its instance is gone
+)
+
+// Claim is a node we asked for, as the ledger keeps it. The NodeClaim object of the same name shows it to people.
+type Claim struct {
+	Name    string     `json:"name"`
+	Pool    string     `json:"pool"`
+	PoolUID string     `json:"poolUID,omitempty"`
+	Class   string     `json:"class"`
+	State   ClaimState `json:"state"`
+	Version int64      `json:"version"` // bumped by every write; writers condition on it
+	Intent  string     `json:"intent"`  // id of the Intent that launches it
+
+	// What was asked for.
+	Requirements  []Requirement     `json:"requirements,omitempty"` // sorted by key
+	Requests      Resources         `json:"requests,omitempty"`
+	InstanceTypes []string          `json:"instanceTypes,omitempty"` // acceptable, cheapest first
+	Labels        map[string]string `json:"labels,omitempty"`
+	Annotations   map[string]string `json:"annotations,omitempty"`
+	Taints        []Taint           `json:"taints,omitempty"`
+	StartupTaints []Taint           `json:"startupTaints,omitempty"`
+	GraceSeconds  *int64            `json:"graceSeconds,omitempty"`
+	ExpireSeconds *int64            `json:"expireSeconds,omitempty"`
+	Pods          []PodRef          `json:"pods,omitempty"` // planned onto it, by key
+	Held          Resources         `json:"held,omitempty"` // held against the pool's limits; 0 ≤ what was settled ≤ held until settled
+	Decision      string            `json:"decision,omitempty"`
+
+	// What came of it. Empty until Launched.
+	InstanceID   string    `json:"instanceId,omitempty"`
+	ProviderID   string    `json:"providerID,omitempty"`
+	InstanceType string    `json:"instanceType,omitempty"`
+	Zone         string    `json:"zone,omitempty"`
+	ZoneID       string    `json:"zoneID,omitempty"`
+	CapacityType string    `json:"capacityType,omitempty"`
+	ImageID      string    `json:"imageId,omitempty"`
+	SubnetID     string    `json:"subnetId,omitempty"`
+	Price        MicroUSD  `json:"price,omitempty"` // per hour
+	Capacity     Resources `json:"capacity,omitempty"`
+	Allocatable  Resources `json:"allocatable,omitempty"`
+	NodeName     string    `json:"nodeName,omitempty"`
+	NodeUID      string    `json:"nodeUID,omitempty"`
+
+	FailureCode    string `json:"failureCode,omitempty"`
+	FailureMessage string `json:"failureMessage,omitempty"`
+
+	CreatedUnix     int64 `json:"created,omitempty"`
+	LaunchedUnix    int64 `json:"launched,omitempty"`
+	RegisteredUnix  int64 `json:"registered,omitempty"`
+	InitializedUnix int64 `json:"initialized,omitempty"`
+	GoneUnix        int64 `json:"gone,omitempty"`
+
+	// ObjectUID is the NodeClaim object's UID once that exists. The object is written after the record.
+	ObjectUID string `json:"objectUID,omitempty"`
+}
+
+// Live reports whether the claim has, or may yet have, an instance.
+func (c *Claim) Live() bool { return c.State != Gone }
+
+// IntentState is how far a launch has come.
+type IntentState string
+
+// The states of an intent.
+const (
+	IntentPlanned IntentState = "Planned" // recorded with its claims; CreateFleet not called
+	IntentCalling IntentState = "Calling" // CreateFleet may have been called
+	IntentDone    IntentState = "Done"    // its outcome is recorded
+)
+
+// Intent is one launch of one or more like claims, recorded before CreateFleet is called with exactly the stored bytes.
+type Intent struct {
+	ID          string      `json:"id"`
+	Cluster     string      `json:"cluster"`
+	Pool        string      `json:"pool"`
+	Claims      []string    `json:"claims"` // names, sorted; instance ids sorted the same way are theirs
+	State       IntentState `json:"state"`
+	Request     []byte      `json:"request"` // the exact CreateFleet request, client token included
+	Token       string      `json:"token"`   // its client token, ≤ 64 ASCII characters
+	Attempt     int         `json:"attempt"` // 1, 2, …: calls made with this token
+	CreatedUnix int64       `json:"created"`
+	DueUnix     int64       `json:"due"` // when recovery may look at it
+}
+
+// Instance is a machine EC2 says exists.
+type Instance struct {
+	ID           string            `json:"id"`
+	Type         string            `json:"type"`
+	Zone         string            `json:"zone"`
+	CapacityType string            `json:"capacityType"`
+	ImageID      string            `json:"imageId,omitempty"`
+	SubnetID     string            `json:"subnetId,omitempty"`
+	State        string            `json:"state,omitempty"` // pending, running, …
+	LaunchedUnix int64             `json:"launched,omitempty"`
+	Tags         map[string]string `json:"tags,omitempty"`
+}

@@ -1,0 +1,118 @@
+package model
+
+// Class is an EC2NodeClass: which image, network and disks a pool's machines get.
+type Class struct {
+	Name        string            `json:"name"`
+	UID         string            `json:"uid"`
+	Generation  int64             `json:"generation,omitempty"`
+	DeletedUnix int64             `json:"deleted,omitempty"`
+	Hash        string            `json:"hash,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	Subnets        []SelectorTerm `json:"subnets,omitempty"` // OR of terms
+	SecurityGroups []SelectorTerm `json:"securityGroups,omitempty"`
+	Images         []SelectorTerm `json:"images,omitempty"`
+
+	Family                   string            `json:"family"` // AL2, AL2023, Bottlerocket, Custom, Windows2019, …: amiFamily, else the alias's
+	UserData                 string            `json:"userData,omitempty"`
+	Role                     string            `json:"role,omitempty"`            // one of Role and InstanceProfile is set
+	InstanceProfile          string            `json:"instanceProfile,omitempty"` //
+	Tags                     map[string]string `json:"tags,omitempty"`
+	BlockDevices             []BlockDevice     `json:"blockDevices,omitempty"`
+	Metadata                 MetadataOptions   `json:"metadata"`
+	Kubelet                  Kubelet           `json:"kubelet"`
+	DetailedMonitoring       bool              `json:"detailedMonitoring,omitempty"`
+	AssociatePublicIPAddress *bool             `json:"associatePublicIPAddress,omitempty"`
+
+	// Unsupported names fields that are set and not built yet, each a sentence with field and remedy. A class with any
+	// launches nothing.
+	Unsupported []string `json:"unsupported,omitempty"`
+
+	// Status is what the selectors resolve to. A class read from the API server carries the status last written there.
+	Status ClassStatus `json:"status"`
+}
+
+// SelectorTerm selects AWS resources; the conditions inside one term are ANDed.
+type SelectorTerm struct {
+	Tags         map[string]string `json:"tags,omitempty"` // value "*" = the key exists
+	ID           string            `json:"id,omitempty"`
+	Name         string            `json:"name,omitempty"`
+	Owner        string            `json:"owner,omitempty"`        // images only
+	Alias        string            `json:"alias,omitempty"`        // images only: family@version
+	SSMParameter string            `json:"ssmParameter,omitempty"` // images only
+}
+
+// BlockDevice is one block device mapping. Zero means unset.
+type BlockDevice struct {
+	DeviceName          string `json:"deviceName,omitempty"`
+	RootVolume          bool   `json:"rootVolume,omitempty"`
+	VolumeSizeGiB       int64  `json:"volumeSizeGiB,omitempty"`
+	VolumeType          string `json:"volumeType,omitempty"`
+	IOPS                int64  `json:"iops,omitempty"`
+	Throughput          int64  `json:"throughput,omitempty"`
+	SnapshotID          string `json:"snapshotID,omitempty"`
+	KMSKeyID            string `json:"kmsKeyID,omitempty"`
+	Encrypted           *bool  `json:"encrypted,omitempty"`
+	DeleteOnTermination *bool  `json:"deleteOnTermination,omitempty"`
+	InitializationRate  int64  `json:"initializationRate,omitempty"`
+}
+
+// MetadataOptions of the instance metadata service. Empty strings and 0 mean EC2's own default.
+type MetadataOptions struct {
+	HTTPEndpoint            string `json:"httpEndpoint,omitempty"`
+	HTTPProtocolIPv6        string `json:"httpProtocolIPv6,omitempty"`
+	HTTPPutResponseHopLimit int64  `json:"httpPutResponseHopLimit,omitempty"`
+	HTTPTokens              string `json:"httpTokens,omitempty"`
+}
+
+// Kubelet is the part of the kubelet configuration that changes what a node can hold, and the whole of it to pass on.
+type Kubelet struct {
+	MaxPods        int64             `json:"maxPods,omitempty"` // 0 = unset
+	PodsPerCore    int64             `json:"podsPerCore,omitempty"`
+	KubeReserved   Resources         `json:"kubeReserved,omitempty"`
+	SystemReserved Resources         `json:"systemReserved,omitempty"`
+	EvictionHard   map[string]string `json:"evictionHard,omitempty"` // signal → quantity or percentage
+	JSON           string            `json:"json,omitempty"`         // the user's whole kubelet map, canonical JSON; "" = none
+}
+
+// ClassStatus is what a class's selectors resolve to now.
+type ClassStatus struct {
+	ObservedGeneration int64           `json:"observedGeneration,omitempty"`
+	ResolvedUnix       int64           `json:"resolved,omitempty"`
+	Subnets            []Subnet        `json:"subnets,omitempty"`        // by free addresses descending, then id
+	SecurityGroups     []SecurityGroup `json:"securityGroups,omitempty"` // by id
+	Images             []Image         `json:"images,omitempty"`         // newest first, then id
+	InstanceProfile    string          `json:"instanceProfile,omitempty"`
+	Problems           []ClassProblem  `json:"problems,omitempty"` // empty = ready
+}
+
+// ClassProblem says why a class is not ready.
+type ClassProblem struct {
+	Condition string `json:"condition"`         // SubnetsReady, SecurityGroupsReady, AMIsReady, InstanceProfileReady, ValidationSucceeded
+	Reason    string `json:"reason"`            // SubnetsNotFound, …
+	Message   string `json:"message"`           // names field, value and remedy
+	Unknown   bool   `json:"unknown,omitempty"` // could not be found out (an API error): status Unknown, not False
+}
+
+// Subnet an instance may be placed in.
+type Subnet struct {
+	ID            string `json:"id"`
+	Zone          string `json:"zone"`
+	ZoneID        string `json:"zoneID,omitempty"`
+	FreeAddresses int64  `json:"freeAddresses,omitempty"`
+}
+
+// SecurityGroup of an instance.
+type SecurityGroup struct {
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+}
+
+// Image an instance may boot from, and for which types.
+type Image struct {
+	ID           string        `json:"id"`
+	Name         string        `json:"name,omitempty"`
+	CreatedUnix  int64         `json:"created,omitempty"`
+	Deprecated   bool          `json:"deprecated,omitempty"`
+	Requirements []Requirement `json:"requirements,omitempty"`
+}

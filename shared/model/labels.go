@@ -1,0 +1,44 @@
+package model
+
+// Well-known node labels of Kubernetes and Karpenter that the code itself speaks of.
+const (
+	LabelInstanceType = "node.kubernetes.io/instance-type"
+	LabelArch         = "kubernetes.io/arch"
+	LabelOS           = "kubernetes.io/os"
+	LabelHostname     = "kubernetes.io/hostname"
+	LabelZone         = "topology.kubernetes.io/zone"
+	LabelRegion       = "topology.kubernetes.io/region"
+	LabelZoneID       = "topology.k8s.aws/zone-id"
+	LabelCapacityType = "karpenter.sh/capacity-type"
+	LabelNodePool     = "karpenter.sh/nodepool"
+	LabelNodeClass    = "karpenter.k8s.aws/ec2nodeclass"
+	LabelRegistered   = "karpenter.sh/registered"
+	LabelInitialized  = "karpenter.sh/initialized"
+	LabelDoNotSync    = "karpenter.sh/do-not-sync-taints"
+	LabelWindowsBuild = "node.kubernetes.io/windows-build"
+
+	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
+	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
+)
+
+// Capacity types, in the order they are preferred at launch.
+const (
+	Reserved = "reserved"
+	Spot     = "spot"
+	OnDemand = "on-demand"
+)
+
+// EphemeralTaint reports whether a taint with this key and effect is one that disappears by itself while a node starts,
+// so that it neither asks for more capacity nor counts as the node's own.
+func EphemeralTaint(key, effect string) bool {
+	const readiness = "readiness.k8s.io/"
+	switch {
+	case key == "node.kubernetes.io/not-ready":
+		return effect == NoSchedule || effect == NoExecute
+	case key == "node.kubernetes.io/unreachable", key == "node.cloudprovider.kubernetes.io/uninitialized":
+		return effect == NoSchedule
+	case key == TaintUnregistered:
+		return effect == NoExecute
+	}
+	return len(key) > len(readiness) && key[:len(readiness)] == readiness
+}

@@ -1,0 +1,88 @@
+package model
+
+// Registration is what we know of a cluster that was attached.
+type Registration struct {
+	Cluster         string `json:"cluster"` // its EKS name; unique in account and region
+	ARN             string `json:"arn,omitempty"`
+	Account         string `json:"account,omitempty"`
+	Region          string `json:"region"`
+	Endpoint        string `json:"endpoint,omitempty"` // of the API server; empty = ask EKS
+	CA              []byte `json:"ca,omitempty"`       // PEM
+	RoleARN         string `json:"roleARN,omitempty"`  // to assume for EC2 and the API server; empty = the function's own
+	ExternalID      string `json:"externalID,omitempty"`
+	ServiceCIDR     string `json:"serviceCIDR,omitempty"`
+	ClusterDNS      string `json:"clusterDNS,omitempty"`
+	Version         string `json:"version,omitempty"` // Kubernetes minor, "1.36"
+	Paused          bool   `json:"paused,omitempty"`  // observe only
+	RegisteredUnix  int64  `json:"registered,omitempty"`
+	BatchIdleMillis int64  `json:"batchIdleMillis,omitempty"`
+	BatchMaxMillis  int64  `json:"batchMaxMillis,omitempty"`
+}
+
+// Fence proves that its holder may write for a cluster: Token grew with this acquisition of the lease, and no write
+// with an older one commits any more.
+type Fence struct {
+	Cluster   string `json:"cluster"`
+	Lease     string `json:"lease"` // planner
+	Owner     string `json:"owner"`
+	Token     int64  `json:"token"`
+	UntilUnix int64  `json:"until"`
+}
+
+// Pointer says where the newest snapshot of a cluster is and doubles as the watcher's heartbeat.
+type Pointer struct {
+	Cluster      string `json:"cluster"`
+	Epoch        int64  `json:"epoch"`
+	BaseKey      string `json:"baseKey"` // of the base object
+	BaseSeq      int64  `json:"baseSeq"`
+	HeadSeq      int64  `json:"headSeq"`   // BaseSeq ≤ HeadSeq; segments BaseSeq+1..HeadSeq follow the base
+	WrittenUnix  int64  `json:"written"`   // last change
+	HeartbeatAt  int64  `json:"heartbeat"` // Unix seconds of the watcher's last sign of life
+	WatcherOwner string `json:"owner,omitempty"`
+}
+
+// Usage is what a pool's claims hold against its limits.
+type Usage struct {
+	Pool    string    `json:"pool"`
+	Held    Resources `json:"held"` // with nodes
+	Version int64     `json:"version"`
+}
+
+// Ledger is everything the ledger knows of a cluster that a planner needs, read consistently item by item.
+type Ledger struct {
+	Claims  []Claim  `json:"claims,omitempty"`  // live ones and those gone in the last minutes, by name
+	Intents []Intent `json:"intents,omitempty"` // open ones, by id
+	Usage   []Usage  `json:"usage,omitempty"`   // by pool
+	Marks   []Mark   `json:"marks,omitempty"`   // unexpired, of the cluster's account and region
+	Pointer *Pointer `json:"pointer,omitempty"` // nil = no watcher was ever here
+}
+
+// Settlement is the outcome of an intent: every claim of the intent is in exactly one of the two lists.
+type Settlement struct {
+	Intent   Intent
+	Launched []Claim // with instance, capacity and price filled in
+	Failed   []Claim // with FailureCode and FailureMessage; their hold is given back
+	AtUnix   int64
+}
+
+// Decision is the record of one provisioning decision: enough to say why, later.
+type Decision struct {
+	ID       string   `json:"id"`
+	Cluster  string   `json:"cluster"`
+	AtUnix   int64    `json:"at"`
+	Trigger  string   `json:"trigger"` // batch, sweep, node, bootstrap
+	Epoch    int64    `json:"epoch"`   // of the snapshot; 0 = listed
+	Seq      int64    `json:"seq"`
+	Build    string   `json:"build,omitempty"`
+	Rounds   []Round  `json:"rounds"` // one, or more where a capacity error made it plan again
+	Pending  int      `json:"pending"`
+	Launched []string `json:"launched"` // claim names
+}
+
+// Round is one plan within a decision and what came of it.
+type Round struct {
+	Plan     Plan    `json:"plan"`
+	Launched []Claim `json:"launched,omitempty"`
+	Failed   []Claim `json:"failed,omitempty"`
+	Marks    []Mark  `json:"marks,omitempty"`
+}

@@ -1,0 +1,26 @@
+package model
+
+// Node is one node as the API server shows it.
+type Node struct {
+	Name        string            `json:"name"`
+	UID         string            `json:"uid"`
+	ProviderID  string            `json:"providerID,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"` // only those of karpenter.sh, karpenter.k8s.aws and joiner.sh
+	Taints      []Taint           `json:"taints,omitempty"`
+	Capacity    Resources         `json:"capacity,omitempty"`
+	Allocatable Resources         `json:"allocatable,omitempty"`
+	Ready       bool              `json:"ready,omitempty"`
+	ReadyUnix   int64             `json:"readySince,omitempty"` // last transition of the Ready condition
+	CreatedUnix int64             `json:"created,omitempty"`
+	DeletedUnix int64             `json:"deleted,omitempty"`
+}
+
+// Pool returns the node's NodePool, "" for a node that is not ours.
+func (n *Node) Pool() string { return n.Labels[LabelNodePool] }
+
+// Registered reports whether registration of the node has finished.
+func (n *Node) Registered() bool { return n.Labels[LabelRegistered] == "true" }
+
+// Initialized reports whether initialisation of the node has finished.
+func (n *Node) Initialized() bool { return n.Labels[LabelInitialized] == "true" }

@@ -1,0 +1,79 @@
+package model
+
+// MachineType is one EC2 instance type as the hardware facts say, before any class has a word in it.
+type MachineType struct {
+	Name             string   `json:"name"`
+	Arch             string   `json:"arch"` // amd64, arm64
+	VCPUs            int64    `json:"vcpus"`
+	MemoryMiB        int64    `json:"memoryMiB"`
+	Hypervisor       string   `json:"hypervisor,omitempty"`
+	BareMetal        bool     `json:"bareMetal,omitempty"`
+	CPUManufacturer  string   `json:"cpuManufacturer,omitempty"` // aws, intel, amd
+	ClockSpeedGHz    float64  `json:"clockSpeedGHz,omitempty"`
+	Interfaces       int64    `json:"interfaces"`       // on the default network card
+	IPv4PerInterface int64    `json:"ipv4PerInterface"` //
+	EFAInterfaces    int64    `json:"efaInterfaces,omitempty"`
+	NetworkMbps      int64    `json:"networkMbps,omitempty"` // baseline; 0 = unknown
+	EBSMbps          int64    `json:"ebsMbps,omitempty"`     // maximum of EBS-optimised-by-default types
+	LocalNVMeGB      int64    `json:"localNVMeGB,omitempty"` // total, decimal GB
+	EncryptedTransit bool     `json:"encryptedTransit,omitempty"`
+	NitroEnclaves    bool     `json:"nitroEnclaves,omitempty"`
+	GPUName          string   `json:"gpuName,omitempty"`
+	GPUManufacturer  string   `json:"gpuManufacturer,omitempty"` // nvidia, amd, habana
+	GPUCount         int64    `json:"gpuCount,omitempty"`
+	GPUMemoryMiB     int64    `json:"gpuMemoryMiB,omitempty"` // of one GPU
+	NeuronName       string   `json:"neuronName,omitempty"`
+	NeuronCount      int64    `json:"neuronCount,omitempty"`
+	NeuronCores      int64    `json:"neuronCores,omitempty"` // of one device
+	BranchInterfaces int64    `json:"branchInterfaces,omitempty"`
+	UsageClasses     []string `json:"usageClasses,omitempty"` // on-demand, spot
+	Offers           []Offer  `json:"offers"`                 // over every zone of the region, by zone then capacity type
+}
+
+// Offer is one way of buying an instance type: a zone and a capacity type (and, for reserved capacity, a reservation).
+type Offer struct {
+	Zone                string   `json:"zone"`
+	ZoneID              string   `json:"zoneID,omitempty"`
+	CapacityType        string   `json:"capacityType"` // spot, on-demand, reserved
+	Price               MicroUSD `json:"price"`        // per hour
+	Available           bool     `json:"available"`
+	ReservationID       string   `json:"reservationId,omitempty"`
+	ReservationCapacity int64    `json:"reservationCapacity,omitempty"`
+}
+
+// OfferKey names an offer across instance types.
+type OfferKey struct {
+	InstanceType string `json:"instanceType"`
+	Zone         string `json:"zone"`
+	CapacityType string `json:"capacityType"`
+}
+
+// InstanceType is a MachineType as nodes of one class see it: the labels they get, what they can hold, how they can be
+// bought.
+type InstanceType struct {
+	Name string `json:"name"`
+	// Labels are the values a node of this type can carry, by label key, each list sorted. A key with more than one value
+	// is decided by the offer (zone, capacity type, …). A well-known key that is absent means the label does not exist.
+	Labels   map[string][]string `json:"labels"`
+	Capacity Resources           `json:"capacity"`
+	Overhead Resources           `json:"overhead,omitempty"` // kube- and system-reserved plus eviction threshold
+	Offers   []Offer             `json:"offers"`             // by zone, then capacity type, then reservation
+}
+
+// Allocatable returns capacity less overhead, never below zero.
+func (t *InstanceType) Allocatable() Resources {
+	out := make(Resources, len(t.Capacity))
+	for name, amount := range t.Capacity {
+		out[name] = max(0, amount-t.Overhead[name])
+	}
+	return out
+}
+
+// Mark says that an offer gave no capacity and until when it is left alone. An empty Zone or InstanceType matches every
+// one: a whole capacity type, or a subnet's zone.
+type Mark struct {
+	OfferKey
+	SubnetID  string `json:"subnetId,omitempty"` // set = this subnet only, not the offer
+	UntilUnix int64  `json:"until"`
+	Reason    string `json:"reason"` // the EC2 error code
+}

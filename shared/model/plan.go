@@ -1,0 +1,49 @@
+package model
+
+// Plan is what a provisioning decision says to do. Same input, same Plan, byte for byte.
+type Plan struct {
+	Claims        []PlannedClaim  `json:"claims"`        // in the order they were opened; may be empty, never nil
+	Nominations   []Nomination    `json:"nominations"`   // by node
+	Unschedulable []Unschedulable `json:"unschedulable"` // by pod key
+	Price         MicroUSD        `json:"price"`         // of all claims, per hour, at their cheapest acceptable offers
+}
+
+// PlannedClaim is a node to be asked for.
+type PlannedClaim struct {
+	Name          string            `json:"name"` // unique within the plan; the flow makes it unique in the cluster
+	Pool          string            `json:"pool"`
+	Class         string            `json:"class"`
+	InstanceTypes []string          `json:"instanceTypes"` // every one holds the pods and its daemons; cheapest first
+	Offer         OfferKey          `json:"offer"`         // the cheapest acceptable
+	Price         MicroUSD          `json:"price"`         // of Offer, per hour
+	Zones         []string          `json:"zones"`         // that remain acceptable, sorted
+	CapacityTypes []string          `json:"capacityTypes"` // that remain acceptable: reserved, spot, on-demand order
+	Requirements  []Requirement     `json:"requirements"`  // what remains, by key; instance type, zone and capacity type included
+	Requests      Resources         `json:"requests"`      // pods plus the smallest daemon overhead
+	Labels        map[string]string `json:"labels,omitempty"`
+	Annotations   map[string]string `json:"annotations,omitempty"`
+	Taints        []Taint           `json:"taints,omitempty"`
+	StartupTaints []Taint           `json:"startupTaints,omitempty"`
+	Hold          Resources         `json:"hold"` // the most any acceptable type would take of the pool's limits, with nodes=1
+	Pods          []PodRef          `json:"pods"` // by key
+}
+
+// Nomination says which pods fit a node that exists or is on its way (then Node is the claim's name).
+type Nomination struct {
+	Node string   `json:"node"`
+	Pods []PodRef `json:"pods"` // by key
+}
+
+// Unschedulable is a pod nothing can hold, with the reason of every pool in pool order.
+type Unschedulable struct {
+	Pod     PodRef   `json:"pod"`
+	Reasons []Reason `json:"reasons"` // never empty
+}
+
+// Reason is a "no" as data.
+type Reason struct {
+	Pool    string `json:"nodePool,omitempty"` // empty = whatever the pool
+	Code    string `json:"code"`               // one of the codes of core/pack
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"`
+}

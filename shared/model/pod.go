@@ -1,0 +1,136 @@
+package model
+
+// Phase of a pod.
+type Phase uint8
+
+// The phases. Unknown counts as Running: such a pod may still hold its node's resources.
+const (
+	Pending Phase = iota
+	Running
+	Succeeded
+	Failed
+)
+
+// Pod is one pod: what is its own. What it shares with its like (requests, selectors, …) is its shape.
+type Pod struct {
+	UID           string   `json:"uid"`
+	Namespace     string   `json:"namespace"`
+	Name          string   `json:"name"`
+	Shape         int      `json:"shape"`                   // index into Snapshot.Shapes
+	NodeName      string   `json:"nodeName,omitempty"`      // empty until bound
+	NominatedNode string   `json:"nominatedNode,omitempty"` // set while it waits for a preemption
+	Phase         Phase    `json:"phase,omitempty"`
+	Unschedulable bool     `json:"unschedulable,omitempty"` // kube-scheduler said so: condition PodScheduled False, reason Unschedulable
+	Ready         bool     `json:"ready,omitempty"`
+	CreatedUnix   int64    `json:"created,omitempty"`
+	StartedUnix   int64    `json:"started,omitempty"`
+	DeletedUnix   int64    `json:"deleted,omitempty"` // when its grace ends; 0 = not being deleted
+	Claims        []string `json:"claims,omitempty"`  // names of its PersistentVolumeClaims, in volume order, ephemeral ones as <pod>-<volume>
+}
+
+// Key returns namespace/name.
+func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
+
+// Terminal reports whether the pod has ended and holds nothing any more.
+func (p *Pod) Terminal() bool { return p.Phase == Succeeded || p.Phase == Failed }
+
+// PodRef names one pod as it was judged: a recreated pod of the same name has another UID.
+type PodRef struct {
+	Namespace string `json:"ns"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+}
+
+// Key returns namespace/name.
+func (r PodRef) Key() string { return r.Namespace + "/" + r.Name }
+
+// PodShape is everything of a pod's spec that scheduling looks at. Pods of one workload share one shape, so work is
+// done per shape and not per pod. Slices are in the order of the object unless said otherwise.
+type PodShape struct {
+	Namespace    string            `json:"namespace"` // affinity and spread count within it
+	Labels       map[string]string `json:"labels,omitempty"`
+	Requests     Resources         `json:"requests"` // of the whole pod as Kubernetes computes it, always with pods=1
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	RequiredNodeAffinity  []NodeTerm     `json:"requiredNodeAffinity,omitempty"` // OR of terms; empty = no condition
+	PreferredNodeAffinity []WeightedTerm `json:"preferredNodeAffinity,omitempty"`
+	Tolerations           []Toleration   `json:"tolerations,omitempty"`
+
+	PodAffinity              []PodTerm         `json:"podAffinity,omitempty"`
+	PodAntiAffinity          []PodTerm         `json:"podAntiAffinity,omitempty"`
+	PreferredPodAffinity     []WeightedPodTerm `json:"preferredPodAffinity,omitempty"`
+	PreferredPodAntiAffinity []WeightedPodTerm `json:"preferredPodAntiAffinity,omitempty"`
+	Spread                   []Spread          `json:"spread,omitempty"`
+
+	HostPorts []HostPort `json:"hostPorts,omitempty"`
+
+	Priority        int32  `json:"priority,omitempty"`
+	PriorityClass   string `json:"priorityClass,omitempty"`
+	SchedulerName   string `json:"schedulerName,omitempty"`
+	Gated           bool   `json:"gated,omitempty"`     // has scheduling gates left
+	OwnerKind       string `json:"ownerKind,omitempty"` // kind of the controlling owner: DaemonSet, Node (static pod), ReplicaSet, …; empty = none
+	OwnerName       string `json:"ownerName,omitempty"`
+	DoNotDisrupt    string `json:"doNotDisrupt,omitempty"` // value of the annotation karpenter.sh/do-not-disrupt
+	DeletionCost    int32  `json:"deletionCost,omitempty"`
+	GraceSeconds    int64  `json:"graceSeconds,omitempty"`
+	NoPreemption    bool   `json:"noPreemption,omitempty"`
+	DynamicResource bool   `json:"dynamicResource,omitempty"` // has resource claims (DRA)
+
+	// Unsupported lists what the pod asks for that this model cannot express, each a sentence naming field and value.
+	// Such a pod is reported with it and never placed.
+	Unsupported []string `json:"unsupported,omitempty"`
+}
+
+// NodeTerm is an AND of requirements on node labels. A term without any matches nothing, as in Kubernetes.
+type NodeTerm struct {
+	Requirements []Requirement `json:"requirements,omitempty"`
+	Fields       []Requirement `json:"fields,omitempty"` // matchFields: metadata.name only
+}
+
+// WeightedTerm is a preferred NodeTerm, Weight 1..100.
+type WeightedTerm struct {
+	Weight int32    `json:"weight"`
+	Term   NodeTerm `json:"term"`
+}
+
+// Selector matches labels: every pair of MatchLabels and every expression (In, NotIn, Exists, DoesNotExist). A nil
+// *Selector matches nothing, an empty one everything.
+type Selector struct {
+	MatchLabels map[string]string `json:"matchLabels,omitempty"`
+	Expressions []Requirement     `json:"expressions,omitempty"`
+}
+
+// PodTerm is one pod affinity or anti-affinity term.
+type PodTerm struct {
+	TopologyKey       string    `json:"topologyKey"`
+	Selector          *Selector `json:"selector,omitempty"`
+	Namespaces        []string  `json:"namespaces,omitempty"`
+	NamespaceSelector *Selector `json:"namespaceSelector,omitempty"`
+	MatchLabelKeys    []string  `json:"matchLabelKeys,omitempty"`
+	MismatchLabelKeys []string  `json:"mismatchLabelKeys,omitempty"`
+}
+
+// WeightedPodTerm is a preferred PodTerm, Weight 1..100.
+type WeightedPodTerm struct {
+	Weight int32   `json:"weight"`
+	Term   PodTerm `json:"term"`
+}
+
+// Spread is a topology spread constraint.
+type Spread struct {
+	TopologyKey        string    `json:"topologyKey"`
+	MaxSkew            int32     `json:"maxSkew"`
+	MinDomains         int32     `json:"minDomains,omitempty"` // 0 = unset
+	Anyway             bool      `json:"anyway,omitempty"`     // ScheduleAnyway; else DoNotSchedule
+	Selector           *Selector `json:"selector,omitempty"`
+	MatchLabelKeys     []string  `json:"matchLabelKeys,omitempty"`
+	IgnoreNodeAffinity bool      `json:"ignoreNodeAffinity,omitempty"` // nodeAffinityPolicy Ignore; default Honor
+	HonorNodeTaints    bool      `json:"honorNodeTaints,omitempty"`    // nodeTaintsPolicy Honor; default Ignore
+}
+
+// HostPort is a port a container takes on its node. IP "" means every address.
+type HostPort struct {
+	IP       string `json:"ip,omitempty"`
+	Port     int32  `json:"port"`
+	Protocol string `json:"protocol"` // TCP, UDP, SCTP
+}

@@ -1,0 +1,87 @@
+package model
+
+// Snapshot is a cluster as one immutable value. Lists are sorted by name (namespace/name where there is a namespace);
+// they may be empty. Whoever holds a Snapshot may read it from anywhere and never writes to it.
+type Snapshot struct {
+	Cluster string `json:"cluster"`
+	Epoch   int64  `json:"epoch"` // of the watcher's leadership that wrote it; 0 = built by listing
+	Seq     int64  `json:"seq"`   // grows by one with every published change of an epoch
+	AtUnix  int64  `json:"at"`    // when it was taken, by the watcher's clock
+
+	Pods    []Pod      `json:"pods,omitempty"`
+	Shapes  []PodShape `json:"shapes,omitempty"` // referred to by Pod.Shape and DaemonSet.Shape
+	Nodes   []Node     `json:"nodes,omitempty"`
+	Pools   []Pool     `json:"pools,omitempty"`
+	Classes []Class    `json:"classes,omitempty"`
+	Claims  []Object   `json:"claims,omitempty"` // NodeClaim objects that exist
+
+	DaemonSets []DaemonSet `json:"daemonSets,omitempty"`
+	Namespaces []Namespace `json:"namespaces,omitempty"`
+	Budgets    []PDB       `json:"budgets,omitempty"`
+	Volumes    []Volume    `json:"volumes,omitempty"`        // PersistentVolumeClaims with what is known of them
+	Storage    []Storage   `json:"storageClasses,omitempty"` // StorageClasses
+	CSINodes   []CSINode   `json:"csiNodes,omitempty"`
+}
+
+// ShapeOf returns the pod's shape.
+func (s *Snapshot) ShapeOf(p *Pod) *PodShape { return &s.Shapes[p.Shape] }
+
+// Object is a Kubernetes object known by name and UID only.
+type Object struct {
+	Name        string `json:"name"`
+	UID         string `json:"uid"`
+	DeletedUnix int64  `json:"deleted,omitempty"`
+}
+
+// DaemonSet puts one pod of Shape on every node that fits it.
+type DaemonSet struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+	Shape     int    `json:"shape"`
+}
+
+// Namespace with the labels namespace selectors look at.
+type Namespace struct {
+	Name   string            `json:"name"`
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// PDB is a PodDisruptionBudget.
+type PDB struct {
+	Namespace          string    `json:"namespace"`
+	Name               string    `json:"name"`
+	Selector           *Selector `json:"selector,omitempty"`
+	DisruptionsAllowed int32     `json:"disruptionsAllowed"`
+	MinAvailable       string    `json:"minAvailable,omitempty"`
+	MaxUnavailable     string    `json:"maxUnavailable,omitempty"`
+	AlwaysEvictUnready bool      `json:"alwaysEvictUnready,omitempty"`
+}
+
+// Volume is a PersistentVolumeClaim together with the volume bound to it.
+type Volume struct {
+	Namespace   string     `json:"namespace"`
+	Name        string     `json:"name"`
+	Class       string     `json:"class,omitempty"`
+	Phase       string     `json:"phase,omitempty"` // Pending, Bound, Lost
+	DeletedUnix int64      `json:"deleted,omitempty"`
+	VolumeName  string     `json:"volumeName,omitempty"`
+	Missing     bool       `json:"missing,omitempty"`  // VolumeName is set and no such PersistentVolume exists
+	Driver      string     `json:"driver,omitempty"`   // CSI driver of the bound volume
+	Local       bool       `json:"local,omitempty"`    // local or hostPath volume
+	Affinity    []NodeTerm `json:"affinity,omitempty"` // the bound volume's required node affinity
+}
+
+// Storage is a StorageClass.
+type Storage struct {
+	Name              string     `json:"name"`
+	Provisioner       string     `json:"provisioner"`
+	Immediate         bool       `json:"immediate,omitempty"` // volume binding mode Immediate; else WaitForFirstConsumer
+	AllowedTopologies []NodeTerm `json:"allowedTopologies,omitempty"`
+}
+
+// CSINode tells how many volumes of each driver a node can attach.
+type CSINode struct {
+	Node   string           `json:"node"`
+	Limits map[string]int64 `json:"limits,omitempty"` // by driver; a driver without a count is unlimited
+}
