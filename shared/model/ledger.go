@@ -86,3 +86,102 @@ type Round struct {
 	Failed   []Claim `json:"failed,omitempty"`
 	Marks    []Mark  `json:"marks,omitempty"`
 }
+
+// Launch is what a CreateFleet request is made from.
+type Launch struct {
+	Intent       string   // id; becomes the tag joiner.sh/intent
+	Token        string   // client token
+	Cluster      string   //
+	Pool         string   //
+	Class        Class    // with its resolved status
+	Claims       []string // names, sorted; as many instances are asked for
+	CapacityType string   // spot or on-demand: one request buys one
+	Overrides    []Override
+	UserData     []byte // as the machine gets it, not encoded
+	MaxPods      int64  // part of the user data; kept for the template's name
+}
+
+// Override is one pool of capacity the fleet may use.
+type Override struct {
+	InstanceType string
+	Zone         string
+	SubnetID     string
+	ImageID      string
+	Price        MicroUSD // per hour; orders equals
+}
+
+// LaunchResult is what CreateFleet answered.
+type LaunchResult struct {
+	Instances []Instance    // by id; may be empty
+	Errors    []LaunchError // may be empty, and may come together with instances
+}
+
+// LaunchError is one pool's "no".
+type LaunchError struct {
+	Code     string // EC2's
+	Message  string
+	Offer    OfferKey // empty where the error names none
+	SubnetID string
+}
+
+// MachineCatalog is the region's machine types with the time they were read.
+type MachineCatalog struct {
+	Types    []MachineType // by name
+	ReadUnix int64
+	Version  string // changes whenever the content does
+}
+
+// NodePatch is what registration and initialisation write to a node.
+type NodePatch struct {
+	Name         string
+	UID          string            // of the node that was judged
+	Labels       map[string]string // to set
+	Annotations  map[string]string // to set
+	AddTaints    []Taint           // merged by key and effect
+	RemoveTaints []Taint           // by key and effect
+	Owner        *Object           // NodeClaim to own it; nil = leave
+}
+
+// Report is what people are told.
+type Report struct {
+	Events     []Event
+	Pools      []Condition // on NodePools
+	Classes    []ClassReport
+	PoolStatus []PoolStatus
+}
+
+// Event is a Kubernetes event on one object.
+type Event struct {
+	Kind      string // Pod, NodeClaim, NodePool, EC2NodeClass, Node
+	Namespace string
+	Name      string
+	UID       string
+	Warning   bool
+	Reason    string // FailedScheduling, Nominated, …
+	Message   string
+}
+
+// Condition is one status condition of one object.
+type Condition struct {
+	Object  string // name
+	UID     string
+	Type    string
+	Status  string // True, False, Unknown
+	Reason  string
+	Message string
+}
+
+// ClassReport is an EC2NodeClass's resolved status.
+type ClassReport struct {
+	Class  string
+	UID    string
+	Status ClassStatus
+}
+
+// PoolStatus is what a NodePool's status shows of its claims.
+type PoolStatus struct {
+	Pool      string
+	UID       string
+	Nodes     int64
+	Resources Resources
+}

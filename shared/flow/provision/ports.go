@@ -1,0 +1,124 @@
+package provision
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Registry knows the clusters that are attached.
+type Registry interface {
+	// Clusters returns every registration, by name. Safe to repeat; may be stale by seconds.
+	Clusters(ctx context.Context) ([]model.Registration, error)
+	// Cluster returns one registration, read consistently; NotFound where there is none.
+	Cluster(ctx context.Context, name string) (model.Registration, error)
+}
+
+// Leases makes one planner at a time likely, and a second one harmless.
+type Leases interface {
+	// Acquire takes the cluster's planner lease for owner until untilUnix and returns a fence whose token is greater than
+	// any before. Conflict where another owner holds it at nowUnix. Taking it again as the same owner renews it.
+	Acquire(ctx context.Context, cluster, owner string, nowUnix, untilUnix int64) (model.Fence, error)
+	// Release gives it back early. A fence that is not the newest any more is left alone; that is no error.
+	Release(ctx context.Context, fence model.Fence) error
+}
+
+// Claims is the ledger's book of claims and intents. Every write carries a fence and commits only while that fence is
+// the newest of its cluster: otherwise Conflict, and nothing was written.
+type Claims interface {
+	// Load reads everything a planner needs, consistently, for the cluster's own partition and the marks of its scope.
+	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
+	// Record writes an intent, its claims (state Intent, Held set) and what they hold of the pool's limits in one
+	// transaction. limits is what the pool allows now (nil = nothing): Exhausted, and nothing written, where held plus
+	// used would pass it. Recording the same intent again is Conflict. At most 25 claims at once.
+	Record(ctx context.Context, fence model.Fence, intent model.Intent, claims []model.Claim, limits model.Resources) error
+	// Calling moves the intent from Planned (or Calling, when repeated) to Calling, with Attempt and DueUnix as given.
+	Calling(ctx context.Context, fence model.Fence, intent model.Intent) error
+	// Settle records an outcome and closes the intent: claims Launched or Gone, holds replaced by what was really taken.
+	// Settling a closed intent again changes nothing and is no error.
+	Settle(ctx context.Context, fence model.Fence, outcome model.Settlement) error
+}
+
+// Births moves launched claims on. Unlike Claims it needs no fence: the claim's version is condition enough.
+type Births interface {
+	// Advance writes claim (state Launched, Registered or Initialized, names, times, ObjectUID) on condition that its
+	// Version is still the stored one, and returns it with the next Version. Conflict where it is not.
+	Advance(ctx context.Context, cluster string, claim model.Claim) (model.Claim, error)
+}
+
+// Offers remembers which offers gave no capacity, for every cluster of the same account and region.
+type Offers interface {
+	// Mark adds marks; a mark already there is moved to the later time.
+	Mark(ctx context.Context, reg model.Registration, marks []model.Mark) error
+}
+
+// Decisions keeps decision records.
+type Decisions interface {
+	// Put stores a decision under its id. Putting it again replaces it.
+	Put(ctx context.Context, decision model.Decision) error
+}
+
+// Snapshots reads what the watcher publishes.
+type Snapshots interface {
+	// At returns the cluster's snapshot at the pointer. It may be kept between calls and shared. NotFound where an object the
+	// pointer names is missing.
+	At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error)
+}
+
+// Connector opens a cluster: its API server, its fleet and its catalogue, with the cluster's own rights.
+type Connector interface {
+	Connect(ctx context.Context, reg model.Registration) (Site, error)
+}
+
+// Site is an open cluster.
+type Site struct {
+	Cluster  Cluster
+	Reporter Reporter
+	Fleet    Fleet
+	Catalog  Catalog
+}
+
+// Cluster is the API server, as far as provisioning writes and reads it.
+type Cluster interface {
+	// List builds a snapshot by listing: slower, never wrong. Epoch and Seq are 0.
+	List(ctx context.Context) (*model.Snapshot, error)
+	// PutClaim creates the claim's NodeClaim object or brings its status up to date, and returns the object's UID.
+	// NotFound where claim.ObjectUID is set and the object is gone or another.
+	PutClaim(ctx context.Context, claim model.Claim) (uid string, err error)
+	// DropClaim deletes the NodeClaim object of a claim that was never launched. Gone already is no error.
+	DropClaim(ctx context.Context, claim model.Claim) error
+	// PatchNode writes labels, annotations, taints and owner of a node, on condition of its UID. NotFound or Conflict
+	// where the node is gone or another.
+	PatchNode(ctx context.Context, patch model.NodePatch) error
+}
+
+// Reporter tells people: events on objects, conditions on pools and classes.
+type Reporter interface {
+	// Report publishes events and conditions. Each is independent; the first error is returned after all were tried.
+	// Repeating a report is harmless: events of the same object, reason and message are counted up, unchanged conditions
+	// are not written.
+	Report(ctx context.Context, report model.Report) error
+}
+
+// Fleet buys machines.
+type Fleet interface {
+	// Request returns the exact request bytes for a launch, making sure that the launch template it names exists. Same
+	// launch, same bytes.
+	Request(ctx context.Context, launch model.Launch) ([]byte, error)
+	// Launch sends the request. The result carries instances and errors together; partial success is normal. An error of
+	// the call itself (Throttled, Denied, Invalid, Internal, …) means nothing is known of its effect unless its kind
+	// is Throttled, Denied or Invalid, which mean nothing happened.
+	Launch(ctx context.Context, request []byte) (model.LaunchResult, error)
+	// Find returns the instances that carry the intent's tag and are not terminated, by id. It may miss young ones.
+	Find(ctx context.Context, intent string) ([]model.Instance, error)
+}
+
+// Catalog says what can be bought and what a class resolves to.
+type Catalog interface {
+	// Types returns every machine type of the region with its offers and prices, by name. It may be kept and shared, and
+	// carries its own age.
+	Types(ctx context.Context) (model.MachineCatalog, error)
+	// Resolve returns what the class's selectors mean now. Problems of the class are in the status; an error means that it
+	// could not be found out at all.
+	Resolve(ctx context.Context, class model.Class) (model.ClassStatus, error)
+}
