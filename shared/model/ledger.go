@@ -96,17 +96,21 @@ type Launch struct {
 	Class        Class    // with its resolved status
 	Claims       []string // names, sorted; as many instances are asked for
 	CapacityType string   // spot or on-demand: one request buys one
-	Overrides    []Override
-	UserData     []byte // as the machine gets it, not encoded
-	MaxPods      int64  // part of the user data; kept for the template's name
+	Templates    []LaunchTemplate
 }
 
-// Override is one pool of capacity the fleet may use.
+// LaunchTemplate is the part of a launch whose machines boot alike: one image, one user data.
+type LaunchTemplate struct {
+	ImageID   string
+	UserData  []byte // as the machine gets it, not encoded
+	Overrides []Override
+}
+
+// Override is one pool of capacity the fleet may use. No two of a launch share instance type and zone.
 type Override struct {
 	InstanceType string
 	Zone         string
 	SubnetID     string
-	ImageID      string
 	Price        MicroUSD // per hour; orders equals
 }
 
