@@ -1,0 +1,48 @@
+package kube
+
+import (
+	"fmt"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// User returns a client configuration whose certificate says it is the user
+// name, a member of groups (and of system:authenticated, as everybody with a
+// certificate is). What that user may do is up to RBAC.
+func (c *ControlPlane) User(name string, groups ...string) (*rest.Config, error) {
+	pair, err := c.ca.client(name, groups)
+	if err != nil {
+		return nil, fmt.Errorf("issue certificate for user %s: %w", name, err)
+	}
+	return &rest.Config{
+		Host: c.Endpoint(),
+		TLSClientConfig: rest.TLSClientConfig{
+			CAData:   c.ca.pem,
+			CertData: pair.cert,
+			KeyData:  pair.key,
+		},
+		QPS: -1, // the server's own fairness is limit enough
+	}, nil
+}
+
+// Kubeconfig writes a client configuration as a kubeconfig file's bytes, for
+// programs that read one. The certificate and key are inside.
+func Kubeconfig(config *rest.Config) ([]byte, error) {
+	const name = "joiner"
+	out := clientcmdapi.NewConfig()
+	out.Clusters[name] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	out.AuthInfos[name] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: config.CertData,
+		ClientKeyData:         config.KeyData,
+		Token:                 config.BearerToken,
+	}
+	out.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	out.CurrentContext = name
+	data, err := clientcmd.Write(*out)
+	if err != nil {
+		return nil, fmt.Errorf("write kubeconfig: %w", err)
+	}
+	return data, nil
+}
