@@ -1,0 +1,42 @@
+package provision
+
+import "context"
+
+// Effects sees every effect of the flow before it is asked for and after it has happened. Its error before an effect
+// stops it. Production leaves it nil; tests count effects with it, fail the n-th, or kill the process there.
+type Effects interface {
+	Before(ctx context.Context, effect string) error
+	After(ctx context.Context, effect string)
+}
+
+// Names of the flow's effects, in the order a launch meets them.
+const (
+	EffectRecord   = "record"   // intent and claims written
+	EffectLaunch   = "launch"   // CreateFleet
+	EffectMark     = "mark"     // offers without capacity written
+	EffectSettle   = "settle"   // outcome written
+	EffectShow     = "show"     // NodeClaim object made or updated
+	EffectNote     = "note"     // object UID written to the ledger
+	EffectNode     = "node"     // node patched
+	EffectAdvance  = "advance"  // claim moved on in the ledger
+	EffectDecision = "decision" // decision record kept
+	EffectTell     = "tell"     // events and conditions
+)
+
+// AllEffects lists the names above.
+var AllEffects = []string{
+	EffectRecord, EffectLaunch, EffectMark, EffectSettle, EffectShow, EffectNote, EffectNode, EffectAdvance, EffectDecision, EffectTell,
+}
+
+// effect carries out one effect under the eyes of Effects.
+func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
+	if f.Effects == nil {
+		return do()
+	}
+	if err := f.Effects.Before(ctx, name); err != nil {
+		return err
+	}
+	err := do()
+	f.Effects.After(ctx, name)
+	return err
+}

@@ -1,0 +1,264 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Flow is provisioning with its ports and its clock. It keeps nothing between runs.
+type Flow struct {
+	Registry  Registry
+	Leases    Leases
+	Claims    Claims
+	Births    Births
+	Offers    Offers
+	Decisions Decisions
+	Snapshots Snapshots
+	Connector Connector
+	Hints     Hints
+
+	Now      func() time.Time
+	NewID    func() string // unique and sorted by time, such as a ULID
+	Settings Settings
+	Effects  Effects // nil but where a test wants to see or stop effects
+}
+
+// Settings are the flow's numbers. The zero value of a field means the default named with it.
+type Settings struct {
+	Build         string        // version of the binary, for decision records
+	LeaseMargin   time.Duration // how long the lease outlives the invocation's deadline: 2 s
+	RecoverAfter  time.Duration // after the lease's end, before an unfinished launch is looked into: 30 s, EC2's visibility lag
+	GiveUpAfter   time.Duration // age of an unfinished launch that nothing was found of: 15 min
+	SilentAfter   time.Duration // age of the watcher's heartbeat from which the flow lists by itself: 45 s
+	JoinWithin    time.Duration // age from which a machine that has not joined is no capacity any more: 15 min
+	OfferBackOff  time.Duration // how long an offer without capacity is left alone: 3 min
+	ResolveAfter  time.Duration // age of a class's status from which it is resolved again: 5 min
+	MaxRounds     int           // plans within one invocation: 8
+	Parallel      int           // independent port calls at once: 8
+	ClaimsPerCall int           // claims in one intent: 25
+	MaxEvents     int           // pod events of one invocation: 500
+}
+
+func (s Settings) withDefaults() Settings {
+	duration := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	count := func(n *int, value int) {
+		if *n == 0 {
+			*n = value
+		}
+	}
+	duration(&s.LeaseMargin, 2*time.Second)
+	duration(&s.RecoverAfter, 30*time.Second)
+	duration(&s.GiveUpAfter, 15*time.Minute)
+	duration(&s.SilentAfter, 45*time.Second)
+	duration(&s.JoinWithin, 15*time.Minute)
+	duration(&s.OfferBackOff, 3*time.Minute)
+	duration(&s.ResolveAfter, 5*time.Minute)
+	count(&s.MaxRounds, 8)
+	count(&s.Parallel, 8)
+	count(&s.ClaimsPerCall, 25)
+	count(&s.MaxEvents, 500)
+	return s
+}
+
+// Triggers of a run.
+const (
+	TriggerBatch  = "batch"  // the watcher saw pods nothing can hold
+	TriggerNode   = "node"   // a node joined or became ready
+	TriggerConfig = "config" // a NodePool or EC2NodeClass was made or changed
+	TriggerSweep  = "sweep"  // the full pass of each minute
+)
+
+// Request is one hint to look at one cluster.
+type Request struct {
+	Cluster  string
+	Trigger  string
+	Epoch    int64     // of the snapshot the hint speaks of; 0 = any
+	Seq      int64     // the same
+	Owner    string    // of the lease: unique to the invocation
+	Deadline time.Time // when the invocation is killed
+}
+
+// Outcome is what one run did, for one log line.
+type Outcome struct {
+	Cluster       string           `json:"cluster"`
+	Trigger       string           `json:"trigger"`
+	Skipped       string           `json:"skipped,omitempty"`  // why nothing was done
+	Source        string           `json:"source,omitempty"`   // snapshot or list
+	Decision      string           `json:"decision,omitempty"` // id of the record
+	Pending       int              `json:"pending"`
+	Claims        int              `json:"claims"` // launched
+	Failed        int              `json:"failed,omitempty"`
+	Nominated     int              `json:"nominated,omitempty"` // pods that fit what is there or on its way
+	Unschedulable int              `json:"unschedulable,omitempty"`
+	Rounds        int              `json:"rounds,omitempty"`
+	Recovered     int              `json:"recovered,omitempty"`
+	Registered    int              `json:"registered,omitempty"`
+	Initialized   int              `json:"initialized,omitempty"`
+	PricePerHour  float64          `json:"pricePerHour,omitempty"` // of what was launched, USD
+	Millis        map[string]int64 `json:"millis,omitempty"`       // since the start of the run, by what was reached
+	Problems      []string         `json:"problems,omitempty"`
+}
+
+// Run looks at one cluster and does what is to be done there. Conflict means that another planner is at work: the hint
+// should come back later. Any other error means the run could not be carried through; what it recorded is recovered by
+// the next.
+func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
+	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
+	r.out = Outcome{Cluster: request.Cluster, Trigger: request.Trigger, Millis: map[string]int64{}}
+	err := r.do(ctx)
+	r.reached("done")
+	return r.out, err
+}
+
+// run is one invocation at work on one cluster.
+type run struct {
+	*Flow
+	settings Settings
+	request  Request
+	started  time.Time
+	out      Outcome
+
+	reg      model.Registration
+	site     Site
+	fence    model.Fence
+	ledger   model.Ledger
+	snapshot *model.Snapshot
+	classes  map[string]model.Class // by name, with the status resolved in this run
+	decision model.Decision
+
+	mutex  sync.Mutex // guards what parallel calls write: out.Problems and report
+	report model.Report
+}
+
+func (r *run) do(ctx context.Context) error {
+	// 1. Who is asked about, and may we.
+	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
+	if err != nil {
+		return fmt.Errorf("read registration of cluster %s: %w", r.request.Cluster, err)
+	}
+	r.reg = reg
+	if reg.Paused {
+		r.out.Skipped = "the cluster is paused"
+		return nil
+	}
+
+	// 2. One planner at a time, held until the invocation is surely dead.
+	until := r.request.Deadline.Add(r.settings.LeaseMargin)
+	r.fence, err = r.Leases.Acquire(ctx, reg.Cluster, r.request.Owner, r.now(), until.Unix()+1)
+	if err != nil {
+		return fmt.Errorf("take the planner lease of cluster %s: %w", reg.Cluster, err)
+	}
+	defer r.release(ctx)
+
+	// 3. What is, as the ledger and the snapshot say.
+	r.ledger, err = r.Claims.Load(ctx, reg)
+	if err != nil {
+		return fmt.Errorf("load the ledger of cluster %s: %w", reg.Cluster, err)
+	}
+	r.site, err = r.Connector.Connect(ctx, reg)
+	if err != nil {
+		return fmt.Errorf("connect to cluster %s: %w", reg.Cluster, err)
+	}
+	if err := r.readSnapshot(ctx); err != nil {
+		return err
+	}
+	r.reached("snapshot")
+
+	// 4. What an earlier run left half done comes first: its claims are capacity or they are not.
+	if err := r.recover(ctx); err != nil {
+		return err
+	}
+
+	// 5. Pods that nothing can hold.
+	if err := r.provision(ctx); err != nil {
+		return err
+	}
+	r.reached("launched")
+
+	// 6. Objects for claims that have none yet, and claims whose nodes have come on.
+	r.showClaims(ctx)
+	r.births(ctx)
+
+	// 7. Tell people. It is last, because nobody's pod waits for it.
+	r.keepDecision(ctx)
+	r.tell(ctx)
+	return nil
+}
+
+// release gives the lease back even when the invocation's own context is over.
+func (r *run) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := r.Leases.Release(ctx, r.fence); err != nil {
+		r.problem("release the planner lease: %v", err)
+	}
+}
+
+// readSnapshot takes the watcher's snapshot, and lists the cluster where there is no watcher to be heard or its snapshot
+// is older than the hint.
+func (r *run) readSnapshot(ctx context.Context) error {
+	if pointer := r.ledger.Pointer; pointer != nil && r.alive(*pointer) && r.reaches(*pointer) {
+		snapshot, err := r.Snapshots.At(ctx, *pointer)
+		if err == nil {
+			r.snapshot, r.out.Source = snapshot, "snapshot"
+			return nil
+		}
+		r.problem("read snapshot %d/%d, listing instead: %v", pointer.Epoch, pointer.HeadSeq, err)
+	}
+	snapshot, err := r.site.Cluster.List(ctx)
+	if err != nil {
+		return fmt.Errorf("list cluster %s: %w", r.reg.Cluster, err)
+	}
+	r.snapshot, r.out.Source = snapshot, "list"
+	return nil
+}
+
+func (r *run) alive(pointer model.Pointer) bool {
+	return r.now()-pointer.HeartbeatAt <= int64(r.settings.SilentAfter.Seconds())
+}
+
+// reaches reports whether the pointer's snapshot is at least as new as the one the hint speaks of.
+func (r *run) reaches(pointer model.Pointer) bool {
+	if pointer.Epoch != r.request.Epoch {
+		return pointer.Epoch > r.request.Epoch
+	}
+	return pointer.HeadSeq >= r.request.Seq
+}
+
+// reload reads the ledger again after this run changed it.
+func (r *run) reload(ctx context.Context) error {
+	ledger, err := r.Claims.Load(ctx, r.reg)
+	if err != nil {
+		return fmt.Errorf("load the ledger of cluster %s: %w", r.reg.Cluster, err)
+	}
+	r.ledger = ledger
+	return nil
+}
+
+func (r *run) now() int64 { return r.Now().Unix() }
+
+func (r *run) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }
+
+// problem notes something that went wrong and stops nothing else.
+func (r *run) problem(format string, args ...any) {
+	const most = 20
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if len(r.out.Problems) < most {
+		r.out.Problems = append(r.out.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// passing reports whether err only means that this run came too late or too often, which the next run mends.
+func passing(err error) bool {
+	return fault.Is(err, fault.Conflict) || fault.Is(err, fault.NotFound)
+}

@@ -1,0 +1,394 @@
+package provision
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/userdata"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// attempt is one launch under way: what is asked for and what came of it.
+type attempt struct {
+	launch  model.Launch
+	claims  []model.Claim // by name
+	intent  model.Intent
+	limits  model.Resources
+	result  model.LaunchResult
+	err     error
+	failed  []model.Claim
+	settled []model.Claim
+}
+
+// launch records and carries out a plan. again says that something failed in a way another plan may get round.
+func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceType, round *model.Round, blocked map[string]string) (again bool, err error) {
+	attempts := r.group(round.Plan, catalogs, blocked)
+	recorded := attempts[:0]
+	for _, a := range attempts {
+		// 1. The exact bytes, then the record of them; only what is recorded is called.
+		err := r.record(ctx, a)
+		switch {
+		case err == nil:
+			recorded = append(recorded, a)
+		case fault.Is(err, fault.Exhausted):
+			again = true // somebody else took the room; the reloaded usage says how much is left
+		case fault.Is(err, fault.Denied), fault.Is(err, fault.Invalid):
+			blocked[a.launch.Class.Name] = err.Error()
+			r.classRefused(a, err)
+			again = true
+		default:
+			return false, err
+		}
+	}
+	r.reached("recorded")
+
+	// 2. Calls that do not depend on each other, side by side.
+	r.parallel(len(recorded), func(i int) {
+		a := recorded[i]
+		a.result, a.err = r.callFleet(ctx, a.intent)
+	})
+	r.reached("fleet")
+
+	// 3. Outcomes, in plan order.
+	for _, a := range recorded {
+		retry, err := r.conclude(ctx, a, catalogs[a.launch.Class.Name], blocked)
+		if err != nil {
+			return false, err
+		}
+		again = again || retry
+		round.Launched = append(round.Launched, a.settled...)
+		round.Failed = append(round.Failed, a.failed...)
+		round.Marks = append(round.Marks, marksOf(a.result.Errors, r.now()+int64(r.settings.OfferBackOff.Seconds()))...)
+	}
+	return again, nil
+}
+
+// group puts like claims into one launch: same pool, class, capacity type, machines and user data.
+func (r *run) group(plan model.Plan, catalogs map[string][]model.InstanceType, blocked map[string]string) []*attempt {
+	pools := map[string]model.Pool{}
+	for _, pool := range r.snapshot.Pools {
+		pools[pool.Name] = pool
+	}
+	byKey := map[string]*attempt{}
+	var order []*attempt
+	for _, planned := range plan.Claims {
+		pool, class := pools[planned.Pool], r.classes[planned.Class]
+		launch, err := r.draft(planned, class, catalogs[planned.Class])
+		if err != nil {
+			r.problem("claim %s: %v", planned.Name, err)
+			blocked[planned.Class] = err.Error()
+			continue
+		}
+		key := groupKey(launch, planned)
+		a := byKey[key]
+		if a == nil || len(a.claims) == r.settings.ClaimsPerCall {
+			a = &attempt{launch: launch, limits: pool.Limits}
+			byKey[key] = a
+			order = append(order, a)
+		}
+		a.claims = append(a.claims, r.claimOf(planned, pool))
+	}
+	for _, a := range order {
+		r.seal(a)
+	}
+	return order
+}
+
+// groupKey is equal for claims whose machines may be dealt out among them.
+func groupKey(launch model.Launch, planned model.PlannedClaim) string {
+	key, err := json.Marshal([]any{
+		launch.Pool, launch.Class.Name, launch.CapacityType, launch.Templates,
+		planned.Labels, planned.Annotations, planned.Taints, planned.StartupTaints,
+	})
+	if err != nil {
+		panic(fmt.Sprintf("launch of claim %s cannot be encoded: %v", planned.Name, err)) // plain data always can
+	}
+	return string(key)
+}
+
+// draft says how a planned claim would be bought.
+func (r *run) draft(planned model.PlannedClaim, class model.Class, types []model.InstanceType) (model.Launch, error) {
+	choice, err := offer.LaunchChoice(offer.LaunchInput{
+		Class: class, Types: types, InstanceTypes: planned.InstanceTypes, Requirements: planned.Requirements,
+		Marks: r.ledger.Marks, NowUnix: r.now(),
+	})
+	if err != nil {
+		return model.Launch{}, err
+	}
+	launch := model.Launch{
+		Cluster: r.reg.Cluster, Pool: planned.Pool, Class: class, CapacityType: choice.CapacityType,
+	}
+	byName := make(map[string]*model.InstanceType, len(types))
+	for i := range types {
+		byName[types[i].Name] = &types[i]
+	}
+	type boot struct {
+		image   string
+		maxPods int64
+	}
+	index := map[boot]int{}
+	for _, override := range choice.Overrides {
+		instanceType := byName[override.InstanceType]
+		image, ok := offer.ImageFor(class, *instanceType)
+		if !ok {
+			continue
+		}
+		b := boot{image.ID, instanceType.Capacity[model.Pods]}
+		at, known := index[b]
+		if !known {
+			text, err := r.userData(planned, class, choice.CapacityType, b.maxPods)
+			if err != nil {
+				return model.Launch{}, err
+			}
+			at = len(launch.Templates)
+			index[b] = at
+			launch.Templates = append(launch.Templates, model.LaunchTemplate{ImageID: image.ID, UserData: text})
+		}
+		launch.Templates[at].Overrides = append(launch.Templates[at].Overrides, override)
+	}
+	if len(launch.Templates) == 0 {
+		return model.Launch{}, fault.New(fault.Invalid, "NoImage",
+			"no image of class %s fits any of the claim's instance types; correct spec.amiSelectorTerms of EC2NodeClass %s", class.Name, class.Name)
+	}
+	return launch, nil
+}
+
+func (r *run) userData(planned model.PlannedClaim, class model.Class, capacityType string, maxPods int64) ([]byte, error) {
+	labels := map[string]string{}
+	for key, value := range planned.Labels {
+		labels[key] = value
+	}
+	labels[model.LabelCapacityType] = capacityType
+	return userdata.Render(userdata.Input{
+		Class: class, Cluster: r.reg.Cluster, Endpoint: r.reg.Endpoint, CA: r.reg.CA,
+		ServiceCIDR: r.reg.ServiceCIDR, ClusterDNS: r.reg.ClusterDNS,
+		Labels: labels, Taints: append(append([]model.Taint{}, planned.Taints...), planned.StartupTaints...), MaxPods: maxPods,
+	})
+}
+
+// claimOf is the ledger's claim for a planned one.
+func (r *run) claimOf(planned model.PlannedClaim, pool model.Pool) model.Claim {
+	return model.Claim{
+		Name: planned.Name, Pool: pool.Name, PoolUID: pool.UID, Class: planned.Class, State: model.Intended, Version: 1,
+		Requirements: planned.Requirements, Requests: planned.Requests, InstanceTypes: planned.InstanceTypes,
+		Labels: planned.Labels, Annotations: planned.Annotations, Taints: planned.Taints, StartupTaints: planned.StartupTaints,
+		GraceSeconds: pool.Template.GraceSeconds, ExpireSeconds: pool.Template.ExpireAfterSeconds,
+		Pods: planned.Pods, Held: planned.Hold, Decision: r.decision.ID, CreatedUnix: r.now(),
+	}
+}
+
+// seal fixes the names, the identity and the client token of an attempt.
+func (r *run) seal(a *attempt) {
+	sort.Slice(a.claims, func(i, j int) bool { return a.claims[i].Name < a.claims[j].Name })
+	id := r.NewID()
+	a.launch.Intent, a.launch.Token, a.launch.Claims = id, token(r.reg.Cluster, id), nil
+	for i := range a.claims {
+		a.claims[i].Intent = id
+		a.launch.Claims = append(a.launch.Claims, a.claims[i].Name)
+	}
+	a.intent = model.Intent{
+		ID: id, Cluster: r.reg.Cluster, Pool: a.launch.Pool, Claims: a.launch.Claims, State: model.IntentCalling,
+		Token: a.launch.Token, Attempt: 1, CreatedUnix: r.now(), DueUnix: r.due(),
+	}
+}
+
+// token derives an intent's client token: at most 64 ASCII characters, the same whoever computes it.
+func token(cluster, intent string) string {
+	sum := sha256.Sum256([]byte(cluster + "/" + intent))
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))
+}
+
+// due is when a launch recorded now may be looked into by another run: this one is dead by then, and EC2 shows what it did.
+func (r *run) due() int64 { return r.fence.UntilUnix + int64(r.settings.RecoverAfter.Seconds()) }
+
+// record writes down what is about to be asked of EC2.
+func (r *run) record(ctx context.Context, a *attempt) error {
+	request, err := r.site.Fleet.Request(ctx, a.launch)
+	if err != nil {
+		return fmt.Errorf("prepare launch of pool %s: %w", a.launch.Pool, err)
+	}
+	a.intent.Request = request
+	err = r.effect(ctx, EffectRecord, func() error { return r.Claims.Record(ctx, r.fence, a.intent, a.claims, a.limits) })
+	if err != nil {
+		return fmt.Errorf("record launch of %d claims of pool %s: %w", len(a.claims), a.launch.Pool, err)
+	}
+	return nil
+}
+
+func (r *run) callFleet(ctx context.Context, intent model.Intent) (result model.LaunchResult, err error) {
+	err = r.effect(ctx, EffectLaunch, func() (err error) {
+		result, err = r.site.Fleet.Launch(ctx, intent.Request)
+		return err
+	})
+	return result, err
+}
+
+// conclude turns the answer of one call into an outcome. retry says that another plan may do better.
+func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceType, blocked map[string]string) (retry bool, err error) {
+	class := a.launch.Class.Name
+	if a.err != nil {
+		switch fault.KindOf(a.err) {
+		case fault.Throttled: // nothing happened; the next sweep asks again, and no offer is to blame
+			r.problem("launch of pool %s: %v", a.launch.Pool, a.err)
+		case fault.Denied, fault.Invalid:
+			blocked[class] = a.err.Error()
+			r.classRefused(a, a.err)
+			retry = true
+		case fault.NoCapacity:
+			retry = true
+		default:
+			// Nobody knows whether EC2 did it. The intent stays open and is looked into when it is due.
+			r.problem("launch %s of pool %s, outcome unknown: %v", a.intent.ID, a.launch.Pool, a.err)
+			return false, nil
+		}
+		a.result.Errors = append(a.result.Errors, model.LaunchError{Code: codeOr(a.err, "LaunchFailed"), Message: a.err.Error()})
+	}
+	missing := len(a.result.Instances) < len(a.claims)
+	for _, e := range a.result.Errors {
+		if missing && a.err == nil && !capacityCode(e.Code) {
+			blocked[class] = e.Code + ": " + e.Message
+			r.classRefused(a, fault.New(fault.Invalid, e.Code, "%s", e.Message))
+		}
+	}
+	if err := r.mark(ctx, a.result.Errors); err != nil {
+		return false, err
+	}
+	if err := r.settleAttempt(ctx, a, types); err != nil {
+		return false, err
+	}
+	return retry || (missing && a.err == nil), nil
+}
+
+func (r *run) mark(ctx context.Context, errors []model.LaunchError) error {
+	marks := marksOf(errors, r.now()+int64(r.settings.OfferBackOff.Seconds()))
+	if len(marks) == 0 {
+		return nil
+	}
+	err := r.effect(ctx, EffectMark, func() error { return r.Offers.Mark(ctx, r.reg, marks) })
+	if err != nil {
+		return fmt.Errorf("mark %d offers without capacity: %w", len(marks), err)
+	}
+	return nil
+}
+
+func (r *run) settleAttempt(ctx context.Context, a *attempt, types []model.InstanceType) error {
+	outcome := r.outcome(a.intent, a.claims, a.result, types)
+	if err := r.writeOutcome(ctx, outcome); err != nil {
+		return err
+	}
+	a.settled, a.failed = outcome.Launched, outcome.Failed
+	return nil
+}
+
+// settle records an outcome found out by recovery.
+func (r *run) settle(ctx context.Context, intent model.Intent, claims []model.Claim, result model.LaunchResult) error {
+	if err := r.mark(ctx, result.Errors); err != nil {
+		return err
+	}
+	var types []model.InstanceType
+	if len(result.Instances) > 0 {
+		var err error
+		if types, err = r.typesOf(ctx, claims[0].Class); err != nil {
+			return err
+		}
+	}
+	return r.writeOutcome(ctx, r.outcome(intent, claims, result, types))
+}
+
+func (r *run) writeOutcome(ctx context.Context, outcome model.Settlement) error {
+	err := r.effect(ctx, EffectSettle, func() error { return r.Claims.Settle(ctx, r.fence, outcome) })
+	if err != nil {
+		return fmt.Errorf("record outcome of launch %s: %w", outcome.Intent.ID, err)
+	}
+	return nil
+}
+
+// typesOf returns the instance types of a class as it stands now, for a claim launched earlier.
+func (r *run) typesOf(ctx context.Context, className string) ([]model.InstanceType, error) {
+	machines, err := r.site.Catalog.Types(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the catalogue of %s: %w", r.reg.Region, err)
+	}
+	for _, class := range r.snapshot.Classes {
+		if class.Name == className {
+			return offer.Catalog(machines.Types, class, offer.Settings{Region: r.reg.Region}), nil
+		}
+	}
+	return nil, nil
+}
+
+// outcome deals machines to claims: the i-th id in order is the i-th claim's by name, so every retry deals alike.
+func (r *run) outcome(intent model.Intent, claims []model.Claim, result model.LaunchResult, types []model.InstanceType) model.Settlement {
+	instances := append([]model.Instance{}, result.Instances...)
+	sort.Slice(instances, func(i, j int) bool { return instances[i].ID < instances[j].ID })
+	claims = append([]model.Claim{}, claims...)
+	sort.Slice(claims, func(i, j int) bool { return claims[i].Name < claims[j].Name })
+	settlement := model.Settlement{Intent: intent, AtUnix: r.now()}
+	for i, claim := range claims {
+		if i < len(instances) {
+			settlement.Launched = append(settlement.Launched, r.launched(claim, instances[i], types))
+			continue
+		}
+		claim.State, claim.GoneUnix = model.Gone, r.now()
+		claim.FailureCode, claim.FailureMessage = failure(result.Errors)
+		settlement.Failed = append(settlement.Failed, claim)
+	}
+	return settlement
+}
+
+// failure sums up why a claim got no machine: the first error, and how many more there were.
+func failure(errors []model.LaunchError) (code, message string) {
+	if len(errors) == 0 {
+		return "Unfulfilled", "EC2 launched fewer machines than asked for and gave no reason"
+	}
+	message = errors[0].Message
+	if len(errors) > 1 {
+		message = fmt.Sprintf("%s (and %d more errors)", message, len(errors)-1)
+	}
+	return errors[0].Code, message
+}
+
+// launched fills in a claim from its machine.
+func (r *run) launched(claim model.Claim, instance model.Instance, types []model.InstanceType) model.Claim {
+	claim.State, claim.LaunchedUnix = model.Launched, r.now()
+	claim.InstanceID, claim.ProviderID = instance.ID, "aws:///"+instance.Zone+"/"+instance.ID
+	claim.InstanceType, claim.Zone, claim.CapacityType = instance.Type, instance.Zone, instance.CapacityType
+	claim.ImageID, claim.SubnetID = instance.ImageID, instance.SubnetID
+	labels := map[string]string{}
+	for i := range types {
+		t := &types[i]
+		if t.Name != instance.Type {
+			continue
+		}
+		claim.Capacity, claim.Allocatable = t.Capacity, t.Allocatable()
+		for key, values := range t.Labels {
+			if len(values) == 1 {
+				labels[key] = values[0]
+			}
+		}
+		for _, o := range t.Offers {
+			if o.Zone == instance.Zone && o.CapacityType == instance.CapacityType {
+				claim.Price, claim.ZoneID = o.Price, o.ZoneID
+			}
+		}
+	}
+	labels[model.LabelInstanceType] = instance.Type
+	labels[model.LabelZone] = instance.Zone
+	labels[model.LabelCapacityType] = instance.CapacityType
+	labels[model.LabelRegion] = r.reg.Region
+	if claim.ZoneID != "" {
+		labels[model.LabelZoneID] = claim.ZoneID
+	}
+	for key, value := range claim.Labels { // what was planned wins
+		labels[key] = value
+	}
+	claim.Labels = labels
+	return claim
+}

@@ -1,0 +1,61 @@
+package provision
+
+import (
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// scope is how much of what can be bought an EC2 error code speaks about.
+type scope uint8
+
+const (
+	scopeNone         scope = iota // nothing about capacity: throttling, rights, parameters
+	scopeOffer                     // this instance type in this zone
+	scopeCapacityType              // every offer of the capacity type: an account limit
+	scopeSpot                      // every spot offer: the account may not use spot
+	scopeSubnet                    // the subnet, not the type
+)
+
+// scopes by EC2 error code. A code that is not here marks nothing: absence of knowledge is no evidence of absence of
+// capacity. Source: the error codes of the EC2 API reference for CreateFleet and RunInstances.
+var scopes = map[string]scope{
+	"InsufficientInstanceCapacity":                      scopeOffer,
+	"UnfulfillableCapacity":                             scopeOffer,
+	"Unsupported":                                       scopeOffer,
+	"SpotMaxPriceTooLow":                                scopeOffer,
+	"ReservationCapacityExceeded":                       scopeOffer,
+	"VcpuLimitExceeded":                                 scopeOffer, // one family group's limit; others may have room
+	"InstanceLimitExceeded":                             scopeOffer,
+	"MaxSpotInstanceCountExceeded":                      scopeCapacityType,
+	"MaxFleetCountExceeded":                             scopeCapacityType,
+	"AuthFailure.ServiceLinkedRoleCreationNotPermitted": scopeSpot,
+	"InsufficientFreeAddressesInSubnet":                 scopeSubnet,
+}
+
+// capacityCode reports whether the code says that there is no capacity, rather than that the request is wrong.
+func capacityCode(code string) bool { return scopes[code] != scopeNone }
+
+// marksOf turns a launch's errors into marks that last until untilUnix. One mark per offer, subnet or capacity type, in
+// the order of the errors.
+func marksOf(errors []model.LaunchError, untilUnix int64) []model.Mark {
+	var marks []model.Mark
+	seen := map[model.Mark]bool{}
+	for _, e := range errors {
+		mark := model.Mark{OfferKey: e.Offer, UntilUnix: untilUnix, Reason: e.Code}
+		switch scopes[e.Code] {
+		case scopeNone:
+			continue
+		case scopeCapacityType:
+			mark.OfferKey = model.OfferKey{CapacityType: e.Offer.CapacityType}
+		case scopeSpot:
+			mark.OfferKey = model.OfferKey{CapacityType: model.Spot}
+		case scopeSubnet:
+			mark.OfferKey, mark.SubnetID = model.OfferKey{}, e.SubnetID
+		}
+		if (mark.OfferKey == model.OfferKey{} && mark.SubnetID == "") || seen[mark] {
+			continue // the error names nothing that could be avoided
+		}
+		seen[mark] = true
+		marks = append(marks, mark)
+	}
+	return marks
+}

@@ -1,0 +1,205 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// provision plans and launches until every pending pod has a home or a reason. A capacity error marks the offer and
+// plans again, in this same run; the number of rounds is bounded.
+func (r *run) provision(ctx context.Context) error {
+	pending := provisionable(r.snapshot)
+	r.out.Pending = pending
+	if pending == 0 && !r.configDue() {
+		return nil
+	}
+	if err := r.resolveClasses(ctx); err != nil {
+		return err
+	}
+	if pending == 0 {
+		return nil
+	}
+	machines, err := r.site.Catalog.Types(ctx)
+	if err != nil {
+		return fmt.Errorf("read the catalogue of %s: %w", r.reg.Region, err)
+	}
+	r.reached("catalog")
+	r.openDecision(pending)
+	blocked := map[string]string{} // classes that refused a launch in this run, with why
+	for r.out.Rounds < r.settings.MaxRounds {
+		r.out.Rounds++
+		input := r.planInput(machines, blocked)
+		plan := pack.Plan(input)
+		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
+		round := model.Round{Plan: plan}
+		again, err := r.launch(ctx, input.Catalogs, &round, blocked)
+		r.decision.Rounds = append(r.decision.Rounds, round)
+		r.countRound(plan, round)
+		if err != nil {
+			return err
+		}
+		if again || len(round.Launched) > 0 {
+			if err := r.reload(ctx); err != nil {
+				return err
+			}
+		}
+		if !again {
+			return nil
+		}
+	}
+	r.problem("stopped after %d rounds of planning; the next sweep goes on", r.out.Rounds)
+	return nil
+}
+
+// planInput joins the snapshot with what the ledger knows beyond it.
+func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string) pack.Input {
+	input := pack.Input{
+		Snapshot:      r.snapshot,
+		Catalogs:      map[string][]model.InstanceType{},
+		ClassProblems: map[string]string{},
+		Claims:        r.inFlight(),
+		Usage:         map[string]model.Resources{},
+		Marks:         r.ledger.Marks,
+		NowUnix:       r.now(),
+		Salt:          fmt.Sprintf("%s/%d", r.decision.ID, r.out.Rounds),
+	}
+	for name, class := range r.classes {
+		if why := classProblem(class); why != "" {
+			input.ClassProblems[name] = why
+			continue
+		}
+		if why, stopped := blocked[name]; stopped {
+			input.ClassProblems[name] = why
+			continue
+		}
+		types := offer.Catalog(machines.Types, class, offer.Settings{Region: r.reg.Region})
+		input.Catalogs[name] = offer.Mask(types, r.ledger.Marks, class.Status.Subnets, r.now())
+	}
+	for _, usage := range r.ledger.Usage {
+		input.Usage[usage.Pool] = usage.Held
+	}
+	return input
+}
+
+// inFlight returns the claims that are, or will be, capacity. A machine that has not joined in time is none any more, nor
+// is one whose node was there and has gone.
+func (r *run) inFlight() []model.Claim {
+	nodes := r.nodesByProvider()
+	var claims []model.Claim
+	for _, claim := range r.ledger.Claims {
+		joined := claim.ProviderID != "" && len(nodes[claim.ProviderID]) > 0
+		switch {
+		case !claim.Live():
+			continue
+		case joined, claim.State == model.Intended:
+		case claim.State == model.Launched && r.now()-claim.LaunchedUnix <= int64(r.settings.JoinWithin.Seconds()):
+		case claim.State == model.Registered && r.now()-claim.RegisteredUnix <= int64(r.settings.SilentAfter.Seconds()):
+			// the snapshot may be older than the registration
+		default:
+			continue
+		}
+		claims = append(claims, claim)
+	}
+	return claims
+}
+
+// provisionable counts the pods that ask for capacity.
+func provisionable(snapshot *model.Snapshot) int {
+	var n int
+	for i := range snapshot.Pods {
+		if ok, _ := pack.Provisionable(snapshot, i); ok {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *run) countRound(plan model.Plan, round model.Round) {
+	r.out.Failed += len(round.Failed)
+	r.out.Claims += len(round.Launched)
+	for _, claim := range round.Launched {
+		r.out.PricePerHour += claim.Price.USD()
+		r.decision.Launched = append(r.decision.Launched, claim.Name)
+	}
+	r.out.Unschedulable = len(plan.Unschedulable)
+	for _, nomination := range plan.Nominations {
+		r.out.Nominated += len(nomination.Pods)
+	}
+}
+
+// resolveClasses brings the status of every class a pool uses up to date, unless it was resolved a moment ago.
+func (r *run) resolveClasses(ctx context.Context) error {
+	used := map[string]bool{}
+	for _, pool := range r.snapshot.Pools {
+		used[pool.Template.ClassName] = true
+	}
+	r.classes = map[string]model.Class{}
+	for _, class := range r.snapshot.Classes {
+		if !used[class.Name] && r.request.Trigger != TriggerConfig {
+			continue
+		}
+		if class.DeletedUnix != 0 {
+			continue
+		}
+		if r.stale(class) {
+			status, err := r.site.Catalog.Resolve(ctx, class)
+			if err != nil {
+				if fault.Is(err, fault.Throttled) && len(class.Status.Problems) == 0 && class.Status.ObservedGeneration == class.Generation {
+					r.problem("resolve class %s, going on with what it resolved to before: %v", class.Name, err)
+				} else {
+					r.problem("resolve class %s: %v", class.Name, err)
+					status = model.ClassStatus{ObservedGeneration: class.Generation, Problems: []model.ClassProblem{{
+						Condition: "ValidationSucceeded", Reason: "ResolutionFailed", Message: err.Error(), Unknown: true,
+					}}}
+					class.Status = status
+				}
+			} else {
+				status.ObservedGeneration, status.ResolvedUnix = class.Generation, r.now()
+				class.Status = status
+				r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: status})
+			}
+		}
+		r.classes[class.Name] = class
+	}
+	r.reached("classes")
+	return nil
+}
+
+// stale reports whether a class must be resolved before it is used.
+func (r *run) stale(class model.Class) bool {
+	status := class.Status
+	return status.ObservedGeneration != class.Generation || len(status.Problems) > 0 ||
+		r.now()-status.ResolvedUnix > int64(r.settings.ResolveAfter.Seconds())
+}
+
+// configDue reports whether pools and classes must be looked at although no pod is pending.
+func (r *run) configDue() bool {
+	if r.request.Trigger == TriggerConfig || r.out.Source == "list" {
+		return true
+	}
+	for _, class := range r.snapshot.Classes {
+		if class.Status.ObservedGeneration != class.Generation || len(class.Status.Problems) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// classProblem says why nothing may be launched from a class, and "" where something may.
+func classProblem(class model.Class) string {
+	var why []string
+	why = append(why, class.Unsupported...)
+	for _, problem := range class.Status.Problems {
+		why = append(why, problem.Condition+": "+problem.Message)
+	}
+	if class.DeletedUnix != 0 {
+		why = append(why, "it is being deleted")
+	}
+	return strings.Join(why, "; ")
+}

@@ -1,0 +1,223 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// openDecision starts the record of this run's decision.
+func (r *run) openDecision(pending int) {
+	r.decision = model.Decision{
+		ID: r.NewID(), Cluster: r.reg.Cluster, AtUnix: r.now(), Trigger: r.request.Trigger,
+		Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq, Build: r.settings.Build, Pending: pending,
+	}
+	r.out.Decision = r.decision.ID
+}
+
+// keepDecision stores the record. A decision that launched nothing and changes nothing is not worth keeping each minute.
+func (r *run) keepDecision(ctx context.Context) {
+	if r.decision.ID == "" || (len(r.decision.Launched) == 0 && r.request.Trigger == TriggerSweep) {
+		r.out.Decision = ""
+		return
+	}
+	err := r.effect(ctx, EffectDecision, func() error { return r.Decisions.Put(ctx, r.decision) })
+	if err != nil {
+		r.problem("keep decision %s: %v", r.decision.ID, err)
+	}
+}
+
+// tell publishes what people want to know: where pods will go or why they cannot, and how pools and classes stand.
+func (r *run) tell(ctx context.Context) {
+	r.podEvents()
+	r.conditions()
+	if len(r.report.Events)+len(r.report.Pools)+len(r.report.Classes)+len(r.report.PoolStatus) == 0 {
+		return
+	}
+	err := r.effect(ctx, EffectTell, func() error { return r.site.Reporter.Report(ctx, r.report) })
+	if err != nil {
+		r.problem("report to people: %v", err)
+	}
+}
+
+func (r *run) event(event model.Event) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.report.Events = append(r.report.Events, event)
+}
+
+// podEvents says of each pod of the last plan where it goes, or why nowhere.
+func (r *run) podEvents() {
+	if len(r.decision.Rounds) == 0 {
+		return
+	}
+	var events []model.Event
+	for _, round := range r.decision.Rounds {
+		for _, claim := range round.Launched {
+			for _, pod := range claim.Pods {
+				events = append(events, podEvent(pod, false, "Nominated", fmt.Sprintf(
+					"Pod should schedule on: nodeclaim/%s (%s in %s, %s, $%.4f per hour)",
+					claim.Name, claim.InstanceType, claim.Zone, claim.CapacityType, claim.Price.USD())))
+			}
+		}
+	}
+	last := r.decision.Rounds[len(r.decision.Rounds)-1].Plan
+	for _, u := range last.Unschedulable {
+		events = append(events, podEvent(u.Pod, true, "FailedScheduling", reasonText(u.Reasons)))
+	}
+	if len(events) > r.settings.MaxEvents {
+		r.problem("%d pod events were left out", len(events)-r.settings.MaxEvents)
+		events = events[:r.settings.MaxEvents]
+	}
+	r.report.Events = append(r.report.Events, events...)
+}
+
+func podEvent(pod model.PodRef, warning bool, reason, message string) model.Event {
+	return model.Event{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Warning: warning, Reason: reason, Message: message}
+}
+
+// reasonText folds equal reasons of several pools into one.
+func reasonText(reasons []model.Reason) string {
+	type text struct{ message, remedy string }
+	pools := map[text][]string{}
+	var order []text
+	for _, reason := range reasons {
+		t := text{reason.Message, reason.Remedy}
+		if _, seen := pools[t]; !seen {
+			order = append(order, t)
+		}
+		if reason.Pool != "" {
+			pools[t] = append(pools[t], reason.Pool)
+		} else if pools[t] == nil {
+			pools[t] = []string{}
+		}
+	}
+	var parts []string
+	for _, t := range order {
+		part := t.message
+		if names := pools[t]; len(names) > 0 {
+			part = "nodepool " + strings.Join(names, ", ") + ": " + part
+		}
+		if t.remedy != "" {
+			part += " (" + t.remedy + ")"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// classRefused tells the class that EC2 would not launch from it.
+func (r *run) classRefused(a *attempt, err error) {
+	r.event(model.Event{
+		Kind: "EC2NodeClass", Name: a.launch.Class.Name, UID: a.launch.Class.UID, Warning: true, Reason: "LaunchFailed",
+		Message: fmt.Sprintf("nodepool %s: %v", a.launch.Pool, err),
+	})
+	r.problem("class %s: %v", a.launch.Class.Name, err)
+}
+
+// conditions says of every pool whether it may be used, and how much it has. Pools nothing was found out about in this
+// run are left alone.
+func (r *run) conditions() {
+	if r.classes == nil {
+		r.poolStatus()
+		return
+	}
+	for _, pool := range r.snapshot.Pools {
+		if pool.DeletedUnix != 0 {
+			continue
+		}
+		r.report.Pools = append(r.report.Pools, r.validation(pool), r.classReady(pool))
+		if len(pool.Invalid) > 0 {
+			r.report.Events = append(r.report.Events, model.Event{
+				Kind: "NodePool", Name: pool.Name, UID: pool.UID, Warning: true, Reason: "NodePoolValidationFailed",
+				Message: strings.Join(pool.Invalid, "; "),
+			})
+		}
+	}
+	for _, name := range sortedClasses(r.classes) {
+		class := r.classes[name]
+		if why := classProblem(class); why != "" {
+			r.report.Events = append(r.report.Events, model.Event{
+				Kind: "EC2NodeClass", Name: name, UID: class.UID, Warning: true, Reason: "NotReady", Message: why,
+			})
+		}
+	}
+	r.poolStatus()
+}
+
+func sortedClasses(classes map[string]model.Class) []string {
+	names := make([]string, 0, len(classes))
+	for name := range classes {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+func (r *run) validation(pool model.Pool) model.Condition {
+	condition := model.Condition{Object: pool.Name, UID: pool.UID, Type: "ValidationSucceeded", Status: "True", Reason: "ValidationSucceeded"}
+	if len(pool.Invalid) > 0 {
+		condition.Status, condition.Reason, condition.Message = "False", "NodePoolValidationFailed", strings.Join(pool.Invalid, "; ")
+	}
+	return condition
+}
+
+func (r *run) classReady(pool model.Pool) model.Condition {
+	condition := model.Condition{Object: pool.Name, UID: pool.UID, Type: "NodeClassReady", Status: "True", Reason: "NodeClassReady"}
+	name := pool.Template.ClassName
+	class, known := r.classes[name]
+	switch {
+	case !known && r.terminating(name):
+		condition.Status, condition.Reason, condition.Message = "False", "NodeClassTerminating", "EC2NodeClass "+name+" is being deleted"
+	case !known:
+		condition.Status, condition.Reason = "False", "NodeClassNotFound"
+		condition.Message = "EC2NodeClass " + name + " of spec.template.spec.nodeClassRef.name does not exist; create it or name another"
+	default:
+		for _, problem := range class.Status.Problems {
+			condition.Status, condition.Reason, condition.Message = "False", problem.Reason, problem.Message
+			if problem.Unknown {
+				condition.Status, condition.Reason = "Unknown", "NodeClassReadinessUnknown"
+			}
+			return condition
+		}
+		if len(class.Unsupported) > 0 {
+			condition.Status, condition.Reason, condition.Message = "False", "NodeClassNotReady", strings.Join(class.Unsupported, "; ")
+		}
+	}
+	return condition
+}
+
+func (r *run) terminating(name string) bool {
+	for _, class := range r.snapshot.Classes {
+		if class.Name == name && class.DeletedUnix != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// poolStatus shows each pool's machines, where this run changed any or looked at everything.
+func (r *run) poolStatus() {
+	if r.out.Claims+r.out.Registered+r.out.Initialized+r.out.Recovered == 0 && r.classes == nil {
+		return
+	}
+	for _, pool := range r.snapshot.Pools {
+		status := model.PoolStatus{Pool: pool.Name, UID: pool.UID, Resources: model.Resources{
+			model.CPU: 0, model.Memory: 0, model.Pods: 0, model.EphemeralStorage: 0,
+		}}
+		for _, claim := range r.ledger.Claims {
+			if claim.Pool != pool.Name || !claim.Live() || claim.State == model.Intended {
+				continue
+			}
+			status.Nodes++
+			for name, amount := range claim.Capacity {
+				status.Resources[name] += amount
+			}
+		}
+		status.Resources[model.Nodes] = status.Nodes
+		r.report.PoolStatus = append(r.report.PoolStatus, status)
+	}
+}
