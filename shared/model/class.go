@@ -116,3 +116,11 @@ type Image struct {
 	Deprecated   bool          `json:"deprecated,omitempty"`
 	Requirements []Requirement `json:"requirements,omitempty"`
 }
+
+// ImageQuery is one way of finding images: an SSM parameter that holds an image id, or a term on images themselves.
+type ImageQuery struct {
+	Parameter    string        // name or ARN; "" = Term
+	Term         SelectorTerm  // with ID, Name, Owner or Tags
+	Requirements []Requirement // of the machines the found images are for, beside their architecture
+	Source       string        // field of the class it comes from, for messages
+}

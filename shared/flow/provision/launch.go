@@ -83,7 +83,9 @@ func (r *run) group(plan model.Plan, catalogs map[string][]model.InstanceType, b
 		launch, err := r.draft(planned, class, catalogs[planned.Class])
 		if err != nil {
 			r.problem("claim %s: %v", planned.Name, err)
-			blocked[planned.Class] = err.Error()
+			if !fault.Is(err, fault.NoCapacity) {
+				blocked[planned.Class] = err.Error()
+			}
 			continue
 		}
 		key := groupKey(launch, planned)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/image"
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -19,9 +20,7 @@ func (r *run) provision(ctx context.Context) error {
 	if pending == 0 && !r.configDue() {
 		return nil
 	}
-	if err := r.resolveClasses(ctx); err != nil {
-		return err
-	}
+	r.resolveClasses(ctx)
 	if pending == 0 {
 		return nil
 	}
@@ -79,7 +78,7 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 			continue
 		}
 		types := offer.Catalog(machines.Types, class, offer.Settings{Region: r.reg.Region})
-		input.Catalogs[name] = offer.Mask(types, r.ledger.Marks, class.Status.Subnets, r.now())
+		input.Catalogs[name] = offer.Mask(types, class.Status.Subnets, r.ledger.Marks, r.now())
 	}
 	for _, usage := range r.ledger.Usage {
 		input.Usage[usage.Pool] = usage.Held
@@ -133,42 +132,57 @@ func (r *run) countRound(plan model.Plan, round model.Round) {
 	}
 }
 
-// resolveClasses brings the status of every class a pool uses up to date, unless it was resolved a moment ago.
-func (r *run) resolveClasses(ctx context.Context) error {
+// resolveClasses brings the status of every class a pool uses up to date, unless it was resolved a moment ago. Looking
+// at the configuration, it does so for every class there is.
+func (r *run) resolveClasses(ctx context.Context) {
 	used := map[string]bool{}
 	for _, pool := range r.snapshot.Pools {
 		used[pool.Template.ClassName] = true
 	}
 	r.classes = map[string]model.Class{}
 	for _, class := range r.snapshot.Classes {
-		if !used[class.Name] && r.request.Trigger != TriggerConfig {
-			continue
-		}
-		if class.DeletedUnix != 0 {
+		if class.DeletedUnix != 0 || !used[class.Name] && r.request.Trigger != TriggerConfig {
 			continue
 		}
 		if r.stale(class) {
-			status, err := r.site.Catalog.Resolve(ctx, class)
-			if err != nil {
-				if fault.Is(err, fault.Throttled) && len(class.Status.Problems) == 0 && class.Status.ObservedGeneration == class.Generation {
-					r.problem("resolve class %s, going on with what it resolved to before: %v", class.Name, err)
-				} else {
-					r.problem("resolve class %s: %v", class.Name, err)
-					status = model.ClassStatus{ObservedGeneration: class.Generation, Problems: []model.ClassProblem{{
-						Condition: "ValidationSucceeded", Reason: "ResolutionFailed", Message: err.Error(), Unknown: true,
-					}}}
-					class.Status = status
-				}
-			} else {
-				status.ObservedGeneration, status.ResolvedUnix = class.Generation, r.now()
-				class.Status = status
-				r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: status})
-			}
+			class.Status = r.resolve(ctx, class)
+			r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: class.Status})
 		}
 		r.classes[class.Name] = class
 	}
 	r.reached("classes")
-	return nil
+}
+
+// resolve returns what the class means now. Where that cannot be found out, what was known of the same generation stays
+// good: absence of an answer is no evidence that anything changed.
+func (r *run) resolve(ctx context.Context, class model.Class) model.ClassStatus {
+	status, err := r.lookUp(ctx, class)
+	if err == nil {
+		return status
+	}
+	r.problem("resolve class %s: %v", class.Name, err)
+	if class.Status.ObservedGeneration == class.Generation && len(class.Status.Problems) == 0 && !fault.Is(err, fault.Invalid) {
+		return class.Status
+	}
+	problem := model.ClassProblem{Condition: "ValidationSucceeded", Reason: "ResolutionFailed", Message: err.Error(), Unknown: true}
+	if fault.Is(err, fault.Invalid) {
+		problem = model.ClassProblem{Condition: "AMIsReady", Reason: codeOr(err, "Invalid"), Message: err.Error()}
+	}
+	return model.ClassStatus{ObservedGeneration: class.Generation, ResolvedUnix: r.now(), Problems: []model.ClassProblem{problem}}
+}
+
+func (r *run) lookUp(ctx context.Context, class model.Class) (model.ClassStatus, error) {
+	queries, err := image.Queries(class, r.reg.Version)
+	if err != nil {
+		return model.ClassStatus{}, err
+	}
+	status, err := r.site.Catalog.Resolve(ctx, class, queries)
+	if err != nil {
+		return model.ClassStatus{}, err
+	}
+	status.Images = image.Choose(status.Images)
+	status.ObservedGeneration, status.ResolvedUnix = class.Generation, r.now()
+	return status, nil
 }
 
 // stale reports whether a class must be resolved before it is used.

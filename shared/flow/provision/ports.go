@@ -118,7 +118,8 @@ type Catalog interface {
 	// Types returns every machine type of the region with its offers and prices, by name. It may be kept and shared, and
 	// carries its own age.
 	Types(ctx context.Context) (model.MachineCatalog, error)
-	// Resolve returns what the class's selectors mean now. Problems of the class are in the status; an error means that it
-	// could not be found out at all.
-	Resolve(ctx context.Context, class model.Class) (model.ClassStatus, error)
+	// Resolve returns what the class's selectors mean now, with every image the queries find (none chosen yet), each with its
+	// query's requirements and its architecture. Problems of the class are in the status; an error means that nothing
+	// could be found out at all.
+	Resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error)
 }

@@ -1,0 +1,65 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/caarlos0/env/v11"
+)
+
+// Settings fills a struct from the environment by its env tags and exits with every missing or malformed variable named.
+func Settings(into any) {
+	if err := env.Parse(into); err != nil {
+		fmt.Fprintln(os.Stderr, "settings:", strings.TrimPrefix(err.Error(), "env: "))
+		os.Exit(2)
+	}
+}
+
+// Logger returns a JSON logger on stdout that names the program in every line. JOINER_LOG_LEVEL is debug, info (default),
+// warn or error.
+func Logger(program string) *slog.Logger {
+	var level slog.Level
+	if text := os.Getenv("JOINER_LOG_LEVEL"); text != "" {
+		if err := level.UnmarshalText([]byte(text)); err != nil {
+			fmt.Fprintf(os.Stderr, "settings: JOINER_LOG_LEVEL %q is none of debug, info, warn, error\n", text)
+			os.Exit(2)
+		}
+	}
+	return slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: level})).With("program", program)
+}
+
+// AWS returns the configuration of the standard chain: environment, profile, role. It exits where there is no region.
+func AWS(ctx context.Context) aws.Config {
+	config, err := awsconfig.LoadDefaultConfig(ctx)
+	if err == nil && config.Region == "" {
+		err = fmt.Errorf("no region; set AWS_REGION")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "aws configuration:", err)
+		os.Exit(2)
+	}
+	return config
+}
+
+// Build names the version this binary was built from: the module version, else the commit, else "dev".
+func Build() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "dev"
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && len(setting.Value) >= 12 {
+			return setting.Value[:12]
+		}
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	return "dev"
+}
