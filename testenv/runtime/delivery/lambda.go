@@ -1,0 +1,77 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
+)
+
+// MaxAsyncBytes is the largest event of an asynchronous invocation.
+const MaxAsyncBytes = 1024 * 1024
+
+// maxAsyncAge is how long a throttled asynchronous event is kept.
+const maxAsyncAge = 6 * time.Hour
+
+// functionErrorWaits are the waits before the two retries of an asynchronous invocation whose function failed.
+var functionErrorWaits = []time.Duration{time.Minute, 2 * time.Minute}
+
+// Invoker runs functions; *lambdaruntime.Runner satisfies it.
+type Invoker interface {
+	Invoke(ctx context.Context, function string, payload []byte) (lambdaruntime.Result, error)
+}
+
+// Lambda returns a target that invokes the function asynchronously: it takes the payload at once and invokes in the
+// background, again after one and two minutes when the function fails, and with growing waits for up to six hours while
+// it is throttled. onDropped is called with the last error when an event is given up; it may be nil. A done context, the
+// one given here, ends the retries.
+func Lambda(ctx context.Context, c clock.Clock, invoker Invoker, function string, onDropped func(error)) Target {
+	return func(_ context.Context, payload []byte) error {
+		if len(payload) > MaxAsyncBytes {
+			return fmt.Errorf("invoke %s asynchronously: %w: %d bytes, the limit is %d", function,
+				lambdaruntime.ErrPayloadTooLarge, len(payload), MaxAsyncBytes)
+		}
+		event := &asyncEvent{clock: c, invoker: invoker, function: function, payload: payload, accepted: c.Now(), onDropped: onDropped}
+		go event.attempt(ctx, 0, firstBackoff)
+		return nil
+	}
+}
+
+type asyncEvent struct {
+	clock     clock.Clock
+	invoker   Invoker
+	function  string
+	payload   []byte
+	accepted  time.Time
+	onDropped func(error)
+}
+
+// attempt invokes once and plans the next attempt: failures counts those of the function so far, backoff is the wait
+// after a throttle.
+func (e *asyncEvent) attempt(ctx context.Context, failures int, backoff time.Duration) {
+	if err := ctx.Err(); err != nil {
+		e.drop(err)
+		return
+	}
+	result, err := e.invoker.Invoke(ctx, e.function, e.payload)
+	switch {
+	case errors.Is(err, lambdaruntime.ErrThrottled) && e.clock.Now().Add(backoff).Sub(e.accepted) <= maxAsyncAge:
+		e.clock.AfterFunc(backoff, func() { e.attempt(ctx, failures, min(2*backoff, maxBackoff)) })
+	case err != nil:
+		e.drop(err)
+	case result.Err() == nil:
+	case failures < len(functionErrorWaits):
+		e.clock.AfterFunc(functionErrorWaits[failures], func() { e.attempt(ctx, failures+1, firstBackoff) })
+	default:
+		e.drop(result.Err())
+	}
+}
+
+func (e *asyncEvent) drop(err error) {
+	if e.onDropped != nil {
+		e.onDropped(fmt.Errorf("invoke %s asynchronously: %w", e.function, err))
+	}
+}

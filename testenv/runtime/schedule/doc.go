@@ -1,0 +1,19 @@
+// Package schedule fires targets by the clock, as EventBridge Scheduler does.
+//
+// It decides when a schedule is due and what its input reads at that time. How the target is reached, and how often a
+// failed delivery is tried again, is package delivery's.
+//
+// Example:
+//
+//	scheduler := schedule.New(schedule.Config{Region: "eu-west-1"})
+//	defer scheduler.Stop()
+//	err := scheduler.Create(schedule.Schedule{
+//		Name: "sweep", Expression: "rate(1 minute)",
+//		Input:  `{"kind":"sweep","scheduledTime":"<aws.scheduler.scheduled-time>","id":"<aws.scheduler.execution-id>"}`,
+//		Target: delivery.SQS(client, queueURL, "cluster-a"),
+//		Policy: &delivery.Policy{MaxRetries: 1, MaxAge: time.Minute},
+//	})
+//
+// Where the service is precise to the minute, this package is precise to the clock: jitter is not modelled, nor are
+// flexible time windows and groups other than the default one.
+package schedule
