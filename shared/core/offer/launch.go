@@ -1,19 +1,28 @@
 package offer
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// MaxLaunchTypes is how many instance types one launch may name.
-const MaxLaunchTypes = 60
+const (
+	// MaxLaunchTypes is how many instance types one launch may name.
+	MaxLaunchTypes = 60
+	// MaxOverrides is how many pools of capacity one launch may name.
+	MaxOverrides = 300
+)
 
 // LaunchInput is what a choice is made from.
 type LaunchInput struct {
 	Class         model.Class          // with its resolved status: subnets, images
 	Types         []model.InstanceType // what the class can buy, marks already applied
-	InstanceTypes []string             // acceptable to the claim
-	Requirements  []model.Requirement  // of the claim; zone, capacity type and minValues are read from them
+	InstanceTypes []string             // acceptable to the claim; empty = whatever its requirements allow
+	Requirements  []model.Requirement  // of the claim
 	Marks         []model.Mark         // those of single subnets are left out
 	NowUnix       int64
 }
@@ -21,12 +30,208 @@ type LaunchInput struct {
 // Choice is what to ask a fleet for.
 type Choice struct {
 	CapacityType string           // reserved, spot or on-demand: one request buys one
-	Overrides    []model.Override // by price, then type, then zone; never empty; each type has an image (ImageFor)
+	Overrides    []model.Override // by price, then type, then zone; 1..MaxOverrides; each type has an image (ImageFor)
 	Types        int              // distinct instance types among them, 1..MaxLaunchTypes
 }
 
-// LaunchChoice says which capacity type to buy for a claim, and from which pools of capacity. A NoCapacity error means
-// that nothing the claim accepts is available now.
+// candidate is one offer a claim could be bought by.
+type candidate struct {
+	instance *model.InstanceType
+	offer    model.Offer
+	subnetID string
+}
+
+// LaunchChoice says which capacity type to buy for a claim, and from which pools of capacity: reserved before spot
+// before on-demand, among what the claim accepts and is available, without machines nobody asked for and without spot
+// dearer than on-demand. A NoCapacity error means that nothing the claim accepts is available now.
 func LaunchChoice(in LaunchInput) (Choice, error) {
-	return Choice{}, fault.New(fault.NoCapacity, "", "no offer is available")
+	// 1. What the claim accepts, is available, boots and has an address.
+	candidates := acceptable(in)
+	if len(candidates) == 0 {
+		return Choice{}, fault.New(fault.NoCapacity, "", "none of the %d instance types the claim accepts is available in a zone and capacity type it accepts",
+			len(in.InstanceTypes))
+	}
+	flexible := asksMinValues(in.Requirements)
+	if !flexible {
+		// 2. A machine with devices nobody asked for, or bare metal, only where nothing else is left.
+		candidates = unlessEmpty(candidates, func(c candidate) bool { return !exotic(c.instance) })
+		// 3. Spot that costs more than on-demand is no bargain.
+		candidates = withoutDearSpot(candidates)
+	}
+	// 4. One request buys one capacity type.
+	chosen := capacityType(candidates)
+	candidates = keep(candidates, func(c candidate) bool { return c.offer.CapacityType == chosen })
+	// 5. The cheapest types, one offer for each type and zone.
+	candidates = cheapestTypes(onePerZone(candidates))
+	if flexible {
+		if short := shortOfMinValues(candidates, in.Requirements); short != "" {
+			return Choice{}, fault.New(fault.NoCapacity, "", "the instance types available as %s have too few values of %s for its minValues", chosen, short)
+		}
+	}
+	return choice(chosen, candidates), nil
+}
+
+func acceptable(in LaunchInput) []candidate {
+	live := unexpired(in.Marks, in.NowUnix)
+	var out []candidate
+	for i := range in.Types {
+		t := &in.Types[i]
+		if len(in.InstanceTypes) > 0 && !slices.Contains(in.InstanceTypes, t.Name) || !typeMeets(t, in.Requirements) {
+			continue
+		}
+		if _, bootable := ImageFor(in.Class, *t); !bootable {
+			continue
+		}
+		for _, o := range t.Offers {
+			if !o.Available || !offerMeets(&o, in.Requirements) {
+				continue
+			}
+			key := model.OfferKey{InstanceType: t.Name, Zone: o.Zone, CapacityType: o.CapacityType}
+			if subnet, found := subnetFor(key, in.Class.Status.Subnets, live); found {
+				out = append(out, candidate{instance: t, offer: o, subnetID: subnet})
+			}
+		}
+	}
+	slices.SortStableFunc(out, compareCandidates)
+	return out
+}
+
+// subnetFor returns the zone's unmarked subnet with the most free addresses; ties go to the first in status order.
+func subnetFor(key model.OfferKey, subnets []model.Subnet, live []model.Mark) (id string, found bool) {
+	most := int64(0)
+	for _, subnet := range subnets {
+		if subnet.Zone != key.Zone || subnetMarked(subnet.ID, key, live) {
+			continue
+		}
+		if !found || subnet.FreeAddresses > most {
+			id, most, found = subnet.ID, subnet.FreeAddresses, true
+		}
+	}
+	return id, found
+}
+
+// exotic reports whether the type is bare metal or carries devices: dear, slow to start, and wanted by pods that say so.
+func exotic(t *model.InstanceType) bool {
+	_, size, _ := strings.Cut(t.Name, ".")
+	if strings.HasPrefix(size, "metal") {
+		return true
+	}
+	for _, device := range []string{nvidiaGPU, amdGPU, gaudi, neuron, neuronCore} {
+		if t.Capacity[device] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutDearSpot drops spot offers above the cheapest on-demand one, where both kinds are there.
+func withoutDearSpot(candidates []candidate) []candidate {
+	onDemand := slices.IndexFunc(candidates, func(c candidate) bool { return c.offer.CapacityType == model.OnDemand })
+	if onDemand < 0 {
+		return candidates
+	}
+	limit := candidates[onDemand].offer.Price // candidates are sorted by price
+	return keep(candidates, func(c candidate) bool { return c.offer.CapacityType != model.Spot || c.offer.Price <= limit })
+}
+
+// capacityType returns the most preferred capacity type there is; candidates are not empty.
+func capacityType(candidates []candidate) string {
+	for _, preferred := range []string{model.Reserved, model.Spot} {
+		if slices.ContainsFunc(candidates, func(c candidate) bool { return c.offer.CapacityType == preferred }) {
+			return preferred
+		}
+	}
+	return model.OnDemand
+}
+
+// onePerZone keeps one offer for each type and zone, because a fleet refuses two: the cheapest, or among reservations
+// the one with most left.
+func onePerZone(candidates []candidate) []candidate {
+	best := make(map[model.OfferKey]int)
+	for i, c := range candidates {
+		key := model.OfferKey{InstanceType: c.instance.Name, Zone: c.offer.Zone}
+		if j, seen := best[key]; !seen || c.offer.ReservationCapacity > candidates[j].offer.ReservationCapacity {
+			best[key] = i
+		}
+	}
+	var out []candidate
+	for _, i := range slices.Sorted(maps.Values(best)) {
+		out = append(out, candidates[i])
+	}
+	return out
+}
+
+// cheapestTypes keeps the offers of the MaxLaunchTypes types that have the cheapest, and of those the MaxOverrides
+// cheapest.
+func cheapestTypes(candidates []candidate) []candidate {
+	names := make(map[string]bool, MaxLaunchTypes)
+	for _, c := range candidates {
+		if len(names) < MaxLaunchTypes {
+			names[c.instance.Name] = true
+		}
+	}
+	out := keep(candidates, func(c candidate) bool { return names[c.instance.Name] })
+	return out[:min(len(out), MaxOverrides)]
+}
+
+func asksMinValues(requirements []model.Requirement) bool {
+	return slices.ContainsFunc(requirements, func(r model.Requirement) bool { return r.MinValues > 0 })
+}
+
+// shortOfMinValues returns the first key, in the order of requirements, of which the candidates' types have fewer
+// acceptable values than its minValues; "" where none is.
+func shortOfMinValues(candidates []candidate, requirements []model.Requirement) string {
+	for _, r := range requirements {
+		if r.MinValues == 0 {
+			continue
+		}
+		values := make(map[string]bool)
+		for _, c := range candidates {
+			for _, value := range valuesMeeting(c.instance, r.Key, requirements) {
+				values[value] = true
+			}
+		}
+		if len(values) < r.MinValues {
+			return r.Key
+		}
+	}
+	return ""
+}
+
+func choice(capacityType string, candidates []candidate) Choice {
+	out := Choice{CapacityType: capacityType}
+	names := make(map[string]bool)
+	for _, c := range candidates {
+		names[c.instance.Name] = true
+		out.Overrides = append(out.Overrides, model.Override{
+			InstanceType: c.instance.Name, Zone: c.offer.Zone, SubnetID: c.subnetID, Price: c.offer.Price,
+		})
+	}
+	out.Types = len(names)
+	return out
+}
+
+func keep(candidates []candidate, wanted func(candidate) bool) []candidate {
+	var out []candidate
+	for _, c := range candidates {
+		if wanted(c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func unlessEmpty(candidates []candidate, wanted func(candidate) bool) []candidate {
+	if kept := keep(candidates, wanted); len(kept) > 0 {
+		return kept
+	}
+	return candidates
+}
+
+func compareCandidates(a, b candidate) int {
+	return cmp.Or(
+		cmp.Compare(a.offer.Price, b.offer.Price),
+		strings.Compare(a.instance.Name, b.instance.Name),
+		compareOffers(a.offer, b.offer),
+	)
 }
