@@ -1,0 +1,109 @@
+package wire
+
+import (
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+func validateSnapshot(s *model.Snapshot) error {
+	if err := validateHead(s.Cluster, s.Epoch, s.Seq, len(s.Shapes), len(s.Pods)); err != nil {
+		return err
+	}
+	if err := validateShapes(s.Pods, s.DaemonSets, len(s.Shapes)); err != nil {
+		return err
+	}
+	return first(
+		ordered("pods", s.Pods, podKey),
+		ordered("nodes", s.Nodes, nodeKey),
+		ordered("pools", s.Pools, poolKey),
+		ordered("classes", s.Classes, classKey),
+		ordered("claims", s.Claims, claimKey),
+		ordered("daemonSets", s.DaemonSets, daemonSetKey),
+		ordered("namespaces", s.Namespaces, namespaceKey),
+		ordered("budgets", s.Budgets, budgetKey),
+		ordered("volumes", s.Volumes, volumeKey),
+		ordered("storageClasses", s.Storage, storageKey),
+		ordered("csiNodes", s.CSINodes, csiNodeKey),
+	)
+}
+
+func validateDelta(d *Delta) error {
+	if d.FirstShape < 0 || d.FirstShape > MaxShapes {
+		return fault.New(fault.Invalid, "Malformed", "segment: first shape %d is out of range", d.FirstShape)
+	}
+	if d.Seq < 1 {
+		return fault.New(fault.Invalid, "Malformed", "segment: seq %d must be at least 1", d.Seq)
+	}
+	shapes := d.FirstShape + len(d.Shapes)
+	if err := validateHead(d.Cluster, d.Epoch, d.Seq, shapes, len(d.Pods)); err != nil {
+		return err
+	}
+	if err := validateShapes(d.Pods, d.DaemonSets, shapes); err != nil {
+		return err
+	}
+	if err := first(
+		ordered("pods", d.Pods, podKey),
+		ordered("nodes", d.Nodes, nodeKey),
+		ordered("pools", d.Pools, poolKey),
+		ordered("classes", d.Classes, classKey),
+		ordered("claims", d.Claims, claimKey),
+		ordered("daemonSets", d.DaemonSets, daemonSetKey),
+		ordered("namespaces", d.Namespaces, namespaceKey),
+		ordered("budgets", d.Budgets, budgetKey),
+		ordered("volumes", d.Volumes, volumeKey),
+		ordered("storageClasses", d.Storage, storageKey),
+		ordered("csiNodes", d.CSINodes, csiNodeKey),
+	); err != nil {
+		return err
+	}
+	return first(
+		orderedKeys("pods", d.Gone.Pods),
+		orderedKeys("nodes", d.Gone.Nodes),
+		orderedKeys("pools", d.Gone.Pools),
+		orderedKeys("classes", d.Gone.Classes),
+		orderedKeys("claims", d.Gone.Claims),
+		orderedKeys("daemonSets", d.Gone.DaemonSets),
+		orderedKeys("namespaces", d.Gone.Namespaces),
+		orderedKeys("budgets", d.Gone.Budgets),
+		orderedKeys("volumes", d.Gone.Volumes),
+		orderedKeys("storageClasses", d.Gone.Storage),
+		orderedKeys("csiNodes", d.Gone.CSINodes),
+	)
+}
+
+func validateHead(cluster string, epoch, seq int64, shapes, pods int) error {
+	switch {
+	case cluster == "" || !fits(cluster, maxClusterBytes):
+		return fault.New(fault.Invalid, "Malformed", "snapshot: cluster must have 1 to %d bytes, has %d", maxClusterBytes, len(cluster))
+	case epoch < 0 || seq < 0:
+		return fault.New(fault.Invalid, "Malformed", "snapshot of cluster %s: epoch %d and seq %d must not be negative", cluster, epoch, seq)
+	case shapes > MaxShapes:
+		return fault.New(fault.Invalid, "TooLarge", "snapshot of cluster %s has %d pod shapes, at most %d are read", cluster, shapes, MaxShapes)
+	case pods > MaxPods:
+		return fault.New(fault.Invalid, "TooLarge", "snapshot of cluster %s has %d pods, at most %d are read", cluster, pods, MaxPods)
+	}
+	return nil
+}
+
+func validateShapes(pods []model.Pod, daemons []model.DaemonSet, shapes int) error {
+	for i := range pods {
+		if n := pods[i].Shape; n < 0 || n >= shapes {
+			return fault.New(fault.Invalid, "Malformed", "pods[%d] refers to shape %d of %d", i, n, shapes)
+		}
+	}
+	for i := range daemons {
+		if n := daemons[i].Shape; n < 0 || n >= shapes {
+			return fault.New(fault.Invalid, "Malformed", "daemonSets[%d] refers to shape %d of %d", i, n, shapes)
+		}
+	}
+	return nil
+}
+
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
