@@ -1,0 +1,112 @@
+package v1
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/joiner-sh/joiner/shared/api/wellknown"
+)
+
+// FieldError is one thing wrong with an object: where, what was found there, what is wrong with it, what to do.
+type FieldError struct {
+	// Path is the field as kubectl explain writes it, list items by number and map entries by key.
+	Path string `json:"path"`
+	// Value is the text of what was found there; empty where something is missing.
+	Value string `json:"value,omitempty"`
+	// Message is what is wrong, lower case and without a full stop.
+	Message string `json:"message"`
+	// Remedy is what to do about it, as a sentence.
+	Remedy string `json:"remedy"`
+}
+
+// Error returns path, value, message and remedy in one line.
+func (e FieldError) Error() string {
+	if e.Value == "" {
+		return fmt.Sprintf("%s: %s. Remedy: %s", e.Path, e.Message, e.Remedy)
+	}
+	return fmt.Sprintf("%s: %q: %s. Remedy: %s", e.Path, e.Value, e.Message, e.Remedy)
+}
+
+// ValidateNodePool returns what makes the pool unusable although its schema admits it: labels, taints and requirements
+// that no node could carry. It returns none for a usable pool, in the order of the fields otherwise, and always the same.
+func ValidateNodePool(pool *NodePool) []FieldError {
+	const template = "spec.template"
+	problems := validateLabels(template+".metadata.labels", pool.Spec.Template.Metadata.Labels)
+	problems = append(problems, validateTaints(template+".spec", pool.Spec.Template.Spec)...)
+	for i, r := range pool.Spec.Template.Spec.Requirements {
+		path := fmt.Sprintf("%s.spec.requirements[%d]", template, i)
+		if wellknown.Normalize(r.Key) == wellknown.LabelNodePool {
+			problems = append(problems, FieldError{path + ".key", r.Key, "a pool cannot require a pool",
+				"Remove the requirement: nodes of this pool carry the label anyway."})
+			continue
+		}
+		problems = append(problems, validateRequirement(path, r)...)
+	}
+	return problems
+}
+
+// NodePoolWarnings returns what is odd about a pool that is usable nevertheless: values of the capacity type that do not
+// exist, beside others that do. It returns none for a pool without such oddities.
+func NodePoolWarnings(pool *NodePool) []FieldError {
+	var warnings []FieldError
+	for i, r := range pool.Spec.Template.Spec.Requirements {
+		if !listsCapacityTypes(r) {
+			continue
+		}
+		known, unknown := splitCapacityTypes(r.Values)
+		if len(known) == 0 {
+			continue
+		}
+		for _, value := range unknown {
+			warnings = append(warnings, FieldError{
+				fmt.Sprintf("spec.template.spec.requirements[%d].values", i), value, "unknown capacity type is ignored",
+				"Remove it, or use one of on-demand, reserved and spot.",
+			})
+		}
+	}
+	return warnings
+}
+
+func validateLabels(path string, labels map[string]string) []FieldError {
+	var problems []FieldError
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		at := fmt.Sprintf("%s[%s]", path, key)
+		if key == wellknown.LabelNodePool {
+			problems = append(problems, FieldError{at, key, "label " + key + " is restricted", "Remove it: it is set from the pool's name."})
+			continue
+		}
+		problems = append(problems, validateKey(at, key)...)
+		problems = append(problems, validateValue(at, labels[key])...)
+	}
+	return problems
+}
+
+// validateTaints checks taints and startup taints, which share one space of key and effect on the node.
+func validateTaints(path string, spec NodeClaimTemplateSpec) []FieldError {
+	type identity struct {
+		key    string
+		effect corev1.TaintEffect
+	}
+	seen := map[identity]string{}
+	var problems []FieldError
+	for _, list := range []struct {
+		field  string
+		taints []corev1.Taint
+	}{{"taints", spec.Taints}, {"startupTaints", spec.StartupTaints}} {
+		for i, taint := range list.taints {
+			at := fmt.Sprintf("%s.%s[%d]", path, list.field, i)
+			problems = append(problems, validateTaint(at, taint)...)
+			id := identity{taint.Key, taint.Effect}
+			if first, duplicate := seen[id]; duplicate {
+				problems = append(problems, FieldError{at, taint.Key + ":" + string(taint.Effect),
+					"the same key and effect as " + first, "Keep one of the two: a node holds one taint per key and effect."})
+			}
+			seen[id] = cmp.Or(seen[id], at)
+		}
+	}
+	return problems
+}
