@@ -31,7 +31,7 @@ func TestChainOfOneFunctionStopsAfterSixteenInvocations(t *testing.T) {
 func TestOtherFunctionsInTheChainDoNotCount(t *testing.T) {
 	runner := newRunner(t, lambdaruntime.Config{})
 	deploy(t, runner)
-	trace := "Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1;Lineage=aaaaaaaa:99|bbbbbbbb:3"
+	trace := "Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1;Lineage=aaaaaaaa:99%7Cbbbbbbbb:3" // as the SDKs encode it
 	result, err := runner.Do(t.Context(), lambdaruntime.Request{Function: "fixture", TraceHeader: trace})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/fnv"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,10 @@ func nextTrace(parent, functionARN string) (header string, count int) {
 
 func traceFields(header string) map[string]string {
 	fields := map[string]string{}
+	// The SDKs percent-encode what they copy from the environment.
+	if decoded, err := url.PathUnescape(header); err == nil {
+		header = decoded
+	}
 	for part := range strings.SplitSeq(header, ";") {
 		if name, value, ok := strings.Cut(strings.TrimSpace(part), "="); ok {
 			fields[name] = value
