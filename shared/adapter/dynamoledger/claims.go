@@ -1,0 +1,185 @@
+package dynamoledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// MaxClaims is how many claims one intent may have: their items and those beside them fit one transaction twice over.
+const MaxClaims = 25
+
+// How long what is over is kept for people to look at.
+const (
+	keepGone   = 24 * time.Hour
+	keepIntent = 24 * time.Hour
+)
+
+// Record writes intent, claims and what they hold in one transaction under the fence.
+func (l *Ledger) Record(ctx context.Context, fence model.Fence, intent model.Intent, claims []model.Claim, limits model.Resources) error {
+	if len(claims) == 0 || len(claims) > MaxClaims {
+		return fault.New(fault.Invalid, "", "intent %s has %d claims; 1 to %d are allowed", intent.ID, len(claims), MaxClaims)
+	}
+	put, err := l.putIntent(intent, "attribute_not_exists(PK)", nil)
+	if err != nil {
+		return err
+	}
+	const leaseAt, usageAt = 0, 1
+	writes := []types.TransactWriteItem{l.holds(fence), l.use(fence.Cluster, intent.Pool, heldBy(claims), limits), put}
+	for _, claim := range claims {
+		put, err := l.putClaim(fence.Cluster, claim, "attribute_not_exists(PK)", nil)
+		if err != nil {
+			return err
+		}
+		writes = append(writes, put)
+	}
+	err = l.transact(ctx, writes)
+	reasons := cancelled(err)
+	switch {
+	case refused(reasons, leaseAt):
+		return deposed(fence)
+	case refused(reasons, usageAt):
+		return fault.New(fault.Exhausted, "LimitReached", "nodepool %s has no room within spec.limits for %d more claims", intent.Pool, len(claims))
+	}
+	return translate(err, "record intent %s", intent.ID)
+}
+
+// Calling notes another attempt of an open intent under the fence.
+func (l *Ledger) Calling(ctx context.Context, fence model.Fence, intent model.Intent) error {
+	intent.State = model.IntentCalling
+	put, err := l.putIntent(intent, "attribute_exists(PK) AND #state <> :done", item{":done": text(string(model.IntentDone))})
+	if err != nil {
+		return err
+	}
+	err = l.transact(ctx, []types.TransactWriteItem{l.holds(fence), put})
+	if refused(cancelled(err), 0) {
+		return deposed(fence)
+	}
+	return translate(err, "note attempt %d of intent %s", intent.Attempt, intent.ID)
+}
+
+// Settle writes an outcome under the fence: claims launched or gone, what they hold brought down to what they took, the
+// intent done. An intent that is done already stays as it is.
+func (l *Ledger) Settle(ctx context.Context, fence model.Fence, outcome model.Settlement) error {
+	intent := outcome.Intent
+	intent.State = model.IntentDone
+	done, err := l.putIntent(intent, "attribute_exists(PK) AND #state <> :done", item{":done": text(string(model.IntentDone))})
+	if err != nil {
+		return err
+	}
+	done.Put.Item["ttl"] = number(outcome.AtUnix + int64(keepIntent.Seconds()))
+	done.Put.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+
+	const leaseAt, intentAt = 0, 1
+	writes := []types.TransactWriteItem{l.holds(fence), done}
+	delta := model.Resources{}
+	for _, claim := range outcome.Launched {
+		held := model.Resources{}
+		for name, amount := range claim.Held {
+			held[name] = amount
+			if took, known := claim.Capacity[name]; known || name == model.Nodes {
+				if name == model.Nodes {
+					took = 1
+				}
+				delta[name] += took - amount
+				held[name] = took
+			}
+		}
+		claim.Held = held
+		if writes, err = l.settleClaim(writes, fence.Cluster, claim, 0); err != nil {
+			return err
+		}
+	}
+	for _, claim := range outcome.Failed {
+		for name, amount := range claim.Held {
+			delta[name] -= amount
+		}
+		claim.Held = nil
+		if writes, err = l.settleClaim(writes, fence.Cluster, claim, outcome.AtUnix+int64(keepGone.Seconds())); err != nil {
+			return err
+		}
+	}
+	writes = append(writes, l.use(fence.Cluster, intent.Pool, delta, nil))
+	err = l.transact(ctx, writes)
+	reasons := cancelled(err)
+	switch {
+	case refused(reasons, leaseAt):
+		return deposed(fence)
+	case refused(reasons, intentAt) && textOf(reasons[intentAt].Item, "state") == string(model.IntentDone):
+		return nil
+	}
+	return translate(err, "settle intent %s", intent.ID)
+}
+
+func (l *Ledger) settleClaim(writes []types.TransactWriteItem, cluster string, claim model.Claim, ttlUnix int64) ([]types.TransactWriteItem, error) {
+	was := claim.Version
+	claim.Version++
+	put, err := l.putClaim(cluster, claim, "#ver = :ver", item{":ver": number(was)})
+	if err != nil {
+		return nil, err
+	}
+	if ttlUnix != 0 {
+		put.Put.Item["ttl"] = number(ttlUnix)
+	}
+	return append(writes, put), nil
+}
+
+// Advance writes a live claim on condition of its version.
+func (l *Ledger) Advance(ctx context.Context, cluster string, claim model.Claim) (model.Claim, error) {
+	was := claim.Version
+	claim.Version++
+	put, err := l.putClaim(cluster, claim, "#ver = :ver AND #state <> :gone", item{":ver": number(was), ":gone": text(string(model.Gone))})
+	if err != nil {
+		return claim, err
+	}
+	_, err = l.client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: put.Put.TableName, Item: put.Put.Item, ConditionExpression: put.Put.ConditionExpression,
+		ExpressionAttributeNames: put.Put.ExpressionAttributeNames, ExpressionAttributeValues: put.Put.ExpressionAttributeValues,
+	})
+	if err != nil {
+		claim.Version = was
+	}
+	return claim, translate(err, "write claim %s at version %d", claim.Name, was)
+}
+
+// putIntent is the write of an intent's item on a condition that may speak of #state.
+func (l *Ledger) putIntent(intent model.Intent, condition string, values item) (types.TransactWriteItem, error) {
+	doc, err := encode("intent "+intent.ID, intent)
+	if err != nil {
+		return types.TransactWriteItem{}, err
+	}
+	entry := key(clusterPK(intent.Cluster), "INTENT#"+intent.ID)
+	entry["doc"], entry["state"] = doc, text(string(intent.State))
+	put := &types.Put{TableName: &l.table, Item: entry, ConditionExpression: aws.String(condition), ExpressionAttributeValues: values}
+	if values != nil {
+		put.ExpressionAttributeNames = map[string]string{"#state": "state"}
+	}
+	return types.TransactWriteItem{Put: put}, nil
+}
+
+// putClaim is the write of a claim's item on a condition that may speak of #ver and #state.
+func (l *Ledger) putClaim(cluster string, claim model.Claim, condition string, values item) (types.TransactWriteItem, error) {
+	doc, err := encode("claim "+claim.Name, claim)
+	if err != nil {
+		return types.TransactWriteItem{}, err
+	}
+	entry := key(claimPK(cluster, claim.Name), "CLAIM#"+claim.Name)
+	entry["doc"], entry["state"], entry["ver"], entry["intent"] = doc, text(string(claim.State)), number(claim.Version), text(claim.Intent)
+	if claim.InstanceID != "" {
+		entry["instanceId"] = text(claim.InstanceID)
+	}
+	put := &types.Put{TableName: &l.table, Item: entry, ConditionExpression: aws.String(condition), ExpressionAttributeValues: values}
+	if values != nil {
+		put.ExpressionAttributeNames = map[string]string{"#ver": "ver"}
+		if _, speaks := values[":gone"]; speaks {
+			put.ExpressionAttributeNames["#state"] = "state"
+		}
+	}
+	return types.TransactWriteItem{Put: put}, nil
+}

@@ -1,0 +1,24 @@
+// Package dynamoledger keeps the ledger in one DynamoDB table: registrations, leases, claims, intents, pool usage,
+// offers without capacity and the snapshot pointer. It stores and compares; what any of it means is decided elsewhere.
+//
+//	item            PK                     SK                    attributes beside doc
+//	registration    CLUSTERS               <cluster>
+//	lease           C#<cluster>#           LEASE#<name>          owner, exp, tok
+//	pointer         C#<cluster>#           SNAP                  epoch, headSeq, heartbeat
+//	epoch counter   C#<cluster>#           EPOCH                 epoch, owner
+//	usage           C#<cluster>#           USE#<pool>            v, r:<resource> …
+//	open intent     C#<cluster>#           INTENT#<id>           state, ttl once done
+//	claim           C#<cluster>#N#<0-7>    CLAIM#<name>          state, ver, intent, instanceId, ttl once gone
+//	mark            R#<account>#<region>#  MARK#<what>           until, ttl
+//
+// doc is the value as JSON; the attributes beside it are what conditions compare. Every key of a cluster begins with
+// C#<cluster>#, so that a role can be held to one cluster by its leading keys. Claims are spread over eight partitions
+// because one takes a thousand writes a second and a burst of launches wants more.
+//
+// Every fenced write is a transaction that checks the lease's token: whatever a deposed planner still tries fails as a
+// whole. Each transaction can tell by its own conditions that it was carried out before, so repeating one whose answer was
+// lost is harmless without any idempotency token.
+//
+//	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), "joiner")
+//	fence, err := ledger.Acquire(ctx, "web", owner, now, until)
+package dynamoledger

@@ -1,0 +1,73 @@
+package dynamoledger
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const plannerLease = "planner"
+
+// Acquire takes the cluster's planner lease: where nobody holds it, where it has run out at nowUnix, or where owner
+// holds it already. There is no heartbeat, because a write to the lease's item would collide with the transactions that
+// check it; the lease simply outlives its holder.
+func (l *Ledger) Acquire(ctx context.Context, cluster, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+	out, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName:                 &l.table,
+		Key:                       key(clusterPK(cluster), "LEASE#"+plannerLease),
+		UpdateExpression:          aws.String("SET #owner = :owner, #exp = :until ADD #tok :one"),
+		ConditionExpression:       aws.String("attribute_not_exists(#exp) OR #exp < :now OR #owner = :owner"),
+		ExpressionAttributeNames:  map[string]string{"#owner": "owner", "#exp": "exp", "#tok": "tok"},
+		ExpressionAttributeValues: item{":owner": text(owner), ":until": number(untilUnix), ":now": number(nowUnix), ":one": number(1)},
+		ReturnValues:              types.ReturnValueUpdatedNew,
+
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	var taken *types.ConditionalCheckFailedException
+	if errors.As(err, &taken) {
+		return model.Fence{}, fault.New(fault.Conflict, "LeaseHeld", "the planner lease of cluster %s is held by %s for %d more seconds",
+			cluster, textOf(taken.Item, "owner"), numberOf(taken.Item, "exp")-nowUnix)
+	}
+	if err != nil {
+		return model.Fence{}, translate(err, "take the planner lease of cluster %s", cluster)
+	}
+	return model.Fence{Cluster: cluster, Lease: plannerLease, Owner: owner, Token: numberOf(out.Attributes, "tok"), UntilUnix: untilUnix}, nil
+}
+
+// Release lets the lease run out now, unless somebody else has taken it since.
+func (l *Ledger) Release(ctx context.Context, fence model.Fence) error {
+	_, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName:                 &l.table,
+		Key:                       key(clusterPK(fence.Cluster), "LEASE#"+fence.Lease),
+		UpdateExpression:          aws.String("SET #exp = :never"),
+		ConditionExpression:       aws.String("#owner = :owner AND #tok = :tok"),
+		ExpressionAttributeNames:  map[string]string{"#owner": "owner", "#exp": "exp", "#tok": "tok"},
+		ExpressionAttributeValues: item{":owner": text(fence.Owner), ":tok": number(fence.Token), ":never": number(0)},
+	})
+	var deposed *types.ConditionalCheckFailedException
+	if errors.As(err, &deposed) {
+		return nil
+	}
+	return translate(err, "release the %s lease of cluster %s", fence.Lease, fence.Cluster)
+}
+
+// holds is the part of a transaction that lets it commit only while the fence is the newest.
+func (l *Ledger) holds(fence model.Fence) types.TransactWriteItem {
+	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName:                 &l.table,
+		Key:                       key(clusterPK(fence.Cluster), "LEASE#"+fence.Lease),
+		ConditionExpression:       aws.String("#owner = :owner AND #tok = :tok"),
+		ExpressionAttributeNames:  map[string]string{"#owner": "owner", "#tok": "tok"},
+		ExpressionAttributeValues: item{":owner": text(fence.Owner), ":tok": number(fence.Token)},
+	}}
+}
+
+func deposed(fence model.Fence) error {
+	return fault.New(fault.Conflict, "FenceLost", "the %s lease of cluster %s has passed to another since token %d", fence.Lease, fence.Cluster, fence.Token)
+}

@@ -1,0 +1,113 @@
+package dynamoledger
+
+import (
+	"context"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Load reads the cluster's partition, its claims and the marks of its account and region side by side, consistently.
+func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
+	partitions := []string{clusterPK(reg.Cluster), marksPK(reg.Account, reg.Region)}
+	for shard := range shards {
+		partitions = append(partitions, shardPK(reg.Cluster, shard))
+	}
+	pages := make([][]item, len(partitions))
+	failures := make([]error, len(partitions))
+	var group sync.WaitGroup
+	for i, pk := range partitions {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			pages[i], failures[i] = l.query(ctx, pk, "", true)
+		}()
+	}
+	group.Wait()
+	var ledger model.Ledger
+	for i := range pages {
+		if failures[i] != nil {
+			return model.Ledger{}, failures[i]
+		}
+		for _, entry := range pages[i] {
+			if err := place(&ledger, entry, time.Now().Unix()); err != nil {
+				return model.Ledger{}, err
+			}
+		}
+	}
+	sort.Slice(ledger.Claims, func(i, j int) bool { return ledger.Claims[i].Name < ledger.Claims[j].Name })
+	return ledger, nil
+}
+
+// place puts one item where it belongs. Expired ones are dropped: DynamoDB deletes them only some days later.
+func place(ledger *model.Ledger, entry item, nowUnix int64) error {
+	if ttl := numberOf(entry, "ttl"); ttl != 0 && ttl <= nowUnix {
+		return nil
+	}
+	sk := textOf(entry, "SK")
+	kind, rest, _ := strings.Cut(sk, "#")
+	switch kind {
+	case "CLAIM":
+		var claim model.Claim
+		if err := decode(entry, &claim); err != nil {
+			return err
+		}
+		if claim.Live() {
+			ledger.Claims = append(ledger.Claims, claim)
+		}
+	case "INTENT":
+		if model.IntentState(textOf(entry, "state")) == model.IntentDone {
+			return nil
+		}
+		var intent model.Intent
+		if err := decode(entry, &intent); err != nil {
+			return err
+		}
+		ledger.Intents = append(ledger.Intents, intent)
+	case "USE":
+		ledger.Usage = append(ledger.Usage, usageOf(rest, entry))
+	case "MARK":
+		var mark model.Mark
+		if err := decode(entry, &mark); err != nil {
+			return err
+		}
+		ledger.Marks = append(ledger.Marks, mark)
+	case "SNAP":
+		var pointer model.Pointer
+		if err := decode(entry, &pointer); err != nil {
+			return err
+		}
+		pointer.HeartbeatAt = numberOf(entry, "heartbeat")
+		ledger.Pointer = &pointer
+	}
+	return nil
+}
+
+// query returns the items of a partition whose sort key begins with prefix, in its order.
+func (l *Ledger) query(ctx context.Context, pk, prefix string, consistent bool) ([]item, error) {
+	input := &dynamodb.QueryInput{
+		TableName: &l.table, ConsistentRead: aws.Bool(consistent),
+		KeyConditionExpression:    aws.String("PK = :pk"),
+		ExpressionAttributeValues: item{":pk": text(pk)},
+	}
+	if prefix != "" {
+		input.KeyConditionExpression = aws.String("PK = :pk AND begins_with(SK, :sk)")
+		input.ExpressionAttributeValues[":sk"] = text(prefix)
+	}
+	var items []item
+	pages := dynamodb.NewQueryPaginator(l.client, input)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, translate(err, "read partition %s", pk)
+		}
+		items = append(items, page.Items...)
+	}
+	return items, nil
+}

@@ -1,0 +1,53 @@
+package ec2fleet
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+)
+
+// code returns EC2's error code, "" where err has none.
+func code(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode()
+	}
+	return ""
+}
+
+// kinds of whole-call errors by code; prefixes where they end in a dot. Throttled, Denied, Invalid and NoCapacity mean
+// that EC2 did nothing. Source: EC2 API reference, "Error codes for the Amazon EC2 API".
+var kinds = map[string]fault.Kind{
+	"RequestLimitExceeded": fault.Throttled, "Throttling": fault.Throttled, "ThrottlingException": fault.Throttled, "EC2ThrottledException": fault.Throttled,
+
+	"UnauthorizedOperation": fault.Denied, "AuthFailure": fault.Denied, "AccessDenied": fault.Denied, "OptInRequired": fault.Denied, "Blocked": fault.Denied,
+	"PendingVerification": fault.Denied, "AuthFailure.": fault.Denied,
+
+	"InvalidParameterValue": fault.Invalid, "InvalidParameter": fault.Invalid, "InvalidParameterCombination": fault.Invalid, "MissingParameter": fault.Invalid,
+	"ValidationError": fault.Invalid, "InvalidFleetConfiguration": fault.Invalid, "UserDataSizeLimitExceeded": fault.Invalid,
+	"InvalidAMIID.": fault.Invalid, "InvalidSubnetID.": fault.Invalid, "InvalidGroup.": fault.Invalid, "InvalidUserData.": fault.Invalid,
+	"InvalidLaunchTemplateName.": fault.Invalid, "InvalidLaunchTemplateId.": fault.Invalid, "InvalidInstanceType": fault.Invalid,
+
+	"InsufficientInstanceCapacity": fault.NoCapacity, "VcpuLimitExceeded": fault.NoCapacity, "MaxSpotInstanceCountExceeded": fault.NoCapacity,
+	"InstanceLimitExceeded": fault.NoCapacity, "MaxFleetCountExceeded": fault.NoCapacity, "UnfulfillableCapacity": fault.NoCapacity,
+
+	// Whoever used this token before has already got what it asked for.
+	"IdempotentParameterMismatch": fault.Conflict,
+}
+
+func translate(err error, format string, args ...any) error {
+	c := code(err)
+	kind, known := kinds[c]
+	if !known {
+		if prefix, _, dotted := strings.Cut(c, "."); dotted {
+			kind, known = kinds[prefix+"."]
+		}
+	}
+	if !known {
+		kind = fault.Internal
+	}
+	return fault.Wrap(kind, c, err, format, args...)
+}
