@@ -29,6 +29,7 @@
 // it posted its response but before it asked for the next event fails the invocation.
 //
 // Not modelled: the CPU share that comes with a memory size, extensions that subscribe to events, response streaming to
-// the caller (streamed responses are collected), and provisioned concurrency. Memory is judged when an invocation ends,
+// the caller (streamed responses are collected), provisioned concurrency, and the file system: the task root is writable, and
+// a function's private folder is TMPDIR, not /tmp. Memory is judged when an invocation ends,
 // by the process's peak, not while it runs.
 package lambdaruntime

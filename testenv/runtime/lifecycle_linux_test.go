@@ -3,6 +3,7 @@ package lambdaruntime_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -38,4 +39,34 @@ func TestStopEndsTheChildrenOfTheProcess(t *testing.T) {
 	runner.Stop()
 	// It is reaped by init, some time after it was killed.
 	eventually(t, "the grandchild is gone", func() bool { return !alive(child) || processState(t, child) == "Z" })
+}
+
+// orphanVariable makes this test binary play the parent that is killed.
+const orphanVariable = "LAMBDARUNTIME_TEST_PARENT"
+
+func TestProcessesDieWithTheirParent(t *testing.T) {
+	if os.Getenv(orphanVariable) != "" {
+		runner := newRunner(t, lambdaruntime.Config{})
+		deploy(t, runner)
+		fmt.Printf("pid %d\n", decode[report](t, invoke(t, runner, `{}`)).PID)
+		select {} // until killed
+	}
+	parent := exec.Command(os.Args[0], "-test.run=^TestProcessesDieWithTheirParent$")
+	parent.Env = append(os.Environ(), orphanVariable+"=1", "TMPDIR="+t.TempDir()) // which nobody else removes
+	output, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	_, scanErr := fmt.Fscanf(output, "pid %d\n", &pid)
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Wait(); scanErr != nil || err == nil {
+		t.Fatalf("the parent told no process (%v) or was not killed (%v)", scanErr, err)
+	}
+	eventually(t, "the sandbox is gone", func() bool { return !alive(pid) || processState(t, pid) == "Z" })
 }

@@ -107,6 +107,12 @@ func TestFailedInitIsTriedOnceMore(t *testing.T) {
 			}
 		})
 	}
+	t.Run("report always", func(t *testing.T) {
+		deploy(t, runner, func(fn *lambdaruntime.Function) { fn.Env = map[string]string{"FIXTURE_INIT": "report"} })
+		if result := invoke(t, runner, `{}`); result.ErrorType != "Fixture.Init" || result.ErrorMessage != "as asked" {
+			t.Errorf("got type %q, message %q, want what the runtime reported", result.ErrorType, result.ErrorMessage)
+		}
+	})
 	t.Run("exit always", func(t *testing.T) {
 		deploy(t, runner, func(fn *lambdaruntime.Function) { fn.Env = map[string]string{"FIXTURE_INIT": "exit"} })
 		result := invoke(t, runner, `{}`)

@@ -32,7 +32,7 @@ type Config struct {
 	InitTimeout time.Duration
 
 	// The hooks may be nil. They are called from the runner's goroutines and must return soon. OnLog and OnMetric are
-	// called one at a time.
+	// called one at a time, and must not call Logs or Metrics.
 	OnLog    func(LogLine)
 	OnMetric func(Metric)
 	// OnInvoke is called when a process has been handed an event.
