@@ -1,0 +1,73 @@
+package translate
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Limits of one pod. Above them deciding would cost more than any honest pod is worth.
+const (
+	maxContainers    = 100
+	maxAffinityTerms = 50
+	maxSpreads       = 20
+)
+
+// beyondModel returns a sentence for each part of a spec that the model has no words for.
+func beyondModel(spec *corev1.PodSpec) []string {
+	var out []string
+	complain := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if n := len(spec.Containers) + len(spec.InitContainers); n > maxContainers {
+		complain("spec has %d containers, at most %d are looked at; split the pod", n, maxContainers)
+	}
+	if n := affinityTerms(spec.Affinity); n > maxAffinityTerms {
+		complain("spec.affinity has %d terms, at most %d are looked at; use fewer", n, maxAffinityTerms)
+	}
+	if n := len(spec.TopologySpreadConstraints); n > maxSpreads {
+		complain("spec.topologySpreadConstraints has %d entries, at most %d are looked at; use fewer", n, maxSpreads)
+	}
+	if spec.SchedulingGroup != nil {
+		complain("spec.schedulingGroup is set: scheduling pods as a group is not supported; leave it out")
+	}
+	for i := range spec.Volumes {
+		if kind := cloudDisk(&spec.Volumes[i]); kind != "" {
+			complain("spec.volumes[%d].%s: %q: a disk named in the pod is not supported; use a PersistentVolumeClaim", i, kind, spec.Volumes[i].Name)
+		}
+	}
+	return out
+}
+
+func affinityTerms(a *corev1.Affinity) int {
+	if a == nil {
+		return 0
+	}
+	n := 0
+	if node := a.NodeAffinity; node != nil {
+		n += len(node.PreferredDuringSchedulingIgnoredDuringExecution)
+		if required := node.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+			n += len(required.NodeSelectorTerms)
+		}
+	}
+	if pod := a.PodAffinity; pod != nil {
+		n += len(pod.RequiredDuringSchedulingIgnoredDuringExecution) + len(pod.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if pod := a.PodAntiAffinity; pod != nil {
+		n += len(pod.RequiredDuringSchedulingIgnoredDuringExecution) + len(pod.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	return n
+}
+
+// cloudDisk returns the field that ties a volume to one disk of a cloud, and so to its zone; empty for any other volume.
+func cloudDisk(v *corev1.Volume) string {
+	switch {
+	case v.AWSElasticBlockStore != nil:
+		return "awsElasticBlockStore"
+	case v.GCEPersistentDisk != nil:
+		return "gcePersistentDisk"
+	case v.AzureDisk != nil:
+		return "azureDisk"
+	case v.Cinder != nil:
+		return "cinder"
+	}
+	return ""
+}

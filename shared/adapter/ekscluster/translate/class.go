@@ -1,0 +1,161 @@
+package translate
+
+import (
+	"fmt"
+
+	"gopkg.in/inf.v0"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/joiner-sh/joiner/shared/api/awsv1"
+	"github.com/joiner-sh/joiner/shared/api/condition"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const bytesPerGiB = 1 << 30
+
+// Class returns an EC2NodeClass with the status last written to it. Fields that nothing is built for yet, and a kubelet
+// configuration that cannot be read, are in Unsupported. The drift hash leaves the cluster's certificate authority out.
+func Class(class *awsv1.EC2NodeClass) model.Class {
+	spec := &class.Spec
+	out := model.Class{
+		Name:                     class.Name,
+		UID:                      string(class.UID),
+		Generation:               class.Generation,
+		DeletedUnix:              unix(class.DeletionTimestamp),
+		Annotations:              ownAnnotations(class.Annotations),
+		Family:                   string(class.AMIFamily()),
+		UserData:                 value(spec.UserData),
+		Role:                     spec.Role,
+		InstanceProfile:          value(spec.InstanceProfile),
+		Tags:                     nonEmpty(spec.Tags),
+		DetailedMonitoring:       value(spec.DetailedMonitoring),
+		AssociatePublicIPAddress: spec.AssociatePublicIPAddress,
+		Unsupported:              notBuilt(spec),
+		Status:                   classStatus(class),
+	}
+	selectors(&out, spec)
+	for i := range spec.BlockDeviceMappings {
+		out.BlockDevices = append(out.BlockDevices, blockDevice(&spec.BlockDeviceMappings[i]))
+	}
+	if m := spec.MetadataOptions; m != nil {
+		out.Metadata = model.MetadataOptions{
+			HTTPEndpoint:            value(m.HTTPEndpoint),
+			HTTPProtocolIPv6:        value(m.HTTPProtocolIPv6),
+			HTTPPutResponseHopLimit: value(m.HTTPPutResponseHopLimit),
+			HTTPTokens:              value(m.HTTPTokens),
+		}
+	}
+	var problems []string
+	out.Kubelet, problems = kubelet(spec.Kubelet)
+	out.Unsupported = append(out.Unsupported, problems...)
+	if hash, err := class.Hash(""); err == nil { // the only error is kubelet's, which is reported above
+		out.Hash = hash
+	}
+	return out
+}
+
+func value[T any](p *T) T {
+	var zero T
+	if p == nil {
+		return zero
+	}
+	return *p
+}
+
+// notBuilt returns a sentence for each field that is set and that no launch honours yet: launching without it would be
+// launching something else.
+func notBuilt(spec *awsv1.EC2NodeClassSpec) []string {
+	fields := []struct {
+		name string
+		set  bool
+	}{
+		{"capacityReservationSelectorTerms", len(spec.CapacityReservationSelectorTerms) > 0},
+		{"placementGroupSelector", spec.PlacementGroupSelector != nil},
+		{"ipPrefixCount", spec.IPPrefixCount != nil},
+		{"instanceStorePolicy", spec.InstanceStorePolicy != nil},
+		{"networkInterfaces", len(spec.NetworkInterfaces) > 0},
+		{"connectionTracking", spec.ConnectionTracking != nil},
+		{"context", spec.Context != nil},
+		{"cpuOptions", spec.CPUOptions != nil},
+	}
+	var out []string
+	for _, f := range fields {
+		if f.set {
+			out = append(out, fmt.Sprintf("spec.%s: is not supported yet. Remedy: Remove the field, or use another class.", f.name))
+		}
+	}
+	return out
+}
+
+func selectors(out *model.Class, spec *awsv1.EC2NodeClassSpec) {
+	for i := range spec.SubnetSelectorTerms {
+		t := &spec.SubnetSelectorTerms[i]
+		out.Subnets = append(out.Subnets, model.SelectorTerm{Tags: nonEmpty(t.Tags), ID: t.ID})
+	}
+	for i := range spec.SecurityGroupSelectorTerms {
+		t := &spec.SecurityGroupSelectorTerms[i]
+		out.SecurityGroups = append(out.SecurityGroups, model.SelectorTerm{Tags: nonEmpty(t.Tags), ID: t.ID, Name: t.Name})
+	}
+	for i := range spec.AMISelectorTerms {
+		t := &spec.AMISelectorTerms[i]
+		out.Images = append(out.Images, model.SelectorTerm{
+			Tags: nonEmpty(t.Tags), ID: t.ID, Name: t.Name, Owner: t.Owner, Alias: t.Alias, SSMParameter: t.SSMParameter,
+		})
+	}
+}
+
+func blockDevice(m *awsv1.BlockDeviceMapping) model.BlockDevice {
+	out := model.BlockDevice{DeviceName: value(m.DeviceName), RootVolume: m.RootVolume}
+	if v := m.EBS; v != nil {
+		out.VolumeSizeGiB = gibibytes(v.VolumeSize)
+		out.VolumeType = value(v.VolumeType)
+		out.IOPS = value(v.IOPS)
+		out.Throughput = value(v.Throughput)
+		out.SnapshotID = value(v.SnapshotID)
+		out.KMSKeyID = value(v.KMSKeyID)
+		out.Encrypted = v.Encrypted
+		out.DeleteOnTermination = v.DeleteOnTermination
+		out.InitializationRate = int64(value(v.VolumeInitializationRate))
+	}
+	return out
+}
+
+// gibibytes rounds up, as EC2 sells whole GiB only; 0 for none and for what does not fit.
+func gibibytes(q *resource.Quantity) int64 {
+	if q == nil {
+		return 0
+	}
+	bytes, ok := count(*q, 0, inf.RoundCeil)
+	if !ok || bytes <= 0 {
+		return 0
+	}
+	return (bytes-1)/bytesPerGiB + 1
+}
+
+func classStatus(class *awsv1.EC2NodeClass) model.ClassStatus {
+	out := model.ClassStatus{InstanceProfile: class.Status.InstanceProfile}
+	for _, s := range class.Status.Subnets {
+		out.Subnets = append(out.Subnets, model.Subnet{ID: s.ID, Zone: s.Zone, ZoneID: s.ZoneID})
+	}
+	for _, g := range class.Status.SecurityGroups {
+		out.SecurityGroups = append(out.SecurityGroups, model.SecurityGroup{ID: g.ID, Name: g.Name})
+	}
+	for _, a := range class.Status.AMIs {
+		out.Images = append(out.Images, model.Image{
+			ID: a.ID, Name: a.Name, Deprecated: a.Deprecated, Requirements: nodeRequirements(a.Requirements),
+		})
+	}
+	for _, c := range class.Status.Conditions {
+		if c.Type == condition.Ready {
+			out.ObservedGeneration = c.ObservedGeneration
+			continue
+		}
+		if c.Status != metav1.ConditionTrue {
+			out.Problems = append(out.Problems, model.ClassProblem{
+				Condition: c.Type, Reason: c.Reason, Message: c.Message, Unknown: c.Status == metav1.ConditionUnknown,
+			})
+		}
+	}
+	return out
+}

@@ -1,0 +1,298 @@
+package translate
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+func parsePod(t testing.TB, text string) *corev1.Pod {
+	t.Helper()
+	var pod corev1.Pod
+	if err := yaml.UnmarshalStrict([]byte(text), &pod); err != nil {
+		t.Fatal(err)
+	}
+	return &pod
+}
+
+const fullPod = `
+metadata:
+  namespace: shop
+  name: web-0
+  uid: 6f1c2d3e-0000-4000-8000-000000000001
+  creationTimestamp: "2026-11-20T12:00:00Z"
+  labels: {app: web, statefulset.kubernetes.io/pod-name: web-0, apps.kubernetes.io/pod-index: "0"}
+  annotations: {karpenter.sh/do-not-disrupt: "true", controller.kubernetes.io/pod-deletion-cost: "-7"}
+  ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: web, uid: x, controller: true}]
+spec:
+  priority: 1000
+  priorityClassName: high
+  preemptionPolicy: Never
+  schedulerName: default-scheduler
+  terminationGracePeriodSeconds: 60
+  nodeSelector: {kubernetes.io/arch: arm64}
+  tolerations: [{key: team, operator: Equal, value: a, effect: NoSchedule, tolerationSeconds: 3}]
+  affinity:
+    nodeAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+        nodeSelectorTerms:
+        - matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [a, b]}]
+          matchFields: [{key: metadata.name, operator: In, values: [node-1]}]
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 5, preference: {matchExpressions: [{key: x, operator: Exists}]}}
+    podAffinity:
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 9, podAffinityTerm: {topologyKey: zone, labelSelector: {}, namespaces: [b]}}
+    podAntiAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - topologyKey: kubernetes.io/hostname
+        labelSelector: {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: NotIn, values: [old]}]}
+        namespaceSelector: {}
+        matchLabelKeys: [pod-template-hash]
+  topologySpreadConstraints:
+  - {topologyKey: topology.kubernetes.io/zone, maxSkew: 1, minDomains: 3, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}, nodeAffinityPolicy: Ignore, nodeTaintsPolicy: Honor}
+  - {topologyKey: kubernetes.io/hostname, maxSkew: 2, whenUnsatisfiable: ScheduleAnyway}
+  containers:
+  - {name: a, ports: [{containerPort: 80, hostPort: 8080}, {containerPort: 81}], resources: {requests: {cpu: 1}}}
+  volumes:
+  - {name: data, persistentVolumeClaim: {claimName: data-web-0}}
+  - {name: scratch, ephemeral: {volumeClaimTemplate: {spec: {resources: {requests: {storage: 1Gi}}}}}}
+  - {name: tmp, emptyDir: {}}
+status:
+  phase: Pending
+  nominatedNodeName: n1
+  conditions: [{type: PodScheduled, status: "False", reason: Unschedulable}]
+`
+
+func TestPodKeepsWhatSchedulingLooksAt(t *testing.T) {
+	pod, shape := Pod(parsePod(t, fullPod))
+	wantPod := model.Pod{
+		UID: "6f1c2d3e-0000-4000-8000-000000000001", Namespace: "shop", Name: "web-0", NominatedNode: "n1", Unschedulable: true,
+		CreatedUnix: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Unix(), Claims: []string{"data-web-0", "web-0-scratch"},
+	}
+	if !reflect.DeepEqual(pod, wantPod) {
+		t.Errorf("pod\n got %+v\nwant %+v", pod, wantPod)
+	}
+	wantShape := model.PodShape{
+		Namespace: "shop", Labels: map[string]string{"app": "web"}, Requests: model.Resources{"cpu": 1000, "pods": 1},
+		NodeSelector: map[string]string{"kubernetes.io/arch": "arm64"},
+		RequiredNodeAffinity: []model.NodeTerm{{
+			Requirements: []model.Requirement{{Key: "topology.kubernetes.io/zone", Operator: model.In, Values: []string{"a", "b"}}},
+			Fields:       []model.Requirement{{Key: "metadata.name", Operator: model.In, Values: []string{"node-1"}}},
+		}},
+		PreferredNodeAffinity: []model.WeightedTerm{{Weight: 5, Term: model.NodeTerm{Requirements: []model.Requirement{{Key: "x", Operator: model.Exists}}}}},
+		Tolerations:           []model.Toleration{{Key: "team", Operator: "Equal", Value: "a", Effect: "NoSchedule"}},
+		PodAntiAffinity: []model.PodTerm{{
+			TopologyKey:       "kubernetes.io/hostname",
+			Selector:          &model.Selector{MatchLabels: map[string]string{"app": "web"}, Expressions: []model.Requirement{{Key: "tier", Operator: model.NotIn, Values: []string{"old"}}}},
+			NamespaceSelector: &model.Selector{}, MatchLabelKeys: []string{"pod-template-hash"},
+		}},
+		PreferredPodAffinity: []model.WeightedPodTerm{{Weight: 9, Term: model.PodTerm{TopologyKey: "zone", Selector: &model.Selector{}, Namespaces: []string{"b"}}}},
+		Spread: []model.Spread{
+			{TopologyKey: "topology.kubernetes.io/zone", MaxSkew: 1, MinDomains: 3, Selector: &model.Selector{MatchLabels: map[string]string{"app": "web"}}, IgnoreNodeAffinity: true, HonorNodeTaints: true},
+			{TopologyKey: "kubernetes.io/hostname", MaxSkew: 2, Anyway: true},
+		},
+		HostPorts: []model.HostPort{{Port: 8080, Protocol: "TCP"}},
+		Priority:  1000, PriorityClass: "high", SchedulerName: "default-scheduler", OwnerKind: "StatefulSet", OwnerName: "web",
+		DoNotDisrupt: "true", DeletionCost: -7, GraceSeconds: 60, NoPreemption: true,
+	}
+	if !reflect.DeepEqual(shape, wantShape) {
+		t.Errorf("shape\n got %+v\nwant %+v", shape, wantShape)
+	}
+}
+
+func TestPodStates(t *testing.T) {
+	cases := map[string]struct {
+		status string
+		check  func(model.Pod) bool
+	}{
+		"running and ready":             {`{phase: Running, startTime: "2026-11-20T12:00:00Z", conditions: [{type: Ready, status: "True"}]}`, func(p model.Pod) bool { return p.Phase == model.Running && p.Ready && p.StartedUnix > 0 }},
+		"unknown counts as running":     {`{phase: Unknown}`, func(p model.Pod) bool { return p.Phase == model.Running }},
+		"succeeded":                     {`{phase: Succeeded}`, func(p model.Pod) bool { return p.Phase == model.Succeeded && p.Terminal() }},
+		"failed":                        {`{phase: Failed}`, func(p model.Pod) bool { return p.Phase == model.Failed }},
+		"not looked at yet":             {`{}`, func(p model.Pod) bool { return p.Phase == model.Pending && !p.Unschedulable }},
+		"gated is not unschedulable":    {`{conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated}]}`, func(p model.Pod) bool { return !p.Unschedulable }},
+		"scheduled once unschedulable":  {`{conditions: [{type: PodScheduled, status: "True", reason: Unschedulable}]}`, func(p model.Pod) bool { return !p.Unschedulable }},
+		"unschedulable says so exactly": {`{conditions: [{type: PodScheduled, status: "False", reason: Unschedulable}]}`, func(p model.Pod) bool { return p.Unschedulable }},
+	}
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			if pod, _ := Pod(parsePod(t, "status: "+tt.status)); !tt.check(pod) {
+				t.Errorf("got %+v", pod)
+			}
+		})
+	}
+}
+
+func TestShapeDetails(t *testing.T) {
+	cases := map[string]struct {
+		pod   string
+		check func(model.PodShape) bool
+	}{
+		"grace is 30 s unless said":          {`{}`, func(s model.PodShape) bool { return s.GraceSeconds == 30 }},
+		"grace of nothing":                   {`spec: {terminationGracePeriodSeconds: 0, containers: []}`, func(s model.PodShape) bool { return s.GraceSeconds == 0 }},
+		"gates":                              {`spec: {schedulingGates: [{name: g}], containers: []}`, func(s model.PodShape) bool { return s.Gated }},
+		"resource claims":                    {`spec: {resourceClaims: [{name: g}], containers: []}`, func(s model.PodShape) bool { return s.DynamicResource }},
+		"an owner that is no controller":     {`metadata: {ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: x}]}`, func(s model.PodShape) bool { return s.OwnerKind == "" }},
+		"a daemon set":                       {`metadata: {ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: x, controller: true}]}`, func(s model.PodShape) bool { return s.OwnerKind == "DaemonSet" }},
+		"somebody else's daemon set":         {`metadata: {ownerReferences: [{apiVersion: apps.kruise.io/v1alpha1, kind: DaemonSet, name: d, uid: x, controller: true}]}`, func(s model.PodShape) bool { return s.OwnerKind == "DaemonSet.apps.kruise.io" }},
+		"a static pod":                       {`metadata: {ownerReferences: [{apiVersion: v1, kind: Node, name: d, uid: x, controller: true}]}`, func(s model.PodShape) bool { return s.OwnerKind == "Node" }},
+		"host network takes container ports": {`spec: {hostNetwork: true, containers: [{name: a, ports: [{containerPort: 53, protocol: UDP}]}]}`, func(s model.PodShape) bool { return len(s.HostPorts) == 1 && s.HostPorts[0].Port == 53 }},
+		"sidecars take ports":                {`spec: {initContainers: [{name: a, restartPolicy: Always, ports: [{hostPort: 1, containerPort: 1}]}, {name: b, ports: [{hostPort: 2, containerPort: 2}]}], containers: []}`, func(s model.PodShape) bool { return len(s.HostPorts) == 1 && s.HostPorts[0].Port == 1 }},
+		"a cost that is no number":           {`metadata: {annotations: {controller.kubernetes.io/pod-deletion-cost: cheap}}`, func(s model.PodShape) bool { return s.DeletionCost == 0 }},
+		"only labels of its own":             {`metadata: {labels: {batch.kubernetes.io/job-completion-index: "3"}}`, func(s model.PodShape) bool { return s.Labels == nil }},
+	}
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			if _, shape := Pod(parsePod(t, tt.pod)); !tt.check(shape) {
+				t.Errorf("got %+v", shape)
+			}
+		})
+	}
+}
+
+func TestPodsOfOneStatefulSetShareAShape(t *testing.T) {
+	var shapes wire.Shapes
+	for i := range 5 {
+		_, shape := Pod(parsePod(t, strings.ReplaceAll(fullPod, "web-0", fmt.Sprintf("web-%d", i))))
+		shapes.Intern(&shape)
+	}
+	if shapes.Len() != 1 {
+		t.Errorf("five pods have %d shapes", shapes.Len())
+	}
+}
+
+func TestWhatCannotBeExpressedIsSaid(t *testing.T) {
+	many := func(n int, item string) string { return strings.TrimSuffix(strings.Repeat(item+", ", n), ", ") }
+	cases := map[string]struct{ pod, want string }{
+		"selecting on a label of one pod": {
+			`spec: {containers: [], affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, labelSelector: {matchLabels: {statefulset.kubernetes.io/pod-name: db-0}}}]}}}`,
+			`podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector.matchLabels: "statefulset.kubernetes.io/pod-name"`},
+		"spreading by a label of one pod": {
+			`spec: {containers: [], topologySpreadConstraints: [{topologyKey: z, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [apps.kubernetes.io/pod-index]}]}`,
+			`spec.topologySpreadConstraints[0].matchLabelKeys: "apps.kubernetes.io/pod-index"`},
+		"operator of a node term": {
+			`spec: {containers: [], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Near}]}]}}}}`,
+			`nodeSelectorTerms[0].matchExpressions[0].operator: "Near"`},
+		"operator of a selector": {
+			`spec: {containers: [], topologySpreadConstraints: [{topologyKey: z, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchExpressions: [{key: a, operator: Gt}]}}]}`,
+			`labelSelector.matchExpressions[0].operator: "Gt"`},
+		"spread that is neither": {
+			`spec: {containers: [], topologySpreadConstraints: [{topologyKey: z, maxSkew: 1, whenUnsatisfiable: Perhaps}]}`,
+			`whenUnsatisfiable: "Perhaps"`},
+		"no terms at all": {
+			`spec: {containers: [], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}}}`,
+			`nodeSelectorTerms is empty`},
+		"a disk named in the pod": {
+			`spec: {containers: [], volumes: [{name: d, awsElasticBlockStore: {volumeID: v}}]}`,
+			`spec.volumes[0].awsElasticBlockStore: "d"`},
+		"a group":             {`spec: {containers: [], schedulingGroup: {podGroupName: g}}`, `spec.schedulingGroup`},
+		"too many containers": {`spec: {containers: [` + many(101, `{name: a}`) + `]}`, `101 containers`},
+		"too many terms": {
+			`spec: {containers: [], affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [` + many(51, `{weight: 1, podAffinityTerm: {topologyKey: z}}`) + `]}}}`,
+			`51 terms`},
+		"too many spreads": {`spec: {containers: [], topologySpreadConstraints: [` + many(21, `{topologyKey: z, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway}`) + `]}`, `21 entries`},
+	}
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, shape := Pod(parsePod(t, tt.pod))
+			if len(shape.Unsupported) != 1 || !strings.Contains(shape.Unsupported[0], tt.want) {
+				t.Errorf("got %q, want one with %q", shape.Unsupported, tt.want)
+			}
+		})
+	}
+}
+
+// Promise C13: what a pod is told in secret stays in the cluster.
+func TestNoSecretOfAPodIsTranslated(t *testing.T) {
+	pod := parsePod(t, `
+metadata:
+  namespace: a
+  name: b
+  annotations: {note: SECRET}
+  managedFields: [{manager: SECRET}]
+spec:
+  containers:
+  - name: c
+    image: SECRET
+    command: [SECRET]
+    args: [SECRET]
+    env: [{name: PASSWORD, value: SECRET}, {name: TOKEN, valueFrom: {secretKeyRef: {name: SECRET, key: SECRET}}}]
+    envFrom: [{secretRef: {name: SECRET}}]
+    lifecycle: {preStop: {exec: {command: [SECRET]}}}
+  imagePullSecrets: [{name: SECRET}]
+  volumes: [{name: v, secret: {secretName: SECRET}}, {name: w, csi: {driver: d, volumeAttributes: {a: SECRET}}}]
+status:
+  message: SECRET
+  conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: SECRET}]
+`)
+	builder := &Builder{}
+	builder.Add(pod)
+	builder.Add(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "x", Annotations: map[string]string{"a": "SECRET"}}})
+	builder.Add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Annotations: map[string]string{"a": "SECRET"}}})
+	s := builder.Snapshot("prod", 1)
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Pods) != 1 || strings.Contains(string(data), "SECRET") {
+		t.Errorf("got %s", data)
+	}
+}
+
+func FuzzPod(f *testing.F) {
+	seed, err := yaml.YAMLToJSON([]byte(fullPod))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed)
+	f.Add([]byte(`{"spec":{"containers":[{"resources":{"requests":{"cpu":"-9e18"},"limits":{"memory":"1e30"}}}]}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if hugeExponent(data) {
+			return
+		}
+		var pod corev1.Pod
+		if json.Unmarshal(data, &pod) != nil {
+			return
+		}
+		_, shape := Pod(&pod)
+		for name, amount := range shape.Requests {
+			if amount < 0 {
+				t.Fatalf("%s is %d", name, amount)
+			}
+		}
+		if shape.Requests[model.Pods] != 1 {
+			t.Fatalf("pods is %d", shape.Requests[model.Pods])
+		}
+	})
+}
+
+// hugeExponent skips numbers like 1e1000000, which Kubernetes' own parser takes minutes over; no API server lets such a
+// pod through, as it would have to parse it first.
+func hugeExponent(data []byte) bool {
+	for i := 0; i+4 < len(data); i++ {
+		if data[i] != 'e' && data[i] != 'E' {
+			continue
+		}
+		digits := 0
+		for _, c := range data[i+1 : min(i+12, len(data))] {
+			if c >= '0' && c <= '9' {
+				digits++
+			}
+		}
+		if digits > 3 {
+			return true
+		}
+	}
+	return false
+}

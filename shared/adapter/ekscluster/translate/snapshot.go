@@ -1,0 +1,110 @@
+package translate
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/joiner-sh/joiner/shared/api/awsv1"
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// Builder makes a snapshot of objects added one by one, in any order. The zero value is ready. It keeps the
+// translations, not the objects, so that a list may be added page by page.
+type Builder struct {
+	snapshot model.Snapshot
+	shapes   wire.Shapes
+	claims   []corev1.PersistentVolumeClaim // joined with volumes at the end
+	volumes  map[string]*corev1.PersistentVolume
+}
+
+// Add translates an object and returns whether it is of a kind that snapshots hold. An object added again replaces the
+// one before. Pools and claims of other providers' classes are taken and left out.
+func (b *Builder) Add(object any) bool {
+	s := &b.snapshot
+	switch o := object.(type) {
+	case *corev1.Pod:
+		pod, shape := Pod(o)
+		pod.Shape, _ = b.shapes.Intern(&shape)
+		s.Pods = append(s.Pods, pod)
+	case *appsv1.DaemonSet:
+		set, shape := DaemonSet(o)
+		set.Shape, _ = b.shapes.Intern(&shape)
+		s.DaemonSets = append(s.DaemonSets, set)
+	case *corev1.Node:
+		s.Nodes = append(s.Nodes, Node(o))
+	case *corev1.Namespace:
+		s.Namespaces = append(s.Namespaces, Namespace(o))
+	case *corev1.PersistentVolumeClaim:
+		b.claims = append(b.claims, *StripClaim(o))
+	case *corev1.PersistentVolume:
+		if b.volumes == nil {
+			b.volumes = make(map[string]*corev1.PersistentVolume)
+		}
+		b.volumes[o.Name] = StripVolume(o)
+	case *storagev1.StorageClass:
+		s.Storage = append(s.Storage, StorageClass(o))
+	case *storagev1.CSINode:
+		s.CSINodes = append(s.CSINodes, CSINode(o))
+	case *policyv1.PodDisruptionBudget:
+		s.Budgets = append(s.Budgets, PDB(o))
+	case *apiv1.NodePool:
+		if Managed(o.Spec.Template.Spec.NodeClassRef) {
+			s.Pools = append(s.Pools, Pool(o))
+		}
+	case *apiv1.NodeClaim:
+		if Managed(o.Spec.NodeClassRef) {
+			s.Claims = append(s.Claims, Object(o))
+		}
+	case *awsv1.EC2NodeClass:
+		s.Classes = append(s.Classes, Class(o))
+	default:
+		return false
+	}
+	return true
+}
+
+// Snapshot returns what was added, sorted. The builder must not be used afterwards.
+func (b *Builder) Snapshot(cluster string, atUnix int64) *model.Snapshot {
+	s := &b.snapshot
+	s.Cluster, s.AtUnix = cluster, atUnix
+	for i := range b.claims {
+		s.Volumes = append(s.Volumes, Volume(&b.claims[i], b.volumes[b.claims[i].Spec.VolumeName]))
+	}
+	s.Shapes = b.shapes.From(0)
+	s.Pods = sorted(s.Pods, func(p *model.Pod) (string, string) { return p.Namespace, p.Name })
+	s.Nodes = sorted(s.Nodes, func(n *model.Node) (string, string) { return "", n.Name })
+	s.Pools = sorted(s.Pools, func(p *model.Pool) (string, string) { return "", p.Name })
+	s.Classes = sorted(s.Classes, func(c *model.Class) (string, string) { return "", c.Name })
+	s.Claims = sorted(s.Claims, func(o *model.Object) (string, string) { return "", o.Name })
+	s.DaemonSets = sorted(s.DaemonSets, func(d *model.DaemonSet) (string, string) { return d.Namespace, d.Name })
+	s.Namespaces = sorted(s.Namespaces, func(n *model.Namespace) (string, string) { return "", n.Name })
+	s.Budgets = sorted(s.Budgets, func(p *model.PDB) (string, string) { return p.Namespace, p.Name })
+	s.Volumes = sorted(s.Volumes, func(v *model.Volume) (string, string) { return v.Namespace, v.Name })
+	s.Storage = sorted(s.Storage, func(c *model.Storage) (string, string) { return "", c.Name })
+	s.CSINodes = sorted(s.CSINodes, func(n *model.CSINode) (string, string) { return "", n.Node })
+	return s
+}
+
+// sorted orders a list by key and keeps the last of equals.
+func sorted[T any](list []T, keyOf func(*T) (namespace, name string)) []T {
+	compare := func(a, b T) int {
+		namespaceA, nameA := keyOf(&a)
+		namespaceB, nameB := keyOf(&b)
+		return wire.CompareKeys(namespaceA, nameA, namespaceB, nameB)
+	}
+	slices.SortStableFunc(list, compare)
+	out := list[:0]
+	for i := range list {
+		if i+1 < len(list) && compare(list[i], list[i+1]) == 0 {
+			continue
+		}
+		out = append(out, list[i])
+	}
+	return out
+}

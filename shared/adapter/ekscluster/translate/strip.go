@@ -1,0 +1,47 @@
+package translate
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// StripClaim returns a PersistentVolumeClaim with no more than Volume reads.
+func StripClaim(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
+	out := &corev1.PersistentVolumeClaim{
+		ObjectMeta: stripMeta(&claim.ObjectMeta),
+		Spec:       corev1.PersistentVolumeClaimSpec{StorageClassName: claim.Spec.StorageClassName, VolumeName: claim.Spec.VolumeName},
+		Status:     corev1.PersistentVolumeClaimStatus{Phase: claim.Status.Phase},
+	}
+	if class, ok := claim.Annotations[corev1.BetaStorageClassAnnotation]; ok {
+		out.Annotations = map[string]string{corev1.BetaStorageClassAnnotation: class}
+	}
+	return out
+}
+
+// StripVolume returns a PersistentVolume with no more than Volume reads: no attributes of its source, which may name
+// secrets.
+func StripVolume(volume *corev1.PersistentVolume) *corev1.PersistentVolume {
+	out := &corev1.PersistentVolume{
+		ObjectMeta: stripMeta(&volume.ObjectMeta),
+		Spec:       corev1.PersistentVolumeSpec{NodeAffinity: volume.Spec.NodeAffinity},
+	}
+	source := &volume.Spec.PersistentVolumeSource
+	switch {
+	case source.CSI != nil:
+		out.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: source.CSI.Driver}
+	case source.AWSElasticBlockStore != nil:
+		out.Spec.AWSElasticBlockStore = &corev1.AWSElasticBlockStoreVolumeSource{}
+	case source.Local != nil:
+		out.Spec.Local = &corev1.LocalVolumeSource{}
+	case source.HostPath != nil:
+		out.Spec.HostPath = &corev1.HostPathVolumeSource{}
+	}
+	return out
+}
+
+func stripMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
+		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
+	}
+}
