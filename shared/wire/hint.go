@@ -26,6 +26,7 @@ const (
 	maxClaims         = 1_000 // of one pod
 	maxClaimBytes     = 512   // an ephemeral volume's is <pod>-<volume>, which may be too long to ever exist
 	maxClusterBytes   = 100
+	maxTickBytes      = 40
 )
 
 // HintReason says why a hint was sent. Whatever it says, the receiver looks at everything.
@@ -35,6 +36,7 @@ type HintReason string
 const (
 	ReasonBatch     HintReason = "batch"     // pods wait for capacity
 	ReasonNode      HintReason = "node"      // a node joined, or a node that is not initialised changed
+	ReasonConfig    HintReason = "config"    // a NodePool or EC2NodeClass was made, changed or deleted
 	ReasonSweep     HintReason = "sweep"     // the full pass of each minute
 	ReasonHeartbeat HintReason = "heartbeat" // nothing but time has passed
 )
@@ -50,11 +52,13 @@ type Hint struct {
 	Pods         []model.PodRef `json:"pods,omitempty"`         // unschedulable, by key
 	Omitted      int            `json:"omitted,omitempty"`      // pods of the batch left out for size
 	SentAtMillis int64          `json:"sentAtMillis,omitempty"` // Unix, by the sender's clock
+	Tick         string         `json:"tick,omitempty"`         // of a sweep: the time it was due; the same tick is one hint
 }
 
-// DedupID returns what tells this hint from every other of its cluster, at most 128 characters.
+// DedupID returns what tells this hint from every other of its cluster, at most 128 characters out of those a queue
+// takes: letters, digits and punctuation.
 func (h *Hint) DedupID() string {
-	return fmt.Sprintf("%d/%d/%s/%d", h.Epoch, h.Seq, h.Reason, h.Number)
+	return fmt.Sprintf("%d/%d/%s/%d/%s", h.Epoch, h.Seq, h.Reason, h.Number, h.Tick)
 }
 
 // EncodeHint returns the hint as JSON, with Version set, and with as many pods from the front as fit the limits, the
@@ -106,11 +110,13 @@ func (h *Hint) validate() error {
 		return fault.New(fault.Invalid, "Malformed", "hint: cluster must have 1 to %d bytes, has %d", maxClusterBytes, len(h.Cluster))
 	case h.Epoch < 0 || h.Seq < 0 || h.Number < 0 || h.Omitted < 0 || h.SentAtMillis < 0:
 		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s has a negative number", h.Cluster)
+	case !printable(h.Tick) || len(h.Tick) > maxTickBytes:
+		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s: tick %.60q must be at most %d printable characters without spaces", h.Cluster, h.Tick, maxTickBytes)
 	case len(h.Pods) > MaxHintPods:
 		return fault.New(fault.Invalid, "TooLarge", "hint lists %d pods, at most %d are read", len(h.Pods), MaxHintPods)
 	}
 	switch h.Reason {
-	case ReasonBatch, ReasonNode, ReasonSweep, ReasonHeartbeat:
+	case ReasonBatch, ReasonNode, ReasonConfig, ReasonSweep, ReasonHeartbeat:
 	default:
 		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s has the unknown reason %.40q", h.Cluster, h.Reason)
 	}
@@ -124,3 +130,12 @@ func (h *Hint) validate() error {
 }
 
 func fits(text string, limit int) bool { return len(text) <= limit && utf8.ValidString(text) }
+
+func printable(text string) bool {
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -77,6 +78,7 @@ func TestDecodeHintRefuses(t *testing.T) {
 		"no cluster":      `{"v":1,"reason":"batch"}`,
 		"long cluster":    `{"v":1,"cluster":"` + strings.Repeat("x", 101) + `","reason":"batch"}`,
 		"unknown reason":  `{"v":1,"cluster":"prod","reason":"because"}`,
+		"odd tick":        `{"v":1,"cluster":"prod","reason":"sweep","tick":"a b"}`,
 		"negative seq":    `{"v":1,"cluster":"prod","reason":"batch","seq":-1}`,
 		"long pod name":   `{"v":1,"cluster":"prod","reason":"batch","pods":[{"ns":"a","name":"` + strings.Repeat("x", 254) + `"}]}`,
 		"number too wide": `{"v":1,"cluster":"prod","reason":"batch","seq":99999999999999999999}`,
@@ -99,6 +101,8 @@ func TestTwoHintsNeverShareADedupID(t *testing.T) {
 		{Epoch: 1, Seq: 3, Reason: ReasonBatch, Number: 3},
 		{Epoch: 1, Seq: 2, Reason: ReasonNode, Number: 3},
 		{Epoch: 1, Seq: 2, Reason: ReasonBatch, Number: 4},
+		{Epoch: 1, Seq: 2, Reason: ReasonBatch, Number: 3, Tick: "2026-11-20T12:00:00Z"},
+		{Epoch: math.MaxInt64, Seq: math.MaxInt64, Reason: ReasonHeartbeat, Number: math.MaxInt64, Tick: strings.Repeat("t", maxTickBytes)},
 	} {
 		if seen[h.DedupID()] || len(h.DedupID()) > 128 {
 			t.Errorf("%s is taken or too long", h.DedupID())
