@@ -19,7 +19,7 @@ type Disruption struct {
 	// +kubebuilder:validation:MaxItems=50
 	// +listType=atomic
 	// +optional
-	Budgets []Budget `json:"budgets,omitempty"`
+	Budgets []Budget `json:"budgets,omitzero"`
 }
 
 // ConsolidationPolicy says which nodes are considered for consolidation.
