@@ -28,7 +28,8 @@ func (c *ControlPlane) User(name string, groups ...string) (*rest.Config, error)
 }
 
 // Kubeconfig writes a client configuration as a kubeconfig file's bytes, for
-// programs that read one. The certificate and key are inside.
+// programs that read one. The certificate and key are inside, and the user it
+// acts as, if any.
 func Kubeconfig(config *rest.Config) ([]byte, error) {
 	const name = "joiner"
 	out := clientcmdapi.NewConfig()
@@ -37,6 +38,8 @@ func Kubeconfig(config *rest.Config) ([]byte, error) {
 		ClientCertificateData: config.CertData,
 		ClientKeyData:         config.KeyData,
 		Token:                 config.BearerToken,
+		Impersonate:           config.Impersonate.UserName,
+		ImpersonateGroups:     config.Impersonate.Groups,
 	}
 	out.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
 	out.CurrentContext = name

@@ -1,0 +1,27 @@
+// Package machine turns launched instances into Nodes the way the real ones
+// do: it reads the user data as an Amazon Linux 2023 image's nodeadm would,
+// derives what the kubelet would report, registers the Node and renews its
+// lease as that kubelet's user, and has kwok run its pods.
+//
+// It decides what a machine does once it has booted: whether it joins, with
+// which labels, taints and resources, when it is ready, when its devices
+// appear, and what happens to its Node when the instance is gone. When an
+// instance boots and ends is told to it (Booted, Terminated); it knows nothing
+// of EC2. What the values rest on is written in ASSUMPTIONS.md.
+//
+//	fleet, err := machine.Start(ctx, machine.Options{
+//		Config:  plane.Config(),
+//		Cluster: machine.Cluster{Name: "demo", Endpoint: plane.Endpoint(), CertificateAuthority: plane.CertificateAuthority()},
+//		Kwok:    plane.Assets().Kwok,
+//		OnEvent: func(e machine.Event) { log.Println(e) },
+//	})
+//	if err != nil {
+//		return err
+//	}
+//	defer fleet.Stop()
+//	fleet.Booted(machine.Instance{ID: "i-0123", Type: "m7g.large", …})
+//
+// A pod's containers run for ever, start at once and obey SIGTERM at once,
+// unless the pod says otherwise in its annotations (RunForAnnotation,
+// StartAfterAnnotation, IgnoreTermAnnotation).
+package machine

@@ -1,0 +1,54 @@
+package machine
+
+import (
+	"fmt"
+	"time"
+)
+
+// EventKind says what happened to a machine.
+type EventKind string
+
+// What can happen to a machine, in this order. A machine that is Refused never
+// joins; what comes after Registered may be missing where the instance ends.
+const (
+	// Refused: the machine will not join. Err says why.
+	Refused EventKind = "refused"
+	// Retrying: the API server did not take a step; it is tried again. Err is its answer.
+	Retrying EventKind = "retrying"
+	// Registered: the Node exists and is not ready.
+	Registered EventKind = "registered"
+	// Initialised: the cloud controller manager has labelled the Node.
+	Initialised EventKind = "initialised"
+	// Ready: the kubelet says it is ready.
+	Ready EventKind = "ready"
+	// DevicesReady: the device plugins have announced their resources.
+	DevicesReady EventKind = "devices ready"
+	// Silent: the kubelet's heartbeats have stopped.
+	Silent EventKind = "silent"
+	// Deleted: the cloud controller manager has deleted the Node.
+	Deleted EventKind = "deleted"
+	// KwokEnded: the program that plays the kubelets has ended by itself. It
+	// concerns no instance; pods change no more. Err has the end of its log.
+	KwokEnded EventKind = "kwok ended"
+)
+
+// Event is something that happened to a machine.
+type Event struct {
+	Time       time.Time
+	Kind       EventKind
+	InstanceID string // "" for KwokEnded
+	NodeName   string // "" where it is not known
+	Err        error  // nil unless Kind says otherwise
+}
+
+// String is one line without the time.
+func (e Event) String() string {
+	s := fmt.Sprintf("%s %s", e.InstanceID, e.Kind)
+	if e.NodeName != "" {
+		s += " as " + e.NodeName
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}

@@ -1,0 +1,112 @@
+package machine
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeletapis "k8s.io/kubelet/pkg/apis"
+)
+
+const (
+	// livingLabel marks the Nodes whose pods kwok looks after. It is
+	// a label, the only thing about a Node here that no real kubelet sets,
+	// because kwok lets go of a Node only when its label is gone.
+	livingLabel = "testenv.joiner.sh/kubelet"
+	livingValue = "running"
+
+	cloudProviderTaint   = "node.cloudprovider.kubernetes.io/uninitialized"
+	nodeIPAnnotation     = "alpha.kubernetes.io/provided-node-ip"
+	attachAnnotation     = "volumes.kubernetes.io/controller-managed-attach-detach"
+	zoneIDLabel          = "topology.k8s.aws/zone-id"
+	kubeletVersion       = "v1.36.3-eks-0000000"
+	kernelVersion        = "6.12.0-1.amzn2023"
+	containerdVersion    = "containerd://2.1.0"
+	operatingSystemImage = "Amazon Linux 2023"
+	notReadyReason       = "KubeletNotReady"
+	notReadyMessage      = "container runtime network not ready: cni plugin not initialized"
+	readyReason          = "KubeletReady"
+	readyMessage         = "kubelet is posting ready status"
+	sufficientMemory     = "KubeletHasSufficientMemory"
+	noDiskPressure       = "KubeletHasNoDiskPressure"
+	sufficientPID        = "KubeletHasSufficientPID"
+)
+
+// newNode is the Node as the kubelet registers it, not ready yet.
+func newNode(i Instance, k kubelet, r resources, now metav1.Time) *corev1.Node {
+	arch := i.goArch()
+	labels := map[string]string{
+		corev1.LabelHostname:   k.nodeName,
+		corev1.LabelOSStable:   "linux",
+		corev1.LabelArchStable: arch,
+		kubeletapis.LabelOS:    "linux",
+		kubeletapis.LabelArch:  arch,
+	}
+	maps.Copy(labels, k.labels)
+	labels[livingLabel] = livingValue
+	taints := append([]corev1.Taint(nil), k.config.RegisterWithTaints...)
+	taints = append(taints, corev1.Taint{Key: cloudProviderTaint, Value: "true", Effect: corev1.TaintEffectNoSchedule})
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        k.nodeName,
+			Labels:      labels,
+			Annotations: map[string]string{nodeIPAnnotation: i.PrivateIP, attachAnnotation: "true"},
+		},
+		Spec: corev1.NodeSpec{ProviderID: i.providerID(), Taints: taints},
+		Status: corev1.NodeStatus{
+			Capacity:    r.capacity,
+			Allocatable: r.allocatable,
+			Conditions:  conditions(false, now),
+			Addresses: []corev1.NodeAddress{
+				{Type: corev1.NodeInternalIP, Address: i.PrivateIP},
+				{Type: corev1.NodeHostName, Address: k.nodeName},
+			},
+			NodeInfo: corev1.NodeSystemInfo{
+				MachineID:               "ec2" + i.ID,
+				SystemUUID:              "ec2" + i.ID,
+				BootID:                  "boot-" + i.ID,
+				KernelVersion:           kernelVersion,
+				OSImage:                 operatingSystemImage,
+				ContainerRuntimeVersion: containerdVersion,
+				KubeletVersion:          kubeletVersion,
+				OperatingSystem:         "linux",
+				Architecture:            arch,
+			},
+		},
+	}
+}
+
+// conditions are the four that a kubelet reports.
+func conditions(isReady bool, now metav1.Time) []corev1.NodeCondition {
+	condition := func(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason, message string) corev1.NodeCondition {
+		return corev1.NodeCondition{
+			Type: kind, Status: status, Reason: reason, Message: message, LastHeartbeatTime: now, LastTransitionTime: now,
+		}
+	}
+	state := condition(corev1.NodeReady, corev1.ConditionFalse, notReadyReason, notReadyMessage)
+	if isReady {
+		state = condition(corev1.NodeReady, corev1.ConditionTrue, readyReason, readyMessage)
+	}
+	return []corev1.NodeCondition{
+		condition(corev1.NodeMemoryPressure, corev1.ConditionFalse, sufficientMemory, "kubelet has sufficient memory available"),
+		condition(corev1.NodeDiskPressure, corev1.ConditionFalse, noDiskPressure, "kubelet has no disk pressure"),
+		condition(corev1.NodePIDPressure, corev1.ConditionFalse, sufficientPID, "kubelet has sufficient PID available"),
+		state,
+	}
+}
+
+// cloudLabels are those that the cloud controller manager adds.
+func cloudLabels(i Instance) map[string]string {
+	labels := map[string]string{
+		corev1.LabelInstanceTypeStable:      i.Type,
+		corev1.LabelInstanceType:            i.Type,
+		corev1.LabelTopologyZone:            i.Zone,
+		corev1.LabelFailureDomainBetaZone:   i.Zone,
+		corev1.LabelTopologyRegion:          i.Region,
+		corev1.LabelFailureDomainBetaRegion: i.Region,
+	}
+	if i.ZoneID != "" {
+		labels[zoneIDLabel] = i.ZoneID
+	}
+	return labels
+}
