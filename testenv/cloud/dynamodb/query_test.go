@@ -2,6 +2,7 @@ package dynamodb_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -104,7 +105,7 @@ func TestQueryPagesMeetEveryItemOnce(t *testing.T) {
 				if _, err := w.DeleteItem(t.Context(), &sdk.DeleteItemInput{TableName: aws.String("ledger"), Key: out.LastEvaluatedKey}); err != nil {
 					t.Fatal(err)
 				}
-				w.put(t, with(out.LastEvaluatedKey, "even", &types.AttributeValueMemberBOOL{Value: false}))
+				w.put(t, with(maps.Clone(out.LastEvaluatedKey), "even", &types.AttributeValueMemberBOOL{Value: false}))
 			}
 			in.ExclusiveStartKey = out.LastEvaluatedKey
 		}
