@@ -18,6 +18,6 @@
 //	}
 //
 //	func TestSQS(t *testing.T) {
-//		conform.Each(t, conform.Services{"sqs": sqs.NewHandler(model)}, conform.SQS)
+//		conform.Each(t, nil, conform.SQS)
 //	}
 package conform

@@ -4,12 +4,13 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/joiner-sh/joiner/testenv/cloud"
 )
 
 // MotoEndpointVariable names the environment variable with the URL of a
@@ -26,16 +27,24 @@ type Target struct {
 	Known  Known      // what Name is expected to fail
 }
 
-// Services are the handlers of the model, keyed by the name in the SigV4
-// credential scope: "sqs", "dynamodb", "ec2", ….
+// Services are further handlers of the model, keyed by the name in the SigV4
+// credential scope: "dynamodb", "ec2", …. STS, SQS and S3 are there without.
 type Services map[string]http.Handler
 
-// Each runs suite against the model made of services, then against moto where
-// its endpoint is set. Each target is a subtest of its own name.
+// Each runs suite against our model, services registered with it, then against
+// moto where its endpoint is set. Each target is a subtest of its own name.
 func Each(t *testing.T, services Services, suite func(*testing.T, Target)) {
 	t.Helper()
 	t.Run("model", func(t *testing.T) {
-		suite(t, target(t, "model", startModel(t, services)))
+		c, err := cloud.Start(t.Context(), cloud.Options{Region: Region})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		for name, handler := range services {
+			c.Register(name, handler)
+		}
+		suite(t, target(t, "model", c.Endpoint()))
 	})
 	if endpoint := os.Getenv(MotoEndpointVariable); endpoint != "" {
 		t.Run("moto", func(t *testing.T) {
@@ -55,23 +64,10 @@ func target(t *testing.T, name, endpoint string) Target {
 		Config: aws.Config{
 			Region:       Region,
 			BaseEndpoint: aws.String(endpoint),
-			Credentials:  credentials.NewStaticCredentialsProvider("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", ""),
+			Credentials:  credentials.NewStaticCredentialsProvider(cloud.DefaultAccessKeyID, cloud.DefaultSecretAccessKey, ""),
 		},
 		Known: known,
 	}
-}
-
-func startModel(t *testing.T, services Services) string {
-	t.Helper()
-	if len(services) != 1 {
-		t.Fatalf("conform: %d services, want 1", len(services))
-	}
-	for _, handler := range services {
-		server := httptest.NewServer(handler)
-		t.Cleanup(server.Close)
-		return server.URL
-	}
-	return ""
 }
 
 // Unique returns a name that starts with prefix and was never used before, so

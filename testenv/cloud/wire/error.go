@@ -58,7 +58,16 @@ func AsError(err error) *Error {
 	return StatusErrorf(http.StatusInternalServerError, "InternalFailure", "%v", err)
 }
 
+// ErrorNoter is a ResponseWriter that wants to know the code of the error
+// written to it, whatever the protocol hides it in. The front door counts by it.
+type ErrorNoter interface {
+	NoteError(code string)
+}
+
 func setHeaders(w http.ResponseWriter, e *Error) {
+	if n, ok := w.(ErrorNoter); ok {
+		n.NoteError(e.Code)
+	}
 	for name, value := range e.Headers {
 		w.Header().Set(name, value)
 	}

@@ -1,0 +1,16 @@
+// Package cloud is the front door of our model of AWS: one loopback port that
+// speaks every modelled service to unmodified SDK clients and the AWS CLI. It
+// decides who a request is from (the signature is verified), which service it
+// is for (the credential scope says), and what goes wrong on the way (faults,
+// latency); it keeps the log of what was called. What a service answers is the
+// business of the packages below, which register as plain http.Handlers.
+//
+//	c, err := cloud.Start(ctx, cloud.Options{})
+//	c.Register("dynamodb", dynamodb.NewHandler(model))
+//	client := sqs.NewFromConfig(c.Config())
+//
+// STS, SQS and S3 are always there; the others are registered by whoever wants
+// them. From a shell:
+//
+//	AWS_ENDPOINT_URL=http://127.0.0.1:PORT aws sqs list-queues
+package cloud

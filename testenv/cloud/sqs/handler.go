@@ -1,0 +1,313 @@
+package sqs
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/wire"
+)
+
+// NewHandler serves m over AWS JSON 1.0.
+func NewHandler(m *Model) http.Handler {
+	a := api{m}
+	actions := wire.JSON{
+		Version:      "1.0",
+		TargetPrefix: "AmazonSQS",
+		ErrorPrefix:  "com.amazonaws.sqs#",
+		Actions: map[string]wire.JSONAction{
+			"CreateQueue":                  wire.JSONFunc(a.createQueue),
+			"GetQueueUrl":                  wire.JSONFunc(a.getQueueURL),
+			"ListQueues":                   wire.JSONFunc(a.listQueues),
+			"ListDeadLetterSourceQueues":   wire.JSONFunc(a.listSources),
+			"DeleteQueue":                  wire.JSONFunc(a.deleteQueue),
+			"PurgeQueue":                   wire.JSONFunc(a.purgeQueue),
+			"GetQueueAttributes":           wire.JSONFunc(a.getAttributes),
+			"SetQueueAttributes":           wire.JSONFunc(a.setAttributes),
+			"ListQueueTags":                wire.JSONFunc(a.listTags),
+			"TagQueue":                     wire.JSONFunc(a.tagQueue),
+			"UntagQueue":                   wire.JSONFunc(a.untagQueue),
+			"SendMessage":                  wire.JSONFunc(a.send),
+			"SendMessageBatch":             wire.JSONFunc(a.sendBatch),
+			"ReceiveMessage":               wire.JSONFunc(a.receive),
+			"DeleteMessage":                wire.JSONFunc(a.deleteMessage),
+			"DeleteMessageBatch":           wire.JSONFunc(a.deleteBatch),
+			"ChangeMessageVisibility":      wire.JSONFunc(a.changeVisibility),
+			"ChangeMessageVisibilityBatch": wire.JSONFunc(a.changeBatch),
+		},
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scheme := "http://"
+		if r.TLS != nil {
+			scheme = "https://"
+		}
+		ctx := context.WithValue(r.Context(), baseKey{}, scheme+r.Host)
+		actions.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// baseKey is the context key of the base URL the client used; the URLs of
+// queues are given out under it.
+type baseKey struct{}
+
+type api struct{ m *Model }
+
+type none struct{}
+
+func (a api) url(ctx context.Context, name string) string {
+	base, _ := ctx.Value(baseKey{}).(string)
+	return base + "/" + a.m.account + "/" + name
+}
+
+type queueRef struct {
+	QueueURL string `json:"QueueUrl"`
+}
+
+type createInput struct {
+	QueueName  string
+	Attributes map[string]string
+	Tags       map[string]string `json:"tags"`
+}
+
+func (a api) createQueue(ctx context.Context, in *createInput) (*queueRef, error) {
+	if in.QueueName == "" {
+		return nil, missing("QueueName")
+	}
+	if err := a.m.createQueue(in.QueueName, in.Attributes, in.Tags); err != nil {
+		return nil, err
+	}
+	return &queueRef{a.url(ctx, in.QueueName)}, nil
+}
+
+type getURLInput struct {
+	QueueName              string
+	QueueOwnerAWSAccountID string `json:"QueueOwnerAWSAccountId"`
+}
+
+func (a api) getQueueURL(ctx context.Context, in *getURLInput) (*queueRef, error) {
+	owner := in.QueueOwnerAWSAccountID
+	if _, ok := a.m.Depth(in.QueueName); !ok || owner != "" && owner != a.m.account {
+		return nil, errNoQueue()
+	}
+	return &queueRef{a.url(ctx, in.QueueName)}, nil
+}
+
+type listInput struct {
+	QueueNamePrefix string
+	MaxResults      *int
+	NextToken       string
+}
+
+type listOutput struct {
+	QueueURLs []string `json:"QueueUrls,omitempty"`
+	NextToken string   `json:",omitempty"`
+}
+
+func (a api) listQueues(ctx context.Context, in *listInput) (*listOutput, error) {
+	a.m.mu.Lock()
+	names := a.m.names(in.QueueNamePrefix)
+	a.m.mu.Unlock()
+	out := &listOutput{}
+	page, next, err := paginate(names, in.MaxResults, in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range page {
+		out.QueueURLs = append(out.QueueURLs, a.url(ctx, name))
+	}
+	out.NextToken = next
+	return out, nil
+}
+
+type sourcesInput struct {
+	QueueURL   string `json:"QueueUrl"`
+	MaxResults *int
+	NextToken  string
+}
+
+type sourcesOutput struct {
+	QueueURLs []string `json:"queueUrls"` // lower case here, and only here
+	NextToken string   `json:",omitempty"`
+}
+
+func (a api) listSources(ctx context.Context, in *sourcesInput) (*sourcesOutput, error) {
+	a.m.mu.Lock()
+	defer a.m.mu.Unlock()
+	target, err := a.m.byURL(in.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	sources := slices.DeleteFunc(a.m.names(""), func(name string) bool {
+		return a.m.queues[name].settings.deadLetterARN != target.arn
+	})
+	page, next, err := paginate(sources, in.MaxResults, in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	out := &sourcesOutput{QueueURLs: []string{}, NextToken: next}
+	for _, name := range page {
+		out.QueueURLs = append(out.QueueURLs, a.url(ctx, name))
+	}
+	return out, nil
+}
+
+// paginate returns the names after token, at most limit of them, and the token
+// of the next page. Without a limit a page has a thousand names and no token.
+func paginate(names []string, limit *int, token string) (page []string, next string, err error) {
+	names = slices.DeleteFunc(names, func(name string) bool { return name <= token })
+	if limit == nil {
+		return names[:min(len(names), 1000)], "", nil
+	}
+	if *limit < 1 || *limit > 1000 {
+		return nil, "", invalidFor(*limit, "MaxResults", "MaxResults must be an integer between 1 and 1000.")
+	}
+	if len(names) > *limit {
+		return names[:*limit], names[*limit-1], nil
+	}
+	return names, "", nil
+}
+
+func (a api) deleteQueue(_ context.Context, in *queueRef) (*none, error) {
+	return nil, a.m.deleteQueue(in.QueueURL)
+}
+
+func (a api) purgeQueue(_ context.Context, in *queueRef) (*none, error) {
+	return nil, a.m.purgeQueue(in.QueueURL)
+}
+
+type getAttributesInput struct {
+	QueueURL       string `json:"QueueUrl"`
+	AttributeNames []string
+}
+
+type attributesOutput struct {
+	Attributes map[string]string `json:",omitempty"`
+}
+
+func (a api) getAttributes(_ context.Context, in *getAttributesInput) (*attributesOutput, error) {
+	a.m.mu.Lock()
+	defer a.m.mu.Unlock()
+	q, err := a.m.byURL(in.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	all := q.attributes(a.m.clock.Now())
+	out := &attributesOutput{Attributes: map[string]string{}}
+	for _, name := range in.AttributeNames {
+		if name == "All" {
+			return &attributesOutput{all}, nil
+		}
+		value, ok := all[name]
+		if !ok && !settable(name) {
+			return nil, errAttributeName(name)
+		}
+		if ok {
+			out.Attributes[name] = value
+		}
+	}
+	return out, nil
+}
+
+func settable(name string) bool {
+	_, number := numbers[name]
+	_, choice := choices[name]
+	return number || choice || kept[name] || name == "RedrivePolicy"
+}
+
+// attributes returns all attributes the queue has a value for.
+func (q *queue) attributes(now time.Time) map[string]string {
+	all := maps.Clone(q.settings.values)
+	d := q.depth(now)
+	for name, value := range map[string]int64{
+		"ApproximateNumberOfMessages":           int64(d.Visible),
+		"ApproximateNumberOfMessagesNotVisible": int64(d.InFlight),
+		"ApproximateNumberOfMessagesDelayed":    int64(d.Delayed),
+		"CreatedTimestamp":                      q.created.Unix(),
+		"LastModifiedTimestamp":                 q.modified.Unix(),
+	} {
+		all[name] = strconv.FormatInt(value, 10)
+	}
+	all["QueueArn"] = q.arn
+	return all
+}
+
+type setAttributesInput struct {
+	QueueURL   string `json:"QueueUrl"`
+	Attributes map[string]string
+}
+
+func (a api) setAttributes(_ context.Context, in *setAttributesInput) (*none, error) {
+	a.m.mu.Lock()
+	defer a.m.mu.Unlock()
+	q, err := a.m.byURL(in.QueueURL)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := in.Attributes["FifoQueue"]; ok {
+		return nil, errAttributeName("FifoQueue")
+	}
+	next, err := q.settings.with(a.m, in.Attributes)
+	if err != nil {
+		return nil, err
+	}
+	q.settings = next
+	q.modified = a.m.clock.Now()
+	q.nextExpiry = q.modified // retention may be shorter now
+	q.notify()
+	return nil, nil
+}
+
+type tagsInput struct {
+	QueueURL string `json:"QueueUrl"`
+	Tags     map[string]string
+	TagKeys  []string
+}
+
+type tagsOutput struct {
+	Tags map[string]string `json:",omitempty"`
+}
+
+func (a api) listTags(_ context.Context, in *tagsInput) (*tagsOutput, error) {
+	out := &tagsOutput{}
+	err := a.withQueue(in.QueueURL, func(q *queue) error {
+		out.Tags = maps.Clone(q.tags)
+		return nil
+	})
+	return out, err
+}
+
+func (a api) tagQueue(_ context.Context, in *tagsInput) (*none, error) {
+	return nil, a.withQueue(in.QueueURL, func(q *queue) error {
+		tags := map[string]string{}
+		maps.Copy(tags, q.tags)
+		maps.Copy(tags, in.Tags)
+		if len(tags) > 50 {
+			return invalid("Too many tags added for queue %s.", q.name)
+		}
+		q.tags = tags
+		return nil
+	})
+}
+
+func (a api) untagQueue(_ context.Context, in *tagsInput) (*none, error) {
+	return nil, a.withQueue(in.QueueURL, func(q *queue) error {
+		for _, key := range in.TagKeys {
+			delete(q.tags, key)
+		}
+		return nil
+	})
+}
+
+// withQueue calls f with the queue of a URL, under the model's lock.
+func (a api) withQueue(url string, f func(*queue) error) error {
+	a.m.mu.Lock()
+	defer a.m.mu.Unlock()
+	q, err := a.m.byURL(url)
+	if err != nil {
+		return err
+	}
+	return f(q)
+}
