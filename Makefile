@@ -1,0 +1,64 @@
+# Everything a developer runs. `make help` lists it. Needs Go and make; the rest is built or fetched through Go's modules.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+BIN := bin
+DIST := dist
+FUNCTIONS := provision
+LDFLAGS := -s -w -buildid=
+export CGO_ENABLED ?= 0
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+up: ## run the main job on this machine until Ctrl-C; ONCE=1: until the pods run, then a line of JSON
+	@$(GO) run ./testenv/up $(if $(ONCE),-once,) $(UPFLAGS)
+
+down: ## end a `make up` left behind and remove what it kept
+	@$(GO) run ./testenv/up -down
+
+test: ## everything that must pass: all packages, the short form of every slow suite included
+	$(GO) test -timeout 25m ./...
+	cd tools && $(GO) test ./...
+
+e2e: ## the long form: every end-to-end scenario on real parts
+	JOINER_E2E=full $(GO) test -timeout 50m -count=1 -v ./testenv/e2e/...
+
+conform: ## the contract suites against our model of AWS, and against moto (installed from PyPI into .cache)
+	./testenv/conform/run.sh
+
+bench: ## benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./shared/...
+
+fuzz: ## every fuzz test for FUZZTIME (default 30s) each
+	./testenv/fuzz.sh $(or $(FUZZTIME),30s)
+
+check: ## format, vet, staticcheck, floors, generated files unchanged
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	$(GO) test -run 'TestFloors' ./testenv
+	$(MAKE) --no-print-directory generated
+
+generated: ## regenerate CRDs and deep copies; fails where that changes anything
+	$(GO) generate ./shared/api/...
+	@git diff --exit-code -- shared/api || { echo "generated files differ from what is committed; commit them"; exit 1; }
+
+build: $(FUNCTIONS:%=$(DIST)/amd64/%.zip) $(FUNCTIONS:%=$(DIST)/arm64/%.zip) $(BIN)/watcher ## function zips for both architectures, and the watcher
+
+$(DIST)/%.zip: FORCE
+	@mkdir -p $(DIST)/$*
+	GOOS=linux GOARCH=$(firstword $(subst /, ,$*)) $(GO) build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '$(LDFLAGS)' -o $(DIST)/$*/bootstrap ./functions/$(notdir $*)
+	cd tools && $(GO) run ./zip ../$(DIST)/$*/bootstrap ../$@
+
+$(BIN)/watcher: FORCE
+	$(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/watcher
+
+clean: ## remove what was built here
+	rm -rf $(BIN) $(DIST) .cache
+
+FORCE:
+.PHONY: help up down test e2e conform bench fuzz check generated build clean FORCE
