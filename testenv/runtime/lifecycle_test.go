@@ -211,19 +211,3 @@ func TestProcessThatAsksForSIGTERMGetsIt(t *testing.T) {
 		t.Error("the process was not sent SIGTERM before its end")
 	}
 }
-
-func TestMemoryOverTheFunctionsSizeEndsTheProcess(t *testing.T) {
-	var seen exits
-	runner := newRunner(t, lambdaruntime.Config{OnExit: seen.add})
-	deploy(t, runner)
-	if small := invoke(t, runner, `{"do":"allocate","bytes":1000000}`); small.Err() != nil || small.MaxMemoryMB == 0 {
-		t.Fatalf("a megabyte: error %v, peak %d MB", small.Err(), small.MaxMemoryMB)
-	}
-	result := invoke(t, runner, `{"do":"allocate","bytes":150000000}`)
-	if result.ErrorType != lambdaruntime.ErrorTypeOutOfMemory || result.MaxMemoryMB < 143 {
-		t.Errorf("got type %q, peak %d MB", result.ErrorType, result.MaxMemoryMB)
-	}
-	if list := seen.all(); len(list) != 1 || list[0].Reason != lambdaruntime.ExitOutOfMemory {
-		t.Errorf("exits %+v, want one out of memory", list)
-	}
-}

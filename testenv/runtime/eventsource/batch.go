@@ -22,16 +22,19 @@ const deleteTimeout = 10 * time.Second
 
 // process takes one batch from its receipt to its end. The context ends injected delays, not the invocation.
 func (m *Mapping) process(ctx context.Context, messages []types.Message) {
-	records := m.records(messages)
-	records, groups := m.claimGroups(records)
-	defer m.releaseGroups(groups)
-	records = m.filter(records)
+	records, groups := m.claimGroups(m.filter(m.records(messages)))
+	var done []record
 	for _, batch := range split(records) {
-		// In a FIFO queue nothing may overtake what failed.
-		if failed := m.deliver(ctx, batch); failed && m.fifo {
-			return
+		succeeded := m.deliver(ctx, batch)
+		done = append(done, succeeded...)
+		if m.fifo && len(succeeded) < len(batch) {
+			break // nothing may overtake what failed
 		}
 	}
+	// Released before the deletion, which lets the next messages of the groups out: another poller may have them at once.
+	m.releaseGroups(groups)
+	deleted := m.delete(done)
+	m.count(func(s *Stats) { s.Deleted += deleted })
 }
 
 func (m *Mapping) records(messages []types.Message) []record {
@@ -96,9 +99,9 @@ func (m *Mapping) filter(records []record) []record {
 	return kept
 }
 
-// deliver invokes the function with the batch, as often and as late as the faults have it, and deletes what succeeded at
-// least once. It returns true when a message failed.
-func (m *Mapping) deliver(ctx context.Context, batch []record) (failed bool) {
+// deliver invokes the function with the batch, as often and as late as the faults have it, and returns the records that
+// succeeded at least once.
+func (m *Mapping) deliver(ctx context.Context, batch []record) (succeeded []record) {
 	fault := m.draws.draw(batch[0].Body)
 	if fault != (Fault{}) {
 		m.count(func(s *Stats) { s.Faults++ })
@@ -107,12 +110,10 @@ func (m *Mapping) deliver(ctx context.Context, batch []record) (failed bool) {
 		pause(ctx, fault.Delay)
 	}
 	failures := m.invokeWithRepeats(batch, fault)
-	if !fault.LostDelete {
-		succeeded := slices.DeleteFunc(slices.Clone(batch), func(r record) bool { return slices.Contains(failures, r.MessageId) })
-		deleted := m.delete(succeeded)
-		m.count(func(s *Stats) { s.Deleted += deleted })
+	if fault.LostDelete {
+		return nil
 	}
-	return len(failures) > 0
+	return slices.DeleteFunc(slices.Clone(batch), func(r record) bool { return slices.Contains(failures, r.MessageId) })
 }
 
 // invokeWithRepeats returns the ids of the messages that failed every time.
