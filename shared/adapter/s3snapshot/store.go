@@ -1,0 +1,124 @@
+package s3snapshot
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+const digestName = "sha256" // of the metadata that holds the digest of the content
+
+// Store is one bucket. It may be used from many goroutines.
+type Store struct {
+	client *s3.Client
+	bucket string
+
+	mu    sync.Mutex
+	known []known // snapshots decoded before, the last used first
+}
+
+// New returns the store in a bucket, which must exist.
+func New(client *s3.Client, bucket string) *Store {
+	return &Store{client: client, bucket: bucket}
+}
+
+// PutBase stores an encoded base and returns its key. Storing the same bytes again is no error; Conflict where other
+// bytes are there.
+func (s *Store) PutBase(ctx context.Context, cluster string, epoch, seq int64, data []byte) (string, error) {
+	key := fmt.Sprintf("snap/%s/%020d/base-%020d", cluster, epoch, seq)
+	return key, s.put(ctx, key, "application/gzip", data)
+}
+
+// PutSegment stores an encoded segment; otherwise as PutBase.
+func (s *Store) PutSegment(ctx context.Context, cluster string, epoch, seq int64, data []byte) error {
+	return s.put(ctx, segmentKey(cluster, epoch, seq), "application/gzip", data)
+}
+
+func segmentKey(cluster string, epoch, seq int64) string {
+	return fmt.Sprintf("snap/%s/%020d/seg-%020d", cluster, epoch, seq)
+}
+
+func (s *Store) put(ctx context.Context, key, contentType string, data []byte) error {
+	sum := sha256.Sum256(data)
+	digest := hex.EncodeToString(sum[:])
+	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))),
+		ContentType: &contentType, IfNoneMatch: aws.String("*"), Metadata: map[string]string{digestName: digest},
+	})
+	err = translate(err, "write s3://%s/%s", s.bucket, key)
+	if !fault.Is(err, fault.Conflict) {
+		return err
+	}
+	// Something is there. An attempt whose answer was lost left these very bytes.
+	head, headErr := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: &key})
+	if headErr != nil {
+		return translate(headErr, "compare s3://%s/%s", s.bucket, key)
+	}
+	if head.Metadata[digestName] == digest {
+		return nil
+	}
+	return err
+}
+
+// get reads a whole object of at most limit bytes.
+func (s *Store) get(ctx context.Context, key string, limit int64) ([]byte, error) {
+	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &key})
+	if err != nil {
+		return nil, translate(err, "read s3://%s/%s", s.bucket, key)
+	}
+	defer out.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(out.Body, limit+1))
+	if err != nil {
+		return nil, translate(err, "read s3://%s/%s", s.bucket, key)
+	}
+	if int64(len(data)) > limit {
+		return nil, fault.New(fault.Invalid, "TooLarge", "s3://%s/%s has more than %d bytes", s.bucket, key, limit)
+	}
+	return data, nil
+}
+
+// snapshotBytes is the most that is read of a base or segment.
+const snapshotBytes = wire.MaxSnapshotBytes
+
+// translate turns an SDK error into a kind. Nil stays nil.
+func translate(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	code := ""
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		code = api.ErrorCode()
+	}
+	kind := fault.Internal
+	var response *awshttp.ResponseError
+	if errors.As(err, &response) {
+		switch response.HTTPStatusCode() {
+		case http.StatusNotFound:
+			kind = fault.NotFound
+		case http.StatusForbidden, http.StatusUnauthorized:
+			kind = fault.Denied
+		case http.StatusPreconditionFailed:
+			kind = fault.Conflict
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+			kind = fault.Throttled
+		case http.StatusBadRequest:
+			kind = fault.Invalid
+		}
+	}
+	return fault.Wrap(kind, code, err, format, args...)
+}

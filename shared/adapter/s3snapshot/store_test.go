@@ -1,0 +1,260 @@
+package s3snapshot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/testenv/cloud"
+	"github.com/joiner-sh/joiner/testenv/cloud/sts"
+)
+
+const bucket = "snapshots"
+
+func start(t *testing.T) (*cloud.Cloud, *Store) {
+	t.Helper()
+	c, err := cloud.Start(t.Context(), cloud.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := s3.NewFromConfig(c.Config(), func(o *s3.Options) { o.UsePathStyle = true })
+	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{
+		Bucket:                    aws.String(bucket),
+		CreateBucketConfiguration: &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(c.Region())},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return c, New(client, bucket)
+}
+
+// history is a cluster whose state with sequence number n has the pods pod-0 to pod-<n-1>.
+type history struct {
+	t     *testing.T
+	store *Store
+	epoch int64
+	state *model.Snapshot
+}
+
+func newHistory(t *testing.T, store *Store, epoch int64) *history {
+	shapes := []model.PodShape{{Namespace: "default", Requests: model.Resources{model.Pods: 1}}}
+	return &history{t, store, epoch, &model.Snapshot{Cluster: "prod", Epoch: epoch, Shapes: shapes}}
+}
+
+func (h *history) base() string {
+	h.t.Helper()
+	data, err := wire.EncodeBase(h.state)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	key, err := h.store.PutBase(h.t.Context(), "prod", h.epoch, h.state.Seq, data)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return key
+}
+
+func (h *history) segment() {
+	h.t.Helper()
+	d := &wire.Delta{Cluster: "prod", Epoch: h.epoch, Seq: h.state.Seq + 1, FirstShape: len(h.state.Shapes),
+		Pods: []model.Pod{{Namespace: "default", Name: fmt.Sprintf("pod-%d", h.state.Seq)}}}
+	data, err := wire.EncodeSegment(d)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := h.store.PutSegment(h.t.Context(), "prod", h.epoch, d.Seq, data); err != nil {
+		h.t.Fatal(err)
+	}
+	if h.state, err = wire.Apply(h.state, d); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *history) pointer(baseKey string, baseSeq int64) model.Pointer {
+	return model.Pointer{Cluster: "prod", Epoch: h.epoch, BaseKey: baseKey, BaseSeq: baseSeq, HeadSeq: h.state.Seq}
+}
+
+func TestAtReturnsTheBaseWithItsSegments(t *testing.T) {
+	_, store := start(t)
+	h := newHistory(t, store, 1)
+	key := h.base()
+	for range 12 {
+		h.segment()
+	}
+	got, err := New(store.client, bucket).At(t.Context(), h.pointer(key, 0))
+	if err != nil || !reflect.DeepEqual(got, h.state) {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+}
+
+func TestAtReadsOnlyWhatItDoesNotKnow(t *testing.T) {
+	c, store := start(t)
+	h := newHistory(t, store, 1)
+	key := h.base()
+	h.segment()
+	if _, err := store.At(t.Context(), h.pointer(key, 0)); err != nil {
+		t.Fatal(err)
+	}
+	reads := c.Inject(cloud.Fault{Service: "s3", Match: func(r *http.Request, _ []byte) bool { return r.Method == http.MethodGet }})
+	if _, err := store.At(t.Context(), h.pointer(key, 0)); err != nil || reads.Acted() != 0 {
+		t.Fatalf("the same pointer: %d reads, %v", reads.Acted(), err)
+	}
+	h.segment()
+	got, err := store.At(t.Context(), h.pointer(key, 0))
+	if err != nil || reads.Acted() != 1 || got.Seq != 2 {
+		t.Fatalf("one segment more: %d reads, seq %d, %v", reads.Acted(), got.Seq, err)
+	}
+	old := h.pointer(key, 0)
+	old.HeadSeq = 1
+	if got, err := store.At(t.Context(), old); err != nil || got.Seq != 2 {
+		t.Fatalf("an older pointer gets what is known: %+v, %v", got, err)
+	}
+}
+
+func TestAtStartsAgainFromANewBase(t *testing.T) {
+	_, store := start(t)
+	h := newHistory(t, store, 1)
+	first := h.base()
+	h.segment()
+	if _, err := store.At(t.Context(), h.pointer(first, 0)); err != nil {
+		t.Fatal(err)
+	}
+	// The new base numbers shapes otherwise, at the same sequence number.
+	h.state.Shapes = []model.PodShape{{Namespace: "other"}, {Namespace: "default", Requests: model.Resources{model.Pods: 1}}}
+	h.state.Pods[0].Shape = 1
+	second := h.base()
+	h.segment()
+	got, err := store.At(t.Context(), h.pointer(second, 1))
+	if err != nil || !reflect.DeepEqual(got, h.state) {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+}
+
+func TestAtKeepsClustersAndEpochsApart(t *testing.T) {
+	_, store := start(t)
+	one := newHistory(t, store, 1)
+	key := one.base()
+	one.segment()
+	if _, err := store.At(t.Context(), one.pointer(key, 0)); err != nil {
+		t.Fatal(err)
+	}
+	two := newHistory(t, store, 2)
+	two.state.AtUnix = 7
+	key = two.base()
+	if got, err := store.At(t.Context(), two.pointer(key, 0)); err != nil || got.AtUnix != 7 || len(got.Pods) != 0 {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+}
+
+func TestAtSaysWhatIsMissing(t *testing.T) {
+	_, store := start(t)
+	h := newHistory(t, store, 1)
+	key := h.base()
+	cases := map[string]struct {
+		pointer model.Pointer
+		kind    fault.Kind
+	}{
+		"no base":            {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: "snap/gone"}, fault.NotFound},
+		"no segment":         {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: key, HeadSeq: 1}, fault.NotFound},
+		"head before base":   {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: key, BaseSeq: 2, HeadSeq: 1}, fault.Invalid},
+		"absurd head":        {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: key, HeadSeq: 1 << 60}, fault.Invalid},
+		"base of another":    {model.Pointer{Cluster: "test", Epoch: 1, BaseKey: key}, fault.Invalid},
+		"base of other time": {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: key, BaseSeq: 3, HeadSeq: 3}, fault.Invalid},
+	}
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got, err := New(store.client, bucket).At(t.Context(), tt.pointer); !fault.Is(err, tt.kind) {
+				t.Fatalf("got %+v, %v; want %s", got, err, tt.kind)
+			}
+		})
+	}
+}
+
+func TestNothingIsWrittenOver(t *testing.T) {
+	_, store := start(t)
+	if err := store.PutSegment(t.Context(), "prod", 1, 1, []byte("mine")); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.PutSegment(t.Context(), "prod", 1, 1, []byte("mine")); err != nil {
+		t.Fatalf("the same bytes again: %v", err)
+	}
+	if err := store.PutSegment(t.Context(), "prod", 1, 1, []byte("other")); !fault.Is(err, fault.Conflict) {
+		t.Fatalf("other bytes: got %v, want Conflict", err)
+	}
+	if data, err := store.get(t.Context(), segmentKey("prod", 1, 1), 10); err != nil || string(data) != "mine" {
+		t.Fatalf("got %q, %v", data, err)
+	}
+}
+
+func TestAPutWhoseAnswerIsLostSucceeds(t *testing.T) {
+	c, store := start(t)
+	lost := c.Inject(cloud.Fault{Service: "s3", Times: 1, Drop: cloud.DropAfter, Match: func(r *http.Request, _ []byte) bool { return r.Method == http.MethodPut }})
+	if err := store.PutSegment(t.Context(), "prod", 1, 1, []byte("mine")); err != nil || lost.Acted() != 1 {
+		t.Fatalf("%d answers lost, %v", lost.Acted(), err)
+	}
+}
+
+func TestKeysSortAsTheirNumbers(t *testing.T) {
+	if a, b := segmentKey("prod", 9, 99), segmentKey("prod", 10, 1); a >= b {
+		t.Errorf("%s does not come before %s", a, b)
+	}
+}
+
+func TestErrorsHaveKinds(t *testing.T) {
+	c, store := start(t)
+	if err := New(store.client, "nowhere").PutSegment(t.Context(), "prod", 1, 1, nil); !fault.Is(err, fault.NotFound) {
+		t.Errorf("no bucket: got %v, want NotFound", err)
+	}
+	stranger := s3.NewFromConfig(c.ConfigFor(sts.Credentials{AccessKeyID: "AKIANOBODY", SecretAccessKey: "x"}), func(o *s3.Options) { o.UsePathStyle = true })
+	if err := New(stranger, bucket).PutSegment(t.Context(), "prod", 1, 1, nil); !fault.Is(err, fault.Denied) {
+		t.Errorf("a stranger: got %v, want Denied", err)
+	}
+}
+
+func TestDecisionSurvivesARoundTripAndMayBePutAgain(t *testing.T) {
+	_, store := start(t)
+	at := time.Date(2026, 11, 20, 23, 59, 59, 0, time.UTC)
+	want := model.Decision{ID: "01J", Cluster: "prod", AtUnix: at.Unix(), Trigger: "batch", Pending: 3, Launched: []string{"general-abcde"},
+		Rounds: []model.Round{{Plan: model.Plan{Claims: []model.PlannedClaim{{Name: "general-abcde"}}, Price: 83_200}}}}
+	for range 2 {
+		if err := store.Put(t.Context(), want); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := store.Decision(t.Context(), "prod", "2026-11-20", "01J")
+	if err != nil || text(got) != text(want) {
+		t.Fatalf("got %s, %v\nwant %s", text(got), err, text(want))
+	}
+	if _, err := store.Decision(t.Context(), "prod", "2026-11-21", "01J"); !fault.Is(err, fault.NotFound) {
+		t.Fatalf("another day: got %v, want NotFound", err)
+	}
+}
+
+func TestReadsAreBounded(t *testing.T) {
+	_, store := start(t)
+	if err := store.PutSegment(context.Background(), "prod", 1, 1, []byte(strings.Repeat("x", 100))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.get(t.Context(), segmentKey("prod", 1, 1), 99); !fault.Is(err, fault.Invalid) {
+		t.Fatalf("got %v, want Invalid", err)
+	}
+}
+
+func text(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,68 @@
+package sqsqueue
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// Queue is one FIFO queue. It may be used from many goroutines.
+type Queue struct {
+	client *sqs.Client
+	url    string
+}
+
+// New returns the queue at a URL; its name must end in .fifo.
+func New(client *sqs.Client, url string) *Queue { return &Queue{client: client, url: url} }
+
+// Send puts the hint into the queue. Sending the same hint again within five minutes adds nothing. Invalid for a hint
+// that cannot be encoded; Throttled, Denied, NotFound (no such queue) or Internal otherwise.
+func (q *Queue) Send(ctx context.Context, hint wire.Hint) error {
+	body, err := wire.EncodeHint(hint)
+	if err != nil {
+		return err
+	}
+	_, err = q.client.SendMessage(ctx, &sqs.SendMessageInput{
+		QueueUrl: &q.url, MessageBody: aws.String(string(body)),
+		MessageGroupId: &hint.Cluster, MessageDeduplicationId: aws.String(dedupID(&hint)),
+	})
+	return translate(err, "send a hint of cluster %s to %s", hint.Cluster, q.url)
+}
+
+// dedupID digests cluster and hint, since an id counts for the whole queue and has at most 128 characters.
+func dedupID(hint *wire.Hint) string {
+	sum := sha256.Sum256([]byte(hint.Cluster + "\n" + hint.DedupID()))
+	return hex.EncodeToString(sum[:])
+}
+
+// translate turns an SDK error into a kind. Nil stays nil.
+func translate(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return fault.Wrap(fault.Internal, "", err, format, args...)
+	}
+	code, kind := api.ErrorCode(), fault.Internal
+	switch {
+	case strings.Contains(code, "NonExistentQueue") || strings.Contains(code, "QueueDoesNotExist"):
+		kind = fault.NotFound
+	case strings.Contains(code, "Throttl") || code == "RequestThrottled" || code == "OverLimit":
+		kind = fault.Throttled
+	case strings.Contains(code, "AccessDenied") || code == "InvalidClientTokenId" || code == "SignatureDoesNotMatch" || code == "ExpiredToken":
+		kind = fault.Denied
+	case code == "InvalidMessageContents" || strings.HasPrefix(code, "InvalidParameter") || code == "MissingParameter":
+		kind = fault.Invalid
+	}
+	return fault.Wrap(kind, code, err, format, args...)
+}

@@ -1,0 +1,91 @@
+package sqsqueue
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/testenv/cloud"
+	"github.com/joiner-sh/joiner/testenv/cloud/sts"
+)
+
+func start(t *testing.T) (*cloud.Cloud, *sqs.Client, string) {
+	t.Helper()
+	c, err := cloud.Start(t.Context(), cloud.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := sqs.NewFromConfig(c.Config())
+	out, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("plan.fifo"), Attributes: map[string]string{"FifoQueue": "true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, client, *out.QueueUrl
+}
+
+func receive(t *testing.T, client *sqs.Client, url string) []types.Message {
+	t.Helper()
+	out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 10, MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Messages
+}
+
+func TestAHintArrivesInItsClustersGroup(t *testing.T) {
+	_, client, url := start(t)
+	want := wire.Hint{Version: wire.HintVersion, Cluster: "prod", Epoch: 1, Seq: 2, Number: 3, Reason: wire.ReasonBatch, Pods: []model.PodRef{{Namespace: "a", Name: "b", UID: "c"}}}
+	if err := New(client, url).Send(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	messages := receive(t, client, url)
+	if len(messages) != 1 {
+		t.Fatalf("got %d messages", len(messages))
+	}
+	got, err := wire.DecodeHint([]byte(*messages[0].Body))
+	if err != nil || !reflect.DeepEqual(got, want) || messages[0].Attributes["MessageGroupId"] != "prod" {
+		t.Fatalf("got %+v in %s, %v", got, messages[0].Attributes["MessageGroupId"], err)
+	}
+}
+
+func TestOnlyTheVerySameHintIsTakenOnce(t *testing.T) {
+	_, client, url := start(t)
+	queue := New(client, url)
+	for _, hint := range []wire.Hint{
+		{Cluster: "prod", Epoch: 1, Seq: 2, Number: 3, Reason: wire.ReasonBatch},
+		{Cluster: "prod", Epoch: 1, Seq: 2, Number: 3, Reason: wire.ReasonBatch, SentAtMillis: 5}, // the same, sent again
+		{Cluster: "prod", Epoch: 1, Seq: 2, Number: 4, Reason: wire.ReasonBatch},
+		{Cluster: "test", Epoch: 1, Seq: 2, Number: 3, Reason: wire.ReasonBatch},
+		{Cluster: "prod", Reason: wire.ReasonSweep, Tick: "2026-11-20T12:00:00Z"},
+		{Cluster: "prod", Reason: wire.ReasonSweep, Tick: "2026-11-20T12:00:00Z"},
+		{Cluster: "prod", Reason: wire.ReasonSweep, Tick: "2026-11-20T12:01:00Z"},
+	} {
+		if err := queue.Send(t.Context(), hint); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := len(receive(t, client, url)); got != 5 {
+		t.Fatalf("got %d messages, want 5", got)
+	}
+}
+
+func TestErrorsHaveKinds(t *testing.T) {
+	c, client, url := start(t)
+	hint := wire.Hint{Cluster: "prod", Reason: wire.ReasonNode}
+	if err := New(client, url+"x").Send(t.Context(), hint); !fault.Is(err, fault.NotFound) {
+		t.Errorf("no such queue: got %v, want NotFound", err)
+	}
+	stranger := sqs.NewFromConfig(c.ConfigFor(sts.Credentials{AccessKeyID: "AKIANOBODY", SecretAccessKey: "x"}))
+	if err := New(stranger, url).Send(t.Context(), hint); !fault.Is(err, fault.Denied) {
+		t.Errorf("a stranger: got %v, want Denied", err)
+	}
+	if err := New(client, url).Send(t.Context(), wire.Hint{}); !fault.Is(err, fault.Invalid) {
+		t.Errorf("no hint: got %v, want Invalid", err)
+	}
+}
