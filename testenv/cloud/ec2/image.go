@@ -1,0 +1,51 @@
+package ec2
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/cloud/wire"
+)
+
+// AddImage adds an image of the account's own, with tags, to the published
+// ones, and returns its id. An empty ID, OwnerID, Platform or RootDevice is filled in.
+func (m *Model) AddImage(image catalog.Image, tags map[string]string) string {
+	m.lock()
+	defer m.unlock()
+	if image.ID == "" {
+		image.ID = m.newID("ami")
+	}
+	if image.OwnerID == "" {
+		image.OwnerID = m.account
+	}
+	if image.Platform == "" {
+		image.Platform = "Linux/UNIX"
+	}
+	if image.RootDevice == "" {
+		image.RootDevice = "/dev/xvda"
+	}
+	if len(image.Volumes) == 0 {
+		image.Volumes = []catalog.Volume{{Device: image.RootDevice, SizeGiB: 8}}
+	}
+	if image.CreationTime.IsZero() {
+		image.CreationTime = m.now()
+	}
+	m.images = append(m.images, image)
+	m.tags.set(image.ID, tags, m.now())
+	return image.ID
+}
+
+// image finds a published image or one of the account's own.
+func (m *Model) image(id string) (catalog.Image, *wire.Error) {
+	if image, ok := catalog.LookupImage(id); ok {
+		return image, nil
+	}
+	if i := slices.IndexFunc(m.images, func(i catalog.Image) bool { return i.ID == id }); i >= 0 {
+		return m.images[i], nil
+	}
+	if !strings.HasPrefix(id, "ami-") {
+		return catalog.Image{}, wire.Errorf("InvalidAMIID.Malformed", "Invalid id: \"%s\" (expecting \"ami-...\")", id)
+	}
+	return catalog.Image{}, wire.Errorf("InvalidAMIID.NotFound", "The image id '[%s]' does not exist", id)
+}

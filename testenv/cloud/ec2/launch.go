@@ -1,0 +1,172 @@
+package ec2
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/cloud/wire"
+)
+
+// launch makes n instances of a spec, for which there is room, in one
+// reservation, and returns their ids.
+func (m *Model) launch(spec *launchSpec, n int) []string {
+	reservation := m.newID("r")
+	ids := make([]string, 0, n)
+	for index := range n {
+		i := m.newInstance(spec)
+		i.reservationID, i.launchIndex = reservation, index
+		m.instances[i.facts.ID] = i
+		m.order = append(m.order, i.facts.ID)
+		m.tagNew(i, spec)
+		m.launches = append(m.launches, Launch{m.snapshot(i), spec.clientToken})
+		m.boot(i)
+		ids = append(ids, i.facts.ID)
+	}
+	if left, limited := m.stock[spec.pool]; limited {
+		m.stock[spec.pool] = left - n
+	}
+	return ids
+}
+
+func (m *Model) newInstance(spec *launchSpec) *instance {
+	now, t := m.now(), spec.typ
+	i := &instance{
+		seq: len(m.launches) + 1, visibleAt: now.Add(m.timing.Visibility),
+		clientToken: spec.clientToken, image: spec.image, typ: t, subnet: spec.subnet,
+		groups: spec.groups, data: spec.data, profile: spec.profile,
+	}
+	id := m.newID("i")
+	i.interfaces = m.newInterfaces(spec)
+	i.address = i.interfaces[0].address
+	i.volumes = m.newVolumes(spec)
+	i.facts = Instance{
+		ID: id, Type: t.Name, Region: catalog.Region, Zone: spec.subnet.Zone, ZoneID: catalog.ZoneID(spec.subnet.Zone),
+		SubnetID: spec.subnet.ID, CapacityType: spec.pool.CapacityType, ImageID: spec.image.ID,
+		Architecture: t.Architecture, VCPUs: t.VCPUs, MemoryBytes: t.MemoryMiB << 20, MaxPods: t.MaxPods(), GPUs: gpuResources(t),
+		PrivateIP: i.address.String(), PrivateDNSName: privateDNSName(i.address), UserData: spec.userData,
+		FleetID: spec.fleetID, LaunchTime: now, State: Pending,
+		PriceMicroUSDPerHour: m.priceOf(t, spec.subnet.Zone, spec.pool.CapacityType),
+	}
+	if spec.fleetID != "" {
+		i.clientToken = fmt.Sprintf("%s-%d", spec.fleetID, i.seq) // the token of the request is the fleet's alone
+	}
+	if spec.profile != nil {
+		i.facts.ProfileARN = spec.profile.ARN
+	}
+	if spec.version != nil {
+		i.facts.LaunchTemplateID = spec.version.template.id
+	}
+	if spec.pool.CapacityType == Spot {
+		i.spotRequestID = "sir-" + digest(id)[:8]
+	}
+	return i
+}
+
+// newInterfaces makes the network interfaces a spec declares, or one.
+func (m *Model) newInterfaces(spec *launchSpec) []networkInterface {
+	declared := spec.data.NetworkInterfaces
+	if len(declared) == 0 {
+		declared = []NetworkInterfaceSpec{{}}
+	}
+	var out []networkInterface
+	for _, d := range declared {
+		n := networkInterface{
+			id: m.newID("eni"), attachmentID: m.newID("eni-attach"), kind: "interface", description: d.Description,
+			card: value(d.NetworkCardIndex), device: value(d.DeviceIndex), groups: spec.groups,
+		}
+		if d.InterfaceType != "" {
+			n.kind = d.InterfaceType
+		}
+		if n.kind != "efa-only" {
+			n.address = spec.subnet.take()
+		}
+		h := digest(n.id)
+		n.mac = fmt.Sprintf("02:%s:%s:%s:%s:%s", h[0:2], h[2:4], h[4:6], h[6:8], h[8:10])
+		out = append(out, n)
+	}
+	return out
+}
+
+// newVolumes makes the volumes of the image, as the spec changes them, and those it adds.
+func (m *Model) newVolumes(spec *launchSpec) []volume {
+	now := m.now()
+	var out []volume
+	mapped := map[string]BlockDeviceMapping{}
+	for _, d := range spec.data.BlockDeviceMappings {
+		mapped[d.DeviceName] = d
+	}
+	add := func(device string, ebs *EBSBlock) {
+		deleteToo := ebs == nil || ebs.DeleteOnTermination == nil || *ebs.DeleteOnTermination
+		out = append(out, volume{id: m.newID("vol"), device: device, attached: now, deleteToo: deleteToo})
+	}
+	for _, v := range spec.image.Volumes {
+		d, changed := mapped[v.Device]
+		if delete(mapped, v.Device); changed && d.NoDevice != nil {
+			continue
+		}
+		add(v.Device, d.EBS)
+	}
+	for _, device := range sortedKeys(mapped) {
+		if d := mapped[device]; d.EBS != nil && d.NoDevice == nil {
+			add(device, d.EBS)
+		}
+	}
+	return out
+}
+
+// tagNew gives a new instance and its volumes the tags of the launch and those
+// EC2 adds by itself.
+func (m *Model) tagNew(i *instance, spec *launchSpec) {
+	m.tags.set(i.facts.ID, spec.instanceTags, i.visibleAt)
+	own := map[string]string{}
+	if spec.fleetID != "" {
+		own["aws:ec2:fleet-id"] = spec.fleetID
+	}
+	if v := spec.version; v != nil {
+		own["aws:ec2launchtemplate:id"] = v.template.id
+		own["aws:ec2launchtemplate:version"] = strconv.FormatInt(v.number, 10)
+	}
+	m.tags.set(i.facts.ID, own, i.visibleAt)
+	for _, v := range i.volumes {
+		m.tags.set(v.id, spec.volumeTags, i.visibleAt)
+	}
+}
+
+// book counts what launches of one request would use up, so that all of it can
+// be planned before any of it happens.
+type book struct {
+	stock     map[Pool]int
+	vcpus     map[string]int // by capacity type
+	addresses map[string]int // by subnet
+}
+
+func newBook() *book { return &book{map[Pool]int{}, map[string]int{}, map[string]int{}} }
+
+// grant returns how many of want instances of a spec there is room for, notes
+// them in the book, and says why not all; the error is nil when all.
+func (m *Model) grant(b *book, spec *launchSpec, want int) (int, *wire.Error) {
+	if err := m.fault(spec.pool); err != nil {
+		return 0, err
+	}
+	n := want
+	var refusal *wire.Error
+	limit := func(room int, err *wire.Error) {
+		if room = max(room, 0); room < n {
+			n, refusal = room, err
+		}
+	}
+	if left, limited := m.stock[spec.pool]; limited {
+		limit(left-b.stock[spec.pool], noCapacity(spec.pool))
+	}
+	how := spec.pool.CapacityType
+	if quota := m.quota.limit(how); quota > 0 {
+		limit((quota-m.vcpusInUse(how)-b.vcpus[how])/spec.typ.VCPUs, overQuota(spec.pool, quota))
+	}
+	limit((spec.subnet.free()-b.addresses[spec.subnet.ID])/spec.addresses(), wire.Errorf("InsufficientFreeAddressesInSubnet",
+		"There are not enough free addresses in subnet '%s' to satisfy the requested number of instances.", spec.subnet.ID))
+	b.stock[spec.pool] += n
+	b.vcpus[how] += n * spec.typ.VCPUs
+	b.addresses[spec.subnet.ID] += n * spec.addresses()
+	return n, refusal
+}

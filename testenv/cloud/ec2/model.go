@@ -1,0 +1,141 @@
+package ec2
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+)
+
+// DefaultAccount is the account of a model that is not given one.
+const DefaultAccount = "123456789012"
+
+// Options describe the account and region to model. Only Clock is required.
+type Options struct {
+	Clock   clock.Clock
+	Account string         // twelve digits; "" means DefaultAccount
+	Timing  *Timing        // nil means DefaultTiming()
+	Network *Network       // nil means DefaultNetwork("joiner")
+	Types   []catalog.Type // nil means catalog.Types()
+	// Seed varies ids and boot delays. Two models with the same seed and the
+	// same calls in the same order give the same ids.
+	Seed uint64
+}
+
+// Model is one account in one region. Its methods are safe for concurrent use.
+type Model struct {
+	clock   clock.Clock
+	account string
+	seed    uint64
+
+	mu      sync.Mutex
+	after   []func() // to run once mu is released: hooks
+	ids     uint64   // counts ids handed out
+	timing  Timing
+	types   map[string]catalog.Type
+	names   []string // of types, sorted
+	vpcs    []*vpc
+	subnets []*subnet
+	groups  []*securityGroup
+
+	templates  map[string]*launchTemplate // by id
+	instances  map[string]*instance       // by id; until an hour after termination
+	order      []string                   // ids of instances, by launch
+	launches   []Launch
+	fleets     []*fleet
+	tokens     map[string]token // of CreateFleet, RunInstances and CreateLaunchTemplate, by action and token
+	tags       tagStore
+	profiles   map[string]Profile // by name
+	images     []catalog.Image    // of the account's own
+	stock      map[Pool]int       // remaining capacity; absent means plenty
+	faults     []poolFault
+	spotPrices map[Pool]spotPrice
+	quota      Quota
+	throttle   throttle
+
+	onState      []func(Instance)
+	onRunning    []func(Instance)
+	onTerminated []func(Instance)
+}
+
+// New returns a model with the network of opts and no instances.
+func New(opts Options) *Model {
+	m := &Model{
+		clock: opts.Clock, account: opts.Account, seed: opts.Seed,
+		timing:     DefaultTiming(),
+		types:      map[string]catalog.Type{},
+		templates:  map[string]*launchTemplate{},
+		instances:  map[string]*instance{},
+		tokens:     map[string]token{},
+		tags:       tagStore{},
+		profiles:   map[string]Profile{},
+		stock:      map[Pool]int{},
+		spotPrices: map[Pool]spotPrice{},
+		throttle:   throttle{buckets: map[string]*bucket{}},
+	}
+	if m.account == "" {
+		m.account = DefaultAccount
+	}
+	if opts.Timing != nil {
+		m.timing = *opts.Timing
+	}
+	types := opts.Types
+	if types == nil {
+		types = catalog.Types()
+	}
+	for _, t := range types {
+		m.types[t.Name] = t
+		m.names = append(m.names, t.Name)
+	}
+	network := opts.Network
+	if network == nil {
+		n := DefaultNetwork("joiner")
+		network = &n
+	}
+	m.addNetwork(*network)
+	return m
+}
+
+// Account returns the twelve digits of the account.
+func (m *Model) Account() string { return m.account }
+
+// lock and unlock bracket every method that changes the model: hooks that the
+// change calls for run after the lock is gone, on the caller's goroutine.
+func (m *Model) lock() { m.mu.Lock() }
+
+func (m *Model) unlock() {
+	after := m.after
+	m.after = nil
+	m.mu.Unlock()
+	for _, f := range after {
+		f()
+	}
+}
+
+// newID returns an id such as "i-0123456789abcdef0" for the prefix "i".
+func (m *Model) newID(prefix string) string {
+	m.ids++
+	return prefix + "-0" + digest(fmt.Sprintf("%s/%d/%d", prefix, m.seed, m.ids))[:16]
+}
+
+// newUUID returns an id of the form EC2 gives fleets.
+func (m *Model) newUUID() string {
+	m.ids++
+	d := digest(fmt.Sprintf("uuid/%d/%d", m.seed, m.ids))
+	return d[:8] + "-" + d[8:12] + "-" + d[12:16] + "-" + d[16:20] + "-" + d[20:32]
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+func (m *Model) now() time.Time { return m.clock.Now() }
+
+func (m *Model) arn(resource string) string {
+	return "arn:aws:ec2:" + catalog.Region + ":" + m.account + ":" + resource
+}

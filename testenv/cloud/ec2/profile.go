@@ -1,0 +1,63 @@
+package ec2
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/wire"
+)
+
+// Profile is an instance profile: the role instances run with.
+type Profile struct {
+	Name    string
+	ID      string // "AIPA…"
+	ARN     string
+	Role    string // name; "" when it has none
+	Created time.Time
+}
+
+// AddInstanceProfile makes an instance profile that holds a role, and returns
+// it. Once there is one, launches must name a profile that exists.
+func (m *Model) AddInstanceProfile(name, role string) Profile {
+	m.lock()
+	defer m.unlock()
+	p := Profile{
+		Name: name, Role: role, Created: m.now(),
+		ID:  iamID("AIPA", m.account+"/profile/"+name),
+		ARN: "arn:aws:iam::" + m.account + ":instance-profile/" + name,
+	}
+	m.profiles[name] = p
+	return p
+}
+
+// profile finds the profile a launch names. nil and no error when it names none,
+// or when the model knows no profile at all and so takes every name.
+func (m *Model) profile(ref *InstanceProfileRef) (*Profile, *wire.Error) {
+	if ref == nil || ref.ARN == "" && ref.Name == "" {
+		return nil, nil
+	}
+	name := ref.Name
+	if name == "" {
+		name = ref.ARN[strings.LastIndexByte(ref.ARN, '/')+1:]
+	}
+	p, ok := m.profiles[name]
+	if ok && (ref.ARN == "" || ref.ARN == p.ARN) {
+		return &p, nil
+	}
+	if len(m.profiles) == 0 {
+		return &Profile{Name: name, ID: iamID("AIPA", m.account+"/profile/"+name),
+			ARN: "arn:aws:iam::" + m.account + ":instance-profile/" + name}, nil
+	}
+	if ref.Name != "" {
+		return nil, wire.Errorf("InvalidParameterValue", "Value (%s) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name", ref.Name)
+	}
+	return nil, wire.Errorf("InvalidParameterValue", "Value (%s) for parameter iamInstanceProfile.arn is invalid. Invalid IAM Instance Profile ARN", ref.ARN)
+}
+
+// iamID returns a unique id as IAM makes them: a prefix and 17 capitals or digits.
+func iamID(prefix, of string) string {
+	sum := sha256.Sum256([]byte(of))
+	return prefix + strings.ToUpper(hex.EncodeToString(sum[:]))[:17]
+}

@@ -1,0 +1,246 @@
+package ec2
+
+import (
+	"slices"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/cloud/wire"
+)
+
+// launchSpec is what one kind of instance is launched from: every reference of
+// a request resolved.
+type launchSpec struct {
+	pool         Pool
+	typ          catalog.Type
+	subnet       *subnet
+	image        catalog.Image
+	groups       []*securityGroup
+	profile      *Profile
+	data         LaunchTemplateData
+	userData     []byte
+	version      *templateVersion // nil when launched without a template
+	fleetID      string           // "" when not of a fleet
+	clientToken  string
+	instanceTags map[string]string
+	volumeTags   map[string]string
+}
+
+// launchRequest names what to launch: what it leaves empty the template data says.
+type launchRequest struct {
+	capacityType       string
+	instanceType       string
+	subnetID           string
+	zone, zoneID       string
+	imageID            string
+	maxPrice           string
+	mappings           []BlockDeviceMapping
+	version            *templateVersion
+	data               LaunchTemplateData
+	tags               []TagSpecification // of the request; they win over the template's
+	refusesWrongZoneAs string             // error code for a type that is not offered in the zone
+}
+
+// resolve looks up everything a launch refers to and refuses what EC2 refuses
+// before it looks for capacity.
+func (m *Model) resolve(r launchRequest) (launchSpec, *wire.Error) {
+	spec := launchSpec{data: r.data, version: r.version}
+	if err := m.resolvePlace(r, &spec); err != nil {
+		return spec, err
+	}
+	if err := m.resolveType(r, &spec); err != nil {
+		return spec, err
+	}
+	if err := m.resolveImage(r, &spec); err != nil {
+		return spec, err
+	}
+	if err := m.resolveSecurity(&spec); err != nil {
+		return spec, err
+	}
+	if err := checkInterfaces(spec.typ, spec.data.NetworkInterfaces); err != nil {
+		return spec, err
+	}
+	userData, err := spec.data.decodedUserData()
+	if err != nil {
+		return spec, wire.AsError(err)
+	}
+	spec.userData = userData
+	return spec, m.resolveMarket(r, &spec)
+}
+
+// resolvePlace finds the subnet: the one named, or the default one of the zone named.
+func (m *Model) resolvePlace(r launchRequest, spec *launchSpec) *wire.Error {
+	zone := r.zone
+	if zone == "" && r.zoneID != "" {
+		i := slices.IndexFunc(catalog.Zones(), func(z catalog.Zone) bool { return z.ID == r.zoneID })
+		if i < 0 {
+			return wire.Errorf("InvalidParameterValue", "Invalid availability zone id: [%s]", r.zoneID)
+		}
+		zone = catalog.Zones()[i].Name
+	}
+	if zone == "" && r.data.Placement != nil {
+		zone = r.data.Placement.AvailabilityZone
+	}
+	if zone != "" && catalog.ZoneID(zone) == "" {
+		return wire.Errorf("InvalidParameterValue", "Invalid availability zone: [%s]", zone)
+	}
+	id := r.subnetID
+	if id == "" {
+		id = r.data.subnetID()
+	}
+	if id == "" {
+		if spec.subnet = m.defaultSubnet(zone); spec.subnet == nil {
+			return wire.Errorf("MissingInput", "No default subnet for availability zone: '%s'.", zone)
+		}
+		return nil
+	}
+	if spec.subnet = m.subnet(id); spec.subnet == nil {
+		return wire.Errorf("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", id)
+	}
+	if zone != "" && zone != spec.subnet.Zone {
+		return wire.Errorf("InvalidParameterValue", "The availability zone '%s' does not match the subnet '%s' in '%s'", zone, id, spec.subnet.Zone)
+	}
+	return nil
+}
+
+func (m *Model) resolveType(r launchRequest, spec *launchSpec) *wire.Error {
+	name := r.instanceType
+	if name == "" {
+		name = r.data.InstanceType
+	}
+	if name == "" {
+		return wire.Errorf("MissingParameter", "The request must contain the parameter InstanceType")
+	}
+	spec.pool = Pool{name, spec.subnet.Zone, r.capacityType}
+	t, ok := m.types[name]
+	if !ok || !t.OfferedIn(spec.subnet.Zone) {
+		return wire.Errorf(r.refusesWrongZoneAs, "Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", name, spec.subnet.Zone)
+	}
+	spec.typ = t
+	return nil
+}
+
+func (m *Model) resolveImage(r launchRequest, spec *launchSpec) *wire.Error {
+	id := r.imageID
+	if id == "" {
+		id = r.data.ImageID
+	}
+	if id == "" {
+		return wire.Errorf("MissingParameter", "The request must contain the parameter ImageId")
+	}
+	image, err := m.image(id)
+	if err != nil {
+		return err
+	}
+	if image.Architecture != spec.typ.Architecture {
+		return wire.Errorf("InvalidParameterValue", "The architecture '%s' of the specified instance type does not match the architecture '%s' of the specified AMI. Specify an instance type and an AMI that have matching architectures, and try again.", spec.typ.Architecture, image.Architecture)
+	}
+	if len(r.mappings) > 0 {
+		spec.data.BlockDeviceMappings = r.mappings
+	}
+	for _, mapping := range spec.data.BlockDeviceMappings {
+		if err := checkMapping(mapping, image); err != nil {
+			return err
+		}
+	}
+	spec.image = image
+	return nil
+}
+
+// checkMapping refuses a disk that EC2 could not make.
+func checkMapping(mapping BlockDeviceMapping, image catalog.Image) *wire.Error {
+	if mapping.EBS == nil {
+		return nil
+	}
+	i := slices.IndexFunc(image.Volumes, func(v catalog.Volume) bool { return v.Device == mapping.DeviceName })
+	size := mapping.EBS.VolumeSize
+	switch {
+	case i >= 0 && size != nil && *size < image.Volumes[i].SizeGiB:
+		return wire.Errorf("InvalidBlockDeviceMapping", "Volume of size %dGB is smaller than snapshot of '%s', expect size>= %dGB", *size, image.ID, image.Volumes[i].SizeGiB)
+	case i < 0 && size == nil && mapping.EBS.SnapshotID == "":
+		return wire.Errorf("MissingParameter", "The request must contain the parameter size or snapshotId")
+	}
+	return nil
+}
+
+func (m *Model) resolveSecurity(spec *launchSpec) *wire.Error {
+	for _, id := range spec.data.groupIDs() {
+		g := m.group(id)
+		if g == nil {
+			return wire.Errorf("InvalidGroup.NotFound", "The security group '%s' does not exist", id)
+		}
+		if g.VPCID != spec.subnet.VPCID {
+			return wire.Errorf("InvalidParameter", "Security group %s and subnet %s belong to different networks.", id, spec.subnet.ID)
+		}
+		spec.groups = append(spec.groups, g)
+	}
+	var err *wire.Error
+	spec.profile, err = m.profile(spec.data.IamInstanceProfile)
+	return err
+}
+
+// checkInterfaces refuses network interfaces the type has no room for.
+func checkInterfaces(t catalog.Type, specs []NetworkInterfaceSpec) *wire.Error {
+	perCard, efa := map[int]int{}, 0
+	for _, s := range specs {
+		card := value(s.NetworkCardIndex)
+		if card >= t.NetworkCards {
+			return wire.Errorf("InvalidNetworkCardIndex", "Network card index %d exceeds the limit for %s", card, t.Name)
+		}
+		if perCard[card]++; perCard[card] > t.InterfacesPerCard {
+			return wire.Errorf("AttachmentLimitExceeded", "Interface count %d exceeds the limit for %s", perCard[card], t.Name)
+		}
+		if s.InterfaceType == "efa" || s.InterfaceType == "efa-only" {
+			efa++
+		}
+		if value(s.AssociatePublicIPAddress) && len(specs) > 1 {
+			return wire.Errorf("InvalidParameterCombination", "The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.")
+		}
+	}
+	if efa > t.EFAInterfaces {
+		return wire.Errorf("AttachmentLimitExceeded", "EFA interface count %d exceeds allowed limit for %s", efa, t.Name)
+	}
+	return nil
+}
+
+func (m *Model) resolveMarket(r launchRequest, spec *launchSpec) *wire.Error {
+	all := append(slices.Clone(spec.data.TagSpecifications), r.tags...)
+	if r.capacityType == OnDemand && len(tagsFor("spot-instances-request", all...)) > 0 {
+		return wire.Errorf("InvalidParameterValue", "You cannot specify tags for Spot instances requests if there are no Spot instances requests being created by the request.")
+	}
+	spec.instanceTags, spec.volumeTags = tagsFor("instance", all...), tagsFor("volume", all...)
+	price := r.maxPrice
+	if price == "" && r.data.InstanceMarketOptions != nil && r.data.InstanceMarketOptions.SpotOptions != nil {
+		price = r.data.InstanceMarketOptions.SpotOptions.MaxPrice
+	}
+	if r.capacityType != Spot || price == "" {
+		return nil
+	}
+	limit, err := microUSD(price)
+	if err != nil {
+		return wire.AsError(err)
+	}
+	if now := m.spotPriceOf(spec.typ, spec.subnet.Zone).microUSD; limit < now {
+		return wire.Errorf("SpotMaxPriceTooLow", "Your Spot request price of %s is lower than the minimum required Spot request fulfillment price of %s.", dollars(limit), dollars(now))
+	}
+	return nil
+}
+
+// addresses returns how many IPv4 addresses of its subnet an instance takes.
+func (s *launchSpec) addresses() int {
+	n := 0
+	for _, i := range s.data.NetworkInterfaces {
+		if i.InterfaceType != "efa-only" {
+			n++
+		}
+	}
+	return max(n, 1)
+}
+
+// value returns what p points to, or the zero value.
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}

@@ -1,0 +1,358 @@
+package ec2
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/wire"
+)
+
+type launchTemplate struct {
+	id, name string
+	created  time.Time
+	creator  string // ARN
+	initial  int64  // default version
+	versions []*templateVersion
+}
+
+// templateVersion is one version of a template; its number is its place, from 1.
+type templateVersion struct {
+	template    *launchTemplate
+	number      int64
+	description string
+	created     time.Time
+	creator     string
+	data        LaunchTemplateData
+}
+
+var templateName = regexp.MustCompile(`^[a-zA-Z0-9().\-/_]{3,128}$`)
+
+type createLaunchTemplateInput struct {
+	ClientToken        string
+	LaunchTemplateName string
+	VersionDescription string
+	LaunchTemplateData *LaunchTemplateData
+	TagSpecifications  []TagSpecification `query:"TagSpecification"`
+}
+
+type launchTemplateOutput struct {
+	LaunchTemplate launchTemplateView `xml:"launchTemplate"`
+}
+
+type launchTemplateView struct {
+	LaunchTemplateID     string    `xml:"launchTemplateId"`
+	LaunchTemplateName   string    `xml:"launchTemplateName"`
+	CreateTime           wire.Time `xml:"createTime"`
+	CreatedBy            string    `xml:"createdBy"`
+	DefaultVersionNumber int64     `xml:"defaultVersionNumber"`
+	LatestVersionNumber  int64     `xml:"latestVersionNumber"`
+	Tags                 []Tag     `xml:"tagSet>item"`
+}
+
+func (m *Model) view(t *launchTemplate) launchTemplateView {
+	return launchTemplateView{
+		LaunchTemplateID: t.id, LaunchTemplateName: t.name,
+		CreateTime: wire.Time{Time: t.created}, CreatedBy: t.creator,
+		DefaultVersionNumber: t.initial, LatestVersionNumber: int64(len(t.versions)),
+		Tags: tagList(m.tags.seen(t.id, m.now())),
+	}
+}
+
+func (m *Model) createLaunchTemplate(ctx context.Context, in *createLaunchTemplateInput) (*launchTemplateOutput, error) {
+	m.lock()
+	defer m.unlock()
+	if before, ok, err := m.replay("CreateLaunchTemplate", in.ClientToken, in); ok || err != nil {
+		out, _ := before.(*launchTemplateOutput)
+		return out, err
+	}
+	if err := m.checkNewTemplate(in); err != nil {
+		return nil, err
+	}
+	now, creator := m.now(), wire.Caller(ctx).ARN
+	t := &launchTemplate{id: m.newID("lt"), name: in.LaunchTemplateName, created: now, creator: creator, initial: 1}
+	t.versions = []*templateVersion{{template: t, number: 1, description: in.VersionDescription,
+		created: now, creator: creator, data: *in.LaunchTemplateData}}
+	m.templates[t.id] = t
+	m.tags.set(t.id, tagsFor("launch-template", in.TagSpecifications...), now)
+	out := &launchTemplateOutput{m.view(t)}
+	m.remember("CreateLaunchTemplate", in.ClientToken, in, out)
+	return out, nil
+}
+
+func (m *Model) checkNewTemplate(in *createLaunchTemplateInput) error {
+	switch {
+	case in.LaunchTemplateName == "":
+		return wire.Errorf("MissingParameter", "The request must contain the parameter LaunchTemplateName")
+	case !templateName.MatchString(in.LaunchTemplateName):
+		return wire.Errorf("InvalidLaunchTemplateName.MalformedException", "Launch template name must be between 3 and 128 characters, and may contain letters, numbers, and the following characters: - ( ) . / _.")
+	case in.LaunchTemplateData == nil:
+		return wire.Errorf("MissingParameter", "The request must contain the parameter LaunchTemplateData")
+	}
+	for _, t := range m.templates {
+		if t.name == in.LaunchTemplateName {
+			return wire.Errorf("InvalidLaunchTemplateName.AlreadyExistsException", "Launch template name already in use.")
+		}
+	}
+	if err := checkTagSpecifications(in.TagSpecifications, "launch-template"); err != nil {
+		return err
+	}
+	return in.LaunchTemplateData.check()
+}
+
+type createLaunchTemplateVersionInput struct {
+	ClientToken        string
+	LaunchTemplateID   string `query:"LaunchTemplateId"`
+	LaunchTemplateName string
+	SourceVersion      string
+	VersionDescription string
+	LaunchTemplateData *LaunchTemplateData
+}
+
+type launchTemplateVersionOutput struct {
+	Version templateVersionView `xml:"launchTemplateVersion"`
+}
+
+func (m *Model) createLaunchTemplateVersion(ctx context.Context, in *createLaunchTemplateVersionInput) (*launchTemplateVersionOutput, error) {
+	m.lock()
+	defer m.unlock()
+	t, err := m.template(in.LaunchTemplateID, in.LaunchTemplateName)
+	if err != nil {
+		return nil, err
+	}
+	if in.SourceVersion != "" {
+		return nil, wire.Errorf("UnsupportedOperation", "Building a version on another (SourceVersion) is not modelled")
+	}
+	if in.LaunchTemplateData == nil {
+		return nil, wire.Errorf("MissingParameter", "The request must contain the parameter LaunchTemplateData")
+	}
+	if err := in.LaunchTemplateData.check(); err != nil {
+		return nil, err
+	}
+	v := &templateVersion{template: t, number: int64(len(t.versions)) + 1, description: in.VersionDescription,
+		created: m.now(), creator: wire.Caller(ctx).ARN, data: *in.LaunchTemplateData}
+	t.versions = append(t.versions, v)
+	return &launchTemplateVersionOutput{viewVersion(v)}, nil
+}
+
+type deleteLaunchTemplateInput struct {
+	LaunchTemplateID   string `query:"LaunchTemplateId"`
+	LaunchTemplateName string
+}
+
+func (m *Model) deleteLaunchTemplate(_ context.Context, in *deleteLaunchTemplateInput) (*launchTemplateOutput, error) {
+	m.lock()
+	defer m.unlock()
+	t, err := m.template(in.LaunchTemplateID, in.LaunchTemplateName)
+	if err != nil {
+		return nil, err
+	}
+	out := &launchTemplateOutput{m.view(t)}
+	delete(m.templates, t.id)
+	delete(m.tags, t.id)
+	return out, nil
+}
+
+// template finds a template by id or name, exactly one of which must be given.
+func (m *Model) template(id, name string) (*launchTemplate, error) {
+	switch {
+	case id == "" && name == "":
+		return nil, wire.Errorf("MissingParameter", "You must specify either the launch template ID or launch template name in the request.")
+	case id != "" && name != "":
+		return nil, wire.Errorf("InvalidParameterCombination", "Only one of launchTemplateId and launchTemplateName may be given.")
+	case id != "":
+		if t, ok := m.templates[id]; ok {
+			return t, nil
+		}
+		return nil, wire.Errorf("InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.", id)
+	}
+	for _, t := range m.templates {
+		if t.name == name {
+			return t, nil
+		}
+	}
+	return nil, wire.Errorf("InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s, does not exist.", name)
+}
+
+// version finds a version by number, "$Latest" or "$Default".
+func (t *launchTemplate) version(s string) (*templateVersion, error) {
+	n := t.initial
+	switch s {
+	case "$Default", "":
+	case "$Latest":
+		n = int64(len(t.versions))
+	default:
+		var err error
+		if n, err = strconv.ParseInt(s, 10, 64); err != nil {
+			return nil, wire.Errorf("InvalidLaunchTemplateId.VersionMalformed", "Invalid launch template version: either '$Default', '$Latest', or a numeric version are allowed.")
+		}
+	}
+	if n < 1 || n > int64(len(t.versions)) {
+		return nil, wire.Errorf("InvalidLaunchTemplateId.VersionNotFound", "Could not find launch template version %s of %s.", s, t.id)
+	}
+	return t.versions[n-1], nil
+}
+
+type describeLaunchTemplatesInput struct {
+	LaunchTemplateIDs   []string `query:"LaunchTemplateId"`
+	LaunchTemplateNames []string `query:"LaunchTemplateName"`
+	Filters             []Filter `query:"Filter"`
+	NextToken           string
+	MaxResults          *int
+}
+
+type describeLaunchTemplatesOutput struct {
+	LaunchTemplates wire.Set[launchTemplateView] `xml:"launchTemplates"`
+	NextToken       string                       `xml:"nextToken,omitempty"`
+}
+
+var templateFields = fields[launchTemplateView]{
+	"launch-template-id":   func(t launchTemplateView) []string { return one(t.LaunchTemplateID) },
+	"launch-template-name": func(t launchTemplateView) []string { return one(t.LaunchTemplateName) },
+	"create-time":          func(t launchTemplateView) []string { return one(timeText(t.CreateTime.Time)) },
+}
+
+func (m *Model) describeLaunchTemplates(_ context.Context, in *describeLaunchTemplatesInput) (*describeLaunchTemplatesOutput, error) {
+	m.lock()
+	defer m.unlock()
+	views := []launchTemplateView{}
+	for _, id := range sortedKeys(m.templates) {
+		views = append(views, m.view(m.templates[id]))
+	}
+	views, err := pickByID(views, in.LaunchTemplateIDs, func(t launchTemplateView) string { return t.LaunchTemplateID },
+		"InvalidLaunchTemplateId.NotFound", "specified launch template, with template ID")
+	if err != nil {
+		return nil, err
+	}
+	views, err = pickByID(views, in.LaunchTemplateNames, func(t launchTemplateView) string { return t.LaunchTemplateName },
+		"InvalidLaunchTemplateName.NotFoundException", "specified launch template, with template name")
+	if err != nil {
+		return nil, err
+	}
+	views, err = filter(views, in.Filters, templateFields, func(t launchTemplateView) map[string]string { return m.tags.seen(t.LaunchTemplateID, m.now()) })
+	if err != nil {
+		return nil, err
+	}
+	views, next, err := page(views, func(t launchTemplateView) string { return t.LaunchTemplateID }, pages{1, 200, 200}, in.MaxResults, in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	return &describeLaunchTemplatesOutput{wire.SetOf(views), next}, nil
+}
+
+type describeLaunchTemplateVersionsInput struct {
+	LaunchTemplateID   string `query:"LaunchTemplateId"`
+	LaunchTemplateName string
+	Versions           []string `query:"LaunchTemplateVersion"`
+	MinVersion         string
+	MaxVersion         string
+	ResolveAlias       bool
+	NextToken          string
+	MaxResults         *int
+}
+
+type describeLaunchTemplateVersionsOutput struct {
+	Versions  wire.Set[templateVersionView] `xml:"launchTemplateVersionSet"`
+	NextToken string                        `xml:"nextToken,omitempty"`
+}
+
+type templateVersionView struct {
+	LaunchTemplateID   string             `xml:"launchTemplateId"`
+	LaunchTemplateName string             `xml:"launchTemplateName"`
+	VersionNumber      int64              `xml:"versionNumber"`
+	VersionDescription string             `xml:"versionDescription,omitempty"`
+	CreateTime         wire.Time          `xml:"createTime"`
+	CreatedBy          string             `xml:"createdBy"`
+	DefaultVersion     bool               `xml:"defaultVersion"`
+	Data               LaunchTemplateData `xml:"launchTemplateData"`
+}
+
+func viewVersion(v *templateVersion) templateVersionView {
+	return templateVersionView{
+		LaunchTemplateID: v.template.id, LaunchTemplateName: v.template.name, VersionNumber: v.number,
+		VersionDescription: v.description, CreateTime: wire.Time{Time: v.created}, CreatedBy: v.creator,
+		DefaultVersion: v.number == v.template.initial, Data: v.data,
+	}
+}
+
+func (m *Model) describeLaunchTemplateVersions(_ context.Context, in *describeLaunchTemplateVersionsInput) (*describeLaunchTemplateVersionsOutput, error) {
+	m.lock()
+	defer m.unlock()
+	found, err := m.findVersions(in)
+	if err != nil {
+		return nil, err
+	}
+	views := []templateVersionView{}
+	for _, v := range found {
+		views = append(views, viewVersion(v))
+	}
+	key := func(v templateVersionView) string { return v.LaunchTemplateID + leftPad(v.VersionNumber) }
+	slices.SortFunc(views, func(a, b templateVersionView) int { return strings.Compare(key(a), key(b)) })
+	views, next, err := page(views, key, pages{1, 200, 200}, in.MaxResults, in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	return &describeLaunchTemplateVersionsOutput{wire.SetOf(views), next}, nil
+}
+
+func (m *Model) findVersions(in *describeLaunchTemplateVersionsInput) ([]*templateVersion, error) {
+	if in.LaunchTemplateID == "" && in.LaunchTemplateName == "" {
+		// Of every template: only by alias, as EC2 has it.
+		var found []*templateVersion
+		for _, t := range m.templates {
+			for _, s := range in.Versions {
+				v, err := t.version(s)
+				if err != nil || s != "$Latest" && s != "$Default" {
+					return nil, wire.Errorf("InvalidParameterValue", "Only $Latest and $Default may be given for all launch templates")
+				}
+				found = append(found, v)
+			}
+		}
+		return found, nil
+	}
+	t, err := m.template(in.LaunchTemplateID, in.LaunchTemplateName)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Versions) > 0 {
+		var found []*templateVersion
+		for _, s := range in.Versions {
+			v, err := t.version(s)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, v)
+		}
+		return found, nil
+	}
+	least, most := int64(1), int64(len(t.versions))
+	if in.MinVersion != "" {
+		v, err := t.version(in.MinVersion)
+		if err != nil {
+			return nil, err
+		}
+		least = v.number
+	}
+	if in.MaxVersion != "" {
+		v, err := t.version(in.MaxVersion)
+		if err != nil {
+			return nil, err
+		}
+		most = v.number
+	}
+	if least > most {
+		return nil, nil
+	}
+	return t.versions[least-1 : most], nil
+}
+
+// leftPad writes n so that texts sort as numbers do.
+func leftPad(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	return strings.Repeat("0", 20-len(s)) + s
+}
+
+func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

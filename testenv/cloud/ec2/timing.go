@@ -1,0 +1,49 @@
+package ec2
+
+import (
+	"hash/fnv"
+	"time"
+)
+
+// Timing is how long things take. Changing it affects what happens afterwards.
+type Timing struct {
+	// Boot is from launch to running.
+	Boot Delay
+	// Shutdown is from the request to terminate to terminated.
+	Shutdown Delay
+	// Visibility is how far describing lags behind launching and tagging.
+	Visibility time.Duration
+	// Gone is how long a terminated instance can still be described.
+	Gone time.Duration
+}
+
+// Delay is a duration spread evenly between Min and Max, Min ≤ Max.
+type Delay struct{ Min, Max time.Duration }
+
+// DefaultTiming returns delays as EC2 has them.
+func DefaultTiming() Timing {
+	return Timing{
+		Boot:       Delay{20 * time.Second, 40 * time.Second},
+		Shutdown:   Delay{10 * time.Second, 30 * time.Second},
+		Visibility: 2 * time.Second,
+		Gone:       time.Hour,
+	}
+}
+
+// SetTiming changes how long things take from now on. Instances that boot or
+// shut down already keep the delay they started with.
+func (m *Model) SetTiming(t Timing) {
+	m.lock()
+	defer m.unlock()
+	m.timing = t
+}
+
+// of returns the delay that belongs to key, always the same.
+func (d Delay) of(key string) time.Duration {
+	if d.Max <= d.Min {
+		return d.Min
+	}
+	h := fnv.New64a()
+	h.Write([]byte(key))
+	return d.Min + time.Duration(h.Sum64()%uint64(d.Max-d.Min+1))
+}
