@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
 	cloudsqs "github.com/joiner-sh/joiner/testenv/cloud/sqs"
 	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
@@ -194,4 +195,24 @@ func TestScheduleReachesTheFunctionThroughAFIFOQueue(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestFunctionReachesTheCloudByItsEnvironmentAlone(t *testing.T) {
+	server, err := cloud.Start(t.Context(), cloud.Options{Region: "eu-west-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	w := &world{client: sqs.NewFromConfig(server.Config())}
+	w.queueURL = w.createQueue(t, "plan", false, map[string]string{})
+	onward := w.createQueue(t, "onward", false, map[string]string{})
+	w.runner = newRunner(t, lambdaruntime.Config{
+		Region: "eu-west-1", EndpointURL: server.Endpoint(),
+		Credentials: func(ctx context.Context, _ lambdaruntime.Function) (aws.Credentials, error) {
+			return server.Config().Credentials.Retrieve(ctx)
+		},
+	})
+	w.mapping = start(t, w.runner, w.client, eventsource.Config{QueueURL: w.queueURL})
+	w.send(t, `{"name":"forwarded","to":"`+onward+`"}`, "")
+	eventually(t, "the function has sent it on", func() bool { return w.empty(t, w.queueURL) && !w.empty(t, onward) })
 }

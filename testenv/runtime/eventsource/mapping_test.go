@@ -70,9 +70,11 @@ func (h *handler) seen() [][]string {
 	return slices.Clone(h.batches)
 }
 
-func start(t *testing.T, h eventsource.Invoker, q *fakeQueue, config eventsource.Config) *eventsource.Mapping {
+func start(t *testing.T, h eventsource.Invoker, q eventsource.Queue, config eventsource.Config) *eventsource.Mapping {
 	t.Helper()
-	config.QueueURL = "http://queue"
+	if config.QueueURL == "" {
+		config.QueueURL = "http://queue"
+	}
 	if config.Function == "" {
 		config.Function = "f"
 	}
