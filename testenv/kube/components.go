@@ -41,13 +41,16 @@ func (l layout) spec(name, path string, args []string) child.Spec {
 	return child.Spec{Name: name, Path: path, Args: args, LogPath: l.logOf(name)}
 }
 
-// etcd keeps nothing that must outlive this process, so it never waits for the disk.
+// etcd keeps nothing that must outlive this process, so it never waits for the
+// disk. A lone member waits out an election timeout before it elects itself,
+// hence the short one.
 func (l layout) etcd(path string) child.Spec {
 	peer := fmt.Sprintf("http://%s:%d", loopback, l.etcdPeerPort)
 	return l.spec("etcd", path, []string{
 		"--name=default",
 		"--data-dir=" + l.etcdData(),
 		"--unsafe-no-fsync",
+		"--heartbeat-interval=10", "--election-timeout=100",
 		"--listen-client-urls=" + l.etcdURL(),
 		"--advertise-client-urls=" + l.etcdURL(),
 		"--listen-peer-urls=" + peer,

@@ -36,8 +36,16 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	webhook, webhookConfig, err := startTokenWebhook()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer webhook.Close()
 	begun := time.Now()
-	plane, err = kube.Start(ctx, kube.Options{Assets: assets, AuditPolicy: []byte(auditPolicy)})
+	plane, err = kube.Start(ctx, kube.Options{
+		Assets: assets, AuditPolicy: []byte(auditPolicy), TokenWebhookConfig: webhookConfig,
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
