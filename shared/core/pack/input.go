@@ -1,6 +1,10 @@
 package pack
 
-import "github.com/joiner-sh/joiner/shared/model"
+import (
+	"fmt"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
 
 // Input is everything a plan depends on. Plan reads it and keeps nothing of it.
 type Input struct {
@@ -18,20 +22,65 @@ type Input struct {
 	// Marks only serve reasons: until when an unavailable offer is left alone. Catalogs already show their effect.
 	Marks []model.Mark
 	// Pending are the pods to place, as indexes into Snapshot.Pods; nil means every provisionable one. A pod listed here
-	// takes nothing of the node it is bound to.
+	// takes nothing of the node it is bound to. Indexes out of range and repeated ones are ignored.
 	Pending []int
 	NowUnix int64
 	// Salt goes into the claims' names, so that planning the same pods again after a failed launch gives new names.
 	Salt string
 }
 
-// Plan says which pods fit what exists or is on its way, which claims to make for the others, and why nothing can hold
-// the rest. Every pending pod is in exactly one of the three lists.
-func Plan(in Input) model.Plan {
-	return model.Plan{Claims: []model.PlannedClaim{}, Nominations: []model.Nomination{}, Unschedulable: []model.Unschedulable{}}
-}
-
 // Provisionable reports whether pod i of the snapshot asks for capacity; where it does not, why says so in a sentence.
 func Provisionable(snapshot *model.Snapshot, i int) (ok bool, why string) {
-	return false, ""
+	if i < 0 || i >= len(snapshot.Pods) {
+		return false, "the snapshot has no such pod"
+	}
+	pod := &snapshot.Pods[i]
+	switch {
+	case pod.NodeName != "":
+		return false, "it is bound to node " + pod.NodeName
+	case pod.Terminal():
+		return false, "it has ended"
+	case pod.DeletedUnix != 0:
+		return false, "it is being deleted"
+	case pod.NominatedNode != "":
+		return false, "it waits for a preemption on node " + pod.NominatedNode
+	case pod.Shape < 0 || pod.Shape >= len(snapshot.Shapes):
+		return true, ""
+	}
+	shape := snapshot.ShapeOf(pod)
+	switch {
+	case shape.Gated:
+		return false, "it has scheduling gates left"
+	case shape.OwnerKind == "DaemonSet":
+		return false, fmt.Sprintf("it belongs to DaemonSet %s and its node", shape.OwnerName)
+	case shape.OwnerKind == "Node":
+		return false, "it is a static pod of its node"
+	case !pod.Unschedulable:
+		return false, "kube-scheduler has not found it unschedulable"
+	}
+	return true, ""
+}
+
+// pendingPods returns the pods to place, each once, and a set of the same.
+func pendingPods(in *Input) ([]int, map[int]bool) {
+	chosen := make(map[int]bool)
+	var list []int
+	add := func(i int) {
+		if i >= 0 && i < len(in.Snapshot.Pods) && !chosen[i] {
+			chosen[i] = true
+			list = append(list, i)
+		}
+	}
+	if in.Pending != nil {
+		for _, i := range in.Pending {
+			add(i)
+		}
+		return list, chosen
+	}
+	for i := range in.Snapshot.Pods {
+		if ok, _ := Provisionable(in.Snapshot, i); ok {
+			add(i)
+		}
+	}
+	return list, chosen
 }

@@ -1,0 +1,107 @@
+package pack
+
+// box is a set of types, zones and capacity types every combination of which is acceptable, since that is all a claim
+// can say. For pods without alternatives in their affinity it is everything they accept.
+type box struct {
+	types         []bool // by type
+	zones         map[string]bool
+	capacityTypes map[string]bool
+	mask          bitset // the columns inside
+}
+
+// box returns the largest box found inside what the node's pods accept: everything, where that is a box already, else one
+// grown from the node's offer by zones, capacity types and types, in the order of their cheapest offers. Reserved
+// capacity is left to nodes that are bought of it.
+func (p *pool) box(n *node, r *run) box {
+	columns := p.market.columns
+	accepted := n.mask
+	if n.reservation == "" {
+		accepted = p.withoutReserved(n.mask)
+	}
+	usable := accepted.and(r.openFor(n))
+	whole := p.newBox()
+	var order []int
+	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
+		if n.load.fits(p.room[columns[c].instance]) {
+			whole.add(&columns[c])
+			order = append(order, c)
+		}
+	}
+	if mask, ok := p.inside(whole, accepted, n.reservation); ok {
+		whole.mask = mask
+		return whole
+	}
+	b := p.newBox()
+	b.add(&columns[n.column])
+	p.grow(&b, order, accepted, n.reservation)
+	b.mask, _ = p.inside(b, accepted, n.reservation)
+	return b
+}
+
+// grow adds to the box whatever keeps every combination acceptable.
+func (p *pool) grow(b *box, order []int, accepted bitset, reservation string) {
+	columns := p.market.columns
+	for _, c := range order {
+		if zone := columns[c].offer.Zone; !b.zones[zone] {
+			b.zones[zone] = true
+			if _, ok := p.inside(*b, accepted, reservation); !ok {
+				delete(b.zones, zone)
+			}
+		}
+	}
+	for _, c := range order {
+		if kind := columns[c].offer.CapacityType; !b.capacityTypes[kind] {
+			b.capacityTypes[kind] = true
+			if _, ok := p.inside(*b, accepted, reservation); !ok {
+				delete(b.capacityTypes, kind)
+			}
+		}
+	}
+	bad := p.unacceptable(b, accepted, reservation)
+	for _, c := range order {
+		if t := columns[c].instance; !bad[t] {
+			b.types[t] = true
+		}
+	}
+}
+
+// unacceptable returns the types of which some offer in the box's zones and capacity types is not accepted.
+func (p *pool) unacceptable(b *box, accepted bitset, reservation string) []bool {
+	bad := make([]bool, len(p.market.types))
+	for c := range p.market.columns {
+		col := &p.market.columns[c]
+		if b.zones[col.offer.Zone] && b.capacityTypes[col.offer.CapacityType] && ours(col, reservation) && !accepted.has(c) {
+			bad[col.instance] = true
+		}
+	}
+	return bad
+}
+
+// inside returns the columns in the box; false where one of them is not accepted.
+func (p *pool) inside(b box, accepted bitset, reservation string) (bitset, bool) {
+	mask := newBitset(len(p.market.columns))
+	for c := range p.market.columns {
+		col := &p.market.columns[c]
+		if !b.types[col.instance] || !b.zones[col.offer.Zone] || !b.capacityTypes[col.offer.CapacityType] || !ours(col, reservation) {
+			continue
+		}
+		if !accepted.has(c) {
+			return nil, false
+		}
+		mask.set(c)
+	}
+	return mask, true
+}
+
+// ours reports whether the claim can tell the column from others: a reservation is named where there is one.
+func ours(col *column, reservation string) bool { return col.offer.ReservationID == reservation }
+
+func (p *pool) newBox() box {
+	return box{types: make([]bool, len(p.market.types)), zones: make(map[string]bool), capacityTypes: make(map[string]bool)}
+}
+
+func (b *box) add(col *column) {
+	b.types[col.instance] = true
+	b.zones[col.offer.Zone] = true
+	b.capacityTypes[col.offer.CapacityType] = true
+}

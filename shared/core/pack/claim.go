@@ -1,0 +1,173 @@
+package pack
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// MaxInstanceTypes is how many instance types a claim lists.
+const MaxInstanceTypes = 60
+
+// claims writes down the nodes of every run, in the order they were opened, and their price together.
+func (p *planner) claims() ([]model.PlannedClaim, model.MicroUSD) {
+	out := []model.PlannedClaim{}
+	total := model.MicroUSD(0)
+	spare := make(map[*pool][]int64)
+	for _, r := range p.runs {
+		if spare[r.pool] == nil {
+			spare[r.pool] = slices.Clone(r.pool.left)
+		}
+		for i := range r.nodes {
+			claim := p.claim(r, &r.nodes[i], spare[r.pool])
+			total += claim.Price
+			out = append(out, claim)
+		}
+	}
+	name(out, p.in.Salt)
+	return out, total
+}
+
+// claim writes down one node. Listing types that take more of the limits than the node's own uses up spare.
+func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
+	pool := r.pool
+	b := pool.box(n, r)
+	types, hold := pool.list(n, b, r, spare)
+	offer := pool.market.columns[n.column].offer
+	source := pool.source
+	claim := model.PlannedClaim{
+		Pool:          source.Name,
+		Class:         source.Template.ClassName,
+		Offer:         model.OfferKey{InstanceType: pool.market.types[pool.market.columns[n.column].instance].Name, Zone: offer.Zone, CapacityType: offer.CapacityType},
+		Price:         offer.Price,
+		Annotations:   maps.Clone(source.Template.Annotations),
+		Taints:        slices.Clone(source.Template.Taints),
+		StartupTaints: slices.Clone(source.Template.StartupTaints),
+		Hold:          model.Resources{model.Nodes: 1},
+		Pods:          refs(p.in.Snapshot, n.pods),
+	}
+	for _, t := range types {
+		claim.InstanceTypes = append(claim.InstanceTypes, pool.market.types[t].Name)
+	}
+	claim.Zones, claim.CapacityTypes = pool.places(types, b.mask.and(r.openFor(n)))
+	claim.Requirements, claim.Labels = pool.identity(n, r, &claim)
+	claim.Requests = p.dims.resources(n.load)
+	for name, amount := range p.dims.resources(pool.smallestDaemons(types)) {
+		claim.Requests[name] += amount
+	}
+	for i, name := range pool.limited {
+		claim.Hold[name] = hold[i]
+	}
+	return claim
+}
+
+// list returns the types the claim may be bought as, cheapest first, at most MaxInstanceTypes and enough for minValues,
+// and the most any of them takes of the limits. Beyond what the node holds already, that comes out of spare.
+func (p *pool) list(n *node, b box, r *run, spare []int64) (types []int, hold []int64) {
+	all := p.holders(b.mask, r.openFor(n), n.load)
+	first := p.market.columns[n.column].instance
+	needed := map[int]bool{first: true}
+	if p.base.MinValues() {
+		chosen, _ := p.withMinValues(slices.DeleteFunc(slices.Clone(all), func(t int) bool { return !within(p.taken[t], n.hold) }))
+		for _, t := range chosen {
+			needed[t] = true
+		}
+	}
+	hold = slices.Clone(n.hold)
+	optional := MaxInstanceTypes - len(needed)
+	for _, t := range all {
+		switch more := exceed(p.taken[t], hold); {
+		case needed[t]:
+			types = append(types, t)
+		case optional > 0 && within(more, spare):
+			types = append(types, t)
+			optional--
+			hold = largest(hold, p.taken[t])
+			for i := range spare {
+				spare[i] -= more[i]
+			}
+		}
+	}
+	return types, hold
+}
+
+// exceed returns how far amounts go beyond the bound, at least 0 each.
+func exceed(amounts, bound []int64) []int64 {
+	out := make([]int64, len(amounts))
+	for i := range amounts {
+		out[i] = max(0, amounts[i]-bound[i])
+	}
+	return out
+}
+
+// places returns the zones and capacity types the listed types can be bought in now, among usable columns.
+func (p *pool) places(types []int, usable bitset) (zones, capacityTypes []string) {
+	listed := make([]bool, len(p.market.types))
+	for _, t := range types {
+		listed[t] = true
+	}
+	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
+		if col := &p.market.columns[c]; listed[col.instance] {
+			zones = append(zones, col.offer.Zone)
+			capacityTypes = append(capacityTypes, col.offer.CapacityType)
+		}
+	}
+	slices.Sort(zones)
+	slices.SortFunc(capacityTypes, func(a, b string) int {
+		return cmp.Or(cmp.Compare(preference(a), preference(b)), cmp.Compare(a, b))
+	})
+	return slices.Compact(zones), slices.Compact(capacityTypes)
+}
+
+// preference orders capacity types as they are preferred at launch.
+func preference(capacityType string) int {
+	return slices.Index([]string{model.OnDemand, model.Spot, model.Reserved}, capacityType) * -1
+}
+
+// identity returns what the claim's node must be, and the labels that says which are known before it is launched.
+func (p *pool) identity(n *node, r *run, claim *model.PlannedClaim) ([]model.Requirement, map[string]string) {
+	what := p.base
+	for _, it := range n.items {
+		if terms := r.lots[it.lot].class.terms; len(terms) == 1 {
+			for key, set := range terms[0] {
+				if decided(key) {
+					what = what.With(key, set)
+				}
+			}
+		}
+	}
+	labels := maps.Clone(p.source.Template.Labels)
+	if labels == nil {
+		labels = make(map[string]string)
+	}
+	custom := p.flags.sets[n.flag]
+	for _, key := range custom.Keys() {
+		if key == model.LabelHostname || key == model.LabelRegistered || key == model.LabelInitialized {
+			continue
+		}
+		what = what.With(key, custom[key])
+		// A label that may as well be absent stays absent: that meets NotIn and DoesNotExist alike.
+		if value, ok := custom[key].Pick(); ok && !custom[key].AllowsAbsent() {
+			labels[key] = value
+		}
+	}
+	what = what.With(model.LabelInstanceType, values(claim.InstanceTypes)).
+		With(model.LabelZone, values(claim.Zones)).
+		With(model.LabelCapacityType, values(claim.CapacityTypes))
+	if n.reservation != "" {
+		what = what.With(requirement.ReservationID, values([]string{n.reservation}))
+	}
+	return what.List(), labels
+}
+
+// smallestDaemons returns, per resource, the least that daemons take on any of the types.
+func (p *pool) smallestDaemons(types []int) vector {
+	out := slices.Clone(p.daemons[types[0]])
+	for _, t := range types[1:] {
+		out = out.lower(p.daemons[t])
+	}
+	return out
+}

@@ -1,0 +1,49 @@
+package pack
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// daemon is a DaemonSet: one pod on every node that fits it.
+type daemon struct {
+	namespace, name string
+	request         vector
+	terms           []requirement.Requirements
+	tolerations     []model.Toleration // with every PreferNoSchedule taint tolerated
+}
+
+// daemonsOf returns the DaemonSets, by namespace and name. One whose conditions cannot be read runs nowhere.
+func daemonsOf(snapshot *model.Snapshot, dims dimensions) []daemon {
+	var out []daemon
+	for i := range snapshot.DaemonSets {
+		set := &snapshot.DaemonSets[i]
+		if set.Shape < 0 || set.Shape >= len(snapshot.Shapes) {
+			continue
+		}
+		shape := &snapshot.Shapes[set.Shape]
+		terms, no := nodeTerms(shape)
+		if no != nil {
+			continue
+		}
+		request := dims.vector(shape.Requests)
+		for d := range request {
+			request[d] = max(0, request[d])
+		}
+		if pods, known := slices.BinarySearch(dims, model.Pods); known {
+			request[pods] = max(1, request[pods])
+		}
+		tolerations := append(slices.Clone(shape.Tolerations), model.Toleration{Operator: tolerationExists, Effect: model.PreferNoSchedule})
+		out = append(out, daemon{set.Namespace, set.Name, request, terms, tolerations})
+	}
+	slices.SortStableFunc(out, func(a, b daemon) int {
+		if c := strings.Compare(a.namespace, b.namespace); c != 0 {
+			return c
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return out
+}

@@ -1,0 +1,135 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// cheapest returns the cheapest open column of mask whose type holds the load and takes no more than left of the
+// limits; false where there is none.
+func (p *pool) cheapest(mask, open bitset, load vector, left []int64) (int, bool) {
+	columns := p.market.columns
+	for w := range mask {
+		if mask[w]&open[w] == 0 {
+			continue
+		}
+		word := bitset{mask[w] & open[w]}
+		for b := word.next(0); b >= 0; b = word.next(b + 1) {
+			t := columns[w<<6+b].instance
+			if load.fits(p.room[t]) && within(p.taken[t], left) {
+				return w<<6 + b, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// holders returns the types that hold the load and can be bought by an open column of mask, cheapest first.
+func (p *pool) holders(mask, open bitset, load vector) []int {
+	seen := make([]bool, len(p.market.types))
+	var types []int
+	usable := mask.and(open)
+	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
+		if t := p.market.columns[c].instance; !seen[t] {
+			seen[t] = true
+			if load.fits(p.room[t]) {
+				types = append(types, t)
+			}
+		}
+	}
+	return types
+}
+
+// spotTypes counts the types that hold the node's load and can be bought as spot, up to enough.
+func (p *pool) spotTypes(n *node, open bitset, enough int) int {
+	seen := make([]bool, len(p.market.types))
+	count := 0
+	usable := n.mask.and(open)
+	for c := usable.next(0); c >= 0 && count < enough; c = usable.next(c + 1) {
+		col := &p.market.columns[c]
+		if col.offer.CapacityType == model.Spot && !seen[col.instance] && n.load.fits(p.room[col.instance]) {
+			seen[col.instance] = true
+			count++
+		}
+	}
+	return count
+}
+
+// onlyReservation narrows mask to one reservation's offers.
+func (p *pool) onlyReservation(mask bitset, id string) bitset {
+	out := slices.Clone(mask)
+	for c := out.next(0); c >= 0; c = out.next(c + 1) {
+		if o := p.market.columns[c].offer; o.CapacityType != model.Reserved || o.ReservationID != id {
+			out.clear(c)
+		}
+	}
+	return out
+}
+
+// withoutReserved returns mask less every reserved offer.
+func (p *pool) withoutReserved(mask bitset) bitset {
+	out := slices.Clone(mask)
+	for c := out.next(0); c >= 0; c = out.next(c + 1) {
+		if p.market.columns[c].offer.CapacityType == model.Reserved {
+			out.clear(c)
+		}
+	}
+	return out
+}
+
+// withMinValues returns the first of types that together meet the pool's minValues; false where all of them do not.
+func (p *pool) withMinValues(types []int) ([]int, bool) {
+	missing := make(map[string]int)
+	seen := make(map[string]map[string]bool)
+	for _, key := range p.base.Keys() {
+		if minimum := p.base[key].MinValues(); minimum > 0 {
+			missing[key], seen[key] = minimum, make(map[string]bool)
+		}
+	}
+	var out []int
+	for _, t := range types {
+		if len(missing) == 0 {
+			break
+		}
+		if p.countValues(t, missing, seen) {
+			out = append(out, t)
+		}
+	}
+	return out, len(missing) == 0
+}
+
+// countValues counts what the type adds to the values seen, and reports whether it adds anything that is missing.
+func (p *pool) countValues(t int, missing map[string]int, seen map[string]map[string]bool) bool {
+	adds := false
+	for key := range seen { // each key on its own: the order does not matter
+		if missing[key] == 0 {
+			continue
+		}
+		for _, value := range p.valuesOf(t, key) {
+			if !seen[key][value] && missing[key] > 0 {
+				seen[key][value] = true
+				adds = true
+				if missing[key]--; missing[key] == 0 {
+					delete(missing, key)
+				}
+			}
+		}
+	}
+	return adds
+}
+
+// valuesOf returns the values of key that nodes of the type and the pool can have.
+func (p *pool) valuesOf(t int, key string) []string {
+	values := p.market.types[t].Labels[key]
+	if !decided(key) {
+		if listed, ok := p.base.Get(key).Listed(); ok {
+			values = listed
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !p.base.Get(key).Has(v) })
+}
+
+// values returns a set of exactly these, for writing into a claim's requirements.
+func values(list []string) requirement.Set { return requirement.Values(list...) }

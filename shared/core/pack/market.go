@@ -1,0 +1,144 @@
+package pack
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// market is everything one class can buy, ready to be searched: instance types by name, and every offer of theirs as a
+// numbered column, cheapest first. A set of offers is then a bitset, and the cheapest of a set its lowest bit.
+type market struct {
+	types     []*model.InstanceType // by name
+	index     map[string]int        // into types, by name
+	columns   []column              // by price, type name, zone, capacity type, reservation
+	available bitset                // columns that can be bought now
+	whole     []vector              // by type: what pods and daemons together can have
+	masks     map[string]bitset     // columnsMeeting, by termKey
+}
+
+// column is one offer of one type.
+type column struct {
+	instance int // into market.types
+	offer    *model.Offer
+	price    int64 // micro-USD per hour, ≥ 0
+}
+
+func newMarket(types []model.InstanceType, dims dimensions) *market {
+	m := &market{index: make(map[string]int, len(types)), masks: make(map[string]bitset)}
+	for i := range types {
+		m.types = append(m.types, &types[i])
+	}
+	slices.SortStableFunc(m.types, func(a, b *model.InstanceType) int { return strings.Compare(a.Name, b.Name) })
+	m.types = slices.CompactFunc(m.types, func(a, b *model.InstanceType) bool { return a.Name == b.Name })
+	for i, t := range m.types {
+		m.index[t.Name] = i
+		m.whole = append(m.whole, dims.vector(allocatable(t.Allocatable())))
+		for j := range t.Offers {
+			m.columns = append(m.columns, column{instance: i, offer: &t.Offers[j], price: max(0, int64(t.Offers[j].Price))})
+		}
+	}
+	slices.SortStableFunc(m.columns, compareColumns)
+	m.available = newBitset(len(m.columns))
+	for i, c := range m.columns {
+		if c.offer.Available && (c.offer.CapacityType != model.Reserved || c.offer.ReservationCapacity > 0) {
+			m.available.set(i)
+		}
+	}
+	return m
+}
+
+// compareColumns works on columns of one market, where instance numbers are in name order.
+func compareColumns(a, b column) int {
+	return cmp.Or(
+		cmp.Compare(a.price, b.price),
+		cmp.Compare(a.instance, b.instance),
+		strings.Compare(a.offer.Zone, b.offer.Zone),
+		strings.Compare(a.offer.CapacityType, b.offer.CapacityType),
+		strings.Compare(a.offer.ReservationID, b.offer.ReservationID),
+	)
+}
+
+// decided reports whether a label's value follows from the offer, so that the market's columns answer for it. Every
+// other label is the pool's.
+func decided(key string) bool {
+	return requirement.WellKnown(key) && key != model.LabelNodePool && key != model.LabelNodeClass
+}
+
+// columnsMeeting returns the columns whose nodes meet term in every label that is decided by the offer.
+func (m *market) columnsMeeting(term requirement.Requirements) bitset {
+	key := termKey(term)
+	if mask, known := m.masks[key]; known {
+		return mask
+	}
+	mask := newBitset(len(m.columns))
+	keys := slices.DeleteFunc(term.Keys(), func(key string) bool { return !decided(key) })
+	fitting := make([]bool, len(m.types))
+	for i, t := range m.types {
+		fitting[i] = typeMeets(t, term, keys)
+	}
+	for i, c := range m.columns {
+		if fitting[c.instance] && offerMeets(c.offer, term, keys) {
+			mask.set(i)
+		}
+	}
+	m.masks[key] = mask
+	return mask
+}
+
+// typeMeets reports whether the labels the type itself decides meet term.
+func typeMeets(t *model.InstanceType, term requirement.Requirements, keys []string) bool {
+	for _, key := range keys {
+		if !byOffer(key) && !anyMeets(t.Labels[key], term[key]) {
+			return false
+		}
+	}
+	return true
+}
+
+// anyMeets reports whether any of a label's possible values is allowed; a label without any counts as absent.
+func anyMeets(values []string, set requirement.Set) bool {
+	if len(values) == 0 {
+		return set.AllowsAbsent()
+	}
+	return slices.ContainsFunc(values, set.Has)
+}
+
+// byOffer reports whether the label differs between offers of one type.
+func byOffer(key string) bool {
+	switch key {
+	case model.LabelZone, model.LabelZoneID, model.LabelCapacityType, requirement.ReservationID:
+		return true
+	}
+	return false
+}
+
+func offerMeets(o *model.Offer, term requirement.Requirements, keys []string) bool {
+	for _, key := range keys {
+		value, ok := "", true
+		switch key {
+		case model.LabelZone:
+			value = o.Zone
+		case model.LabelZoneID:
+			value = o.ZoneID
+		case model.LabelCapacityType:
+			value = o.CapacityType
+		case requirement.ReservationID:
+			value = o.ReservationID
+		default:
+			continue
+		}
+		if value == "" {
+			ok = term[key].AllowsAbsent()
+		} else {
+			ok = term[key].Has(value)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,47 @@
+package pack
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const (
+	maxPoolInName = 57 // of a name's 63 characters, the rest being "-" and suffixLength
+	suffixLength  = 5
+)
+
+// name gives each claim the name of its pool and a short hash of what it is. Same claims and salt, same names; no two
+// claims of the list share one.
+func name(claims []model.PlannedClaim, salt string) {
+	taken := make(map[string]bool, len(claims))
+	for i := range claims {
+		content, err := json.Marshal(&claims[i])
+		if err != nil { // plain data always encodes
+			content = []byte(claims[i].Pool)
+		}
+		for attempt := 0; claims[i].Name == ""; attempt++ {
+			candidate := prefix(claims[i].Pool) + "-" + suffix(content, salt, attempt)
+			if !taken[candidate] {
+				claims[i].Name = candidate
+				taken[candidate] = true
+			}
+		}
+	}
+}
+
+// prefix is as much of the pool's name as fits, ending in a letter or digit.
+func prefix(pool string) string {
+	return strings.TrimRight(pool[:min(len(pool), maxPoolInName)], "-.")
+}
+
+func suffix(content []byte, salt string, attempt int) string {
+	hash := sha256.New()
+	hash.Write(content)
+	hash.Write([]byte("\x00" + salt + "\x00" + strconv.Itoa(attempt)))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(hash.Sum(nil)))[:suffixLength]
+}

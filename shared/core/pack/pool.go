@@ -1,0 +1,178 @@
+package pack
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// newHostname stands for the name of a node that is not there yet: no pod can ask for it, because no label has it.
+const newHostname = "\x00"
+
+// pool is a NodePool ready to be packed. Where skip is set, nothing but source is.
+type pool struct {
+	source *model.Pool
+	skip   *model.Reason // why no node can be made of it, whatever the pod
+
+	market  *market
+	base    requirement.Requirements // what every node of it is
+	custom  requirement.Requirements // the part of base that offers do not decide
+	allowed bitset                   // columns its requirements admit
+	open    bitset                   // of those, the ones that can be bought now
+	daemons []vector                 // by type: what daemons take
+	room    []vector                 // by type: what is left for pods; all −1 where daemons alone are too much
+	flags   flags                    // which custom requirements were met with so far
+
+	limited []string  // names its limits speak of, sorted
+	left    []int64   // what they leave, by limited
+	taken   [][]int64 // what a node takes of them, by type
+}
+
+// newPools prepares the pools, highest weight first, then by name.
+func newPools(in *Input, dims dimensions, markets map[string]*market, daemons []daemon) []*pool {
+	pools := make([]*pool, 0, len(in.Snapshot.Pools))
+	for i := range in.Snapshot.Pools {
+		source := &in.Snapshot.Pools[i]
+		p := &pool{source: source, skip: unusable(source, in, markets)}
+		if p.skip == nil {
+			p.prepare(markets[source.Template.ClassName], daemons)
+			p.setLimits(in.Usage[source.Name])
+		}
+		pools = append(pools, p)
+	}
+	slices.SortStableFunc(pools, func(a, b *pool) int {
+		return cmp.Or(cmp.Compare(b.source.Weight, a.source.Weight), strings.Compare(a.source.Name, b.source.Name))
+	})
+	return pools
+}
+
+// unusable returns why no node can be made of the pool at all; nil where it can.
+func unusable(source *model.Pool, in *Input, markets map[string]*market) *model.Reason {
+	class := source.Template.ClassName
+	switch {
+	case len(source.Invalid) > 0:
+		return &model.Reason{Pool: source.Name, Code: PoolInvalid, Message: strings.Join(source.Invalid, "; "), Remedy: "correct the NodePool"}
+	case source.DeletedUnix != 0:
+		return &model.Reason{Pool: source.Name, Code: PoolDeleting, Message: "the NodePool is being deleted", Remedy: "use another NodePool"}
+	case source.Replicas != nil:
+		return &model.Reason{Pool: source.Name, Code: PoolStatic, Message: fmt.Sprintf("spec.replicas is %d: the pool has a fixed size", *source.Replicas),
+			Remedy: "raise spec.replicas or use a NodePool without it"}
+	case in.ClassProblems[class] != "":
+		return &model.Reason{Pool: source.Name, Code: ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q: %s", class, in.ClassProblems[class]),
+			Remedy: "correct the EC2NodeClass"}
+	case markets[class] == nil:
+		return &model.Reason{Pool: source.Name, Code: ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q is not there", class),
+			Remedy: "create it, or correct spec.template.spec.nodeClassRef"}
+	}
+	_, err := requirement.From(source.Template.Requirements)
+	if err == nil {
+		err = contradiction(template(source))
+	}
+	if err != nil {
+		return &model.Reason{Pool: source.Name, Code: PoolInvalid, Message: "spec.template.spec.requirements: " + err.Error(), Remedy: "correct the NodePool"}
+	}
+	return nil
+}
+
+// contradiction returns an error that names the first key no label value can be found for.
+func contradiction(base requirement.Requirements) error {
+	for _, key := range base.Keys() {
+		_, found := base[key].Pick()
+		if !found && !base[key].AllowsAbsent() {
+			return fault.New(fault.Invalid, "", "%s allows no value, together with spec.template.metadata.labels", base[key].Text(key))
+		}
+	}
+	return nil
+}
+
+func (p *pool) prepare(m *market, daemons []daemon) {
+	p.market = m
+	p.base = template(p.source)
+	p.custom = p.base.Intersect(nil)
+	for _, key := range p.base.Keys() {
+		if decided(key) {
+			p.custom = p.custom.Without(key)
+		}
+	}
+	p.custom = p.custom.With(model.LabelHostname, requirement.Values(newHostname)).
+		With(model.LabelRegistered, requirement.Values("true")).
+		With(model.LabelInitialized, requirement.Values("true"))
+	p.flags = newFlags(p.custom)
+	p.allowed = m.columnsMeeting(p.base)
+	p.open = p.allowed.and(m.available)
+	p.placeDaemons(daemons)
+}
+
+// template returns what every node of the pool is: its requirements, its labels, and the labels all nodes of it get. The
+// requirements must be readable.
+func template(source *model.Pool) requirement.Requirements {
+	read, err := requirement.From(source.Template.Requirements)
+	if err != nil {
+		read = nil
+	}
+	return read.
+		Intersect(requirement.FromLabels(source.Template.Labels)).
+		With(model.LabelNodePool, requirement.Values(source.Name)).
+		With(model.LabelNodeClass, requirement.Values(source.Template.ClassName))
+}
+
+// placeDaemons sums up, for each type, the daemons that may run on some node of it. A daemon that only some offers of
+// the type would attract counts for all of them: too much room is kept rather than too little.
+func (p *pool) placeDaemons(daemons []daemon) {
+	m := p.market
+	p.daemons = make([]vector, len(m.types))
+	p.room = make([]vector, len(m.types))
+	for t := range m.types {
+		p.daemons[t] = make(vector, len(m.whole[t]))
+	}
+	for _, d := range daemons {
+		if hard, _ := untolerated(d.tolerations, p.source.Template.Taints); hard != nil {
+			continue
+		}
+		for t, runs := range p.attracts(d) {
+			if runs {
+				p.daemons[t].addSaturating(d.request)
+			}
+		}
+	}
+	for t := range m.types {
+		p.room[t] = m.whole[t].minus(p.daemons[t])
+		if slices.Min(p.room[t]) < 0 { // it would be over its capacity with no pod on it
+			p.room[t] = full(len(p.room[t]))
+		}
+	}
+}
+
+// full returns the room of a node that holds nothing, since every pod takes one of pods.
+func full(dims int) vector { return slices.Repeat(vector{-1}, dims) }
+
+// attracts returns, by type, whether the daemon may run on a node of it.
+func (p *pool) attracts(d daemon) []bool {
+	runs := make([]bool, len(p.market.types))
+	for _, term := range d.terms {
+		if p.custom.Compatible(customPart(term), nil) != nil {
+			continue
+		}
+		mask := p.market.columnsMeeting(term).and(p.allowed)
+		for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
+			runs[p.market.columns[c].instance] = true
+		}
+	}
+	return runs
+}
+
+// customPart returns the requirements that offers do not decide.
+func customPart(term requirement.Requirements) requirement.Requirements {
+	out := make(requirement.Requirements)
+	for _, key := range term.Keys() {
+		if !decided(key) {
+			out[key] = term[key]
+		}
+	}
+	return out
+}

@@ -1,0 +1,238 @@
+package pack
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/core/resource"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// suspiciousCPUMilli is a request that more likely forgot its "m" than asks for a thousand machines.
+const suspiciousCPUMilli = 1_000_000_000
+
+// unschedulable returns the pods nothing can hold, by key, each with the reasons of its class.
+func (p *planner) unschedulable(pending []int, refused map[int]*model.Reason) []model.Unschedulable {
+	reasons := make(map[int][]model.Reason)
+	for _, c := range p.unplaced {
+		why := p.reasons(c)
+		for _, i := range c.pods {
+			reasons[i] = why
+		}
+	}
+	out := []model.Unschedulable{}
+	for _, i := range sortedPods(p.in.Snapshot, pending) {
+		why := reasons[i]
+		if no := refused[p.in.Snapshot.Pods[i].Shape]; no != nil {
+			why = []model.Reason{*no}
+		}
+		if len(why) > 0 {
+			out = append(out, model.Unschedulable{Pod: refs(p.in.Snapshot, []int{i})[0], Reasons: why})
+		}
+	}
+	return out
+}
+
+// reasons says, pool by pool, why the class is left over.
+func (p *planner) reasons(c *class) []model.Reason {
+	if len(p.pools) == 0 {
+		return []model.Reason{{Code: NoPools, Message: "the cluster has no NodePool", Remedy: "create a NodePool"}}
+	}
+	var out []model.Reason
+	for _, pool := range p.pools {
+		if pool.skip != nil {
+			out = append(out, *pool.skip)
+			continue
+		}
+		why := p.why(c, pool)
+		why.Pool = pool.source.Name
+		out = append(out, why)
+	}
+	return out
+}
+
+// why finds the first thing that keeps the class off new nodes of the pool.
+func (p *planner) why(c *class, pool *pool) model.Reason {
+	if hard, _ := untolerated(c.tolerations, pool.source.Template.Taints); hard != nil {
+		return model.Reason{Code: TaintNotTolerated,
+			Message: fmt.Sprintf("spec.tolerations do not cover the pool's taint %s", taintText(*hard)),
+			Remedy:  "add a toleration to the pod, or use a pool without the taint"}
+	}
+	alternatives := pool.alternatives(c)
+	if len(alternatives) == 0 {
+		return pool.conflict(c)
+	}
+	accepted := alternatives[0].mask
+	for _, o := range alternatives[1:] {
+		accepted = accepted.or(o.mask)
+	}
+	roomy := pool.holding(accepted, c.request)
+	switch {
+	case roomy.empty():
+		return p.tooLarge(c, pool, accepted)
+	case roomy.and(pool.open).empty():
+		return p.noOffer(pool, roomy)
+	}
+	return p.limit(pool, roomy.and(pool.open))
+}
+
+// holding returns the columns of mask whose types hold the request.
+func (p *pool) holding(mask bitset, request vector) bitset {
+	out := newBitset(len(p.market.columns))
+	for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
+		if request.fits(p.room[p.market.columns[c].instance]) {
+			out.set(c)
+		}
+	}
+	return out
+}
+
+// conflict says which requirement of the class's first alternative the pool cannot meet.
+func (p *pool) conflict(c *class) model.Reason {
+	term := c.terms[0]
+	remedy := "change the pod's node selection, or let a pool allow it"
+	combined := p.custom.Intersect(p.base)
+	for _, key := range term.Keys() {
+		if key == model.LabelHostname && !term[key].Meets(combined.Get(key)) {
+			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " asks for " + term[key].Text(key) + ", which no new node has",
+				Remedy: "select nodes by another label"}
+		}
+		single := requirement.Requirements{key: term[key]}
+		if conflict := combined.Compatible(single, decided); conflict != nil {
+			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " asks for " + conflict.Error(), Remedy: remedy}
+		}
+		if p.market.columnsMeeting(single).and(p.allowed).empty() {
+			return model.Reason{Code: RequirementConflict,
+				Message: fmt.Sprintf("%s asks for %s, which none of the %d instance types the pool allows has", c.field(key), term[key].Text(key), p.countTypes(p.allowed)),
+				Remedy:  remedy}
+		}
+	}
+	return model.Reason{Code: RequirementConflict,
+		Message: fmt.Sprintf("%s asks for %s, which no one instance type of the pool has together", c.field(""), term), Remedy: remedy}
+}
+
+// field names where the pod asks for the label.
+func (c *class) field(key string) string {
+	for written := range c.selector { // whether any matches does not depend on the order
+		if requirement.Normalize(written) == key {
+			return "spec.nodeSelector"
+		}
+	}
+	if key == "" && len(c.selector) > 0 {
+		return "spec.nodeSelector with spec.affinity.nodeAffinity"
+	}
+	return "spec.affinity.nodeAffinity"
+}
+
+func (p *pool) countTypes(mask bitset) int {
+	seen := make([]bool, len(p.market.types))
+	n := 0
+	for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
+		if t := p.market.columns[c].instance; !seen[t] {
+			seen[t] = true
+			n++
+		}
+	}
+	return n
+}
+
+// tooLarge says which resources exceed what the largest type the class may use leaves beside its daemons.
+func (p *planner) tooLarge(c *class, pool *pool, accepted bitset) model.Reason {
+	most := make(vector, len(p.dims))
+	for col := accepted.next(0); col >= 0; col = accepted.next(col + 1) {
+		for d, amount := range pool.room[pool.market.columns[col].instance] {
+			most[d] = max(most[d], amount)
+		}
+	}
+	var parts []string
+	for d, name := range p.dims {
+		if c.request[d] > most[d] {
+			parts = append(parts, fmt.Sprintf("%s %s (at most %s)", name, resource.Format(name, c.request[d]), resource.Format(name, most[d])))
+		}
+	}
+	message := fmt.Sprintf("spec.containers[].resources.requests come to %s, which none of the %d instance types it may use has together beside its daemons",
+		resource.String(c.resources), pool.countTypes(accepted))
+	if len(parts) > 0 {
+		message = fmt.Sprintf("spec.containers[].resources.requests exceed what any of the %d instance types it may use leaves beside its daemons: %s",
+			pool.countTypes(accepted), strings.Join(parts, ", "))
+	}
+	if c.resources[model.CPU] >= suspiciousCPUMilli {
+		message += `; was "m" left out of the CPU request?`
+	}
+	return model.Reason{Code: ResourcesTooLarge, Message: message, Remedy: "lower the requests, or let the pool use larger instance types"}
+}
+
+// noOffer says that everything that could hold the class is unavailable, and until when as far as marks tell.
+func (p *planner) noOffer(pool *pool, roomy bitset) model.Reason {
+	until := int64(0)
+	var codes []string
+	for c := roomy.next(0); c >= 0; c = roomy.next(c + 1) {
+		col := &pool.market.columns[c]
+		key := model.OfferKey{InstanceType: pool.market.types[col.instance].Name, Zone: col.offer.Zone, CapacityType: col.offer.CapacityType}
+		for _, mark := range p.in.Marks {
+			if mark.UntilUnix > p.in.NowUnix && offer.Covers(mark, key) {
+				codes = append(codes, mark.Reason)
+				if until == 0 || mark.UntilUnix < until {
+					until = mark.UntilUnix
+				}
+			}
+		}
+	}
+	message := fmt.Sprintf("all %d offers that could hold it are unavailable", roomy.count())
+	remedy := "let the pod or the pool use more instance types, zones or capacity types"
+	if until != 0 {
+		slices.Sort(codes)
+		message += fmt.Sprintf(" (%s); the first is tried again at %s", strings.Join(slices.Compact(codes), ", "), time.Unix(until, 0).UTC().Format(time.RFC3339))
+		remedy = "wait, or " + remedy
+	}
+	return model.Reason{Code: NoOffer, Message: message, Remedy: remedy}
+}
+
+// limit says what of the pool's limits is too little, or that minValues cannot be met.
+func (p *planner) limit(pool *pool, usable bitset) model.Reason {
+	var smallest []int64
+	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
+		taken := pool.taken[pool.market.columns[c].instance]
+		if within(taken, pool.left) {
+			return p.minValues(pool)
+		}
+		if smallest == nil {
+			smallest = slices.Clone(taken)
+		}
+		for i := range taken {
+			smallest[i] = min(smallest[i], taken[i])
+		}
+	}
+	var parts []string
+	for i, name := range pool.limited {
+		if pool.left[i] < 0 || smallest[i] > pool.left[i] {
+			parts = append(parts, fmt.Sprintf("spec.limits.%s %s leaves %s, and a node for it takes at least %s", name,
+				resource.Format(name, pool.source.Limits[name]), resource.Format(name, pool.left[i]), resource.Format(name, smallest[i])))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"no instance type that could hold it is small enough for what is left of spec.limits together"}
+	}
+	return model.Reason{Code: LimitReached, Message: strings.Join(parts, "; "), Remedy: "raise the limit, or wait until nodes of the pool are gone"}
+}
+
+// minValues says which keys the pool asks several values of; it is the only condition left where offers are within the
+// limits.
+func (p *planner) minValues(pool *pool) model.Reason {
+	var parts []string
+	for _, key := range pool.base.Keys() {
+		if pool.base[key].MinValues() > 0 {
+			parts = append(parts, pool.base[key].Text(key))
+		}
+	}
+	if len(parts) == 0 {
+		return model.Reason{Code: LimitReached, Message: "what could hold it was taken by other pods of the same plan", Remedy: "wait for the next plan"}
+	}
+	return model.Reason{Code: MinValues,
+		Message: "the instance types that hold the pod, within spec.limits, have too few different values for " + strings.Join(parts, " and "),
+		Remedy:  "lower minValues, or let the pool or the pod use more instance types"}
+}

@@ -1,0 +1,365 @@
+package pack
+
+import (
+	"cmp"
+	"maps"
+	"math/bits"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Bounds on how much is tried, as counts.
+const (
+	fillChecks    = 60_000 // class checks while comparing what to open one node with
+	minCandidates = 24     // offers compared at least
+	scanChecks    = 512    // classes looked at for one offer while comparing
+)
+
+// lot is the pods of one class that are still to be placed on a pool.
+type lot struct {
+	class   *class
+	options []option
+	count   int // ≥ 0
+}
+
+// item is some pods of one lot on a node.
+type item struct {
+	lot    int
+	option int
+	count  int // ≥ 1
+}
+
+// node is a claim in the making.
+type node struct {
+	items       []item
+	flag        int     // custom labels
+	mask        bitset  // columns acceptable to every pod, available or not
+	load        vector  // of the pods, without daemons
+	column      int     // the cheapest offer that holds it
+	price       int64   // of column, micro-USD per hour
+	hold        []int64 // what it takes of the pool's limits
+	reservation string  // set where the node is bought of reserved capacity, and of nothing else
+	pods        []int   // indexes into the snapshot's pods; set when the run is chosen
+}
+
+// run packs lots onto new nodes of one pool, by one strategy.
+type run struct {
+	pool     *pool
+	lots     []lot
+	order    []int // lots, in the order nodes are opened for them and filled from
+	open     bitset
+	left     []int64          // of the pool's limits
+	reserved map[string]int64 // instances left of each reservation
+	nodes    []node
+	free     vector // scratch
+	items    []item // scratch
+}
+
+func newRun(p *pool, lots []lot, order []int, left []int64, reserved map[string]int64) *run {
+	r := &run{pool: p, lots: slices.Clone(lots), order: slices.Clone(order), left: slices.Clone(left), reserved: maps.Clone(reserved)}
+	r.open = slices.Clone(p.open)
+	r.closeExhausted()
+	r.free = make(vector, len(p.room[0]))
+	return r
+}
+
+// pack opens nodes until every lot is placed or nothing more can be opened.
+func (r *run) pack() {
+	for _, seed := range r.order {
+		for r.lots[seed].count > 0 && r.openNode(seed) {
+		}
+	}
+}
+
+// unplaced returns how many pods are left over.
+func (r *run) unplaced() int {
+	n := 0
+	for i := range r.lots {
+		n += r.lots[i].count
+	}
+	return n
+}
+
+// price returns the sum of the nodes' prices.
+func (r *run) price() int64 {
+	sum := int64(0)
+	for i := range r.nodes {
+		sum += r.nodes[i].price
+	}
+	return sum
+}
+
+// attempt is one offer to open a node with, and what of value it would carry.
+type attempt struct {
+	option int
+	column int
+	worth  int64
+}
+
+// openNode opens the node that carries the seed lot at the best price for all that goes onto it, as often over as the
+// same filling can be repeated. False where no node can carry even one of its pods.
+func (r *run) openNode(seed int) bool {
+	order := r.live(seed)
+	attempts := r.attempts(order)
+	for _, how := range []care{flexible, filled, alone} {
+		for _, a := range attempts {
+			if n, ok := r.build(order, a, how); ok {
+				r.commit(n)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// care is how much is asked of a node before it is opened.
+type care uint8
+
+const (
+	flexible care = iota // a spot node keeps as many types to fall back on as its pods allow
+	filled               // whatever fits is on it
+	alone                // one pod only: with others it cannot be bought
+)
+
+// live returns the seed and after it, in order, every other lot that has pods left.
+func (r *run) live(seed int) []int {
+	out := []int{seed}
+	for _, l := range r.order {
+		if l != seed && r.lots[l].count > 0 {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// attempts compares the offers the first lot can be opened with, best value for money first.
+func (r *run) attempts(order []int) []attempt {
+	seed := &r.lots[order[0]]
+	most := max(minCandidates, fillChecks/min(len(order), scanChecks))
+	var out []attempt
+	for o := range seed.options {
+		for _, c := range r.shortlist(&seed.options[o], seed, most) {
+			if !within(r.pool.taken[r.pool.market.columns[c].instance], r.left) {
+				continue
+			}
+			worth := r.fill(order, o, c, scanChecks)
+			out = append(out, attempt{option: o, column: c, worth: worth})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b attempt) int {
+		return cmp.Or(compareRatios(r.pool.market.columns[a.column].price, a.worth, r.pool.market.columns[b.column].price, b.worth),
+			cmp.Compare(a.column, b.column), cmp.Compare(a.option, b.option))
+	})
+	return out
+}
+
+// shortlist returns at most n of the option's open offers: those that would carry the lot best if there were endless
+// pods of it, and those that carry the pods there are best.
+func (r *run) shortlist(o *option, seed *lot, n int) []int {
+	var offers []int
+	for _, c := range o.offers {
+		if r.open.has(c) {
+			offers = append(offers, c)
+		}
+	}
+	if len(offers) <= n {
+		return offers
+	}
+	endless := slices.Clone(offers)
+	r.sortByPrice(endless, func(c int) int64 { return r.carried(c, seed.class.request, 1<<30) })
+	exact := slices.Clone(offers)
+	r.sortByPrice(exact, func(c int) int64 { return r.carried(c, seed.class.request, seed.count) })
+	out := append(endless[:n/2], exact[:n-n/2]...)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (r *run) carried(column int, request vector, limit int) int64 {
+	return int64(request.copies(r.pool.room[r.pool.market.columns[column].instance], limit))
+}
+
+// sortByPrice sorts columns by price for what they carry.
+func (r *run) sortByPrice(columns []int, carried func(column int) int64) {
+	slices.SortStableFunc(columns, func(a, b int) int {
+		return cmp.Or(compareRatios(r.pool.market.columns[a].price, carried(a), r.pool.market.columns[b].price, carried(b)), cmp.Compare(a, b))
+	})
+}
+
+// fill works out what goes onto a node bought by the column: as many pods of the first lot as fit, then of each other
+// lot that accepts the offer. It leaves the filling in r.items and r.free and returns what it is worth.
+func (r *run) fill(order []int, seedOption, column, checks int) int64 {
+	copy(r.free, r.pool.room[r.pool.market.columns[column].instance])
+	r.items = r.items[:0]
+	seed := &r.lots[order[0]]
+	flag := seed.options[seedOption].flag
+	worth := r.add(order[0], seedOption)
+	for _, l := range order[1:min(len(order), checks)] {
+		for o := range r.lots[l].options {
+			option := &r.lots[l].options[o]
+			if !option.mask.has(column) {
+				continue
+			}
+			if joined, ok := r.pool.flags.join(flag, option.flag); ok {
+				if added := r.add(l, o); added > 0 {
+					worth, flag = worth+added, joined
+					break
+				}
+			}
+		}
+	}
+	return worth
+}
+
+// add puts as many pods of the lot as fit into r.free and returns their worth.
+func (r *run) add(l, o int) int64 {
+	lot := &r.lots[l]
+	n := lot.class.request.copies(r.free, lot.count)
+	if n == 0 {
+		return 0
+	}
+	r.free.take(lot.class.request, n)
+	r.items = append(r.items, item{lot: l, option: o, count: n})
+	return int64(n) * lot.options[o].worth
+}
+
+// build makes a node of the attempt's filling; false where that is no node after all.
+func (r *run) build(order []int, a attempt, how care) (node, bool) {
+	if how == alone {
+		r.items = append(r.items[:0], item{lot: order[0], option: a.option, count: 1})
+	} else {
+		r.fill(order, a.option, a.column, len(order))
+	}
+	n := node{items: slices.Clone(r.items), load: make(vector, len(r.free))}
+	need := minSpotTypes
+	for i, it := range n.items {
+		option := &r.lots[it.lot].options[it.option]
+		n.load.give(r.lots[it.lot].class.request, it.count)
+		need = min(need, option.spotTypes)
+		if i == 0 {
+			n.flag, n.mask = option.flag, option.mask
+			continue
+		}
+		n.flag, _ = r.pool.flags.join(n.flag, option.flag)
+		n.mask = n.mask.and(option.mask)
+	}
+	if !r.settle(&n) {
+		return node{}, false
+	}
+	if how == flexible && r.pool.market.columns[n.column].offer.CapacityType == model.Spot && r.pool.spotTypes(&n, r.open, need) < need {
+		return node{}, false
+	}
+	return n, true
+}
+
+// settle finds the cheapest offer for what is on the node and what it takes of the limits; false where no offer holds
+// it, minValues cannot be met or the limits leave too little. One reservation rarely meets minValues; then the node does
+// without.
+func (r *run) settle(n *node) bool {
+	mask := n.mask
+	if r.settleAmong(n, r.open) {
+		return true
+	}
+	if n.reservation == "" {
+		return false
+	}
+	n.mask, n.reservation = mask, ""
+	return r.settleAmong(n, r.pool.withoutReserved(r.open))
+}
+
+func (r *run) settleAmong(n *node, open bitset) bool {
+	column, ok := r.pool.cheapest(n.mask, open, n.load, r.left)
+	if !ok {
+		return false
+	}
+	n.column, n.price = column, r.pool.market.columns[column].price
+	n.hold = r.pool.taken[r.pool.market.columns[column].instance]
+	offer := r.pool.market.columns[column].offer
+	if offer.CapacityType == model.Reserved {
+		n.reservation = offer.ReservationID
+		n.mask = r.pool.onlyReservation(n.mask, offer.ReservationID)
+	}
+	if !r.pool.base.MinValues() {
+		return true
+	}
+	// A claim lists types and not offers, so that only what its box holds counts.
+	affordable := slices.DeleteFunc(r.pool.holders(r.pool.box(n, r).mask, r.openFor(n), n.load),
+		func(t int) bool { return !within(r.pool.taken[t], r.left) })
+	types, met := r.pool.withMinValues(affordable)
+	for _, t := range types {
+		n.hold = largest(n.hold, r.pool.taken[t])
+	}
+	return met && within(n.hold, r.left)
+}
+
+// commit adds the node as often as its filling can be repeated.
+func (r *run) commit(n node) {
+	times := 1 << 30
+	for _, it := range n.items {
+		times = min(times, r.lots[it.lot].count/it.count)
+	}
+	for i, amount := range n.hold {
+		if amount > 0 {
+			times = int(min(int64(times), r.left[i]/amount))
+		}
+	}
+	if n.reservation != "" {
+		times = int(min(int64(times), r.reserved[n.reservation]))
+	}
+	for _, it := range n.items {
+		r.lots[it.lot].count -= it.count * times
+	}
+	for i, amount := range n.hold {
+		r.left[i] -= amount * int64(times)
+	}
+	for range times {
+		r.nodes = append(r.nodes, n)
+	}
+	if n.reservation != "" {
+		r.reserved[n.reservation] -= int64(times)
+		r.closeExhausted()
+	}
+}
+
+// closeExhausted closes the offers of reservations nothing is left of.
+func (r *run) closeExhausted() {
+	for c, col := range r.pool.market.columns {
+		if col.offer.CapacityType == model.Reserved && r.reserved[col.offer.ReservationID] <= 0 {
+			r.open.clear(c)
+		}
+	}
+	for i := range r.lots {
+		r.lots[i].options = slices.Clone(r.lots[i].options)
+		for o := range r.lots[i].options {
+			option := &r.lots[i].options[o]
+			if !r.allOpen(option.offers) {
+				r.pool.weigh(option, r.lots[i].class.request, r.open)
+			}
+		}
+	}
+}
+
+// openFor returns the columns the node may be bought by: those still open, or its own reservation's even if it took the
+// last of it.
+func (r *run) openFor(n *node) bitset {
+	if n.reservation != "" {
+		return r.pool.open
+	}
+	return r.open
+}
+
+func (r *run) allOpen(columns []int) bool {
+	for _, c := range columns {
+		if !r.open.has(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// compareRatios compares price/worth of two offers without rounding; worth ≥ 0, and what is worth nothing comes last.
+func compareRatios(priceA, worthA, priceB, worthB int64) int {
+	highA, lowA := bits.Mul64(uint64(priceA), uint64(worthB))
+	highB, lowB := bits.Mul64(uint64(priceB), uint64(worthA))
+	return cmp.Or(cmp.Compare(highA, highB), cmp.Compare(lowA, lowB), cmp.Compare(worthB, worthA))
+}
