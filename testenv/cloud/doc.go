@@ -12,5 +12,8 @@
 // STS, SQS and S3 are always there; the others are registered by whoever wants
 // them. From a shell:
 //
-//	AWS_ENDPOINT_URL=http://127.0.0.1:PORT aws sqs list-queues
+//	aws --endpoint-url http://127.0.0.1:PORT sqs list-queues
+//
+// (The flag rather than AWS_ENDPOINT_URL: version 1 of the CLI does not look at
+// the variable for SQS.)
 package cloud

@@ -23,7 +23,8 @@ type ActionNamer interface {
 	ActionName(r *http.Request) string
 }
 
-// ServeHTTP takes one request from arrival to its line in the log.
+// ServeHTTP takes one request from arrival to its line in the log. The line is
+// there before the client has its answer.
 func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	started := c.options.Clock.Now()
 	r = r.WithContext(wire.WithRequestID(r.Context(), wire.NewRequestID()))
@@ -38,16 +39,22 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		cloud: c, service: service, action: c.actionOf(service, r, body),
 		protocol: wire.ProtocolOf(service, r), body: body,
 	}
-	recorder := &countingWriter{ResponseWriter: w, status: http.StatusOK}
+	answer := &answer{header: w.Header(), status: http.StatusOK}
+	answered := false // else a handler panicked, or the connection is to be dropped
 	defer func() {
 		c.log.add(Request{
 			Time: started, Duration: c.options.Clock.Now().Sub(started),
 			Service: service, Action: call.action, CallerARN: call.caller.ARN, RequestID: wire.RequestID(r.Context()),
-			Status: recorder.status, ErrorCode: recorder.errorCode, Dropped: call.dropped,
-			RequestBytes: int64(len(body)), ResponseBytes: recorder.bytes,
+			Status: answer.status, ErrorCode: answer.errorCode, Dropped: call.dropped,
+			RequestBytes: int64(len(body)), ResponseBytes: int64(answer.body.Len()),
 		})
+		if answered {
+			w.WriteHeader(answer.status)
+			w.Write(answer.body.Bytes())
+		}
 	}()
-	call.serve(recorder, r)
+	call.serve(answer, r)
+	answered = true
 }
 
 // call is one request on its way through the front door.
@@ -178,30 +185,20 @@ var refusalNames = map[sigv4.Reason]struct {
 	sigv4.PayloadMismatch: {"InvalidSignatureException", "SignatureDoesNotMatch", "AuthFailure", 401, "XAmzContentSHA256Mismatch", 400},
 }
 
-// countingWriter remembers what the log wants to know of a response.
-type countingWriter struct {
-	http.ResponseWriter
+// answer holds a response back until it is in the log.
+type answer struct {
+	header    http.Header
 	status    int
-	bytes     int64
+	body      bytes.Buffer
 	errorCode string
 }
 
-func (w *countingWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *countingWriter) Write(p []byte) (int, error) {
-	n, err := w.ResponseWriter.Write(p)
-	w.bytes += int64(n)
-	return n, err
-}
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) WriteHeader(status int)      { a.status = status }
+func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
 // NoteError implements wire.ErrorNoter.
-func (w *countingWriter) NoteError(code string) { w.errorCode = code }
-
-// Unwrap serves http.ResponseController.
-func (w *countingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (a *answer) NoteError(code string) { a.errorCode = code }
 
 // discard is the writer of a response nobody will see.
 type discard struct{ header http.Header }
