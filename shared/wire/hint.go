@@ -52,7 +52,13 @@ type Hint struct {
 	Pods         []model.PodRef `json:"pods,omitempty"`         // unschedulable, by key
 	Omitted      int            `json:"omitted,omitempty"`      // pods of the batch left out for size
 	SentAtMillis int64          `json:"sentAtMillis,omitempty"` // Unix, by the sender's clock
-	Tick         string         `json:"tick,omitempty"`         // of a sweep: the time it was due; the same tick is one hint
+
+	// Of a batch, by the same clock: when its first pod was seen, and when it was closed. What lies between is waiting for
+	// more pods; what comes after is work.
+	FirstSeenMillis int64 `json:"firstSeenMillis,omitempty"`
+	ClosedMillis    int64 `json:"closedMillis,omitempty"`
+
+	Tick string `json:"tick,omitempty"` // of a sweep: the time it was due; the same tick is one hint
 }
 
 // DedupID returns what tells this hint from every other of its cluster, at most 128 characters out of those a queue
