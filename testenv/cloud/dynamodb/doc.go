@@ -7,7 +7,7 @@
 // latency and dropped connections belong to the front door, package cloud. Backups, streams, PartiQL, import
 // and export are not modelled, and the parameters older than expressions are refused.
 //
-//	m := dynamodb.New(dynamodb.Options{Clock: clock.System()})
+//	m := dynamodb.NewModel(dynamodb.Options{Clock: clock.System()})
 //	http.Serve(listener, dynamodb.NewHandler(m))
 //
 // The model is linearisable: one lock orders all operations. What the service does later or differently now

@@ -31,7 +31,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	fake := clock.NewFake(start)
-	model := dynamodb.New(dynamodb.Options{Clock: fake})
+	model := dynamodb.NewModel(dynamodb.Options{Clock: fake})
 	server := httptest.NewServer(dynamodb.NewHandler(model))
 	t.Cleanup(server.Close)
 	w := &world{model: model, clock: fake, Client: sdk.New(sdk.Options{

@@ -15,9 +15,9 @@ const DefaultExpiryLag = 48 * time.Hour
 type Options struct {
 	// Clock defaults to the system clock.
 	Clock clock.Clock
-	// Account is the twelve digits in ARNs; default "000000000000".
+	// Account is the twelve digits in ARNs; default "123456789012".
 	Account string
-	// Region is the region in ARNs; default "us-east-1".
+	// Region is the region in ARNs; default "us-west-2".
 	Region string
 	// Lags default to none for reads and indexes and DefaultExpiryLag for expiry.
 	Lags *Lags
@@ -76,7 +76,7 @@ func ConflictOnTransaction(n, index int) Faults {
 	}}
 }
 
-// Model is DynamoDB in one account and region. It is safe for concurrent use; make one with New.
+// Model is DynamoDB in one account and region. It is safe for concurrent use; make one with NewModel.
 type Model struct {
 	clock   clock.Clock
 	account string
@@ -85,6 +85,7 @@ type Model struct {
 	mu        sync.Mutex // guards everything below
 	tables    map[string]*table
 	tokens    map[string]*tokenUse
+	tokenEnds []tokenEnd // of the tokens that were used up, earliest first
 	holds     map[holdKey]*hold
 	lags      Lags
 	durations Durations
@@ -92,8 +93,8 @@ type Model struct {
 	asked     struct{ transactions, writes, batchItems int } // how often each fault was asked
 }
 
-// New returns an empty Model.
-func New(o Options) *Model {
+// NewModel returns an empty Model.
+func NewModel(o Options) *Model {
 	m := &Model{
 		clock: o.Clock, account: o.Account, region: o.Region,
 		tables: map[string]*table{}, tokens: map[string]*tokenUse{}, holds: map[holdKey]*hold{},
@@ -103,10 +104,10 @@ func New(o Options) *Model {
 		m.clock = clock.System()
 	}
 	if m.account == "" {
-		m.account = "000000000000"
+		m.account = "123456789012"
 	}
 	if m.region == "" {
-		m.region = "us-east-1"
+		m.region = "us-west-2"
 	}
 	if o.Lags != nil {
 		m.lags = *o.Lags
@@ -156,9 +157,5 @@ func (m *Model) advance(now time.Time) {
 		}
 		m.expireItems(t, now)
 	}
-	for token, use := range m.tokens {
-		if !use.inProgress && now.Sub(use.at) >= tokenLife {
-			delete(m.tokens, token)
-		}
-	}
+	m.forgetTokens(now)
 }

@@ -28,7 +28,7 @@ type entry struct {
 }
 
 func newOracle(t *rapid.T) *oracle {
-	o := &oracle{model: dynamodb.New(dynamodb.Options{Clock: clock.NewFake(start)}), want: map[[2]string]entry{}}
+	o := &oracle{model: dynamodb.NewModel(dynamodb.Options{Clock: clock.NewFake(start)}), want: map[[2]string]entry{}}
 	_, err := o.model.CreateTable(context.Background(), dynamodb.CreateTableInput{
 		TableName: "ledger", BillingMode: "PAY_PER_REQUEST",
 		AttributeDefinitions: []dynamodb.AttributeDefinition{{AttributeName: "pk", AttributeType: "S"}, {AttributeName: "sk", AttributeType: "S"}, {AttributeName: "d", AttributeType: "S"}, {AttributeName: "v", AttributeType: "N"}},

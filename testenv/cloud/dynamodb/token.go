@@ -16,13 +16,26 @@ const tokenLife = 10 * time.Minute
 type tokenUse struct {
 	request    [sha256.Size]byte
 	inProgress bool
-	at         time.Time
 	readUnits  map[string]units // what each repetition takes, by table
+}
+
+// tokenEnd is when a token may be forgotten.
+type tokenEnd struct {
+	token string
+	at    time.Time
+}
+
+// forgetTokens drops the tokens whose life is over. Ends stand in order because tokenLife is the same for all.
+func (m *Model) forgetTokens(now time.Time) {
+	for len(m.tokenEnds) > 0 && !now.Before(m.tokenEnds[0].at) {
+		delete(m.tokens, m.tokenEnds[0].token)
+		m.tokenEnds = m.tokenEnds[1:]
+	}
 }
 
 // useToken claims the token of a transaction. repeated is not nil when the transaction has happened already,
 // and then tells what the repetition takes.
-func (m *Model) useToken(in TransactWriteItemsInput, now time.Time) (repeated map[string]units, err error) {
+func (m *Model) useToken(in TransactWriteItemsInput) (repeated map[string]units, err error) {
 	if in.ClientRequestToken == "" {
 		return nil, nil
 	}
@@ -34,7 +47,7 @@ func (m *Model) useToken(in TransactWriteItemsInput, now time.Time) (repeated ma
 	use := m.tokens[in.ClientRequestToken]
 	switch {
 	case use == nil:
-		m.tokens[in.ClientRequestToken] = &tokenUse{request: request, inProgress: true, at: now}
+		m.tokens[in.ClientRequestToken] = &tokenUse{request: request, inProgress: true}
 		return nil, nil
 	case use.request != request:
 		return nil, wire.Errorf("IdempotentParameterMismatchException", "Request parameters do not match the parameters of the previous request with the same token")
@@ -50,7 +63,8 @@ func (m *Model) rememberUse(token string, written map[string]units, now time.Tim
 	if use == nil {
 		return
 	}
-	use.at, use.readUnits = now, map[string]units{}
+	m.tokenEnds = append(m.tokenEnds, tokenEnd{token: token, at: now.Add(tokenLife)})
+	use.readUnits = map[string]units{}
 	for name, u := range written {
 		use.readUnits[name] = units{table: u.table}
 	}

@@ -108,7 +108,7 @@ func parseAction(kind writeKind, a TransactAction) (*write, error) {
 func (m *Model) runTransaction(ctx context.Context, in TransactWriteItemsInput, writes []*write) (map[string]units, direction, error) {
 	now, end := m.begin()
 	defer func() { end() }()
-	repeated, err := m.useToken(in, now)
+	repeated, err := m.useToken(in)
 	if err != nil || repeated != nil {
 		return repeated, reading, err
 	}

@@ -18,7 +18,7 @@ func post(t *testing.T, target, document string) (int, http.Header, string) {
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(document))
 	r.Header.Set("X-Amz-Target", target)
 	recorder := httptest.NewRecorder()
-	dynamodb.NewHandler(dynamodb.New(dynamodb.Options{})).ServeHTTP(recorder, r)
+	dynamodb.NewHandler(dynamodb.NewModel(dynamodb.Options{})).ServeHTTP(recorder, r)
 	response := recorder.Result()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
