@@ -3,6 +3,8 @@ package ec2
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,8 +20,9 @@ type Profile struct {
 	Created time.Time
 }
 
-// AddInstanceProfile makes an instance profile that holds a role, and returns
-// it. Once there is one, launches must name a profile that exists.
+// AddInstanceProfile makes an instance profile that holds a role, or gives one
+// there is that role, and returns it. Once there is one, launches must name a
+// profile that exists.
 func (m *Model) AddInstanceProfile(name, role string) Profile {
 	m.lock()
 	defer m.unlock()
@@ -28,8 +31,18 @@ func (m *Model) AddInstanceProfile(name, role string) Profile {
 		ID:  iamID("AIPA", m.account+"/profile/"+name),
 		ARN: "arn:aws:iam::" + m.account + ":instance-profile/" + name,
 	}
+	if before, ok := m.profiles[name]; ok {
+		p.Created = before.Created
+	}
 	m.profiles[name] = p
 	return p
+}
+
+// InstanceProfiles returns every instance profile, sorted by name.
+func (m *Model) InstanceProfiles() []Profile {
+	m.lock()
+	defer m.unlock()
+	return slices.SortedFunc(maps.Values(m.profiles), func(a, b Profile) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // profile finds the profile a launch names. nil and no error when it names none,
