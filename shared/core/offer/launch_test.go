@@ -1,0 +1,187 @@
+package offer
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// launchWorld returns a class that boots everything and types of it.
+func launchWorld(machines ...model.MachineType) (model.Class, []model.InstanceType) {
+	c := class(func(c *model.Class) { c.Status.Images = []model.Image{{ID: "any"}} })
+	return c, Catalog(machines, c, Settings{})
+}
+
+func machine(name string, price model.MicroUSD, change func(*model.MachineType)) model.MachineType {
+	m := large()
+	m.Name, m.Offers = name, soldIn(price, "a", "b")
+	if change != nil {
+		change(&m)
+	}
+	return m
+}
+
+func in(key string, values ...string) model.Requirement {
+	return model.Requirement{Key: key, Operator: model.In, Values: values}
+}
+
+func TestLaunchChoicePrefersReservedThenSpotThenOnDemand(t *testing.T) {
+	reservedToo := machine("m5.large", 100, func(m *model.MachineType) {
+		more := reserved(5)
+		more.ReservationID = "cr-2"
+		m.Offers = append(m.Offers, reserved(2), more)
+	})
+	tests := []struct {
+		name    string
+		machine model.MachineType
+		allowed []model.Requirement
+		want    string
+		pools   int
+	}{
+		{"all allowed", reservedToo, nil, model.Reserved, 1}, // two reservations of one type and zone are one pool
+		{"not reserved", reservedToo, []model.Requirement{in(model.LabelCapacityType, "spot", "on-demand")}, model.Spot, 2},
+		{"on-demand only", reservedToo, []model.Requirement{in(model.LabelCapacityType, "on-demand")}, model.OnDemand, 2},
+		{"spot gone", machine("m5.large", 100, func(m *model.MachineType) { m.UsageClasses = []string{"on-demand"} }), nil, model.OnDemand, 2},
+		{"one zone", reservedToo, []model.Requirement{in(model.LabelCapacityType, "spot"), in(model.LabelZone, "b")}, model.Spot, 1},
+		{"one reservation", reservedToo, []model.Requirement{in("karpenter.k8s.aws/capacity-reservation-id", "cr-1")}, model.Reserved, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c, types := launchWorld(test.machine)
+			got, err := LaunchChoice(LaunchInput{Class: c, Types: types, InstanceTypes: []string{"m5.large"}, Requirements: test.allowed, NowUnix: now})
+			if err != nil || got.CapacityType != test.want || len(got.Overrides) != test.pools {
+				t.Errorf("choice = %+v, %v, want %s in %d pools", got, err, test.want, test.pools)
+			}
+		})
+	}
+}
+
+func TestLaunchChoiceLeavesOutWhatNobodyAskedFor(t *testing.T) {
+	plain := machine("m5.large", 100, nil)
+	metal := machine("m5.metal", 10, nil)
+	gpu := machine("g5.large", 10, func(m *model.MachineType) { m.GPUCount, m.GPUManufacturer = 1, "nvidia" })
+	flexibleFamily := model.Requirement{Key: "karpenter.k8s.aws/instance-family", Operator: model.Exists, MinValues: 2}
+	tests := []struct {
+		name         string
+		machines     []model.MachineType
+		requirements []model.Requirement
+		want         []string
+	}{
+		{"metal and gpu beside plain", []model.MachineType{plain, metal, gpu}, nil, []string{"m5.large"}},
+		{"nothing else", []model.MachineType{metal, gpu}, nil, []string{"g5.large", "m5.metal"}},
+		{"minValues keep them", []model.MachineType{plain, metal, gpu}, []model.Requirement{flexibleFamily}, []string{"g5.large", "m5.large", "m5.metal"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c, types := launchWorld(test.machines...)
+			got, err := LaunchChoice(LaunchInput{Class: c, Types: types, Requirements: test.requirements, NowUnix: now})
+			if names := typeNames(got); err != nil || !slices.Equal(names, test.want) || got.Types != len(test.want) {
+				t.Errorf("types = %v (%d), %v, want %v", names, got.Types, err, test.want)
+			}
+		})
+	}
+}
+
+func typeNames(choice Choice) []string {
+	var names []string
+	for _, o := range choice.Overrides {
+		names = append(names, o.InstanceType)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func TestLaunchChoiceRefusesSpotDearerThanOnDemand(t *testing.T) {
+	cheap := machine("m5.large", 100, nil)
+	dear := machine("m5.xlarge", 400, nil) // spot at 200
+	c, types := launchWorld(cheap, dear)
+	got, err := LaunchChoice(LaunchInput{Class: c, Types: types, NowUnix: now})
+	if err != nil || !slices.Equal(typeNames(got), []string{"m5.large"}) {
+		t.Errorf("choice = %+v, %v, want m5.large alone", got, err)
+	}
+	got, err = LaunchChoice(LaunchInput{Class: c, Types: types, Requirements: []model.Requirement{in(model.LabelCapacityType, "spot")}, NowUnix: now})
+	if err != nil || len(typeNames(got)) != 2 {
+		t.Errorf("choice = %+v, %v, want both types where on-demand is not allowed", got, err)
+	}
+	onlyDearSpot := machine("m5.large", 100, func(m *model.MachineType) {
+		for i := range m.Offers {
+			m.Offers[i].Price = map[string]model.MicroUSD{model.Spot: 150, model.OnDemand: 100}[m.Offers[i].CapacityType]
+		}
+	})
+	c, types = launchWorld(onlyDearSpot)
+	if got, err = LaunchChoice(LaunchInput{Class: c, Types: types, NowUnix: now}); err != nil || got.CapacityType != model.OnDemand {
+		t.Errorf("choice = %+v, %v, want on-demand", got, err)
+	}
+}
+
+func TestLaunchChoiceTakesTheEmptiestSubnet(t *testing.T) {
+	c, types := launchWorld(machine("m5.large", 100, nil))
+	tests := []struct {
+		name  string
+		marks []model.Mark
+		want  []string // subnets of zones a and b
+	}{
+		{"most free addresses", nil, []string{"subnet-a2", "subnet-b"}},
+		{"unless it is marked", []model.Mark{{SubnetID: "subnet-a2", UntilUnix: now + 1}}, []string{"subnet-a1", "subnet-b"}},
+		{"for another type", []model.Mark{{SubnetID: "subnet-a2", OfferKey: model.OfferKey{InstanceType: "x"}, UntilUnix: now + 1}}, []string{"subnet-a2", "subnet-b"}},
+		{"zone without one left", []model.Mark{{SubnetID: "subnet-b", UntilUnix: now + 1}}, []string{"subnet-a2"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := LaunchChoice(LaunchInput{Class: c, Types: types, Marks: test.marks, NowUnix: now})
+			var subnets []string
+			for _, o := range got.Overrides {
+				subnets = append(subnets, o.SubnetID)
+			}
+			if err != nil || !slices.Equal(subnets, test.want) {
+				t.Errorf("subnets = %v, %v, want %v", subnets, err, test.want)
+			}
+		})
+	}
+}
+
+func TestLaunchChoiceNamesTheCheapestSixtyTypes(t *testing.T) {
+	var machines []model.MachineType
+	for i := range 100 {
+		machines = append(machines, machine(fmt.Sprintf("m5.s%02d", i), model.MicroUSD(100+(i*37)%100), nil))
+	}
+	c, types := launchWorld(machines...)
+	spot := []model.Requirement{in(model.LabelCapacityType, "spot")}
+	got, err := LaunchChoice(LaunchInput{Class: c, Types: types, Requirements: spot, NowUnix: now})
+	if err != nil || got.Types != MaxLaunchTypes || len(got.Overrides) != 2*MaxLaunchTypes {
+		t.Fatalf("choice has %d types in %d pools, %v", got.Types, len(got.Overrides), err)
+	}
+	for i, o := range got.Overrides {
+		if o.Price > 80 {
+			t.Errorf("%s costs %d and is among the cheapest sixty", o.InstanceType, o.Price)
+		}
+		if i > 0 && o.Price < got.Overrides[i-1].Price {
+			t.Errorf("override %d is cheaper than the one before", i)
+		}
+	}
+}
+
+func TestLaunchChoiceSaysWhenNothingIsLeft(t *testing.T) {
+	c, types := launchWorld(machine("m5.large", 100, nil))
+	families := model.Requirement{Key: "karpenter.k8s.aws/instance-family", Operator: model.Exists, MinValues: 2}
+	tests := map[string]LaunchInput{
+		"no such type":     {Class: c, Types: types, InstanceTypes: []string{"x1.large"}},
+		"no such zone":     {Class: c, Types: types, Requirements: []model.Requirement{in(model.LabelZone, "q")}},
+		"everything gone":  {Class: c, Types: Mask(types, c.Status.Subnets, []model.Mark{{OfferKey: model.OfferKey{InstanceType: "m5.large"}, UntilUnix: now + 1}}, now)},
+		"no image":         {Class: class(nil), Types: types},
+		"other generation": {Class: c, Types: types, Requirements: []model.Requirement{{Key: "karpenter.k8s.aws/instance-generation", Operator: model.Gt, Values: []string{"5"}}}},
+		"too few families": {Class: c, Types: types, Requirements: []model.Requirement{families}},
+		"broken bound":     {Class: c, Types: types, Requirements: []model.Requirement{{Key: "karpenter.k8s.aws/instance-generation", Operator: model.Gt, Values: []string{"x"}}}},
+	}
+	for name, input := range tests {
+		t.Run(name, func(t *testing.T) {
+			input.NowUnix = now
+			if got, err := LaunchChoice(input); !fault.Is(err, fault.NoCapacity) {
+				t.Errorf("choice = %+v, %v, want a NoCapacity error", got, err)
+			}
+		})
+	}
+}
