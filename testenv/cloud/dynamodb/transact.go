@@ -3,29 +3,17 @@ package dynamodb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/dynamodb/attribute"
-	"github.com/joiner-sh/joiner/testenv/cloud/dynamodb/expression"
-	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
 // The limits of transactions.
 const (
 	maxTransactItems = 100
 	maxTransactBytes = 4 << 20
-)
-
-// The codes of cancellation reasons.
-const (
-	reasonNone      = "None"
-	reasonCondition = "ConditionalCheckFailed"
-	reasonConflict  = "TransactionConflict"
-	reasonInvalid   = "ValidationError"
 )
 
 // TransactWriteItems does all of its actions or none.
@@ -211,112 +199,4 @@ func (m *Model) commitAll(now time.Time, writes []*write) (map[string]units, err
 		used[w.table.name] = sum
 	}
 	return used, nil
-}
-
-// reasons are the cancellation reasons of a transaction, one for each action.
-type reasons []CancellationReason
-
-func newReasons(n int) reasons {
-	return slices.Repeat(reasons{{Code: reasonNone}}, n)
-}
-
-func (r reasons) conflict(i int) {
-	r[i] = CancellationReason{Code: reasonConflict, Message: conflictMessage}
-}
-
-// invalid notes a validation error of action i; it returns false for any other error.
-func (r reasons) invalid(i int, err error) bool {
-	message, ok := validationMessage(err)
-	if ok {
-		r[i] = CancellationReason{Code: reasonInvalid, Message: message}
-	}
-	return ok
-}
-
-// cancelled returns the error of a transaction that has a reason not to happen, nil if it has none.
-func (r reasons) cancelled() error {
-	codes, found := make([]string, len(r)), false
-	for i, reason := range r {
-		codes[i] = reason.Code
-		found = found || reason.Code != reasonNone
-	}
-	if !found {
-		return nil
-	}
-	message := fmt.Sprintf("Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", strings.Join(codes, ", "))
-	return &wire.Error{Code: "TransactionCanceledException", Members: map[string]any{
-		"Message": message, "CancellationReasons": []CancellationReason(r),
-	}}
-}
-
-// TransactGetItems reads several items as they are at one moment.
-func (m *Model) TransactGetItems(_ context.Context, in TransactGetItemsInput) (*TransactGetItemsOutput, error) {
-	if err := checkReturnCapacity(in.ReturnConsumedCapacity); err != nil {
-		return nil, err
-	}
-	if err := checkTransactSize("transactItems", len(in.TransactItems)); err != nil {
-		return nil, err
-	}
-	projections, err := parseTransactGets(in.TransactItems)
-	if err != nil {
-		return nil, asWire(err)
-	}
-	_, end := m.begin()
-	defer end()
-	tables, err := m.admitGets(in.TransactItems, projections)
-	if err != nil {
-		return nil, err
-	}
-	out, used := &TransactGetItemsOutput{}, map[string]units{}
-	for i, item := range in.TransactItems {
-		found := tables[i].items.get(item.Get.Key)
-		out.Responses = append(out.Responses, GetItemOutput{Item: projections[i].Of(found)})
-		sum := used[tables[i].name]
-		sum.table += 2 * readUnits(found.SizeBytes(), true)
-		used[tables[i].name] = sum
-	}
-	for _, name := range slices.Sorted(maps.Keys(used)) {
-		out.ConsumedCapacity = appendReport(out.ConsumedCapacity, used[name].report(name, in.ReturnConsumedCapacity, reading))
-	}
-	return out, nil
-}
-
-func parseTransactGets(items []TransactGetItem) ([]*expression.Projection, error) {
-	projections := make([]*expression.Projection, len(items))
-	for i, item := range items {
-		if item.Get == nil {
-			return nil, absent(fmt.Sprintf("transactItems.%d.member.get", i+1))
-		}
-		p, err := parseReadProjection(item.Get.ProjectionExpression, item.Get.ExpressionAttributeNames)
-		if err != nil {
-			return nil, err
-		}
-		projections[i] = p
-	}
-	return projections, nil
-}
-
-// admitGets finds the tables and refuses wrong keys, repeated items and items that a write holds.
-func (m *Model) admitGets(items []TransactGetItem, projections []*expression.Projection) ([]*table, error) {
-	tables, reasons, seen := make([]*table, len(items)), newReasons(len(items)), map[holdKey]bool{}
-	for i, item := range items {
-		t, err := m.usable(item.Get.TableName)
-		if err != nil {
-			return nil, err
-		}
-		tables[i] = t
-		if err := t.checkGet(item.Get.Key, projections[i]); err != nil {
-			reasons.invalid(i, err)
-			continue
-		}
-		k := holdKey{table: t.name, item: t.key.identity(item.Get.Key)}
-		if seen[k] {
-			return nil, invalidf("Transaction request cannot include multiple operations on one item")
-		}
-		seen[k] = true
-		if m.held(k) {
-			reasons.conflict(i)
-		}
-	}
-	return tables, reasons.cancelled()
 }

@@ -36,10 +36,10 @@ func run[T any](label, text string, env *Env, parse func(*parser) T) (result T, 
 		}
 	}()
 	if text == "" {
-		return result, errors.New("The expression can not be empty;") //nolint:staticcheck // the wording of AWS
+		return result, invalidf("The expression can not be empty;")
 	}
 	if len(text) > maxExpressionBytes {
-		return result, errors.New("Expression size has exceeded the maximum allowed size;") //nolint:staticcheck // the wording of AWS
+		return result, invalidf("Expression size has exceeded the maximum allowed size;")
 	}
 	p := &parser{text: text, tokens: lex(text), env: env}
 	defer func() {
