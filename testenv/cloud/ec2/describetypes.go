@@ -206,8 +206,8 @@ type neuronDevice struct {
 }
 
 type inferenceView struct {
-	Accelerators wire.Set[gpuDevice] `xml:"accelerators"`
-	TotalMiB     int64               `xml:"totalInferenceMemoryInMiB"`
+	Accelerators wire.Members[gpuDevice] `xml:"accelerators"` // of all lists in EC2, this one says "member"
+	TotalMiB     int64                   `xml:"totalInferenceMemoryInMiB"`
 }
 
 func viewType(t catalog.Type) typeView {
@@ -233,7 +233,7 @@ func viewType(t catalog.Type) typeView {
 		total := n.MemoryMiB * int64(n.Count)
 		v.Neuron = &neuronView{wire.SetOf([]neuronDevice{{n.Count, n.Name, n.CoresPerDevice, n.CoreVersion, n.MemoryMiB}}), total}
 		if n.Name != "Trainium" { // EC2 lists Inferentia twice, in the older way too
-			v.Inference = &inferenceView{wire.SetOf([]gpuDevice{{n.Name, "AWS", n.Count, n.MemoryMiB}}), total}
+			v.Inference = &inferenceView{wire.MembersOf([]gpuDevice{{n.Name, "AWS", n.Count, n.MemoryMiB}}), total}
 		}
 	}
 	return v
