@@ -141,6 +141,9 @@ func (c *Cloud) ConfigFor(k sts.Credentials) aws.Config {
 		Region:       c.options.Region,
 		BaseEndpoint: aws.String(c.endpoint),
 		Credentials:  credentials.NewStaticCredentialsProvider(k.AccessKeyID, k.SecretAccessKey, k.SessionToken),
+		// What configuration loaded the usual way says.
+		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported,
+		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenSupported,
 	}
 }
 

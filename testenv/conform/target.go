@@ -65,6 +65,9 @@ func target(t *testing.T, name, endpoint string) Target {
 			Region:       Region,
 			BaseEndpoint: aws.String(endpoint),
 			Credentials:  credentials.NewStaticCredentialsProvider(cloud.DefaultAccessKeyID, cloud.DefaultSecretAccessKey, ""),
+			// What configuration loaded the usual way says.
+			RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported,
+			ResponseChecksumValidation: aws.ResponseChecksumValidationWhenSupported,
 		},
 		Known: known,
 	}

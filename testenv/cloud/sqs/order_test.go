@@ -96,7 +96,7 @@ func TestFIFOGroupKeepsOrderAndExclusivity(t *testing.T) {
 			},
 			"delete": func(t *rapid.T) {
 				if len(held) == 0 {
-					t.Skip("nothing to delete")
+					return
 				}
 				body := rapid.SampledFrom(slices.Sorted(maps.Keys(held))).Draw(t, "body")
 				s := held[body]
