@@ -20,7 +20,7 @@ import (
 // start returns a ledger in a new table of our model of DynamoDB, spoken to by the unmodified SDK.
 func start(t *testing.T) *Ledger {
 	t.Helper()
-	server := httptest.NewServer(dynamodel.NewHandler(dynamodel.New(dynamodel.Options{})))
+	server := httptest.NewServer(dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{})))
 	t.Cleanup(server.Close)
 	client := dynamodb.NewFromConfig(aws.Config{
 		Region: "us-west-2", BaseEndpoint: aws.String(server.URL),

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/pricing"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ec2catalog"
+	"github.com/joiner-sh/joiner/shared/adapter/ec2fleet"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// connector opens clusters with their own rights and keeps what it opened for the next invocation: connections, and a
+// catalogue that knows its age.
+type connector struct {
+	config aws.Config
+
+	mutex sync.Mutex
+	sites map[string]opened // by cluster
+}
+
+// opened is a site and what it was opened with.
+type opened struct {
+	identity string
+	site     provision.Site
+}
+
+func newConnector(config aws.Config) *connector {
+	return &connector{config: config, sites: map[string]opened{}}
+}
+
+// Connect returns the cluster's site; another endpoint, authority or role opens it anew.
+func (c *connector) Connect(_ context.Context, reg model.Registration) (provision.Site, error) {
+	identity := fmt.Sprintf("%s %s %s %s %x", reg.Region, reg.Endpoint, reg.RoleARN, reg.ExternalID, reg.CA)
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if kept, ok := c.sites[reg.Cluster]; ok && kept.identity == identity {
+		return kept.site, nil
+	}
+	config := c.rights(reg)
+	cluster, err := ekscluster.Connect(config, reg)
+	if err != nil {
+		return provision.Site{}, err
+	}
+	site := provision.Site{
+		Cluster: cluster, Reporter: cluster,
+		Fleet: ec2fleet.New(ec2.NewFromConfig(config)),
+		Catalog: ec2catalog.New(ec2catalog.Clients{
+			EC2: ec2.NewFromConfig(config), IAM: iam.NewFromConfig(config), SSM: ssm.NewFromConfig(config),
+			Pricing: pricing.NewFromConfig(config, func(o *pricing.Options) { o.Region = ec2catalog.PricingRegion(reg.Region) }),
+		}, ec2catalog.Settings{Region: reg.Region}),
+	}
+	c.sites[reg.Cluster] = opened{identity, site}
+	return site, nil
+}
+
+// rights are the function's own, or those of the cluster's role where it has one.
+func (c *connector) rights(reg model.Registration) aws.Config {
+	config := c.config.Copy()
+	config.Region = reg.Region
+	if reg.RoleARN == "" {
+		return config
+	}
+	role := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(c.config), reg.RoleARN, func(o *stscreds.AssumeRoleOptions) {
+		o.RoleSessionName = "joiner-provision"
+		if reg.ExternalID != "" {
+			o.ExternalID = aws.String(reg.ExternalID)
+		}
+	})
+	config.Credentials = aws.NewCredentialsCache(role)
+	return config
+}

@@ -1,0 +1,54 @@
+// Command provision is the function that owns a claim's birth: it turns hints from the queue and the tick of each minute
+// into launched, registered and initialised nodes. What it does is flow/provision; this wires it.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/oklog/ulid/v2"
+
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
+	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
+	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+)
+
+type settings struct {
+	Table        string        `env:"JOINER_TABLE,required"`
+	Bucket       string        `env:"JOINER_BUCKET,required"`
+	QueueURL     string        `env:"JOINER_QUEUE_URL,required"` // the plan queue, FIFO
+	RecoverAfter time.Duration `env:"JOINER_RECOVER_AFTER"`      // 0 = the flow's default
+	OfferBackOff time.Duration `env:"JOINER_OFFER_BACKOFF"`      // 0 = the flow's default
+	CrashFile    string        `env:"JOINER_CRASH_FILE"`         // tests only: see boot.Crash
+}
+
+func main() {
+	var s settings
+	boot.Settings(&s)
+	ctx := context.Background()
+	config := boot.AWS(ctx)
+	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
+	store := s3snapshot.New(s3.NewFromConfig(config), s.Bucket)
+	flow := &provision.Flow{
+		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger,
+		Decisions: store, Snapshots: store,
+		Connector: newConnector(config),
+		Hints:     sweeps{sqsqueue.New(sqs.NewFromConfig(config), s.QueueURL)},
+		Now:       time.Now,
+		NewID:     func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
+		Settings: provision.Settings{
+			Build: boot.Build(), RecoverAfter: s.RecoverAfter, OfferBackOff: s.OfferBackOff,
+		},
+	}
+	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
+		flow.Effects = crash
+	}
+	lambda.Start((&handler{flow: flow, logger: boot.Logger("provision")}).handle)
+}

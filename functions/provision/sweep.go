@@ -1,0 +1,18 @@
+package main
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// sweeps sends the hint of each minute through the plan queue.
+type sweeps struct {
+	queue *sqsqueue.Queue
+}
+
+// Sweep sends one; the queue takes the same tick of the same cluster once.
+func (s sweeps) Sweep(ctx context.Context, cluster, tick string) error {
+	return s.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: tick})
+}

@@ -1,0 +1,70 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
+	"github.com/joiner-sh/joiner/testenv/stack"
+)
+
+// TestKilledAtEveryEffectLaunchesOnce kills the function process with SIGKILL before and after each effect of the walk, in
+// turn, with pods waiting each time. After recovery machines and claims are the same set and every pod is bound.
+func TestKilledAtEveryEffectLaunchesOnce(t *testing.T) {
+	t.Parallel()
+	crash := filepath.Join(t.TempDir(), "crash")
+	c := start(t, stack.Options{
+		// Short enough that a recovery takes seconds: the lease ends with the timeout, and what is open is due soon after.
+		Timeout: 5 * time.Second, Visibility: 6 * time.Second, MaxReceives: 20,
+		FunctionEnv: map[string]string{"JOINER_CRASH_FILE": crash, "JOINER_RECOVER_AFTER": "3s"},
+	})
+	c.apply(t, namespace("crash"), class("default"), pool("default", "default", general, nil, nil))
+	c.awaitReady(t, nodePools, "default")
+	effects := provision.AllEffects
+	if !full() {
+		effects = []string{provision.EffectRecord, provision.EffectLaunch, provision.EffectSettle}
+	}
+	pods := 0
+	for _, effect := range effects {
+		for _, when := range []string{"before", "after"} {
+			if effect == provision.EffectMark {
+				continue // needs a dry pool: TestDryPoolsAreStruckAndTheNextOfferServes
+			}
+			point := when + " " + effect
+			if err := os.WriteFile(crash, []byte(point), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			pods += 2
+			name := fmt.Sprintf("%s-%s", when, effect)
+			c.apply(t, deployment("crash", name, 2, "3"))
+			c.awaitRunning(t, "crash", pods, 2*time.Minute)
+			if _, err := os.Stat(crash); err == nil {
+				t.Fatalf("nobody died %s", point)
+			}
+			t.Logf("killed %s: its pods run after %s", point, time.Since(began).Round(100*time.Millisecond))
+		}
+	}
+	await(t, time.Minute, "nothing is left open", c.settled(t))
+	c.oneEach(t)
+	died := 0
+	for _, exit := range c.logs.exits() {
+		if exit.Reason == lambdaruntime.ExitCrashed {
+			died++
+		}
+	}
+	if want := 2 * (len(effects) - boolInt(full())); died != want {
+		t.Errorf("the function died %d times, want %d", died, want)
+	}
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

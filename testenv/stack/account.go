@@ -1,0 +1,65 @@
+package stack
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/testenv/cloud"
+	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+	"github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/eks"
+	"github.com/joiner-sh/joiner/testenv/cloud/iam"
+	"github.com/joiner-sh/joiner/testenv/cloud/pricing"
+	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
+	"github.com/joiner-sh/joiner/testenv/cloud/sts"
+)
+
+// account is what exists in the modelled account before the cluster does.
+type account struct {
+	eks        *eks.Model
+	clusterARN string
+}
+
+// NodeRole is the role of nodes, held by an instance profile of the same name.
+func (s *Stack) NodeRole() string { return "KarpenterNodeRole-" + s.Options.Cluster }
+
+func (s *Stack) roleARN(name string) string {
+	return "arn:aws:iam::" + s.Cloud.Account() + ":role/" + name
+}
+
+// startCloud starts every service on one port, with roles, a network and an instance profile.
+func (s *Stack) startCloud() (*account, error) {
+	// The services outlive the context of the start; Stop closes them.
+	var err error
+	s.Cloud, err = cloud.Start(context.Background(), cloud.Options{Address: s.Options.CloudAddress})
+	if err != nil {
+		return nil, err
+	}
+	s.closeLater(func() { s.Cloud.Close() })
+	for _, role := range []string{function, "joiner-watcher", s.NodeRole()} {
+		s.Cloud.STS.AddRole(sts.Role{Name: role})
+	}
+	network := ec2.DefaultNetwork(s.Options.Cluster)
+	s.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: s.Cloud.Account(), Timing: &s.Options.EC2, Network: &network})
+	s.EC2.AddInstanceProfile(s.NodeRole(), s.NodeRole())
+	a := &account{eks: eks.New(eks.Options{Clock: clock.System(), Account: s.Cloud.Account(), Region: s.Cloud.Region()})}
+	s.Cloud.Register("ec2", ec2.NewHandler(s.EC2))
+	s.Cloud.Register("dynamodb", dynamodb.NewHandler(dynamodb.NewModel(dynamodb.Options{Account: s.Cloud.Account(), Region: s.Cloud.Region()})))
+	s.Cloud.Register("ssm", ssm.NewHandler(ssm.New(ssm.Options{})))
+	s.Cloud.Register("pricing", pricing.NewHandler(pricing.New(pricing.Options{})))
+	s.Cloud.Register("eks", eks.NewHandler(a.eks))
+	s.Cloud.Register("iam", iam.NewHandler(s.EC2))
+	return a, nil
+}
+
+// tokenWebhook serves what EKS puts beside its API servers: it turns a presigned token into the user of an access entry.
+func (a *account) tokenWebhook(ctx context.Context, s *Stack) ([]byte, error) {
+	webhook, err := sts.ServeWebhook(context.WithoutCancel(ctx), sts.TokenReviewHandler(sts.TokenReview{
+		Model: s.Cloud.STS, Cluster: s.Options.Cluster, Entries: a.eks, Endpoints: []string{s.Cloud.Endpoint()}, Region: s.Cloud.Region(),
+	}))
+	if err != nil {
+		return nil, err
+	}
+	s.closeLater(func() { webhook.Close() })
+	return webhook.Kubeconfig()
+}

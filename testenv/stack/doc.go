@@ -1,0 +1,10 @@
+// Package stack puts a whole Joiner together on one machine: our model of AWS, a real Kubernetes control plane that takes
+// EKS bearer tokens, machines that join as nodes, a Lambda runtime with the real function binaries behind a FIFO queue and
+// a schedule, and the real watcher as a process of its own.
+//
+// `make up` runs it for people, the end-to-end tests for themselves.
+//
+//	s, err := stack.Start(ctx, stack.Options{Progress: os.Stdout})
+//	defer s.Stop()
+//	err = s.Kube.Apply(ctx, manifest)
+package stack

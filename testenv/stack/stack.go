@@ -1,0 +1,278 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/joiner-sh/joiner/infra/rbac"
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
+	"github.com/joiner-sh/joiner/shared/api/crds"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud"
+	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/kube"
+	"github.com/joiner-sh/joiner/testenv/machine"
+	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
+	"github.com/joiner-sh/joiner/testenv/runtime/eventsource"
+	"github.com/joiner-sh/joiner/testenv/runtime/schedule"
+)
+
+// Options say how a stack differs from the default one. The zero value is a working stack with believable, quick timing.
+type Options struct {
+	Cluster  string    // name of the EKS cluster: joiner-demo
+	Dir      string    // for data and logs: a temporary folder, removed by Stop
+	Progress io.Writer // what is happening, for a person; nil = discard
+
+	Watchers     int      // replicas of the watcher: 1; negative = none
+	WatcherEnv   []string // beside what a watcher needs
+	FunctionEnv  map[string]string
+	Visibility   time.Duration // of the plan queue: 40 s
+	Timeout      time.Duration // of the provision function: 30 s
+	MaxReceives  int           // before a hint goes to the dead-letter queue: 3
+	SweepEvery   time.Duration // 1 min
+	EC2          ec2.Timing    // zero: boots in 3 to 6 s, one second of visibility lag
+	Machine      machine.Timing
+	Faults       eventsource.Faults
+	OnLog        func(lambdaruntime.LogLine) // of functions
+	OnExit       func(lambdaruntime.Exit)
+	OnMachine    func(machine.Event)
+	OnDelivery   func(eventsource.Delivery)
+	KubeOptions  kube.Options
+	CloudAddress string // host:port of the AWS endpoint: a free port
+}
+
+func (o Options) withDefaults() Options {
+	if o.Cluster == "" {
+		o.Cluster = "joiner-demo"
+	}
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	if o.Watchers == 0 {
+		o.Watchers = 1
+	}
+	duration := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	duration(&o.Visibility, 40*time.Second)
+	duration(&o.Timeout, 30*time.Second)
+	duration(&o.SweepEvery, time.Minute)
+	if o.MaxReceives == 0 {
+		o.MaxReceives = 3
+	}
+	if (o.EC2 == ec2.Timing{}) {
+		o.EC2 = ec2.Timing{
+			Boot: ec2.Delay{Min: 3 * time.Second, Max: 6 * time.Second}, Shutdown: ec2.Delay{Min: time.Second, Max: 2 * time.Second},
+			Visibility: time.Second, Gone: time.Hour,
+		}
+	}
+	if (o.Machine == machine.Timing{}) {
+		o.Machine = machine.Timing{Register: time.Second, Initialise: 300 * time.Millisecond, Ready: time.Second, Devices: time.Second, Delete: time.Second}
+	}
+	return o
+}
+
+// Stack is a running one. Its fields may be used from any goroutine; they stay what they are until Stop.
+type Stack struct {
+	Options  Options
+	Cloud    *cloud.Cloud
+	EC2      *ec2.Model
+	Kube     *kube.ControlPlane
+	Machines *machine.Fleet
+	Runtime  *lambdaruntime.Runner
+	Ledger   *dynamoledger.Ledger // with the rights of the account's root
+	Store    *s3snapshot.Store    // the same
+	QueueURL string
+	Table    string
+	Bucket   string
+
+	dir      string
+	ownsDir  bool
+	mapping  *eventsource.Mapping
+	schedule *schedule.Scheduler
+	mutex    sync.Mutex // guards watchers
+	watchers []*Watcher
+	closers  []func()
+	stopOnce sync.Once
+}
+
+// Names of what a stack is made of.
+const (
+	table    = "joiner"
+	bucket   = "joiner-snapshots"
+	queue    = "joiner-plan.fifo"
+	dead     = "joiner-plan-dead.fifo"
+	function = "joiner-provision"
+)
+
+// Start builds the binaries, starts every part and attaches the cluster. On an error nothing is left running.
+func Start(ctx context.Context, o Options) (*Stack, error) {
+	o = o.withDefaults()
+	s := &Stack{Options: o, Table: table, Bucket: bucket}
+	if err := s.start(ctx); err != nil {
+		s.Stop()
+		return nil, fmt.Errorf("start the stack: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Stack) start(ctx context.Context) error {
+	if err := s.makeDir(); err != nil {
+		return err
+	}
+	builds := s.buildAll(ctx)
+	s.say("starting our model of AWS")
+	aws, err := s.startCloud()
+	if err != nil {
+		return err
+	}
+	s.say("starting Kubernetes %s (built from its modules the first time)", kube.KubernetesVersion)
+	if err := s.startKube(ctx, aws); err != nil {
+		return err
+	}
+	if err := s.startMachines(ctx); err != nil {
+		return err
+	}
+	if err := s.createResources(ctx); err != nil {
+		return err
+	}
+	if err := s.attach(ctx, aws); err != nil {
+		return err
+	}
+	if err := builds.wait(); err != nil {
+		return err
+	}
+	if err := s.startFunctions(ctx, builds); err != nil {
+		return err
+	}
+	for range max(0, s.Options.Watchers) {
+		if _, err := s.StartWatcher(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Stack) makeDir() error {
+	s.dir = s.Options.Dir
+	if s.dir == "" {
+		dir, err := os.MkdirTemp("", "joiner-stack-")
+		if err != nil {
+			return err
+		}
+		s.dir, s.ownsDir = dir, true
+	}
+	return os.MkdirAll(filepath.Join(s.dir, "logs"), 0o755)
+}
+
+// Dir is where data and logs are.
+func (s *Stack) Dir() string { return s.dir }
+
+func (s *Stack) say(format string, args ...any) {
+	fmt.Fprintf(s.Options.Progress, format+"\n", args...)
+}
+
+func (s *Stack) closeLater(f func()) { s.closers = append(s.closers, f) }
+
+// startKube starts the control plane with EKS's token webhook, its CRDs and its roles.
+func (s *Stack) startKube(ctx context.Context, aws *account) error {
+	webhook, err := aws.tokenWebhook(ctx, s)
+	if err != nil {
+		return err
+	}
+	options := s.Options.KubeOptions
+	options.TokenWebhookConfig = webhook
+	options.Progress = s.Options.Progress
+	options.Dir = filepath.Join(s.dir, "kube")
+	s.Kube, err = kube.Start(ctx, options)
+	if err != nil {
+		return err
+	}
+	s.closeLater(s.Kube.Stop)
+	return s.Kube.Apply(ctx, append(crds.Manifests(), rbac.Functions, rbac.Watcher)...)
+}
+
+// startMachines makes instances of the EC2 model join as nodes.
+func (s *Stack) startMachines(ctx context.Context) error {
+	kwok := filepath.Join(s.dir, "kwok")
+	if err := os.MkdirAll(kwok, 0o755); err != nil {
+		return err
+	}
+	fleet, err := machine.Start(ctx, machine.Options{
+		Config:  s.Kube.Config(),
+		Cluster: machine.Cluster{Name: s.Options.Cluster, Endpoint: s.Kube.Endpoint(), CertificateAuthority: s.Kube.CertificateAuthority()},
+		Kwok:    s.Kube.Assets().Kwok, Dir: kwok, Timing: s.Options.Machine, OnEvent: s.Options.OnMachine,
+	})
+	if err != nil {
+		return err
+	}
+	s.Machines = fleet
+	s.closeLater(fleet.Stop)
+	s.EC2.OnRunning(func(i ec2.Instance) { fleet.Booted(machineOf(i)) })
+	s.EC2.OnTerminated(func(i ec2.Instance) { fleet.Terminated(i.ID) })
+	return nil
+}
+
+func machineOf(i ec2.Instance) machine.Instance {
+	return machine.Instance{
+		ID: i.ID, Type: i.Type, Zone: i.Zone, ZoneID: i.ZoneID, Region: i.Region, PrivateDNSName: i.PrivateDNSName, PrivateIP: i.PrivateIP,
+		ImageID: i.ImageID, Architecture: i.Architecture, CapacityType: i.CapacityType, VCPUs: i.VCPUs, MemoryBytes: i.MemoryBytes,
+		ENIMaxPods: i.MaxPods, Devices: i.GPUs, UserData: i.UserData, LaunchTime: i.LaunchTime,
+	}
+}
+
+// createResources makes the table, the bucket and the queues, as the region's stack would.
+func (s *Stack) createResources(ctx context.Context) error {
+	config := s.Cloud.Config()
+	s.Ledger = dynamoledger.New(dynamodb.NewFromConfig(config), table)
+	if err := s.Ledger.EnsureTable(ctx); err != nil {
+		return err
+	}
+	objects := s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true })
+	if _, err := objects.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: ptr(bucket)}); err != nil {
+		return fmt.Errorf("create bucket %s: %w", bucket, err)
+	}
+	s.Store = s3snapshot.New(objects, bucket)
+	return s.createQueues(ctx, sqs.NewFromConfig(config))
+}
+
+// attach registers the cluster, as `joiner attach` would.
+func (s *Stack) attach(ctx context.Context, aws *account) error {
+	return s.Ledger.Register(ctx, model.Registration{
+		Cluster: s.Options.Cluster, ARN: aws.clusterARN, Account: s.Cloud.Account(), Region: s.Cloud.Region(),
+		Endpoint: s.Kube.Endpoint(), CA: s.Kube.CertificateAuthority(), ServiceCIDR: s.Kube.ServiceCIDR(), ClusterDNS: "10.96.0.10",
+		Version: kubernetesMinor(), RegisteredUnix: time.Now().Unix(),
+	})
+}
+
+// Stop ends every process, newest first, and removes what the stack made. It may be called more than once.
+func (s *Stack) Stop() {
+	s.stopOnce.Do(func() {
+		s.mutex.Lock()
+		watchers := s.watchers
+		s.mutex.Unlock()
+		for _, w := range watchers {
+			w.Kill()
+		}
+		for i := len(s.closers) - 1; i >= 0; i-- {
+			s.closers[i]()
+		}
+		if s.ownsDir {
+			os.RemoveAll(s.dir)
+		}
+	})
+}
+
+func ptr[T any](value T) *T { return &value }

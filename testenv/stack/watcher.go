@@ -1,0 +1,78 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/joiner-sh/joiner/testenv/kube"
+	"github.com/joiner-sh/joiner/testenv/kube/child"
+)
+
+// Watcher is one replica, a process with a certificate of its own and the key of a role.
+type Watcher struct {
+	LogPath string
+
+	process *child.Process
+	once    sync.Once
+}
+
+// Kill ends it as kill -9 does.
+func (w *Watcher) Kill() { w.once.Do(w.process.Kill) }
+
+// StartWatcher starts another replica.
+func (s *Stack) StartWatcher() (*Watcher, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	name := fmt.Sprintf("watcher-%d", len(s.watchers))
+	config, err := s.Kube.User("joiner-watcher", "joiner:watcher")
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig, err := kube.Kubeconfig(config)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(s.dir, name+".kubeconfig")
+	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
+		return nil, err
+	}
+	keys, err := s.Cloud.STS.Assume(s.roleARN("joiner-watcher"), name, 0)
+	if err != nil {
+		return nil, err
+	}
+	env := append(os.Environ(), s.Cloud.Environment(keys)...)
+	env = append(env,
+		"KUBECONFIG="+path, "JOINER_CLUSTER="+s.Options.Cluster, "JOINER_QUEUE_URL="+s.QueueURL, "JOINER_BUCKET="+bucket, "JOINER_TABLE="+table,
+		"JOINER_NAMESPACE=joiner", "JOINER_IDENTITY="+name, "JOINER_HEALTH_ADDRESS=127.0.0.1:0")
+	env = append(env, s.Options.WatcherEnv...)
+	log := filepath.Join(s.dir, "logs", name+".log")
+	process, err := child.Start(child.Spec{Name: name, Path: filepath.Join(s.dir, "watcher"), Env: env, LogPath: log})
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	w := &Watcher{LogPath: log, process: process}
+	s.watchers = append(s.watchers, w)
+	return w, nil
+}
+
+// moduleRoot is the folder of go.mod, found from this file.
+func moduleRoot() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
+
+// build compiles a main package.
+func build(ctx context.Context, root, pkg, out string) (string, error) {
+	command := exec.CommandContext(ctx, "go", "build", "-o", out, pkg)
+	command.Dir = root
+	if text, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w: %s", pkg, err, strings.TrimSpace(string(text)))
+	}
+	return out, nil
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/joiner-sh/joiner/testenv/examples"
+	"github.com/joiner-sh/joiner/testenv/stack"
+)
+
+type options struct {
+	once   bool
+	down   bool
+	pods   int
+	within time.Duration
+	dir    string
+}
+
+// cluster is the name the example manifests speak of.
+const cluster = "joiner-demo"
+
+// result is the last line of a run with -once.
+type result struct {
+	Pods                 int     `json:"pods"`
+	Nodes                int     `json:"nodes"`
+	PricePerHour         float64 `json:"pricePerHour"`
+	PendingToFleetMillis int64   `json:"pendingToFleetMillis"` // median over the pods, batching window left out
+	PendingToBoundMillis int64   `json:"pendingToBoundMillis"` // median over the pods
+}
+
+func run(ctx context.Context, o options) error {
+	if o.dir == "" {
+		o.dir = filepath.Join(projectRoot(), ".cache", "up")
+	}
+	lock, err := takeDir(o.dir, o.down)
+	if err != nil || o.down {
+		return err
+	}
+	defer lock.release()
+
+	// 1. Everything that would be an account and a cluster.
+	began := time.Now()
+	story := newStory(os.Stdout)
+	s, err := stack.Start(ctx, stack.Options{
+		Cluster: cluster, Dir: o.dir, Progress: os.Stdout, Watchers: 1,
+		OnLog: story.functionLog, OnMachine: story.machine,
+	})
+	if err != nil {
+		return err
+	}
+	defer s.Stop()
+	story.say("everything runs after %s", time.Since(began).Round(100*time.Millisecond))
+
+	// 2. What a person would apply.
+	if err := s.Kube.Apply(ctx, examples.NodePool, examples.Inflate); err != nil {
+		return err
+	}
+	story.say("applied NodePool default, EC2NodeClass default and Deployment inflate")
+	client, err := kubernetes.NewForConfig(s.Kube.Config())
+	if err != nil {
+		return err
+	}
+	if err := story.follow(ctx, s); err != nil {
+		return err
+	}
+	if err := awaitPool(ctx, s, "default"); err != nil {
+		return err
+	}
+	story.say("NodePool default is Ready")
+
+	// 3. The main job.
+	scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "inflate", Namespace: "default"}, Spec: autoscalingv1.ScaleSpec{Replicas: int32(o.pods)}}
+	if _, err := client.AppsV1().Deployments("default").UpdateScale(ctx, "inflate", scale, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("scale deployment inflate: %w", err)
+	}
+	story.say("scaled Deployment inflate to %d replicas", o.pods)
+	waiting, cancel := context.WithTimeout(ctx, o.within)
+	defer cancel()
+	if err := story.awaitRunning(waiting, o.pods); err != nil {
+		return fmt.Errorf("%w\n%s", err, story.diagnosis(s))
+	}
+	outcome := story.result(s)
+	story.summary(outcome)
+
+	// 4. Leave it to the person, or say how it went.
+	if o.once {
+		return json.NewEncoder(os.Stdout).Encode(outcome)
+	}
+	story.invite(s)
+	<-ctx.Done()
+	story.say("stopping")
+	return nil
+}
+
+func projectRoot() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
