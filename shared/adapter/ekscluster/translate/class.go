@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"slices"
 
 	"gopkg.in/inf.v0"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -146,12 +147,13 @@ func classStatus(class *awsv1.EC2NodeClass) model.ClassStatus {
 			ID: a.ID, Name: a.Name, Deprecated: a.Deprecated, Requirements: nodeRequirements(a.Requirements),
 		})
 	}
+	dependents := awsv1.Conditions(false).Dependents // what others may have left beside them says nothing
 	for _, c := range class.Status.Conditions {
 		if c.Type == condition.Ready {
 			out.ObservedGeneration = c.ObservedGeneration
 			continue
 		}
-		if c.Status != metav1.ConditionTrue {
+		if c.Status != metav1.ConditionTrue && slices.Contains(dependents, c.Type) {
 			out.Problems = append(out.Problems, model.ClassProblem{
 				Condition: c.Type, Reason: c.Reason, Message: c.Message, Unknown: c.Status == metav1.ConditionUnknown,
 			})

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
@@ -63,6 +64,8 @@ func (b *Builder) Add(object any) bool {
 		}
 	case *awsv1.EC2NodeClass:
 		s.Classes = append(s.Classes, Class(o))
+	case *unstructured.Unstructured:
+		return b.addUntyped(o)
 	default:
 		return false
 	}

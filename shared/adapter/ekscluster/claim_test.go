@@ -1,0 +1,212 @@
+package ekscluster
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func launched(name string) model.Claim {
+	return model.Claim{
+		Name: name, Pool: "general", Class: "default", State: model.Launched,
+		Requirements: []model.Requirement{
+			{Key: "karpenter.sh/capacity-type", Operator: model.In, Values: []string{"spot"}},
+			{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"arm64"}},
+			{Key: "kubernetes.io/hostname", Operator: model.NotIn, Values: []string{"x"}},
+			{Key: "node.kubernetes.io/instance-type", Operator: model.In, Values: []string{"m7g.large", "m7g.xlarge"}, MinValues: 2},
+			{Key: "team", Operator: model.Exists},
+		},
+		Requests: model.Resources{"cpu": 1500, "memory": 2 << 30, "pods": 5}, Labels: map[string]string{"team": "a"},
+		Annotations: map[string]string{"karpenter.sh/nodepool-hash": "1"},
+		Taints:      []model.Taint{{Key: "team", Value: "a", Effect: "NoSchedule"}}, StartupTaints: []model.Taint{{Key: "cni", Effect: "NoExecute"}},
+		GraceSeconds: ptr(int64(3600)), InstanceType: "m7g.large", Zone: "us-west-2a", ZoneID: "usw2-az1", CapacityType: "spot",
+		ProviderID: "aws:///us-west-2a/i-" + name, ImageID: "ami-1", LaunchedUnix: 1_795_176_000,
+		Capacity: model.Resources{"cpu": 2000, "memory": 8 << 30, "pods": 29}, Allocatable: model.Resources{"cpu": 1930, "memory": 7 << 30, "pods": 29},
+	}
+}
+
+func readClaim(t *testing.T, c *Client, name string) *apiv1.NodeClaim {
+	t.Helper()
+	untyped, err := c.custom.Resource(apiv1.NodeClaimResource).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim, err := toTyped[apiv1.NodeClaim](untyped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claim
+}
+
+func put(t *testing.T, c *Client, claim model.Claim) string {
+	t.Helper()
+	uid, err := c.PutClaim(t.Context(), claim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uid
+}
+
+func conditionOf(claim *apiv1.NodeClaim, kind string) metav1.Condition {
+	for _, c := range claim.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return metav1.Condition{}
+}
+
+func TestPutClaimShowsTheClaimAsANodeClaim(t *testing.T) {
+	c := connect(t)
+	claim := launched("shown")
+	uid := put(t, c, claim)
+	got := readClaim(t, c, "shown")
+	if string(got.UID) != uid {
+		t.Errorf("got UID %s, the object has %s", uid, got.UID)
+	}
+	for key, want := range map[string]string{
+		"karpenter.sh/nodepool": "general", "karpenter.k8s.aws/ec2nodeclass": "default", "node.kubernetes.io/instance-type": "m7g.large",
+		"topology.kubernetes.io/zone": "us-west-2a", "topology.k8s.aws/zone-id": "usw2-az1", "topology.kubernetes.io/region": "us-west-2",
+		"karpenter.sh/capacity-type": "spot", "kubernetes.io/arch": "arm64", "team": "a",
+	} {
+		if got.Labels[key] != want {
+			t.Errorf("label %s is %q, want %q", key, got.Labels[key], want)
+		}
+	}
+	if got.Annotations["karpenter.sh/nodepool-hash"] != "1" || len(got.Finalizers) != 0 {
+		t.Errorf("annotations %v, finalizers %v", got.Annotations, got.Finalizers)
+	}
+	spec := got.Spec
+	if spec.NodeClassRef != (apiv1.NodeClassReference{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass", Name: "default"}) ||
+		!spec.ExpireAfter.IsNever() || spec.TerminationGracePeriod.String() != "1h" || len(spec.Requirements) != 4 || *spec.Requirements[2].MinValues != 2 ||
+		spec.Resources.Requests.Cpu().String() != "1500m" || spec.Resources.Requests.Memory().String() != "2Gi" ||
+		spec.Taints[0] != (corev1.Taint{Key: "team", Value: "a", Effect: "NoSchedule"}) || spec.StartupTaints[0].Key != "cni" {
+		t.Errorf("spec %+v", spec)
+	}
+	status := got.Status
+	if status.ProviderID != claim.ProviderID || status.ImageID != "ami-1" || status.Capacity.Cpu().String() != "2" || status.Allocatable.Memory().String() != "7Gi" {
+		t.Errorf("status %+v", status)
+	}
+	if c := conditionOf(got, "Launched"); c.Status != metav1.ConditionTrue || c.LastTransitionTime.Unix() != claim.LaunchedUnix {
+		t.Errorf("Launched: %+v", c)
+	}
+	if c := conditionOf(got, "Registered"); c.Status != metav1.ConditionUnknown || c.Reason != "NodeNotFound" {
+		t.Errorf("Registered: %+v", c)
+	}
+	if c := conditionOf(got, "Ready"); c.Status != metav1.ConditionUnknown {
+		t.Errorf("Ready: %+v", c)
+	}
+}
+
+func TestPutClaimFollowsTheClaimThroughItsStates(t *testing.T) {
+	c := connect(t)
+	claim := launched("followed")
+	claim.ObjectUID = put(t, c, claim)
+	claim.State, claim.NodeName, claim.RegisteredUnix = model.Registered, "ip-10-0-0-1", claim.LaunchedUnix+30
+	put(t, c, claim)
+	got := readClaim(t, c, "followed")
+	if got.Status.NodeName != "ip-10-0-0-1" || conditionOf(got, "Registered").Status != metav1.ConditionTrue || conditionOf(got, "Initialized").Reason != "NodeNotReady" {
+		t.Errorf("registered: %+v", got.Status)
+	}
+	claim.State, claim.InitializedUnix = model.Initialized, claim.LaunchedUnix+40
+	put(t, c, claim)
+	got = readClaim(t, c, "followed")
+	if r := conditionOf(got, "Ready"); r.Status != metav1.ConditionTrue || conditionOf(got, "Initialized").LastTransitionTime.Unix() != claim.InitializedUnix {
+		t.Errorf("initialised: %+v", got.Status)
+	}
+	put(t, c, claim)
+	if again := readClaim(t, c, "followed"); again.ResourceVersion != got.ResourceVersion {
+		t.Errorf("putting the same claim again wrote %s over %s", again.ResourceVersion, got.ResourceVersion)
+	}
+}
+
+func TestPutClaimFindsWhatAnEarlierAttemptCreated(t *testing.T) {
+	c := connect(t)
+	claim := launched("repeated")
+	if first, second := put(t, c, claim), put(t, c, claim); first != second {
+		t.Errorf("got %s and %s", first, second)
+	}
+	other := claim
+	other.ProviderID = "aws:///us-west-2a/i-other"
+	if _, err := c.PutClaim(t.Context(), other); !fault.Is(err, fault.Conflict) {
+		t.Errorf("another instance under the name: got %v, want Conflict", err)
+	}
+}
+
+func TestPutClaimSaysThatItsObjectIsGone(t *testing.T) {
+	c := connect(t)
+	claim := launched("gone")
+	claim.ObjectUID = "00000000-0000-4000-8000-000000000000"
+	if _, err := c.PutClaim(t.Context(), claim); !fault.Is(err, fault.NotFound) {
+		t.Errorf("no object: got %v, want NotFound", err)
+	}
+	fresh := launched("gone")
+	put(t, c, fresh)
+	if _, err := c.PutClaim(t.Context(), claim); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another object: got %v, want NotFound", err)
+	}
+}
+
+func TestPutClaimSurvivesOthersWriting(t *testing.T) {
+	c := connect(t)
+	claim := launched("contended")
+	claim.ObjectUID = put(t, c, claim)
+	stale := readClaim(t, c, "contended")
+	claim.State, claim.NodeName, claim.RegisteredUnix = model.Registered, "ip-10-0-0-1", claim.LaunchedUnix+30
+	put(t, c, claim)
+	err := c.writeStatus(t.Context(), &status[apiv1.NodeClaim]{
+		resource: apiv1.NodeClaimResource, name: "contended", uid: claim.ObjectUID, object: stale, // read before the write above
+		change: func(o *apiv1.NodeClaim) error { o.Status.ImageID = "ami-2"; return nil },
+		of:     func(o *apiv1.NodeClaim) any { return &o.Status },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := readClaim(t, c, "contended"); got.Status.ImageID != "ami-2" || got.Status.NodeName != "ip-10-0-0-1" {
+		t.Errorf("one write undid the other: %+v", got.Status)
+	}
+}
+
+func TestClaimGoesWithItsPool(t *testing.T) {
+	c := connect(t)
+	apply(t, pool, "owner")
+	owner, err := c.custom.Resource(apiv1.NodePoolResource).Get(t.Context(), "owner", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := launched("owned")
+	claim.Pool, claim.PoolUID = "owner", string(owner.GetUID())
+	put(t, c, claim)
+	owners := readClaim(t, c, "owned").OwnerReferences
+	if len(owners) != 1 || owners[0].UID != owner.GetUID() || owners[0].Kind != "NodePool" || !*owners[0].BlockOwnerDeletion {
+		t.Errorf("got %+v", owners)
+	}
+}
+
+func TestDropClaim(t *testing.T) {
+	c := connect(t)
+	claim := launched("dropped")
+	if err := c.DropClaim(t.Context(), claim); err != nil {
+		t.Errorf("gone already: %v", err)
+	}
+	put(t, c, claim)
+	if err := c.DropClaim(t.Context(), claim); !fault.Is(err, fault.Conflict) {
+		t.Errorf("an object that shows an instance: got %v, want Conflict", err)
+	}
+	never := launched("never")
+	never.State, never.ProviderID = model.Intended, ""
+	put(t, c, never)
+	if err := c.DropClaim(t.Context(), never); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.custom.Resource(apiv1.NodeClaimResource).Get(t.Context(), "never", metav1.GetOptions{}); err == nil {
+		t.Error("it is still there")
+	}
+}

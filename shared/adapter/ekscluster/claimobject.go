@@ -1,0 +1,137 @@
+package ekscluster
+
+import (
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/joiner-sh/joiner/shared/api/awsv1"
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/api/wellknown"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// claimObject returns the NodeClaim object that shows a claim, without its status. No finalizer is put on it: nothing
+// takes finalizers off yet, and an object nobody can delete would be worse than one deleted too early.
+func claimObject(claim *model.Claim, region string) *apiv1.NodeClaim {
+	object := &apiv1.NodeClaim{
+		TypeMeta: metav1.TypeMeta{APIVersion: apiv1.GroupVersion.String(), Kind: apiv1.KindNodeClaim},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: claim.Name, Labels: claimLabels(claim, region), Annotations: maps.Clone(claim.Annotations),
+		},
+		Spec: apiv1.NodeClaimSpec{
+			Taints:        kubeTaints(claim.Taints),
+			StartupTaints: kubeTaints(claim.StartupTaints),
+			Requirements:  kubeRequirements(claim.Requirements),
+			Resources:     apiv1.ResourceRequirements{Requests: quantities(claim.Requests)},
+			NodeClassRef:  apiv1.NodeClassReference{Group: wellknown.AWSGroup, Kind: awsv1.KindEC2NodeClass, Name: claim.Class},
+			ExpireAfter:   apiv1.NewNillableDuration(seconds(claim.ExpireSeconds)),
+		},
+	}
+	if grace := seconds(claim.GraceSeconds); grace != nil {
+		d := apiv1.NewDuration(*grace)
+		object.Spec.TerminationGracePeriod = &d
+	}
+	if claim.PoolUID != "" {
+		block := true
+		object.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: apiv1.GroupVersion.String(), Kind: apiv1.KindNodePool, Name: claim.Pool, UID: uid(claim.PoolUID), BlockOwnerDeletion: &block,
+		}}
+	}
+	return object
+}
+
+// claimLabels returns the claim's own labels, what its requirements leave no choice about, and what became of it; the
+// later of these wins.
+func claimLabels(claim *model.Claim, region string) map[string]string {
+	labels := make(map[string]string)
+	for _, r := range claim.Requirements {
+		key := wellknown.Normalize(r.Key)
+		if r.Operator == model.In && len(r.Values) == 1 && wellknown.RestrictedReason(key) == "" {
+			labels[key] = r.Values[0]
+		}
+	}
+	maps.Copy(labels, claim.Labels)
+	for key, value := range map[string]string{
+		wellknown.LabelNodePool:     claim.Pool,
+		wellknown.LabelEC2NodeClass: claim.Class,
+		wellknown.LabelInstanceType: claim.InstanceType,
+		wellknown.LabelZone:         claim.Zone,
+		wellknown.LabelZoneID:       claim.ZoneID,
+		wellknown.LabelRegion:       region,
+		wellknown.LabelCapacityType: claim.CapacityType,
+	} {
+		if value != "" {
+			labels[key] = value
+		}
+	}
+	return labels
+}
+
+// kubeRequirements leaves out keys the definition refuses on a claim.
+func kubeRequirements(list []model.Requirement) []apiv1.Requirement {
+	out := []apiv1.Requirement{} // required, and may be empty
+	for i := range list {
+		r := &list[i]
+		if wellknown.RestrictedReason(r.Key) != "" {
+			continue
+		}
+		requirement := apiv1.Requirement{Key: r.Key, Operator: corev1.NodeSelectorOperator(r.Operator), Values: r.Values}
+		if r.MinValues > 0 {
+			least := r.MinValues
+			requirement.MinValues = &least
+		}
+		out = append(out, requirement)
+	}
+	return out
+}
+
+func kubeTaints(list []model.Taint) []corev1.Taint {
+	var out []corev1.Taint
+	for _, t := range list {
+		out = append(out, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+	}
+	return out
+}
+
+func seconds(n *int64) *time.Duration {
+	if n == nil {
+		return nil
+	}
+	d := time.Duration(*n) * time.Second
+	return &d
+}
+
+// showState brings an object's status up to what the claim says. Times of transitions are the claim's own.
+func showState(object *apiv1.NodeClaim, claim *model.Claim) {
+	status := &object.Status
+	status.NodeName, status.ProviderID, status.ImageID = claim.NodeName, claim.ProviderID, claim.ImageID
+	status.Capacity, status.Allocatable = quantities(claim.Capacity), quantities(claim.Allocatable)
+
+	reached := func(state model.ClaimState) bool { return order[claim.State] >= order[state] }
+	at := func(unix int64) time.Time { return time.Unix(unix, 0) }
+	if reached(model.Launched) {
+		apiv1.NodeClaimConditions.On(object, at(claim.LaunchedUnix)).True(apiv1.ConditionLaunched)
+	}
+	if reached(model.Registered) {
+		apiv1.NodeClaimConditions.On(object, at(claim.RegisteredUnix)).True(apiv1.ConditionRegistered)
+	} else {
+		apiv1.NodeClaimConditions.On(object, at(claim.LaunchedUnix)).
+			Unknown(apiv1.ConditionRegistered, apiv1.ReasonNodeNotFound, "node has not joined yet")
+	}
+	if reached(model.Initialized) {
+		apiv1.NodeClaimConditions.On(object, at(claim.InitializedUnix)).True(apiv1.ConditionInitialized)
+	} else {
+		reason, message := apiv1.ReasonNodeNotFound, "node has not joined yet"
+		if reached(model.Registered) {
+			reason, message = apiv1.ReasonNodeNotReady, "node is not ready for pods yet"
+		}
+		apiv1.NodeClaimConditions.On(object, at(max(claim.LaunchedUnix, claim.RegisteredUnix))).
+			Unknown(apiv1.ConditionInitialized, reason, message)
+	}
+}
+
+// order of the states a living claim goes through.
+var order = map[model.ClaimState]int{model.Intended: 0, model.Launched: 1, model.Registered: 2, model.Initialized: 3}

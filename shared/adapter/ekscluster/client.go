@@ -1,0 +1,58 @@
+package ekscluster
+
+import (
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Client is one cluster's API server, for functions. It may be used from many goroutines and kept between invocations.
+type Client struct {
+	cluster string
+	region  string
+	core    kubernetes.Interface // in protobuf, for the kinds of Kubernetes itself
+	custom  dynamic.Interface    // in JSON, for the kinds of our definitions
+	now     func() time.Time
+	told    *told
+}
+
+// Connect returns the client of a registered cluster, with the rights of the config's credentials. Nothing is sent yet.
+// Invalid where the registration lacks endpoint or certificate authority.
+func Connect(config aws.Config, reg model.Registration) (*Client, error) {
+	base, err := newTransport(reg.CA)
+	if err != nil {
+		return nil, err
+	}
+	if config.Region == "" {
+		config.Region = reg.Region
+	}
+	return New(&rest.Config{
+		Host:      reg.Endpoint,
+		Transport: &bearer{base: base, tokens: newTokens(config, reg.Cluster, time.Now), now: time.Now},
+	}, reg.Cluster, reg.Region)
+}
+
+// New returns the client of the cluster that a Kubernetes client configuration leads to, such as one read from a
+// kubeconfig.
+func New(config *rest.Config, cluster, region string) (*Client, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1                  // the API server's own priority and fairness is the limit; ours would only delay
+	config.Timeout = 2 * callTimeout // room for one repetition
+	config.UserAgent = "joiner"
+	custom, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, translateError(err, "connect to cluster %s", cluster)
+	}
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	core, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, translateError(err, "connect to cluster %s", cluster)
+	}
+	return &Client{cluster: cluster, region: region, core: core, custom: custom, now: time.Now, told: newTold()}, nil
+}

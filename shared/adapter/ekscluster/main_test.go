@@ -1,0 +1,124 @@
+package ekscluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/joiner-sh/joiner/infra/rbac"
+	"github.com/joiner-sh/joiner/shared/api/crds"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud"
+	"github.com/joiner-sh/joiner/testenv/cloud/sts"
+	"github.com/joiner-sh/joiner/testenv/kube"
+)
+
+const (
+	clusterName  = "prod"
+	functionRole = "joiner-function"
+)
+
+// environment is the control plane that the tests of this package share, with EKS's token webhook and our definitions and
+// roles. Each test uses objects of its own.
+type environment struct {
+	cloud *cloud.Cloud
+	plane *kube.ControlPlane
+	err   error
+	stop  func()
+}
+
+var shared environment
+
+var startShared = sync.OnceFunc(func() { shared.err = shared.start() })
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.stop != nil {
+		shared.stop()
+	}
+	os.Exit(code)
+}
+
+// entries lets one role in, as the cluster's access entry does.
+type entries struct{}
+
+func (entries) Lookup(cluster, principal string) (string, []string, bool) {
+	return "", []string{"joiner:functions"}, cluster == clusterName
+}
+
+func (e *environment) start() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	e.stop = cancel
+	var err error
+	if e.cloud, err = cloud.Start(ctx, cloud.Options{}); err != nil {
+		return err
+	}
+	e.cloud.STS.AddRole(sts.Role{Name: functionRole})
+	webhook, err := sts.ServeWebhook(ctx, sts.TokenReviewHandler(sts.TokenReview{
+		Model: e.cloud.STS, Cluster: clusterName, Entries: entries{}, Endpoints: []string{e.cloud.Endpoint()}, Region: e.cloud.Region(),
+	}))
+	if err != nil {
+		return err
+	}
+	config, err := webhook.Kubeconfig()
+	if err != nil {
+		return err
+	}
+	if e.plane, err = kube.Start(ctx, kube.Options{TokenWebhookConfig: config, Progress: os.Stderr}); err != nil {
+		return err
+	}
+	e.stop = func() { e.plane.Stop(); webhook.Close(); cancel() }
+	return e.plane.Apply(ctx, append(crds.Manifests(), rbac.Functions, rbac.Watcher)...)
+}
+
+func plane(t *testing.T) *kube.ControlPlane {
+	t.Helper()
+	startShared()
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.plane
+}
+
+// admin returns a client that may do everything, to set the scene and look at it.
+func admin(t *testing.T) kubernetes.Interface {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(plane(t).Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func registration(t *testing.T) model.Registration {
+	return model.Registration{
+		Cluster: clusterName, Region: shared.cloud.Region(), Endpoint: plane(t).Endpoint(), CA: plane(t).CertificateAuthority(),
+	}
+}
+
+// connect returns the client of a function: with a role's token and the rights we ship.
+func connect(t *testing.T) *Client {
+	t.Helper()
+	plane(t)
+	keys, err := shared.cloud.STS.Assume("arn:aws:iam::"+shared.cloud.Account()+":role/"+functionRole, "test", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := Connect(shared.cloud.ConfigFor(keys), registration(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func apply(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if err := plane(t).Apply(t.Context(), []byte(fmt.Sprintf(format, args...))); err != nil {
+		t.Fatal(err)
+	}
+}

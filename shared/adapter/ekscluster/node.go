@@ -1,0 +1,107 @@
+package ekscluster
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// PatchNode writes labels, annotations, taints and owner of a node, on condition that it is the node that was judged and
+// that nobody wrote in between; then it starts again, a few times. Nothing is written where nothing is missing. NotFound
+// where the node is gone or another, Conflict where others kept writing.
+func (c *Client) PatchNode(ctx context.Context, patch model.NodePatch) error {
+	var err error
+	for range attempts {
+		if err = c.patchNode(ctx, &patch); !fault.Is(err, fault.Conflict) {
+			return err
+		}
+	}
+	return err
+}
+
+func (c *Client) patchNode(ctx context.Context, patch *model.NodePatch) error {
+	node, err := c.core.CoreV1().Nodes().Get(ctx, patch.Name, metav1.GetOptions{})
+	if err != nil {
+		return translateError(err, "read node %s", patch.Name)
+	}
+	if string(node.UID) != patch.UID {
+		return fault.New(fault.NotFound, "", "node %s of UID %s is gone; there is another of UID %s", patch.Name, patch.UID, node.UID)
+	}
+	body := nodePatch(node, patch)
+	if body == nil {
+		return nil
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return fault.Wrap(fault.Internal, "", err, "patch node %s", patch.Name)
+	}
+	_, err = c.core.CoreV1().Nodes().Patch(ctx, patch.Name, types.MergePatchType, data, metav1.PatchOptions{})
+	return translateError(err, "patch node %s", patch.Name)
+}
+
+// nodePatch returns the merge patch that does to the node what is asked, with the conditions it holds under; nil where
+// the node is so already.
+func nodePatch(node *corev1.Node, patch *model.NodePatch) map[string]any {
+	meta := map[string]any{}
+	if labels := missing(node.Labels, patch.Labels); len(labels) > 0 {
+		meta["labels"] = labels
+	}
+	if annotations := missing(node.Annotations, patch.Annotations); len(annotations) > 0 {
+		meta["annotations"] = annotations
+	}
+	if owners, changed := withOwner(node.OwnerReferences, patch.Owner); changed {
+		meta["ownerReferences"] = owners
+	}
+	body := map[string]any{"metadata": meta}
+	if taints := withTaints(node.Spec.Taints, patch); !slices.Equal(taints, node.Spec.Taints) {
+		body["spec"] = map[string]any{"taints": taints}
+	}
+	if len(meta) == 0 && len(body) == 1 {
+		return nil
+	}
+	meta["uid"], meta["resourceVersion"] = node.UID, node.ResourceVersion
+	return body
+}
+
+func missing(have, want map[string]string) map[string]string {
+	out := make(map[string]string)
+	for key, value := range want {
+		if old, ok := have[key]; !ok || old != value {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+func withOwner(have []metav1.OwnerReference, owner *model.Object) ([]metav1.OwnerReference, bool) {
+	if owner == nil || slices.ContainsFunc(have, func(o metav1.OwnerReference) bool { return string(o.UID) == owner.UID }) {
+		return have, false
+	}
+	block := true
+	return append(slices.Clone(have), metav1.OwnerReference{
+		APIVersion: apiv1.GroupVersion.String(), Kind: apiv1.KindNodeClaim, Name: owner.Name, UID: uid(owner.UID), BlockOwnerDeletion: &block,
+	}), true
+}
+
+// withTaints returns the node's taints without those to remove and with those to add; a taint of the same key and effect
+// is there already, whatever its value.
+func withTaints(have []corev1.Taint, patch *model.NodePatch) []corev1.Taint {
+	same := func(t corev1.Taint) func(model.Taint) bool {
+		return func(m model.Taint) bool { return m.Key == t.Key && m.Effect == string(t.Effect) }
+	}
+	out := slices.DeleteFunc(slices.Clone(have), func(t corev1.Taint) bool { return slices.ContainsFunc(patch.RemoveTaints, same(t)) })
+	for _, t := range kubeTaints(patch.AddTaints) {
+		if !slices.ContainsFunc(out, func(o corev1.Taint) bool { return o.Key == t.Key && o.Effect == t.Effect }) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

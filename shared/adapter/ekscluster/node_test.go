@@ -1,0 +1,105 @@
+package ekscluster
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+func createNode(t *testing.T, name string) *corev1.Node {
+	t.Helper()
+	node, err := admin(t).CoreV1().Nodes().Create(t.Context(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/os": "linux"}},
+		Spec: corev1.NodeSpec{ProviderID: "aws:///us-west-2a/i-" + name, Taints: []corev1.Taint{
+			{Key: model.TaintUnregistered, Effect: corev1.TaintEffectNoExecute}, {Key: "kept", Value: "x", Effect: corev1.TaintEffectNoSchedule},
+		}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node
+}
+
+func taintsOf(node *corev1.Node) map[string]string {
+	out := map[string]string{}
+	for _, t := range node.Spec.Taints {
+		out[t.Key+":"+string(t.Effect)] = t.Value
+	}
+	return out
+}
+
+func TestPatchNodeRegistersANode(t *testing.T) {
+	c := connect(t)
+	node := createNode(t, "registered")
+	patch := model.NodePatch{
+		Name: "registered", UID: string(node.UID),
+		Labels: map[string]string{model.LabelRegistered: "true", "team": "a"}, Annotations: map[string]string{"karpenter.sh/nodepool-hash": "1"},
+		AddTaints:    []model.Taint{{Key: "team", Value: "a", Effect: "NoSchedule"}, {Key: "kept", Value: "other", Effect: "NoSchedule"}},
+		RemoveTaints: []model.Taint{{Key: model.TaintUnregistered, Effect: "NoExecute"}},
+		Owner:        &model.Object{Name: "claim", UID: "11111111-0000-4000-8000-000000000000"},
+	}
+	if err := c.PatchNode(t.Context(), patch); err != nil {
+		t.Fatal(err)
+	}
+	// Owned by a claim that does not exist, the node is soon collected; what it was is told by the patch's own answer, read
+	// here at once.
+	got, err := admin(t).CoreV1().Nodes().Get(t.Context(), "registered", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	taints := taintsOf(got)
+	if got.Labels["team"] != "a" || got.Labels[model.LabelRegistered] != "true" || got.Labels["kubernetes.io/os"] != "linux" || got.Annotations["karpenter.sh/nodepool-hash"] != "1" {
+		t.Errorf("labels %v, annotations %v", got.Labels, got.Annotations)
+	}
+	if taints["team:NoSchedule"] != "a" || taints["kept:NoSchedule"] != "x" {
+		t.Errorf("taints %v", taints)
+	}
+	if _, ok := taints[model.TaintUnregistered+":NoExecute"]; ok {
+		t.Errorf("taints %v", taints)
+	}
+	if len(got.OwnerReferences) != 1 || got.OwnerReferences[0].Kind != "NodeClaim" || got.OwnerReferences[0].Name != "claim" {
+		t.Errorf("owners %+v", got.OwnerReferences)
+	}
+	if body := nodePatch(got, &patch); body != nil {
+		t.Errorf("the same patch again would write %v", body)
+	}
+}
+
+func TestPatchNodeTouchesOnlyTheNodeThatWasJudged(t *testing.T) {
+	c := connect(t)
+	node := createNode(t, "judged")
+	patch := model.NodePatch{Name: "judged", UID: string(node.UID) + "x", Labels: map[string]string{"team": "a"}}
+	if err := c.PatchNode(t.Context(), patch); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another node of the name: got %v, want NotFound", err)
+	}
+	patch.Name, patch.UID = "absent", "x"
+	if err := c.PatchNode(t.Context(), patch); !fault.Is(err, fault.NotFound) {
+		t.Errorf("no node: got %v, want NotFound", err)
+	}
+}
+
+func TestPatchNodeWritesNothingWhereNothingIsMissing(t *testing.T) {
+	c := connect(t)
+	node := createNode(t, "complete")
+	patch := model.NodePatch{Name: "complete", UID: string(node.UID), Labels: map[string]string{"kubernetes.io/os": "linux"},
+		RemoveTaints: []model.Taint{{Key: "absent", Effect: "NoSchedule"}}}
+	if body := nodePatch(node, &patch); body != nil {
+		t.Errorf("would write %v", body)
+	}
+	if err := c.PatchNode(t.Context(), patch); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNodePatchIsConditional(t *testing.T) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u", ResourceVersion: "7"}}
+	body := nodePatch(node, &model.NodePatch{Name: "n", UID: "u", Labels: map[string]string{"a": "b"}})
+	meta, ok := body["metadata"].(map[string]any)
+	if !ok || meta["resourceVersion"] != "7" || meta["uid"] != node.UID {
+		t.Errorf("got %v", body)
+	}
+}

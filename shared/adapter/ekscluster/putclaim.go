@@ -1,0 +1,115 @@
+package ekscluster
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// attempts is how often a write starts again from what somebody else made of the object in between.
+const attempts = 4
+
+func uid(text string) types.UID { return types.UID(text) }
+
+// PutClaim creates the claim's NodeClaim object or brings its status up to date, and returns the object's UID. NotFound
+// where claim.ObjectUID is set and the object is gone or another; Conflict where an object of that name shows another
+// instance.
+func (c *Client) PutClaim(ctx context.Context, claim model.Claim) (string, error) {
+	object, err := c.findOrCreate(ctx, &claim)
+	if err != nil {
+		return "", err
+	}
+	id := string(object.UID)
+	return id, c.writeStatus(ctx, &status[apiv1.NodeClaim]{
+		resource: apiv1.NodeClaimResource, name: claim.Name, uid: id, object: object,
+		change: func(o *apiv1.NodeClaim) error {
+			showState(o, &claim)
+			return nil
+		},
+		of: func(o *apiv1.NodeClaim) any { return &o.Status },
+	})
+}
+
+func (c *Client) findOrCreate(ctx context.Context, claim *model.Claim) (*apiv1.NodeClaim, error) {
+	if claim.ObjectUID != "" {
+		return c.claim(ctx, claim)
+	}
+	untyped, err := toUntyped(claimObject(claim, c.region))
+	if err != nil {
+		return nil, err
+	}
+	delete(untyped.Object, "status")
+	created, err := c.custom.Resource(apiv1.NodeClaimResource).Create(ctx, untyped, metav1.CreateOptions{})
+	err = translateError(err, "create NodeClaim %s", claim.Name)
+	if fault.Is(err, fault.Conflict) { // an earlier attempt came as far as this
+		return c.claim(ctx, claim)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return toTyped[apiv1.NodeClaim](created)
+}
+
+// claim reads the object of a claim and makes sure that it is the claim's.
+func (c *Client) claim(ctx context.Context, claim *model.Claim) (*apiv1.NodeClaim, error) {
+	untyped, err := c.custom.Resource(apiv1.NodeClaimResource).Get(ctx, claim.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, translateError(err, "read NodeClaim %s", claim.Name)
+	}
+	object, err := toTyped[apiv1.NodeClaim](untyped)
+	if err != nil {
+		return nil, err
+	}
+	if claim.ObjectUID != "" && string(object.UID) != claim.ObjectUID {
+		return nil, fault.New(fault.NotFound, "", "NodeClaim %s of UID %s is gone; there is another of UID %s", claim.Name, claim.ObjectUID, object.UID)
+	}
+	if shown := object.Status.ProviderID; shown != "" && claim.ProviderID != "" && shown != claim.ProviderID {
+		return nil, fault.New(fault.Conflict, "", "NodeClaim %s shows instance %s, the claim has %s", claim.Name, shown, claim.ProviderID)
+	}
+	return object, nil
+}
+
+// DropClaim deletes the NodeClaim object of a claim that was never launched. Gone already is no error; Conflict where the
+// object shows an instance.
+func (c *Client) DropClaim(ctx context.Context, claim model.Claim) error {
+	object, err := c.claim(ctx, &claim)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if object.Status.ProviderID != "" {
+		return fault.New(fault.Conflict, "", "NodeClaim %s shows instance %s and is not dropped", claim.Name, object.Status.ProviderID)
+	}
+	err = c.custom.Resource(apiv1.NodeClaimResource).Delete(ctx, claim.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &object.UID, ResourceVersion: &object.ResourceVersion},
+	})
+	if err = translateError(err, "delete NodeClaim %s", claim.Name); fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
+
+func toUntyped(object any) (*unstructured.Unstructured, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, "", err, "write object")
+	}
+	return &unstructured.Unstructured{Object: fields}, nil
+}
+
+func toTyped[T any](object *unstructured.Unstructured) (*T, error) {
+	out := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, out); err != nil {
+		return nil, fault.Wrap(fault.Invalid, "", err, "read %s %s", object.GetKind(), object.GetName())
+	}
+	return out, nil
+}

@@ -1,0 +1,176 @@
+package ekscluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/joiner-sh/joiner/shared/api/awsv1"
+	"github.com/joiner-sh/joiner/shared/api/condition"
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Report publishes events and conditions. Each is independent; the first error is returned after all were tried, where
+// an object that is gone meanwhile is none. An event is not repeated for some minutes, and counted up after; an unchanged
+// status is not written.
+func (c *Client) Report(ctx context.Context, report model.Report) error {
+	pools := poolReports(&report)
+	errEvents := each(report.Events, func(e model.Event) error { return c.publish(ctx, e) })
+	errPools := each(pools, func(p poolReport) error { return gone(c.reportPool(ctx, &p)) })
+	errClasses := each(report.Classes, func(r model.ClassReport) error { return gone(c.reportClass(ctx, &r)) })
+	for _, err := range []error{errEvents, errPools, errClasses} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func gone(err error) error {
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// poolReport is everything a report says of one pool, so that it is one write.
+type poolReport struct {
+	name, uid  string
+	conditions []model.Condition
+	status     *model.PoolStatus // nil = nothing said
+}
+
+// poolReports gathers a report by pool, in the order of names.
+func poolReports(report *model.Report) []poolReport {
+	byName := make(map[string]*poolReport)
+	at := func(name, uid string) *poolReport {
+		if byName[name] == nil {
+			byName[name] = &poolReport{name: name, uid: uid}
+		}
+		return byName[name]
+	}
+	for _, c := range report.Pools {
+		p := at(c.Object, c.UID)
+		p.conditions = append(p.conditions, c)
+	}
+	for i := range report.PoolStatus {
+		s := &report.PoolStatus[i]
+		at(s.Pool, s.UID).status = s
+	}
+	out := make([]poolReport, 0, len(byName))
+	for _, p := range byName {
+		out = append(out, *p)
+	}
+	slices.SortFunc(out, func(a, b poolReport) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+func (c *Client) reportPool(ctx context.Context, p *poolReport) error {
+	return c.writeStatus(ctx, &status[apiv1.NodePool]{
+		resource: apiv1.NodePoolResource, name: p.name, uid: p.uid,
+		change: func(pool *apiv1.NodePool) error {
+			set := apiv1.NodePoolConditions.On(pool, c.now())
+			var errs []error
+			for i := range p.conditions {
+				errs = append(errs, say(set, &p.conditions[i]))
+			}
+			if s := p.status; s != nil {
+				pool.Status.Nodes = s.Nodes
+				pool.Status.Resources = sameQuantities(pool.Status.Resources, quantities(s.Resources))
+			}
+			return errors.Join(errs...)
+		},
+		of: func(pool *apiv1.NodePool) any { return &pool.Status },
+	})
+}
+
+func say(set *condition.Set, c *model.Condition) error {
+	switch metav1.ConditionStatus(c.Status) {
+	case metav1.ConditionTrue:
+		set.TrueBecause(c.Type, c.Reason, c.Message)
+	case metav1.ConditionFalse:
+		set.False(c.Type, c.Reason, c.Message)
+	case metav1.ConditionUnknown:
+		set.Unknown(c.Type, c.Reason, c.Message)
+	default:
+		return fault.New(fault.Invalid, "", "condition %s of %s: status %q is none of True, False, Unknown", c.Type, c.Object, c.Status)
+	}
+	return nil
+}
+
+// sameQuantities keeps the old list where the new one means the same, so that 1Ti is not written over 1024Gi.
+func sameQuantities(old, new corev1.ResourceList) corev1.ResourceList {
+	for name, q := range new {
+		if before, ok := old[name]; ok && before.Cmp(q) == 0 {
+			new[name] = before
+		}
+	}
+	return new
+}
+
+// reportClass writes what a class resolves to. A class that changed after it was resolved is left alone: it is being
+// looked at again.
+func (c *Client) reportClass(ctx context.Context, r *model.ClassReport) error {
+	return c.writeStatus(ctx, &status[awsv1.EC2NodeClass]{
+		resource: awsv1.EC2NodeClassResource, name: r.Class, uid: r.UID,
+		change: func(class *awsv1.EC2NodeClass) error {
+			if seen := r.Status.ObservedGeneration; seen != 0 && seen != class.Generation {
+				return nil
+			}
+			showClass(class, &r.Status, c.now())
+			return nil
+		},
+		of: func(class *awsv1.EC2NodeClass) any { return &class.Status },
+	})
+}
+
+func showClass(class *awsv1.EC2NodeClass, resolved *model.ClassStatus, now time.Time) {
+	status := &class.Status
+	status.Subnets, status.SecurityGroups, status.AMIs = nil, nil, nil
+	for _, s := range resolved.Subnets {
+		status.Subnets = append(status.Subnets, awsv1.Subnet{ID: s.ID, Zone: s.Zone, ZoneID: s.ZoneID})
+	}
+	for _, g := range resolved.SecurityGroups {
+		status.SecurityGroups = append(status.SecurityGroups, awsv1.SecurityGroup{ID: g.ID, Name: g.Name})
+	}
+	for _, i := range resolved.Images {
+		status.AMIs = append(status.AMIs, awsv1.AMI{ID: i.ID, Name: i.Name, Deprecated: i.Deprecated, Requirements: selectorRequirements(i.Requirements)})
+	}
+	status.InstanceProfile = resolved.InstanceProfile
+
+	types := awsv1.Conditions(false)
+	set := types.On(class, now)
+	bad := make(map[string]bool)
+	for i := range resolved.Problems {
+		p := &resolved.Problems[i]
+		if bad[p.Condition] {
+			continue // the first problem of a condition is told
+		}
+		bad[p.Condition] = true
+		if p.Unknown {
+			set.Unknown(p.Condition, p.Reason, p.Message)
+		} else {
+			set.False(p.Condition, p.Reason, p.Message)
+		}
+	}
+	for _, dependent := range types.Dependents {
+		if !bad[dependent] {
+			set.True(dependent)
+		}
+	}
+}
+
+func selectorRequirements(list []model.Requirement) []corev1.NodeSelectorRequirement {
+	out := []corev1.NodeSelectorRequirement{} // required, and may be empty
+	for _, r := range list {
+		out = append(out, corev1.NodeSelectorRequirement{Key: r.Key, Operator: corev1.NodeSelectorOperator(r.Operator), Values: r.Values})
+	}
+	return out
+}

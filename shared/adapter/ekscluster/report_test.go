@@ -1,0 +1,224 @@
+package ekscluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/joiner-sh/joiner/shared/api/awsv1"
+	"github.com/joiner-sh/joiner/shared/api/condition"
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const pool = `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: %s}
+spec: {template: {spec: {requirements: [], nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}}}
+`
+
+const class = `
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: %s}
+spec:
+  role: nodes
+  amiSelectorTerms: [{alias: al2023@latest}]
+  subnetSelectorTerms: [{tags: {karpenter.sh/discovery: prod}}]
+  securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: prod}}]
+`
+
+func readPool(t *testing.T, c *Client, name string) *apiv1.NodePool {
+	t.Helper()
+	untyped, err := c.custom.Resource(apiv1.NodePoolResource).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := toTyped[apiv1.NodePool](untyped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func readClass(t *testing.T, c *Client, name string) *awsv1.EC2NodeClass {
+	t.Helper()
+	untyped, err := c.custom.Resource(awsv1.EC2NodeClassResource).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := toTyped[awsv1.EC2NodeClass](untyped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func report(t *testing.T, c *Client, r model.Report) {
+	t.Helper()
+	if err := c.Report(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReportWritesPoolConditionsAndStatusInOne(t *testing.T) {
+	c := connect(t)
+	apply(t, pool, "reported")
+	uid := string(readPool(t, c, "reported").UID)
+	r := model.Report{
+		Pools: []model.Condition{
+			{Object: "reported", UID: uid, Type: "ValidationSucceeded", Status: "True", Reason: "ValidationSucceeded"},
+			{Object: "reported", UID: uid, Type: "NodeClassReady", Status: "False", Reason: "NodeClassNotFound", Message: "create it"},
+		},
+		PoolStatus: []model.PoolStatus{{Pool: "reported", UID: uid, Nodes: 2, Resources: model.Resources{"cpu": 4000, "memory": 16 << 30, "nodes": 2}}},
+	}
+	report(t, c, r)
+	got := readPool(t, c, "reported")
+	set := apiv1.NodePoolConditions.On(got, time.Now())
+	if root := set.Get(condition.Ready); root.Status != metav1.ConditionFalse || !strings.Contains(root.Message, "create it") {
+		t.Errorf("Ready: %+v", root)
+	}
+	if got.Status.Nodes != 2 || got.Status.Resources.Cpu().String() != "4" || got.Status.Resources.Memory().String() != "16Gi" {
+		t.Errorf("status: %+v", got.Status)
+	}
+	report(t, c, r)
+	if again := readPool(t, c, "reported"); again.ResourceVersion != got.ResourceVersion {
+		t.Error("the same report was written again")
+	}
+	r.Pools[1].Status, r.Pools[1].Reason, r.Pools[1].Message = "True", "NodeClassReady", ""
+	r.PoolStatus[0].Resources = model.Resources{"cpu": 0}
+	report(t, c, r)
+	got = readPool(t, c, "reported")
+	if !apiv1.NodePoolConditions.On(got, time.Now()).IsTrue(condition.Ready) {
+		t.Errorf("conditions: %+v", got.Status.Conditions)
+	}
+	if _, ok := got.Status.Resources["memory"]; ok {
+		t.Errorf("what is gone from the report is still there: %v", got.Status.Resources)
+	}
+}
+
+func TestReportShowsWhatAClassResolvesTo(t *testing.T) {
+	c := connect(t)
+	apply(t, class, "resolved")
+	object := readClass(t, c, "resolved")
+	resolved := model.ClassStatus{
+		ObservedGeneration: object.Generation, InstanceProfile: "nodes",
+		Subnets: []model.Subnet{{ID: "subnet-1", Zone: "us-west-2a", ZoneID: "usw2-az1"}}, SecurityGroups: []model.SecurityGroup{{ID: "sg-1"}},
+		Images: []model.Image{{ID: "ami-1", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"arm64"}}}}, {ID: "ami-2"}},
+	}
+	r := model.Report{Classes: []model.ClassReport{{Class: "resolved", UID: string(object.UID), Status: resolved}}}
+	report(t, c, r)
+	got := readClass(t, c, "resolved")
+	if !awsv1.Conditions(false).On(got, time.Now()).IsTrue(condition.Ready) || got.Status.Subnets[0].Zone != "us-west-2a" || got.Status.AMIs[0].ID != "ami-1" || got.Status.InstanceProfile != "nodes" {
+		t.Errorf("got %+v", got.Status)
+	}
+
+	r.Classes[0].Status.Subnets = nil
+	r.Classes[0].Status.Problems = []model.ClassProblem{
+		{Condition: "SubnetsReady", Reason: "SubnetsNotFound", Message: "tag one"}, {Condition: "SubnetsReady", Reason: "Second", Message: "not told"},
+		{Condition: "AMIsReady", Reason: "AMINotFound", Message: "try again", Unknown: true},
+	}
+	report(t, c, r)
+	got = readClass(t, c, "resolved")
+	set := awsv1.Conditions(false).On(got, time.Now())
+	if s := set.Get("SubnetsReady"); s.Status != metav1.ConditionFalse || s.Reason != "SubnetsNotFound" || len(got.Status.Subnets) != 0 {
+		t.Errorf("got %+v, subnets %v", s, got.Status.Subnets)
+	}
+	if set.Get("AMIsReady").Status != metav1.ConditionUnknown || set.Get(condition.Ready).Status != metav1.ConditionFalse {
+		t.Errorf("got %+v", got.Status.Conditions)
+	}
+
+	r.Classes[0].Status = model.ClassStatus{ObservedGeneration: object.Generation + 1}
+	report(t, c, r)
+	if again := readClass(t, c, "resolved"); again.ResourceVersion != got.ResourceVersion {
+		t.Error("a status resolved from another generation was written")
+	}
+}
+
+func TestReportOfAnObjectThatIsGoneIsNoError(t *testing.T) {
+	c := connect(t)
+	apply(t, pool, "replaced")
+	report(t, c, model.Report{
+		Pools:   []model.Condition{{Object: "replaced", UID: "another", Type: "NodeClassReady", Status: "True"}, {Object: "never", UID: "x", Type: "NodeClassReady", Status: "True"}},
+		Classes: []model.ClassReport{{Class: "never", UID: "x"}},
+	})
+	if got := readPool(t, c, "replaced"); len(got.Status.Conditions) != 0 {
+		t.Errorf("the pool that took its name was written to: %+v", got.Status)
+	}
+}
+
+func TestOneBadConditionStopsNoOther(t *testing.T) {
+	c := connect(t)
+	apply(t, pool, "good")
+	err := c.Report(t.Context(), model.Report{Pools: []model.Condition{
+		{Object: "bad", Type: "NodeClassReady", Status: "Perhaps"}, {Object: "good", Type: "NodeClassReady", Status: "True"},
+	}})
+	if err != nil {
+		t.Logf("the bad one: %v", err)
+	}
+	if !apiv1.NodePoolConditions.On(readPool(t, c, "good"), time.Now()).IsTrue("NodeClassReady") {
+		t.Error("the good one was not written")
+	}
+}
+
+func events(t *testing.T, namespace, object string) []corev1.Event {
+	t.Helper()
+	list, err := admin(t).CoreV1().Events(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + object})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+func TestEventsAreDeduplicatedAndCounted(t *testing.T) {
+	c := connect(t)
+	now := time.Now()
+	c.now = func() time.Time { return now }
+	r := model.Report{Events: []model.Event{{Kind: "Pod", Namespace: "default", Name: "counted", UID: "u", Warning: true, Reason: "FailedScheduling", Message: "too big"}}}
+	report(t, c, r)
+	report(t, c, r)
+	got := events(t, "default", "counted")
+	if len(got) != 1 || got[0].Count != 1 || got[0].Type != "Warning" || got[0].Message != "too big" || got[0].InvolvedObject.UID != "u" {
+		t.Fatalf("got %+v", got)
+	}
+	now = now.Add(quietWarning)
+	report(t, c, r)
+	if got := events(t, "default", "counted"); len(got) != 1 || got[0].Count != 2 || !got[0].LastTimestamp.After(got[0].FirstTimestamp.Time) {
+		t.Fatalf("after the quiet time: got %+v", got)
+	}
+	// Another process remembers nothing, and finds the event by its name.
+	c.told = newTold()
+	report(t, c, r)
+	if got := events(t, "default", "counted"); len(got) != 1 || got[0].Count != 3 {
+		t.Fatalf("by another process: got %+v", got)
+	}
+	r.Events[0].Message = "too big still"
+	report(t, c, r)
+	if got := events(t, "default", "counted"); len(got) != 2 {
+		t.Fatalf("another message: got %d events", len(got))
+	}
+}
+
+func TestEventsOfObjectsWithoutNamespaceGoToDefault(t *testing.T) {
+	c := connect(t)
+	name := strings.Repeat("long-", 50) + "x" // 251 characters
+	report(t, c, model.Report{Events: []model.Event{{Kind: "NodePool", Name: name, UID: "u", Reason: "Odd", Message: strings.Repeat("é", 1000)}}})
+	got := events(t, "default", name)
+	if len(got) != 1 || got[0].InvolvedObject.APIVersion != "karpenter.sh/v1" || len(got[0].Message) > 1024 || !strings.HasSuffix(got[0].Message, "é…") {
+		t.Fatalf("got %+v", got)
+	}
+}
+
+func TestTooManyEventsAreForgottenNotKept(t *testing.T) {
+	told, now := newTold(), time.Now()
+	for i := range maxTold + 10 {
+		told.note(strings.Repeat("x", i%7)+time.Duration(i).String(), now)
+	}
+	if n := len(told.last); n > maxTold {
+		t.Errorf("%d are remembered, at most %d should be", n, maxTold)
+	}
+}

@@ -1,0 +1,65 @@
+package ekscluster
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// How long the same event is not repeated. People look at the newest event of an object; each write costs the API server.
+const (
+	quietNormal  = 2 * time.Minute
+	quietWarning = 5 * time.Minute
+)
+
+const maxTold = 20_000 // remembered; beyond, the oldest half is forgotten
+
+// told remembers which events were published when. It lasts as long as the process: a new one repeats an event once.
+type told struct {
+	mu   sync.Mutex
+	last map[string]time.Time // by event id
+}
+
+func newTold() *told { return &told{last: make(map[string]time.Time)} }
+
+// due reports whether the event is to be published now.
+func (t *told) due(id string, e *model.Event, now time.Time) bool {
+	quiet := quietNormal
+	if e.Warning {
+		quiet = quietWarning
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last, ok := t.last[id]
+	return !ok || now.Sub(last) >= quiet || now.Before(last)
+}
+
+// note records that the event was published.
+func (t *told) note(id string, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.last) >= maxTold {
+		for id, last := range t.last {
+			if now.Sub(last) >= quietWarning/2 {
+				delete(t.last, id)
+			}
+		}
+		if len(t.last) >= maxTold {
+			clear(t.last)
+		}
+	}
+	t.last[id] = now
+}
+
+// eventID is the same for the same event of the same object.
+func eventID(e *model.Event) string {
+	digest := sha256.New()
+	for _, part := range []string{e.Kind, e.Namespace, e.Name, e.UID, e.Reason, e.Message} {
+		digest.Write([]byte(part))
+		digest.Write([]byte{0})
+	}
+	return hex.EncodeToString(digest.Sum(nil))[:16]
+}

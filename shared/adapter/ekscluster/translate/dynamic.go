@@ -1,0 +1,70 @@
+package translate
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/joiner-sh/joiner/shared/api/awsv1"
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// PoolOf returns the NodePool an untyped object is, and whether it is ours to look at. One that cannot be read, as its
+// definition in the cluster may be older or newer, is a pool that is Invalid.
+func PoolOf(object *unstructured.Unstructured) (pool model.Pool, managed bool) {
+	var typed apiv1.NodePool
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &typed); err != nil {
+		group, _, _ := unstructured.NestedString(object.Object, "spec", "template", "spec", "nodeClassRef", "group")
+		kind, _, _ := unstructured.NestedString(object.Object, "spec", "template", "spec", "nodeClassRef", "kind")
+		return model.Pool{
+			Name: object.GetName(), UID: string(object.GetUID()), Generation: object.GetGeneration(),
+			DeletedUnix: unix(object.GetDeletionTimestamp()), Invalid: []string{unreadable(err)},
+		}, Managed(apiv1.NodeClassReference{Group: group, Kind: kind})
+	}
+	return Pool(&typed), Managed(typed.Spec.Template.Spec.NodeClassRef)
+}
+
+// ClassOf returns the EC2NodeClass an untyped object is. One that cannot be read is a class that launches nothing.
+func ClassOf(object *unstructured.Unstructured) model.Class {
+	var typed awsv1.EC2NodeClass
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &typed); err != nil {
+		return model.Class{
+			Name: object.GetName(), UID: string(object.GetUID()), Generation: object.GetGeneration(),
+			DeletedUnix: unix(object.GetDeletionTimestamp()), Unsupported: []string{unreadable(err)},
+		}
+	}
+	return Class(&typed)
+}
+
+// ClaimOf returns name and UID of an untyped NodeClaim, and whether it is ours to look at.
+func ClaimOf(object *unstructured.Unstructured) (claim model.Object, managed bool) {
+	group, _, _ := unstructured.NestedString(object.Object, "spec", "nodeClassRef", "group")
+	kind, _, _ := unstructured.NestedString(object.Object, "spec", "nodeClassRef", "kind")
+	return Object(object), Managed(apiv1.NodeClassReference{Group: group, Kind: kind})
+}
+
+func unreadable(err error) string {
+	return fmt.Sprintf("spec: cannot be read: %v. Remedy: Apply the definitions of this release and correct the object.", err)
+}
+
+// addUntyped is Add for objects of the definitions, which no generated client knows.
+func (b *Builder) addUntyped(object *unstructured.Unstructured) bool {
+	s := &b.snapshot
+	switch object.GetKind() {
+	case apiv1.KindNodePool:
+		if pool, managed := PoolOf(object); managed {
+			s.Pools = append(s.Pools, pool)
+		}
+	case apiv1.KindNodeClaim:
+		if claim, managed := ClaimOf(object); managed {
+			s.Claims = append(s.Claims, claim)
+		}
+	case awsv1.KindEC2NodeClass:
+		s.Classes = append(s.Classes, ClassOf(object))
+	default:
+		return false
+	}
+	return true
+}
