@@ -5,8 +5,8 @@
 //
 // Model is plain Go on an injected clock; NewHandler serves it on the wire
 // protocol of EC2 (version 2016-11-15), so that unmodified SDK clients and the
-// AWS CLI work, and NewIAMHandler serves the instance profiles it knows. It
-// decides what EC2 would answer. Who may call belongs to the front door, what a
+// AWS CLI work; package iam serves the instance profiles it knows. It decides
+// what EC2 would answer. Who may call belongs to the front door, what a
 // machine does once it runs to whoever registers OnRunning and OnTerminated.
 //
 // What is not modelled is refused: a parameter the model does not know is an
