@@ -149,8 +149,9 @@ func (l *listResult) encode() {
 type deleteRequest struct {
 	Quiet  bool
 	Object []struct {
-		Key  string
-		ETag string
+		Key       string
+		ETag      string
+		VersionID string `xml:"VersionId"`
 	}
 }
 
@@ -176,9 +177,8 @@ func (h handler) deleteObjects(w http.ResponseWriter, r *http.Request, t target)
 	var out deleteResult
 	err = h.m.with(t.bucket, func(b *bucket) error {
 		for _, o := range in.Object {
-			current := b.objects[o.Key]
-			if o.ETag != "" && current != nil && !etagMatches(o.ETag, current.etag) {
-				out.Error = append(out.Error, deleteError{o.Key, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold"})
+			if o.ETag != "" || o.VersionID != "" {
+				out.Error = append(out.Error, deleteError{o.Key, "NotImplemented", "Conditional deletes and versions are not modelled here"})
 				continue
 			}
 			delete(b.objects, o.Key)

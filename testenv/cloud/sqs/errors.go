@@ -54,6 +54,10 @@ func errReceipt() *wire.Error {
 	return sqsError("ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid", "The input receipt handle is invalid.")
 }
 
+func errExpired(handle string) *wire.Error {
+	return invalidFor(handle, "ReceiptHandle", "The receipt handle has expired.")
+}
+
 func errNotInFlight() *wire.Error {
 	return sqsError("MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight", "The message referred to is not in flight.")
 }

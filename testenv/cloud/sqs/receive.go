@@ -130,17 +130,14 @@ func (m *Model) pick(q *queue, max int, now time.Time) []*message {
 }
 
 // pickFIFO takes as much as it may from one group before it looks at the next,
-// the group whose head is oldest first. A group with a message in flight gives
-// nothing; a delayed head holds back what is behind it.
+// the group whose head is oldest first. A message in flight or delayed holds
+// back all that is behind it in its group.
 func (m *Model) pickFIFO(q *queue, max int, now time.Time) []*message {
 	heads := slices.SortedFunc(maps.Values(q.groups), func(a, b *list.List) int {
 		return cmp.Compare(headOf(a).arrival, headOf(b).arrival)
 	})
 	var picked []*message
 	for _, group := range heads {
-		if blocked(group, now) {
-			continue
-		}
 		for e := group.Front(); e != nil && len(picked) < max; {
 			msg := e.Value.(*message)
 			e = e.Next()
@@ -159,19 +156,6 @@ func (m *Model) pickFIFO(q *queue, max int, now time.Time) []*message {
 }
 
 func headOf(group *list.List) *message { return group.Front().Value.(*message) }
-
-func blocked(group *list.List, now time.Time) bool {
-	for e := group.Front(); e != nil; e = e.Next() {
-		msg := e.Value.(*message)
-		if msg.inFlight(now) {
-			return true
-		}
-		if msg.receiveCount == 0 { // nothing behind it was ever received
-			return false
-		}
-	}
-	return false
-}
 
 // redrive moves a message that has been received as often as it may to the
 // dead-letter queue and tells whether it did.

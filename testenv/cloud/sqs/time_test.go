@@ -347,3 +347,32 @@ func TestLongPoll(t *testing.T) {
 		e.wantBodies(q, "a")
 	})
 }
+
+// Of a batch the middle of which is held longer, what is before it comes back
+// and what is behind it waits.
+func TestMessageInFlightHoldsBackOnlyWhatIsBehindIt(t *testing.T) {
+	e := newEnv(t)
+	q := e.queue("q.fifo", nil)
+	for _, body := range []string{"1", "2", "3"} {
+		e.send(q, "g", body)
+	}
+	batch := e.wantBodies(q, "1 2 3")
+	if _, err := e.client.ChangeMessageVisibility(t.Context(), &awssqs.ChangeMessageVisibilityInput{QueueUrl: &q, ReceiptHandle: batch[1].ReceiptHandle, VisibilityTimeout: 60}); err != nil {
+		t.Fatal(err)
+	}
+	e.clock.Advance(30 * time.Second)
+	e.wantBodies(q, "1")
+	e.clock.Advance(30 * time.Second)
+	e.wantBodies(q, "1 2 3")
+}
+
+func TestFIFORefusesToDeleteByAnEarlierHandle(t *testing.T) {
+	e := newEnv(t)
+	q := e.queue("q.fifo", nil)
+	e.send(q, "g", "a")
+	first := e.wantBodies(q, "a")
+	e.clock.Advance(30 * time.Second)
+	e.wantBodies(q, "a")
+	_, err := e.client.DeleteMessage(t.Context(), &awssqs.DeleteMessageInput{QueueUrl: &q, ReceiptHandle: first[0].ReceiptHandle})
+	wantCode(t, err, "InvalidParameterValue")
+}
