@@ -13,6 +13,7 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+	"github.com/joiner-sh/joiner/testenv/cloud/sts"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
@@ -124,4 +125,24 @@ func TestOldSignatureIsRefused(t *testing.T) {
 	c := start(t, cloud.Options{Clock: clock.NewFake(time.Now().Add(20 * time.Minute))})
 	_, err := awssqs.NewFromConfig(once(c)).ListQueues(t.Context(), nil)
 	wantCode(t, err, "SignatureDoesNotMatch")
+}
+
+func TestClientsMayHaveAClockOfTheirOwn(t *testing.T) {
+	fake := clock.NewFake(time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC))
+	c := start(t, cloud.Options{Clock: fake, ClientClock: clock.System()})
+	session, err := c.STS.Assume(c.STS.AddRole(sts.Role{Name: "r"}), "s1", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func() error {
+		cfg := c.ConfigFor(session)
+		cfg.RetryMaxAttempts = 1
+		_, err := awssqs.NewFromConfig(cfg).ListQueues(t.Context(), nil)
+		return err
+	}
+	if err := list(); err != nil {
+		t.Errorf("years apart: %v", err)
+	}
+	fake.Advance(time.Hour)
+	wantCode(t, list(), "ExpiredToken")
 }
