@@ -13,6 +13,8 @@ const (
 	PoolStatic    = "PoolStatic"    // it has replicas, so that pods make no nodes of it
 	ClassNotReady = "ClassNotReady" // its EC2NodeClass is missing or has a problem
 
+	NoInstanceTypes = "NoInstanceTypes" // its requirements leave none of what its class can buy
+
 	// Of the pod on the pool, in the order they are looked at.
 	TaintNotTolerated   = "TaintNotTolerated"
 	RequirementConflict = "RequirementConflict"

@@ -38,10 +38,11 @@ func newMarket(types []model.InstanceType, dims dimensions) *market {
 		m.index[t.Name] = i
 		m.whole = append(m.whole, dims.vector(allocatable(t.Allocatable())))
 		for j := range t.Offers {
-			m.columns = append(m.columns, column{instance: i, offer: &t.Offers[j], price: max(0, int64(t.Offers[j].Price))})
+			m.columns = append(m.columns, column{instance: i, offer: &t.Offers[j], price: min(max(0, int64(t.Offers[j].Price)), priceCeiling)})
 		}
 	}
 	slices.SortStableFunc(m.columns, compareColumns)
+	m.dropRepeated()
 	m.available = newBitset(len(m.columns))
 	for i, c := range m.columns {
 		if c.offer.Available && (c.offer.CapacityType != model.Reserved || c.offer.ReservationCapacity > 0) {
@@ -49,6 +50,21 @@ func newMarket(types []model.InstanceType, dims dimensions) *market {
 		}
 	}
 	return m
+}
+
+// dropRepeated keeps the cheapest of columns that a claim could not tell apart.
+func (m *market) dropRepeated() {
+	type name struct {
+		instance                        int
+		zone, capacityType, reservation string
+	}
+	seen := make(map[name]bool, len(m.columns))
+	m.columns = slices.DeleteFunc(m.columns, func(c column) bool {
+		n := name{c.instance, c.offer.Zone, c.offer.CapacityType, c.offer.ReservationID}
+		repeated := seen[n]
+		seen[n] = true
+		return repeated
+	})
 }
 
 // compareColumns works on columns of one market, where instance numbers are in name order.

@@ -95,7 +95,13 @@ type planner struct {
 // waiting is a class on its way through the pools that can make a node for it.
 type waiting struct {
 	class *class
-	pools []int // still to be asked
+	pools []willing // still to be asked
+}
+
+// willing is a pool that can make a node for a class, and in which ways.
+type willing struct {
+	pool    int
+	options []option
 }
 
 // place packs the classes pool by pool. What a pool's limits leave over goes on to the next pool that can hold it.
@@ -109,11 +115,12 @@ func (p *planner) place(classes []*class) {
 	for asking := true; asking; {
 		asking = false
 		for i, pool := range p.pools {
-			var here []*class
+			var here []lot
 			for w := range list {
-				if len(list[w].class.pods) > 0 && len(list[w].pools) > 0 && list[w].pools[0] == i {
-					here = append(here, list[w].class)
-					list[w].pools = list[w].pools[1:]
+				c, next := list[w].class, list[w].pools
+				if len(c.pods) > 0 && len(next) > 0 && next[0].pool == i {
+					here = append(here, lot{class: c, options: next[0].options, count: len(c.pods)})
+					list[w].pools = next[1:]
 					asking = true
 				}
 			}
@@ -130,31 +137,31 @@ func (p *planner) place(classes []*class) {
 }
 
 // willing returns the pools that can make a node for the class: first those without a taint it would rather avoid.
-func (p *planner) willing(c *class) []int {
-	var first, second []int
+func (p *planner) willing(c *class) []willing {
+	var first, second []willing
 	for i, pool := range p.pools {
 		if pool.skip != nil {
 			continue
 		}
 		hard, soft := untolerated(c.tolerations, pool.source.Template.Taints)
+		if hard != nil {
+			continue
+		}
+		options := pool.options(c, pool.open)
 		switch {
-		case hard != nil || len(pool.options(c, pool.open)) == 0:
+		case len(options) == 0:
 		case soft:
-			second = append(second, i)
+			second = append(second, willing{i, options})
 		default:
-			first = append(first, i)
+			first = append(first, willing{i, options})
 		}
 	}
 	return append(first, second...)
 }
 
-// pack packs classes onto new nodes of the pool, by every strategy, and keeps the result that places most pods, then
-// the cheapest, then the first.
-func (p *planner) pack(pool *pool, classes []*class) {
-	lots := make([]lot, len(classes))
-	for i, c := range classes {
-		lots[i] = lot{class: c, options: pool.options(c, pool.open), count: len(c.pods)}
-	}
+// pack packs lots onto new nodes of the pool, by every strategy, and keeps the result that places most pods, then the
+// cheapest, then the first.
+func (p *planner) pack(pool *pool, lots []lot) {
 	var best *run
 	for _, order := range strategies(lots) {
 		r := newRun(pool, lots, order, pool.left, p.reserved)

@@ -42,6 +42,7 @@ func newPools(in *Input, dims dimensions, markets map[string]*market, daemons []
 		if p.skip == nil {
 			p.prepare(markets[source.Template.ClassName], daemons)
 			p.setLimits(in.Usage[source.Name])
+			p.skip = p.empty()
 		}
 		pools = append(pools, p)
 	}
@@ -84,10 +85,20 @@ func contradiction(base requirement.Requirements) error {
 	for _, key := range base.Keys() {
 		_, found := base[key].Pick()
 		if !found && !base[key].AllowsAbsent() {
-			return fault.New(fault.Invalid, "", "%s allows no value, together with spec.template.metadata.labels", base[key].Text(key))
+			return fault.New(fault.Invalid, "", "nothing meets all that is asked of %s, spec.template.metadata.labels included", key)
 		}
 	}
 	return nil
+}
+
+// empty returns why no offer at all suits the pool; nil where any does.
+func (p *pool) empty() *model.Reason {
+	if !p.allowed.empty() {
+		return nil
+	}
+	return &model.Reason{Pool: p.source.Name, Code: NoInstanceTypes,
+		Message: fmt.Sprintf("spec.template.spec.requirements leave none of the %d instance types of EC2NodeClass %q", len(p.market.types), p.source.Template.ClassName),
+		Remedy:  "widen the requirements"}
 }
 
 func (p *pool) prepare(m *market, daemons []daemon) {

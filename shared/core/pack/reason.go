@@ -103,7 +103,7 @@ func (p *pool) conflict(c *class) model.Reason {
 		}
 		single := requirement.Requirements{key: term[key]}
 		if conflict := combined.Compatible(single, decided); conflict != nil {
-			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " asks for " + conflict.Error(), Remedy: remedy}
+			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " asks for " + clash(conflict), Remedy: remedy}
 		}
 		if p.market.columnsMeeting(single).and(p.allowed).empty() {
 			return model.Reason{Code: RequirementConflict,
@@ -113,6 +113,19 @@ func (p *pool) conflict(c *class) model.Reason {
 	}
 	return model.Reason{Code: RequirementConflict,
 		Message: fmt.Sprintf("%s asks for %s, which no one instance type of the pool has together", c.field(""), term), Remedy: remedy}
+}
+
+// clash says what a conflict is between.
+func clash(conflict *requirement.Conflict) string {
+	wanted := conflict.Incoming.Text(conflict.Key)
+	switch {
+	case !conflict.Undefined:
+		return wanted + ", and the pool has " + conflict.Existing.Text(conflict.Key)
+	case conflict.Hint != "":
+		return wanted + ", a label the pool does not define; did you mean " + conflict.Hint + "?"
+	default:
+		return wanted + ", a label the pool does not define"
+	}
 }
 
 // field names where the pod asks for the label.

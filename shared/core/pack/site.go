@@ -32,14 +32,16 @@ type site struct {
 }
 
 // sitesOf returns what exists or is on its way and may take pods, initialised nodes first, then by name. Nodes that are
-// being deleted or drained take none.
+// being deleted or drained, or whose instance is gone, take none.
 func sitesOf(in *Input, dims dimensions, markets map[string]*market, daemons []daemon, moving map[int]bool) []*site {
 	b := siteBuilder{in: in, dims: dims, markets: markets, daemons: daemons}
 	b.indexClaims()
 	b.countPods(moving)
 	var sites []*site
 	for i := range in.Snapshot.Nodes {
-		if node := &in.Snapshot.Nodes[i]; node.DeletedUnix == 0 && !draining(node) {
+		node := &in.Snapshot.Nodes[i]
+		claim := b.claimOf[node.Name]
+		if node.DeletedUnix == 0 && !draining(node) && (claim == nil || claim.Live()) {
 			sites = append(sites, b.fromNode(node))
 		}
 	}
@@ -150,81 +152,18 @@ func (b *siteBuilder) fromNode(node *model.Node) *site {
 	return s
 }
 
-// fromClaim describes a claim whose node has not joined.
-func (b *siteBuilder) fromClaim(claim *model.Claim) *site {
-	s := &site{name: claim.Name, labels: b.claimLabels(claim), taints: claim.Taints, promised: promises(claim)}
-	market := b.markets[claim.Class]
-	switch {
-	case claim.InstanceType != "":
-		amounts := claim.Allocatable
-		if len(amounts) == 0 && market != nil {
-			if t, known := market.index[claim.InstanceType]; known {
-				amounts = allocatable(market.types[t].Allocatable())
-			}
-		}
-		s.blind = len(amounts) == 0
-		s.free = b.dims.vector(amounts)
-	case market != nil:
-		b.anyOf(s, claim, market)
-	default:
-		s.blind = true
-	}
-	if s.free == nil {
-		s.free = make(vector, len(b.dims))
-	}
-	b.reserveDaemons(s)
-	return s
-}
-
-// anyOf makes the site as small as the smallest machine the claim may become.
-func (b *siteBuilder) anyOf(s *site, claim *model.Claim, m *market) {
-	read, err := requirement.From(claim.Requirements)
-	if err != nil {
-		s.blind = true
-		return
-	}
-	wanted := make(map[int]bool)
-	for _, name := range claim.InstanceTypes {
-		if t, known := m.index[name]; known {
-			wanted[t] = true
-			if s.free == nil {
-				s.free = m.whole[t]
-			}
-			s.free = s.free.lower(m.whole[t])
-		}
-	}
-	mask := m.columnsMeeting(read)
-	s.market, s.mask = m, newBitset(len(m.columns))
-	for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
-		if wanted[m.columns[c].instance] {
-			s.mask.set(c)
-		}
-	}
-	s.blind = s.mask.empty()
-	s.free = slices.Clone(s.free)
-}
-
 // reserveDaemons keeps room for the daemons that fit the site and are not there yet.
 func (b *siteBuilder) reserveDaemons(s *site) {
 	for _, d := range b.daemons {
 		if b.running[daemonKey(s.name, d.namespace, d.name)] {
 			continue
 		}
-		if hard, _ := untolerated(d.tolerations, s.taints); hard != nil || !s.attracts(d) {
-			continue
+		hard, _ := untolerated(d.tolerations, s.taints)
+		fits := slices.ContainsFunc(d.terms, func(term requirement.Requirements) bool { return term.Matches(s.labels) })
+		if hard == nil && fits {
+			s.free = s.free.minus(d.request)
 		}
-		s.free = s.free.minus(d.request)
 	}
-}
-
-// attracts reports whether the daemon will, or may, run there.
-func (s *site) attracts(d daemon) bool {
-	return slices.ContainsFunc(d.terms, func(term requirement.Requirements) bool {
-		if s.market == nil {
-			return term.Matches(s.labels)
-		}
-		return customPart(term).Matches(s.labels) && !s.market.columnsMeeting(term).and(s.mask).empty()
-	})
 }
 
 // meets reports whether a node of the site is sure to meet any one of the class's terms.
@@ -235,33 +174,6 @@ func (s *site) meets(c *class) bool {
 		}
 		return customPart(term).Matches(s.labels) && s.mask.within(s.market.columnsMeeting(term))
 	})
-}
-
-// claimLabels returns the labels a claim's node is sure to have.
-func (b *siteBuilder) claimLabels(claim *model.Claim) map[string]string {
-	labels := make(map[string]string)
-	if m := b.markets[claim.Class]; m != nil && claim.InstanceType != "" {
-		if t, known := m.index[claim.InstanceType]; known {
-			for key, values := range m.types[t].Labels { // each key on its own: the order does not matter
-				if len(values) == 1 && !byOffer(key) {
-					labels[key] = values[0]
-				}
-			}
-		}
-	}
-	for key, value := range claim.Labels {
-		labels[requirement.Normalize(key)] = value
-	}
-	for key, value := range map[string]string{
-		model.LabelNodePool: claim.Pool, model.LabelNodeClass: claim.Class, model.LabelInstanceType: claim.InstanceType,
-		model.LabelZone: claim.Zone, model.LabelZoneID: claim.ZoneID, model.LabelCapacityType: claim.CapacityType,
-		model.LabelRegistered: "true", model.LabelInitialized: "true",
-	} {
-		if value != "" {
-			labels[key] = value
-		}
-	}
-	return labels
 }
 
 // expected returns what an uninitialised node will have: what it says, and what its claim says where it says nothing.
@@ -310,18 +222,6 @@ func (b *siteBuilder) poolOf(name string) *model.Pool {
 
 func draining(node *model.Node) bool {
 	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
-}
-
-// promises returns the UIDs of the pods a claim was planned for.
-func promises(claim *model.Claim) map[string]bool {
-	if claim == nil {
-		return nil
-	}
-	out := make(map[string]bool, len(claim.Pods))
-	for _, pod := range claim.Pods {
-		out[pod.UID] = true
-	}
-	return out
 }
 
 // normalized returns labels under today's names; the present name counts where both are there.

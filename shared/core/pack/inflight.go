@@ -1,0 +1,122 @@
+package pack
+
+import (
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// fromClaim describes a claim whose node has not joined.
+func (b *siteBuilder) fromClaim(claim *model.Claim) *site {
+	s := &site{name: claim.Name, labels: b.claimLabels(claim), taints: claim.Taints, promised: promises(claim)}
+	s.labels[model.LabelHostname] = newHostname
+	m := b.markets[claim.Class]
+	if claim.InstanceType == "" {
+		b.anyOf(s, claim, m)
+		return s
+	}
+	amounts := claim.Allocatable
+	if m != nil && len(amounts) == 0 {
+		if t, known := m.index[claim.InstanceType]; known {
+			amounts = allocatable(m.types[t].Allocatable())
+		}
+	}
+	s.blind = len(amounts) == 0
+	s.free = b.dims.vector(amounts)
+	b.reserveDaemons(s)
+	return s
+}
+
+// anyOf makes the site as small as the smallest machine the claim may become, beside that machine's daemons.
+func (b *siteBuilder) anyOf(s *site, claim *model.Claim, m *market) {
+	read, err := requirement.From(claim.Requirements)
+	if m == nil || err != nil {
+		s.blind = true
+		return
+	}
+	wanted := make([]bool, len(m.types))
+	for _, name := range claim.InstanceTypes {
+		if t, known := m.index[name]; known {
+			wanted[t] = true
+		}
+	}
+	mask := m.columnsMeeting(read)
+	s.market, s.mask = m, newBitset(len(m.columns))
+	for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
+		if wanted[m.columns[c].instance] {
+			s.mask.set(c)
+		}
+	}
+	for t := range m.types {
+		if !wanted[t] {
+			continue
+		}
+		room := m.whole[t].minus(b.daemonsOn(s, t))
+		if s.free == nil {
+			s.free = room
+		}
+		s.free = s.free.lower(room)
+	}
+	s.blind = s.mask.empty()
+}
+
+// daemonsOn sums up the daemons that may run on a machine of the type, should the claim become one.
+func (b *siteBuilder) daemonsOn(s *site, t int) vector {
+	sum := make(vector, len(b.dims))
+	ofType := newBitset(len(s.market.columns))
+	for c := s.mask.next(0); c >= 0; c = s.mask.next(c + 1) {
+		if s.market.columns[c].instance == t {
+			ofType.set(c)
+		}
+	}
+	for _, d := range b.daemons {
+		if hard, _ := untolerated(d.tolerations, s.taints); hard != nil {
+			continue
+		}
+		for _, term := range d.terms {
+			if customPart(term).Matches(s.labels) && !s.market.columnsMeeting(term).and(ofType).empty() {
+				sum.addSaturating(d.request)
+				break
+			}
+		}
+	}
+	return sum
+}
+
+// claimLabels returns the labels a claim's node is sure to have.
+func (b *siteBuilder) claimLabels(claim *model.Claim) map[string]string {
+	labels := make(map[string]string)
+	if m := b.markets[claim.Class]; m != nil && claim.InstanceType != "" {
+		if t, known := m.index[claim.InstanceType]; known {
+			for key, values := range m.types[t].Labels { // each key on its own: the order does not matter
+				if len(values) == 1 && !byOffer(key) {
+					labels[key] = values[0]
+				}
+			}
+		}
+	}
+	for key, value := range claim.Labels {
+		labels[requirement.Normalize(key)] = value
+	}
+	for key, value := range map[string]string{
+		model.LabelNodePool: claim.Pool, model.LabelNodeClass: claim.Class, model.LabelInstanceType: claim.InstanceType,
+		model.LabelZone: claim.Zone, model.LabelZoneID: claim.ZoneID, model.LabelCapacityType: claim.CapacityType,
+		model.LabelRegistered: "true", model.LabelInitialized: "true",
+	} {
+		if value != "" {
+			labels[key] = value
+		}
+	}
+	return labels
+}
+
+// promises returns the UIDs of the pods a claim was planned for.
+func promises(claim *model.Claim) map[string]bool {
+	if claim == nil {
+		return nil
+	}
+	out := make(map[string]bool, len(claim.Pods))
+	for _, pod := range claim.Pods {
+		out[pod.UID] = true
+	}
+	return out
+}
