@@ -1,0 +1,95 @@
+package pack
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+func TestHardRulesThatAreNotBuiltAreRefused(t *testing.T) {
+	tests := []struct {
+		name    string
+		change  func(*model.PodShape)
+		code    string // "" = placed
+		message string
+	}{
+		{"pod affinity", func(s *model.PodShape) { s.PodAffinity = []model.PodTerm{{TopologyKey: "zone"}} }, NotSupportedYet, "spec.affinity.podAffinity (zone)"},
+		{"pod anti-affinity", func(s *model.PodShape) { s.PodAntiAffinity = []model.PodTerm{{TopologyKey: "host"}} }, NotSupportedYet, "spec.affinity.podAntiAffinity (host)"},
+		{"spread", func(s *model.PodShape) { s.Spread = []model.Spread{{Anyway: true}, {TopologyKey: "zone"}} }, NotSupportedYet, "spec.topologySpreadConstraints (zone)"},
+		{"spread that is a wish", func(s *model.PodShape) { s.Spread = []model.Spread{{TopologyKey: "zone", Anyway: true}} }, "", ""},
+		{"preferences", func(s *model.PodShape) {
+			s.PreferredNodeAffinity = []model.WeightedTerm{{Weight: 1}}
+			s.PreferredPodAffinity = []model.WeightedPodTerm{{Weight: 1}}
+			s.PreferredPodAntiAffinity = []model.WeightedPodTerm{{Weight: 1}}
+		}, "", ""},
+		{"host port", func(s *model.PodShape) { s.HostPorts = []model.HostPort{{Port: 80}} }, NotSupportedYet, "hostPort (80)"},
+		{"dynamic resource", func(s *model.PodShape) { s.DynamicResource = true }, NotSupportedYet, "spec.resourceClaims"},
+		{"outside the model", func(s *model.PodShape) { s.Unsupported = []string{"spec.x is y"} }, NotSupportedYet, "spec.x is y"},
+		{"by node name", func(s *model.PodShape) {
+			s.RequiredNodeAffinity = []model.NodeTerm{{Fields: []model.Requirement{{Key: "metadata.name", Operator: model.In, Values: []string{"n"}}}}}
+		}, NotSupportedYet, "nodeSelectorTerms[0].matchFields"},
+		{"by node name or otherwise", func(s *model.PodShape) {
+			s.RequiredNodeAffinity = []model.NodeTerm{{Fields: []model.Requirement{{Key: "metadata.name", Operator: model.In, Values: []string{"n"}}}},
+				{Requirements: []model.Requirement{{Key: model.LabelZone, Operator: model.Exists}}}}
+		}, "", ""},
+		{"negative request", func(s *model.PodShape) { s.Requests[model.CPU] = -1 }, Invalid, "cpu is negative"},
+		{"unknown operator", func(s *model.PodShape) {
+			s.RequiredNodeAffinity = []model.NodeTerm{{Requirements: []model.Requirement{{Key: "a", Operator: "Near"}}}}
+		}, Invalid, `nodeSelectorTerms[0]: a has the unknown operator "Near"`},
+		{"empty term", func(s *model.PodShape) { s.RequiredNodeAffinity = []model.NodeTerm{{}} }, Invalid, "matches no node"},
+		{"selector against affinity", func(s *model.PodShape) {
+			s.NodeSelector = map[string]string{model.LabelZone: "a"}
+			s.RequiredNodeAffinity = []model.NodeTerm{{Requirements: []model.Requirement{{Key: model.LabelZone, Operator: model.In, Values: []string{"b"}}}}}
+		}, Invalid, "no term agrees with spec.nodeSelector"},
+		{"selector no label can meet", func(s *model.PodShape) { s.NodeSelector = map[string]string{"a b": "c"} }, Invalid, "spec.nodeSelector"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			plan := newWorld(8).pool("general", nil).pods("web", 1, test.change).pods("other", 1, nil).plan()
+			if placed(plan) == 0 {
+				t.Error("another pod was held back")
+			}
+			got := codes(plan, "web-00000")
+			switch {
+			case test.code == "" && got != nil:
+				t.Errorf("refused: %+v", plan.Unschedulable)
+			case test.code != "" && (len(got) != 1 || got[0] != test.code || !strings.Contains(plan.Unschedulable[0].Reasons[0].Message, test.message)):
+				t.Errorf("reasons = %+v, want %s %q", plan.Unschedulable, test.code, test.message)
+			}
+		})
+	}
+}
+
+func TestPodsThatRunningPodsKeepAwayAreRefused(t *testing.T) {
+	web := &model.Selector{MatchLabels: map[string]string{"app": "web"}}
+	tests := []struct {
+		name    string
+		term    model.PodTerm
+		refused bool
+	}{
+		{"matched", model.PodTerm{TopologyKey: "host", Selector: web}, true},
+		{"another namespace", model.PodTerm{TopologyKey: "host", Selector: web, Namespaces: []string{"other"}}, false},
+		{"this namespace by its labels", model.PodTerm{TopologyKey: "host", Selector: web, NamespaceSelector: &model.Selector{MatchLabels: map[string]string{"tier": "front"}}}, true},
+		{"every namespace", model.PodTerm{TopologyKey: "host", Selector: web, NamespaceSelector: &model.Selector{}}, true},
+		{"another label", model.PodTerm{TopologyKey: "host", Selector: &model.Selector{MatchLabels: map[string]string{"app": "db"}}}, false},
+		{"by an expression", model.PodTerm{TopologyKey: "host", Selector: &model.Selector{Expressions: []model.Requirement{{Key: "app", Operator: model.NotIn, Values: []string{"db"}}}}}, true},
+		{"no selector", model.PodTerm{TopologyKey: "host"}, false},
+		{"of the same revision only", model.PodTerm{TopologyKey: "host", Selector: web, MatchLabelKeys: []string{"rev"}}, false},
+		{"of another revision only", model.PodTerm{TopologyKey: "host", Selector: web, MismatchLabelKeys: []string{"rev"}}, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(8).pool("general", nil).node("n", nil)
+			w.in.Snapshot.Namespaces = []model.Namespace{{Name: "default", Labels: map[string]string{"tier": "front"}}}
+			w.running("guard", "n", func(s *model.PodShape) {
+				s.Labels = map[string]string{"app": "guard", "rev": "1"}
+				s.PodAntiAffinity = []model.PodTerm{test.term}
+			})
+			w.pods("web", 1, func(s *model.PodShape) { s.Labels = map[string]string{"app": "web", "rev": "2"} })
+			if got := codes(w.plan(), "web-00000"); (got != nil) != test.refused || got != nil && got[0] != NotSupportedYet {
+				t.Errorf("codes = %v, want refused = %v", got, test.refused)
+			}
+		})
+	}
+}

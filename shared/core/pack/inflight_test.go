@@ -1,0 +1,176 @@
+package pack
+
+import (
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// asLedger turns a planned claim into the one the ledger holds after it was recorded.
+func asLedger(planned model.PlannedClaim) model.Claim {
+	return model.Claim{Name: planned.Name, Pool: planned.Pool, Class: planned.Class, State: model.Intended, Requirements: planned.Requirements,
+		Requests: planned.Requests, InstanceTypes: planned.InstanceTypes, Labels: planned.Labels, Taints: planned.Taints,
+		StartupTaints: planned.StartupTaints, Pods: planned.Pods, Held: planned.Hold}
+}
+
+// launched says what the claim became.
+func launched(c model.Claim, offer model.OfferKey) model.Claim {
+	c.State, c.InstanceType, c.Zone, c.CapacityType, c.ProviderID = model.Launched, offer.InstanceType, offer.Zone, offer.CapacityType, "aws:///"+c.Name
+	return c
+}
+
+func gpuDaemon(s *model.PodShape) {
+	s.Requests = model.Resources{model.CPU: 200, model.Memory: 1 << 28, model.Pods: 1}
+	s.RequiredNodeAffinity = []model.NodeTerm{{Requirements: []model.Requirement{{Key: "karpenter.k8s.aws/instance-gpu-count", Operator: model.Exists}}}}
+}
+
+// inFlight returns a cluster of mixed pods and its first plan.
+func inFlight() (*world, model.Plan) {
+	w := newWorld(96).pool("general", func(p *model.Pool) {
+		p.Template.Requirements = []model.Requirement{{Key: "team", Operator: model.Exists}}
+		p.Template.StartupTaints = []model.Taint{{Key: "boot", Effect: model.NoSchedule}}
+	})
+	w.daemon("gpu", gpuDaemon).daemon("logs", cpu(100))
+	w.pods("web", 7, nil)
+	w.pods("blue", 3, func(s *model.PodShape) { s.NodeSelector = map[string]string{"team": "blue"} })
+	w.pods("arm", 3, func(s *model.PodShape) { s.NodeSelector = map[string]string{model.LabelArch: "arm64"} })
+	w.pods("away", 1, func(s *model.PodShape) {
+		s.RequiredNodeAffinity = []model.NodeTerm{{Requirements: []model.Requirement{{Key: model.LabelHostname, Operator: model.NotIn, Values: []string{"n"}}}}}
+	})
+	return w, w.plan()
+}
+
+// As long as claims are on their way, planning the same pods again asks for nothing: whatever became of the claims so
+// far, each of their pods is promised the same place.
+func TestPlanningAgainWhileClaimsAreOnTheirWayAsksForNothing(t *testing.T) {
+	stages := map[string]func(w *world, plan model.Plan){
+		"recorded": func(w *world, plan model.Plan) {
+			for _, planned := range plan.Claims {
+				w.in.Claims = append(w.in.Claims, asLedger(planned))
+			}
+		},
+		"recorded, and the class not ready any more": func(w *world, plan model.Plan) {
+			for _, planned := range plan.Claims {
+				w.in.Claims = append(w.in.Claims, asLedger(planned))
+			}
+			w.in.Catalogs = nil
+		},
+		"launched": func(w *world, plan model.Plan) {
+			for _, planned := range plan.Claims {
+				w.in.Claims = append(w.in.Claims, launched(asLedger(planned), planned.Offer))
+			}
+		},
+		"joined, not registered": func(w *world, plan model.Plan) {
+			for _, planned := range plan.Claims {
+				claim := launched(asLedger(planned), planned.Offer)
+				t := typeNamed(w.in.Catalogs["default"], claim.InstanceType)
+				w.in.Claims = append(w.in.Claims, claim)
+				w.node("node-of-"+claim.Name, func(n *model.Node) {
+					n.ProviderID, n.Labels, n.Allocatable = claim.ProviderID, map[string]string{model.LabelHostname: "h"}, t.Allocatable()
+					n.Taints = []model.Taint{{Key: model.TaintUnregistered, Effect: model.NoExecute}, {Key: "node.kubernetes.io/not-ready", Effect: model.NoSchedule}}
+				})
+			}
+		},
+		"registered, not initialised": func(w *world, plan model.Plan) {
+			for _, planned := range plan.Claims {
+				claim := launched(asLedger(planned), planned.Offer)
+				t := typeNamed(w.in.Catalogs["default"], claim.InstanceType)
+				claim.State, claim.Allocatable = model.Registered, t.Allocatable()
+				w.in.Claims = append(w.in.Claims, claim)
+				w.node("node-of-"+claim.Name, func(n *model.Node) {
+					n.ProviderID, n.Allocatable = claim.ProviderID, nil // the kubelet has not said yet
+					n.Labels = map[string]string{model.LabelHostname: "h", model.LabelNodePool: claim.Pool, model.LabelRegistered: "true",
+						model.LabelArch: t.Labels[model.LabelArch][0], "team": claim.Labels["team"]}
+					n.Taints = []model.Taint{{Key: "boot", Effect: model.NoSchedule}}
+				})
+			}
+		},
+	}
+	for name, stage := range stages {
+		t.Run(name, func(t *testing.T) {
+			w, plan := inFlight()
+			if placed(plan) != 14 || len(plan.Nominations) != 0 {
+				t.Fatalf("first plan: %d placed, %v", placed(plan), plan.Unschedulable)
+			}
+			stage(w, plan)
+			again := w.plan()
+			if len(again.Claims) != 0 || len(again.Unschedulable) != 0 || placed(again) != 14 {
+				t.Errorf("planned again: %d claims, %d placed, refused %+v", len(again.Claims), placed(again), again.Unschedulable)
+			}
+		})
+	}
+}
+
+func TestClaimsThatAreGoneHoldNothing(t *testing.T) {
+	w, plan := inFlight()
+	for _, planned := range plan.Claims {
+		claim := launched(asLedger(planned), planned.Offer)
+		claim.State = model.Gone
+		w.in.Claims = append(w.in.Claims, claim)
+		w.node("node-of-"+claim.Name, func(n *model.Node) { n.ProviderID = claim.ProviderID })
+	}
+	if again := w.plan(); len(again.Claims) != len(plan.Claims) || len(again.Nominations) != 0 {
+		t.Errorf("%d claims and %d nominations, want %d and none", len(again.Claims), len(again.Nominations), len(plan.Claims))
+	}
+}
+
+func TestSpareRoomOfClaimsOnTheirWayIsUsed(t *testing.T) {
+	w := newWorld(96).pool("general", nil).pods("first", 1, cpu(1000))
+	claim, err := onlyClaim(w.plan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spare := func(change func(*model.PodShape), claims ...model.Claim) model.Plan {
+		w := newWorld(96).pool("general", nil).pods("first", 1, cpu(1000)).pods("second", 1, change)
+		w.in.Claims = claims
+		return w.plan()
+	}
+	inZone := func(zone string) func(*model.PodShape) {
+		return func(s *model.PodShape) {
+			cpu(500)(s)
+			s.NodeSelector = map[string]string{model.LabelZone: zone}
+		}
+	}
+	became := launched(asLedger(claim), claim.Offer)
+	tests := []struct {
+		name   string
+		change func(*model.PodShape)
+		claim  model.Claim
+		claims int
+	}{
+		{"fits whatever it becomes", cpu(500), asLedger(claim), 0},
+		{"fits only some of what it may become", cpu(20_000), asLedger(claim), 1},
+		{"may become a node of another zone", inZone(claim.Offer.Zone), asLedger(claim), 1},
+		{"became a node of the zone", inZone(claim.Offer.Zone), became, 0},
+		{"became a node of another zone", inZone("c"), became, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if plan := spare(test.change, test.claim); len(plan.Claims) != test.claims || placed(plan) != 2 {
+				t.Errorf("%d claims, %d placed, want %d claims: %+v", len(plan.Claims), placed(plan), test.claims, plan.Unschedulable)
+			}
+		})
+	}
+}
+
+func TestNodesOnTheirWayOutTakeNoPods(t *testing.T) {
+	tests := map[string]func(*model.Node){
+		"being deleted": func(n *model.Node) { n.DeletedUnix = 1 },
+		"being drained": func(n *model.Node) { n.Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}} },
+		"initialised, with a startup taint back": func(n *model.Node) {
+			n.Labels[model.LabelNodePool], n.Labels[model.LabelInitialized] = "general", "true"
+			n.Taints = []model.Taint{{Key: "boot", Effect: model.NoSchedule}}
+		},
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(8).pool("general", func(p *model.Pool) { p.Template.StartupTaints = []model.Taint{{Key: "boot", Effect: model.NoSchedule}} })
+			w.node("n", change).pods("web", 1, func(s *model.PodShape) {
+				s.Tolerations = []model.Toleration{{Key: model.TaintDisrupted, Operator: "Exists"}}
+			})
+			if plan := w.plan(); len(plan.Nominations) != 0 || len(plan.Claims) != 1 {
+				t.Errorf("nominations = %+v, claims = %d", plan.Nominations, len(plan.Claims))
+			}
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package pack
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+func TestProvisionablePodsAreThoseKubeSchedulerGaveUpOn(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*model.Pod, *model.PodShape)
+		why    string // "" = provisionable
+	}{
+		{"unschedulable", func(*model.Pod, *model.PodShape) {}, ""},
+		{"not judged yet", func(p *model.Pod, _ *model.PodShape) { p.Unschedulable = false }, "kube-scheduler"},
+		{"bound", func(p *model.Pod, _ *model.PodShape) { p.NodeName = "n" }, "bound to node n"},
+		{"preempting", func(p *model.Pod, _ *model.PodShape) { p.NominatedNode = "n" }, "preemption"},
+		{"ended", func(p *model.Pod, _ *model.PodShape) { p.Phase = model.Failed }, "ended"},
+		{"being deleted", func(p *model.Pod, _ *model.PodShape) { p.DeletedUnix = 1 }, "deleted"},
+		{"gated", func(_ *model.Pod, s *model.PodShape) { s.Gated = true }, "gates"},
+		{"of a DaemonSet", func(_ *model.Pod, s *model.PodShape) { s.OwnerKind = "DaemonSet" }, "DaemonSet"},
+		{"static", func(_ *model.Pod, s *model.PodShape) { s.OwnerKind = "Node" }, "static"},
+		{"of any scheduler", func(_ *model.Pod, s *model.PodShape) { s.SchedulerName = "mine" }, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(8).pool("general", nil).pods("web", 1, nil)
+			test.change(&w.in.Snapshot.Pods[0], &w.in.Snapshot.Shapes[0])
+			ok, why := Provisionable(w.in.Snapshot, 0)
+			if ok != (test.why == "") || !strings.Contains(why, test.why) {
+				t.Errorf("Provisionable = %v, %q, want %q", ok, why, test.why)
+			}
+			if got := placed(w.plan()); (got == 1) != ok {
+				t.Errorf("the plan places %d pods", got)
+			}
+		})
+	}
+	if ok, _ := Provisionable(&model.Snapshot{}, 3); ok {
+		t.Error("a pod that is not there is provisionable")
+	}
+}
+
+func TestListedPodsArePlannedAwayFromTheirNode(t *testing.T) {
+	w := newWorld(8)
+	w.node("n", func(n *model.Node) { n.Allocatable[model.CPU] = 1000 })
+	w.running("moving", "n", cpu(1000))
+	if plan := w.plan(); placed(plan) != 0 {
+		t.Fatalf("a running pod was planned: %+v", plan)
+	}
+	w.in.Pending = []int{0, 0, -1, 7}
+	if plan := w.plan(); len(plan.Nominations) != 1 || len(plan.Nominations[0].Pods) != 1 {
+		t.Errorf("nominations = %+v, want the pod once on its own node, whose room it left", plan.Nominations)
+	}
+}
+
+func TestPlanOfNothingIsEmptyAndNotNil(t *testing.T) {
+	for name, in := range map[string]Input{"no snapshot": {}, "empty snapshot": {Snapshot: &model.Snapshot{}}} {
+		plan := Plan(in)
+		if plan.Claims == nil || plan.Nominations == nil || plan.Unschedulable == nil || plan.Price != 0 {
+			t.Errorf("%s: %+v", name, plan)
+		}
+	}
+}
+
+func TestWithoutPoolsEveryPodIsToldSo(t *testing.T) {
+	if got := codes(newWorld(8).pods("web", 1, nil).plan(), "web-00000"); len(got) != 1 || got[0] != NoPools {
+		t.Errorf("codes = %v, want %s", got, NoPools)
+	}
+}
+
+func TestAPodWithoutASpecIsInvalid(t *testing.T) {
+	w := newWorld(8).pool("general", nil).pods("web", 1, nil)
+	w.in.Snapshot.Pods[0].Shape = 9
+	if got := codes(w.plan(), "web-00000"); len(got) != 1 || got[0] != Invalid {
+		t.Errorf("codes = %v, want %s", got, Invalid)
+	}
+}
