@@ -2,6 +2,7 @@ package sqs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -169,9 +170,12 @@ func TestConcurrentConsumersProcessEveryMessageInOrder(t *testing.T) {
 					q := m.queues["q.fifo"]
 					if random.IntN(4) == 0 { // crash: the rest of the batch goes back
 						for _, back := range got[i:] {
-							err = q.changeVisibility(back.receipt, 0, m.clock.Now())
+							err = errors.Join(err, q.changeVisibility(back.receipt, 0, m.clock.Now()))
 						}
 						m.mu.Unlock()
+						if err != nil {
+							t.Error(err)
+						}
 						break
 					}
 					mu.Lock()
