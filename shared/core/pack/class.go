@@ -29,26 +29,32 @@ type demand struct {
 	no    *model.Reason
 }
 
-// classesOf groups the pending pods. Pods that can never be placed are returned with their reason instead, by shape.
+// classesOf groups the pending pods. Pods that can never be placed are returned with their reason instead, by index.
 func classesOf(snapshot *model.Snapshot, pending []int, repelled map[int]*model.Reason) ([]*class, map[int]*model.Reason) {
 	byKey := make(map[string]*class)
 	keyOf := make(map[int]string)
-	refused := make(map[int]*model.Reason)
+	refusedShapes, refused := make(map[int]*model.Reason), make(map[int]*model.Reason)
 	for _, i := range sortedPods(snapshot, pending) {
-		index := snapshot.Pods[i].Shape
-		if _, known := keyOf[index]; !known {
-			if refused[index] == nil {
-				keyOf[index] = readShape(snapshot, index, repelled, byKey, refused)
-			}
+		pod := &snapshot.Pods[i]
+		if _, known := keyOf[pod.Shape]; !known {
+			keyOf[pod.Shape] = readShape(snapshot, pod.Shape, repelled, byKey, refusedShapes)
 		}
-		if refused[index] == nil {
-			c := byKey[keyOf[index]]
-			c.pods = append(c.pods, i)
+		no := refusedShapes[pod.Shape]
+		if no == nil {
+			no = withVolumes(pod)
 		}
+		if no != nil {
+			refused[i] = no
+			continue
+		}
+		c := byKey[keyOf[pod.Shape]]
+		c.pods = append(c.pods, i)
 	}
 	classes := make([]*class, 0, len(byKey))
 	for _, key := range slices.Sorted(maps.Keys(byKey)) {
-		classes = append(classes, byKey[key])
+		if len(byKey[key].pods) > 0 {
+			classes = append(classes, byKey[key])
+		}
 	}
 	slices.SortStableFunc(classes, larger)
 	return classes, refused

@@ -29,10 +29,7 @@ func daemonsOf(snapshot *model.Snapshot, dims dimensions) []daemon {
 		if no != nil {
 			continue
 		}
-		request := dims.vector(shape.Requests)
-		for d := range request {
-			request[d] = max(0, request[d])
-		}
+		request := dims.requests(shape.Requests)
 		if pods, known := slices.BinarySearch(dims, model.Pods); known {
 			request[pods] = max(1, request[pods])
 		}

@@ -56,6 +56,18 @@ func notSupported(shape *model.PodShape) *model.Reason {
 	}
 }
 
+// withVolumes returns why a pod with persistent volumes is not placed; nil for one without.
+func withVolumes(pod *model.Pod) *model.Reason {
+	if len(pod.Claims) == 0 {
+		return nil
+	}
+	return &model.Reason{
+		Code:    NotSupportedYet,
+		Message: fmt.Sprintf("spec.volumes[].persistentVolumeClaim (%s) may bind the pod to a zone, which is not planned for yet", pod.Claims[0]),
+		Remedy:  "remove the volume, or provide a node by hand",
+	}
+}
+
 // nodeTerms returns what the pod's node must be: its selector together with any one of its affinity terms.
 func nodeTerms(shape *model.PodShape) ([]requirement.Requirements, *model.Reason) {
 	selector, err := requirement.FromSelector(shape.NodeSelector)

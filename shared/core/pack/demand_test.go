@@ -61,6 +61,15 @@ func TestHardRulesThatAreNotBuiltAreRefused(t *testing.T) {
 	}
 }
 
+func TestPodsWithVolumesAreRefusedOneByOne(t *testing.T) {
+	w := newWorld(8).pool("general", nil).pods("web", 2, nil)
+	w.in.Snapshot.Pods[1].Claims = []string{"data"}
+	plan := w.plan()
+	if got := codes(plan, "web-00001"); placed(plan) != 1 || len(got) != 1 || got[0] != NotSupportedYet {
+		t.Errorf("%d placed, codes = %v", placed(plan), got)
+	}
+}
+
 func TestPodsThatRunningPodsKeepAwayAreRefused(t *testing.T) {
 	web := &model.Selector{MatchLabels: map[string]string{"app": "web"}}
 	tests := []struct {

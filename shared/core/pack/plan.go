@@ -19,7 +19,7 @@ func Plan(in Input) model.Plan {
 	}
 	// 1. What is asked for: classes of like pods, and those that can never be placed.
 	pending, moving := pendingPods(&in)
-	classes, refusedShapes := classesOf(in.Snapshot, pending, repelledShapes(in.Snapshot, pending, moving))
+	classes, refused := classesOf(in.Snapshot, pending, repelledShapes(in.Snapshot, pending, moving))
 	dims := dimensionsOf(in.Snapshot, classes)
 	for _, c := range classes {
 		c.request = dims.vector(c.resources)
@@ -38,7 +38,7 @@ func Plan(in Input) model.Plan {
 	return model.Plan{
 		Claims:        claims,
 		Nominations:   nominations(in.Snapshot, sites),
-		Unschedulable: p.unschedulable(pending, refusedShapes),
+		Unschedulable: p.unschedulable(pending, refused),
 		Price:         price,
 	}
 }

@@ -27,7 +27,7 @@ func (p *planner) unschedulable(pending []int, refused map[int]*model.Reason) []
 	out := []model.Unschedulable{}
 	for _, i := range sortedPods(p.in.Snapshot, pending) {
 		why := reasons[i]
-		if no := refused[p.in.Snapshot.Pods[i].Shape]; no != nil {
+		if no := refused[i]; no != nil {
 			why = []model.Reason{*no}
 		}
 		if len(why) > 0 {

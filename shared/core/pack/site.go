@@ -2,7 +2,6 @@ package pack
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -112,7 +111,7 @@ func (b *siteBuilder) countPods(moving map[int]bool) {
 		}
 		shape := &snapshot.Shapes[pod.Shape]
 		if requests[pod.Shape] == nil {
-			requests[pod.Shape] = b.dims.vector(resource.Floor(shape.Requests))
+			requests[pod.Shape] = b.dims.requests(shape.Requests)
 		}
 		if b.used[pod.NodeName] == nil {
 			b.used[pod.NodeName] = make(vector, len(b.dims))
@@ -142,7 +141,7 @@ func (b *siteBuilder) fromNode(node *model.Node) *site {
 		}
 	}
 	if _, known := s.labels[model.LabelHostname]; !known {
-		s.labels[model.LabelHostname] = node.Name
+		s.labels = merged(s.labels, map[string]string{model.LabelHostname: node.Name}, true)
 	}
 	s.free = b.dims.vector(amounts)
 	if used := b.used[node.Name]; used != nil {
@@ -224,8 +223,16 @@ func draining(node *model.Node) bool {
 	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
 }
 
-// normalized returns labels under today's names; the present name counts where both are there.
+// normalized returns labels under today's names; the present name counts where both are there. Where there is nothing to
+// rename it returns what it was given.
 func normalized(labels map[string]string) map[string]string {
+	renamed := false
+	for key := range labels { // whether any is old does not depend on the order
+		renamed = renamed || requirement.Normalize(key) != key
+	}
+	if !renamed {
+		return labels
+	}
 	out := make(map[string]string, len(labels)+1)
 	for key, value := range labels { // which of two wins does not depend on the order
 		current := requirement.Normalize(key)
@@ -254,17 +261,19 @@ func merged(claim, node map[string]string, registered bool) map[string]string {
 
 // sign notes what of the site the classes can see, so that like sites are judged once.
 func (s *site) sign(keys []string) {
+	const end = "\x00" // in no label and no taint, but those of new nodes' names
 	var b strings.Builder
 	for _, key := range keys {
 		if value, has := s.labels[key]; has {
-			fmt.Fprintf(&b, "%q=%q,", key, value)
+			b.WriteString(key + "=" + value)
 		}
+		b.WriteString(end)
 	}
 	for _, t := range s.taints {
-		fmt.Fprintf(&b, "|%q=%q:%q", t.Key, t.Value, t.Effect)
+		b.WriteString(end + t.Key + end + t.Value + end + t.Effect)
 	}
 	if s.market != nil {
-		fmt.Fprintf(&b, "|claim %q", s.name)
+		b.WriteString(end + "claim" + end + s.name)
 	}
 	s.signature = b.String()
 }

@@ -23,6 +23,15 @@ func (d dimensions) vector(list model.Resources) vector {
 	return out
 }
 
+// requests returns what a pod asks for, negative amounts taken as none.
+func (d dimensions) requests(list model.Resources) vector {
+	out := d.vector(list)
+	for i := range out {
+		out[i] = max(0, out[i])
+	}
+	return out
+}
+
 func (d dimensions) resources(v vector) model.Resources {
 	out := make(model.Resources, len(d))
 	for i, name := range d {
