@@ -13,9 +13,11 @@ import (
 // NewHandler serves m on the wire protocol of Systems Manager.
 func NewHandler(m *Model) http.Handler {
 	return wire.JSON{Version: "1.1", TargetPrefix: "AmazonSSM", Actions: map[string]wire.JSONAction{
+		"DeleteParameter":     wire.JSONFunc(m.deleteParameter),
 		"GetParameter":        wire.JSONFunc(m.getParameter),
 		"GetParameters":       wire.JSONFunc(m.getParameters),
 		"GetParametersByPath": wire.JSONFunc(m.getParametersByPath),
+		"PutParameter":        wire.JSONFunc(m.putParameter),
 	}}
 }
 
@@ -111,4 +113,44 @@ func (m *Model) getParametersByPath(_ context.Context, in *getParametersByPathIn
 		out.NextToken = base64.StdEncoding.EncodeToString([]byte(all[size-1].Name))
 	}
 	return out, nil
+}
+
+type putParameterInput struct {
+	Name, Value, Type string
+	Overwrite         bool
+}
+
+type putParameterOutput struct {
+	Tier    string
+	Version int64
+}
+
+func (m *Model) putParameter(_ context.Context, in *putParameterInput) (*putParameterOutput, error) {
+	m.mu.Lock()
+	_, exists := m.parameters[in.Name]
+	m.mu.Unlock()
+	switch {
+	case in.Name == "" || in.Value == "":
+		return nil, wire.Errorf("ValidationException", "1 validation error detected: name and value must not be empty")
+	case strings.HasPrefix(strings.TrimPrefix(in.Name, "/"), "aws"):
+		return nil, wire.Errorf("AccessDeniedException", "No access to reserved parameter name: %s.", in.Name)
+	case in.Type != "" && in.Type != "String":
+		return nil, wire.Errorf("UnsupportedParameterType", "Only parameters of type String are modelled")
+	case exists && !in.Overwrite:
+		return nil, wire.Errorf("ParameterAlreadyExists", "The parameter already exists. To overwrite this value, set the overwrite option in the request to true.")
+	}
+	return &putParameterOutput{"Standard", m.Put(in.Name, in.Value)}, nil
+}
+
+type deleteParameterInput struct{ Name string }
+
+func (m *Model) deleteParameter(_ context.Context, in *deleteParameterInput) (*struct{}, error) {
+	m.mu.Lock()
+	_, exists := m.parameters[in.Name]
+	m.mu.Unlock()
+	if !exists {
+		return nil, wire.Errorf("ParameterNotFound", "")
+	}
+	m.Delete(in.Name)
+	return &struct{}{}, nil
 }
