@@ -3,15 +3,13 @@ package wire
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"sync"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Shapes is the dictionary of pod shapes: equal shapes get the same number. The zero value is empty and ready; it may
-// be used from many goroutines.
+// Shapes is the dictionary of pod shapes: equal shapes get the same number. The zero value is empty and ready. It is for
+// one goroutine at a time.
 type Shapes struct {
-	mu     sync.Mutex
 	number map[[sha256.Size]byte]int
 	shapes []*model.PodShape // by number
 }
@@ -20,8 +18,6 @@ type Shapes struct {
 // shape must not be written to afterwards.
 func (s *Shapes) Intern(shape *model.PodShape) (int, *model.PodShape) {
 	key := digest(shape)
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if n, ok := s.number[key]; ok {
 		return n, s.shapes[n]
 	}
@@ -35,16 +31,10 @@ func (s *Shapes) Intern(shape *model.PodShape) (int, *model.PodShape) {
 }
 
 // Len returns how many shapes there are.
-func (s *Shapes) Len() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.shapes)
-}
+func (s *Shapes) Len() int { return len(s.shapes) }
 
 // From returns copies of the shapes numbered first and up, in order; nil where there are none.
 func (s *Shapes) From(first int) []model.PodShape {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var out []model.PodShape
 	for i := first; i < len(s.shapes); i++ {
 		out = append(out, *s.shapes[i])

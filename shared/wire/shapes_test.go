@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -23,21 +22,5 @@ func TestEqualShapesShareANumberAndACopy(t *testing.T) {
 	}
 	if shapes.From(2) != nil {
 		t.Fatal("from the end there are none")
-	}
-}
-
-func TestShapesMayBeInternedConcurrently(t *testing.T) {
-	var shapes Shapes
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for i := range 50 {
-				shapes.Intern(&model.PodShape{Priority: int32(i)})
-			}
-		})
-	}
-	wg.Wait()
-	if shapes.Len() != 50 {
-		t.Fatalf("got %d shapes, want 50", shapes.Len())
 	}
 }

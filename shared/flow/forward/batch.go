@@ -1,0 +1,153 @@
+package forward
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// batch gathers what a hint will be sent for. It is open from the first addition on.
+type batch struct {
+	first, last time.Time // of additions; zero while it is closed
+	reason      wire.HintReason
+	pods        map[string]bool // keys
+	nodes       map[string]bool // names
+}
+
+func (b *batch) open() bool { return !b.first.IsZero() }
+
+// weight orders reasons: a hint carries the one that asks for most.
+var weight = map[wire.HintReason]int{wire.ReasonNode: 1, wire.ReasonBatch: 2, wire.ReasonConfig: 3}
+
+// add puts something new into the batch; empty names are none.
+func (b *batch) add(now time.Time, reason wire.HintReason, pod, node string) {
+	if !b.open() {
+		*b = batch{first: now, pods: make(map[string]bool), nodes: make(map[string]bool)}
+	}
+	b.last = now
+	if weight[reason] > weight[b.reason] {
+		b.reason = reason
+	}
+	if pod != "" {
+		b.pods[pod] = true
+	}
+	if node != "" {
+		b.nodes[node] = true
+	}
+}
+
+// closesAt returns when the batch closes if nothing new comes.
+func (b *batch) closesAt(s *Settings) time.Time {
+	quiet, full := b.last.Add(s.QuietWindow), b.first.Add(s.MaxWindow)
+	if quiet.Before(full) {
+		return quiet
+	}
+	return full
+}
+
+// owed is a closed batch whose hint is not sent yet. Batches that close before it is are added to it.
+type owed struct {
+	batch
+	closed time.Time
+	seq    int64      // that must be published first
+	hint   *wire.Hint // as sent last, kept so that a repetition is the same; nil = to be made
+}
+
+// closable reports whether the open batch may close when its time comes. It stays open while a hint could go out and only
+// the queue does not take it: joined to that hint, it would hold it up until its own state is published.
+func (f *Forwarder) closable() bool {
+	return f.batch.open() && (f.owed == nil || f.owed.seq > f.head)
+}
+
+// closeBatch makes the open batch a hint that is owed for the state of sequence number seq.
+func (f *Forwarder) closeBatch(now time.Time, seq int64) {
+	b, o := f.batch, f.owed
+	f.batch = batch{}
+	if o == nil {
+		f.owed = &owed{batch: b, closed: now, seq: seq}
+		return
+	}
+	maps.Copy(o.pods, b.pods)
+	maps.Copy(o.nodes, b.nodes)
+	if weight[b.reason] > weight[o.reason] {
+		o.reason = b.reason
+	}
+	o.closed, o.seq, o.hint = now, max(o.seq, seq), nil
+}
+
+// remind opens a batch for whatever has waited since its last hint for as long as its pause.
+func (f *Forwarder) remind(now time.Time) {
+	for key, w := range f.pods {
+		if w.due(now) {
+			w.remindAt = time.Time{}
+			f.batch.add(now, wire.ReasonBatch, key, "")
+		}
+	}
+	for name, w := range f.nodes {
+		if w.due(now) {
+			w.remindAt = time.Time{}
+			f.batch.add(now, wire.ReasonNode, "", name)
+		}
+	}
+}
+
+func (w *waiting) due(now time.Time) bool { return !w.remindAt.IsZero() && !now.Before(w.remindAt) }
+
+// remindAfter returns when the next reminder is due, zero where nothing is to be reminded of.
+func (f *Forwarder) remindAfter() time.Time {
+	var next time.Time
+	for _, all := range []map[string]*waiting{f.pods, f.nodes} {
+		for _, w := range all {
+			next = earlier(next, w.remindAt)
+		}
+	}
+	return next
+}
+
+// hinted starts the pauses of everything a hint was sent for.
+func (f *Forwarder) hinted(o *owed, now time.Time) {
+	pause := func(w *waiting) {
+		if w == nil {
+			return
+		}
+		w.pause = min(max(f.settings.RemindFirst, 2*w.pause), f.settings.RemindMax)
+		w.remindAt = now.Add(w.pause)
+	}
+	for key := range o.pods {
+		pause(f.pods[key])
+	}
+	for name := range o.nodes {
+		pause(f.nodes[name])
+	}
+}
+
+// makeHint returns the hint that is owed, over the published state; ok is false where nothing of it waits any more.
+func (f *Forwarder) makeHint(o *owed) (hint wire.Hint, ok bool) {
+	if o.hint != nil && o.hint.Seq == f.head {
+		return *o.hint, true
+	}
+	hint = wire.Hint{
+		Cluster: f.config.Cluster, Epoch: f.epoch, Seq: f.head, Number: f.number + 1, Reason: o.reason,
+		SentAtMillis: f.config.Now().UnixMilli(), FirstSeenMillis: o.first.UnixMilli(), ClosedMillis: o.closed.UnixMilli(),
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.pods)) {
+		if w := f.pods[key]; w != nil {
+			hint.Pods = append(hint.Pods, w.ref)
+		}
+	}
+	if o.reason == wire.ReasonBatch && len(hint.Pods) == 0 && len(o.nodes) == 0 {
+		return hint, false
+	}
+	f.number++
+	o.hint = &hint
+	return hint, true
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

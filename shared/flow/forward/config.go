@@ -1,0 +1,70 @@
+package forward
+
+import (
+	"time"
+)
+
+// Settings say how long things may wait. Zero means the default.
+type Settings struct {
+	QuietWindow time.Duration // a batch closes when nothing new came for so long: 300 ms
+	MaxWindow   time.Duration // or when it has been open for so long: 5 s
+	IdleWindow  time.Duration // how long a change that nobody waits for may stay unpublished: 5 s
+	Heartbeat   time.Duration // at least so often while leading: 10 s
+	RemindFirst time.Duration // first reminder of what still waits: 10 s; each next one after twice the time
+	RemindMax   time.Duration // but never later than: 5 min
+	RetryFirst  time.Duration // pause after a failure: 1 s; each next one twice the time
+	RetryMax    time.Duration // but never longer than: 30 s
+	CallTimeout time.Duration // of one call of a port: 5 s
+
+	MaxSegments     int // after which a new base is written, once nobody waits: 100
+	MaxSegmentBytes int // the same, of all segments together: 4 MiB
+}
+
+func (s Settings) withDefaults() Settings {
+	duration := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	duration(&s.QuietWindow, 300*time.Millisecond)
+	duration(&s.MaxWindow, 5*time.Second)
+	duration(&s.IdleWindow, 5*time.Second)
+	duration(&s.Heartbeat, 10*time.Second)
+	duration(&s.RemindFirst, 10*time.Second)
+	duration(&s.RemindMax, 5*time.Minute)
+	duration(&s.RetryFirst, time.Second)
+	duration(&s.RetryMax, 30*time.Second)
+	duration(&s.CallTimeout, 5*time.Second)
+	if s.MaxSegments <= 0 {
+		s.MaxSegments = 100
+	}
+	if s.MaxSegmentBytes <= 0 {
+		s.MaxSegmentBytes = 4 << 20
+	}
+	return s
+}
+
+// Config is what a Forwarder is made of.
+type Config struct {
+	Cluster   string
+	Owner     string // names this replica
+	Publisher Publisher
+	Pointer   Pointer
+	Queue     Queue
+	Now       func() time.Time
+	After     func(time.Duration) <-chan time.Time // as time.After
+	Tell      func(Note)                           // what happens, for the log; nil = nobody
+	Settings  Settings
+}
+
+// Note is one thing worth a line in the log.
+type Note struct {
+	What    string // leading, base, segment, hint, problem, deposed
+	Epoch   int64
+	Seq     int64
+	Bytes   int    // of a base or segment
+	Reason  string // of a hint
+	Pods    int    // of a hint
+	Waiting int    // pods that nothing can hold
+	Err     error  // of a problem
+}

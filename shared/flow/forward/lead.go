@@ -1,0 +1,171 @@
+package forward
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+)
+
+// step does whatever is due and returns how long nothing more will be, unless something is observed. The error is that
+// another replica leads.
+func (f *Forwarder) step(ctx context.Context) (time.Duration, error) {
+	// 1. A leadership has an epoch of its own.
+	if f.epoch == 0 {
+		if err := f.newEpoch(ctx); err != nil {
+			f.failedToPublish("count the epoch up", err)
+			return f.publishPause.length, nil
+		}
+	}
+	// 2. Publish while there is something to publish: the batch that closes now needs its state out first.
+	for f.publishPause.over(f.config.Now()) && f.prepare() {
+		err := f.publish(ctx)
+		if deposed(err) {
+			return 0, f.stepDown(err)
+		}
+		if err != nil {
+			f.failedToPublish("publish", err)
+			break
+		}
+		f.publishPause = pause{}
+	}
+	// 3. Then the hint.
+	f.sendHint(ctx)
+	// 4. And a sign of life.
+	if err := f.keepAlive(ctx); err != nil {
+		return 0, f.stepDown(err)
+	}
+	return f.idle(), nil
+}
+
+func (f *Forwarder) newEpoch(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
+	defer cancel()
+	epoch, err := f.config.Pointer.NextEpoch(ctx, f.config.Cluster, f.config.Owner)
+	if err != nil {
+		return err
+	}
+	f.epoch, f.pointer.Epoch, f.publishPause = epoch, epoch, pause{}
+	f.tell(Note{What: "leading", Epoch: epoch, Waiting: f.Waiting()})
+	return nil
+}
+
+// prepare closes the batch if it is time, and reports whether there is a publication to carry on with.
+func (f *Forwarder) prepare() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.config.Now()
+	f.remind(now)
+	if f.closable() && !now.Before(f.batch.closesAt(&f.settings)) {
+		f.closeBatch(now, f.seqOfNow())
+	}
+	if f.publishing == nil && f.publishDue(now) {
+		f.begin(now)
+	}
+	return f.publishing != nil
+}
+
+// seqOfNow returns the sequence number that the state of this moment has or will have.
+func (f *Forwarder) seqOfNow() int64 {
+	seq := f.head
+	if f.publishing != nil {
+		seq = f.publishing.seq
+	}
+	if !f.dirtySince.IsZero() || seq == 0 {
+		seq++
+	}
+	return seq
+}
+
+// sendHint sends what is owed once the state it speaks of is published. A failure is tried again after a pause; meanwhile
+// the state goes on being published.
+func (f *Forwarder) sendHint(ctx context.Context) {
+	f.mu.Lock()
+	o := f.owed
+	if o == nil || o.seq > f.head || !f.hintPause.over(f.config.Now()) {
+		f.mu.Unlock()
+		return
+	}
+	hint, ok := f.makeHint(o)
+	if !ok {
+		f.owed = nil
+		f.mu.Unlock()
+		return
+	}
+	f.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
+	defer cancel()
+	err := f.config.Queue.Send(ctx, hint)
+
+	now := f.config.Now()
+	f.mu.Lock()
+	if err == nil {
+		f.hinted(o, now)
+		f.owed, f.hintPause = nil, pause{}
+	} else {
+		f.hintPause.failed(now, &f.settings)
+	}
+	waiting := len(f.pods)
+	f.mu.Unlock()
+	if err != nil {
+		f.problem("send a hint", err)
+		return
+	}
+	f.tell(Note{What: "hint", Epoch: f.epoch, Seq: hint.Seq, Reason: string(hint.Reason), Pods: len(hint.Pods), Waiting: waiting})
+}
+
+// keepAlive sends a heartbeat where it is time. The error is that another replica leads.
+func (f *Forwarder) keepAlive(ctx context.Context) error {
+	now := f.config.Now()
+	if f.publishing != nil || f.pointer.BaseKey == "" || now.Before(f.beatAt.Add(f.settings.Heartbeat)) || !f.publishPause.over(now) {
+		return nil
+	}
+	err := f.beat(ctx)
+	if fault.Is(err, fault.NotFound) { // somebody took the pointer away
+		err = f.point(ctx, f.pointer)
+	}
+	if err == nil || deposed(err) {
+		return err
+	}
+	f.publishPause.failed(f.config.Now(), &f.settings)
+	f.problem("send a heartbeat", err)
+	return nil
+}
+
+// idle returns how long there is nothing to do.
+func (f *Forwarder) idle() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.config.Now()
+	next := f.beatAt.Add(f.settings.Heartbeat)
+	next = earlier(next, f.remindAfter())
+	if f.closable() {
+		next = earlier(next, f.batch.closesAt(&f.settings))
+	}
+	if !f.dirtySince.IsZero() {
+		next = earlier(next, f.dirtySince.Add(f.settings.IdleWindow))
+	}
+	if f.owed != nil {
+		next = earlier(next, f.hintPause.until)
+	}
+	if next.Before(f.publishPause.until) && f.publishPause.until.After(now) {
+		next = f.publishPause.until
+	}
+	return max(next.Sub(now), time.Millisecond)
+}
+
+func (f *Forwarder) failedToPublish(what string, err error) {
+	f.publishPause.failed(f.config.Now(), &f.settings)
+	f.problem(what, err)
+}
+
+func (f *Forwarder) problem(what string, err error) {
+	f.tell(Note{What: "problem", Epoch: f.epoch, Seq: f.head, Waiting: f.Waiting(), Err: fmt.Errorf("%s: %w", what, err)})
+}
+
+func (f *Forwarder) stepDown(err error) error {
+	f.tell(Note{What: "deposed", Epoch: f.epoch, Seq: f.head, Err: err})
+	return fmt.Errorf("epoch %d of cluster %s is over: %w", f.epoch, f.config.Cluster, err)
+}

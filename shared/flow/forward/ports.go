@@ -1,0 +1,34 @@
+package forward
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// Publisher stores encoded snapshots. The flow never gives two different contents for one epoch and sequence number, and
+// repeats the same bytes until it succeeds.
+type Publisher interface {
+	// PutBase stores a base and returns its key. Repeating it with the same bytes is no error.
+	PutBase(ctx context.Context, cluster string, epoch, seq int64, data []byte) (key string, err error)
+	// PutSegment stores a segment. Repeating it with the same bytes is no error.
+	PutSegment(ctx context.Context, cluster string, epoch, seq int64, data []byte) error
+}
+
+// Pointer is the ledger's record of the newest snapshot, and the watcher's sign of life.
+type Pointer interface {
+	// NextEpoch returns an epoch greater than any before it.
+	NextEpoch(ctx context.Context, cluster, owner string) (int64, error)
+	// AdvancePointer moves the pointer. Conflict where it is of a later epoch. Repeating it is no error.
+	AdvancePointer(ctx context.Context, pointer model.Pointer) error
+	// Heartbeat says that the watcher of the epoch lives. Conflict where the pointer is of another epoch, NotFound where
+	// there is none.
+	Heartbeat(ctx context.Context, cluster string, epoch, unix int64) error
+}
+
+// Queue takes hints.
+type Queue interface {
+	// Send puts a hint into the queue. The same hint again, after an answer that was lost, adds nothing.
+	Send(ctx context.Context, hint wire.Hint) error
+}

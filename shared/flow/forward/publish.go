@@ -1,0 +1,146 @@
+package forward
+
+import (
+	"context"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// publication is a state on its way out. Its bytes are fixed: an attempt whose answer was lost may have stored them.
+type publication struct {
+	base   bool
+	seq    int64
+	data   []byte // nil until encoded
+	what   any    // *model.Snapshot or *wire.Delta
+	stored bool
+	key    string // of a base
+}
+
+// publishDue reports whether the state is to be published now, though nothing is on its way.
+func (f *Forwarder) publishDue(now time.Time) bool {
+	switch {
+	case f.pointer.BaseKey == "":
+		return true
+	case f.owed != nil && f.owed.seq > f.head:
+		return true
+	}
+	return !f.dirtySince.IsZero() && !now.Before(f.dirtySince.Add(f.settings.IdleWindow))
+}
+
+// begin fixes what is published next: a base where there is none, or where segments are many and nobody waits.
+func (f *Forwarder) begin(now time.Time) {
+	p := &publication{seq: f.head + 1}
+	many := f.segments >= f.settings.MaxSegments || f.segmentBytes >= f.settings.MaxSegmentBytes
+	hurry := f.owed != nil && f.segments < 10*f.settings.MaxSegments
+	if p.base = f.pointer.BaseKey == "" || f.unencodable || many && !hurry; p.base {
+		s := f.state.snapshot()
+		s.Cluster, s.Epoch, s.Seq, s.AtUnix = f.config.Cluster, f.epoch, p.seq, now.Unix()
+		p.what = s
+	} else {
+		d := f.state.delta()
+		d.Cluster, d.Epoch, d.Seq, d.AtUnix = f.config.Cluster, f.epoch, p.seq, now.Unix()
+		p.what = d
+	}
+	f.dirtySince, f.unencodable = time.Time{}, false
+	f.publishing = p
+}
+
+// publish carries what is on its way on from where it came to. Conflict where another replica leads.
+func (f *Forwarder) publish(ctx context.Context) error {
+	p := f.publishing
+	if err := p.encode(); err != nil {
+		f.giveUp()
+		return err
+	}
+	if !p.stored {
+		if err := f.store(ctx, p); err != nil {
+			return err
+		}
+		p.stored = true
+	}
+	pointer := f.pointer
+	pointer.HeadSeq = p.seq
+	if p.base {
+		pointer.BaseKey, pointer.BaseSeq = p.key, p.seq
+	}
+	if err := f.point(ctx, pointer); err != nil {
+		return err
+	}
+	f.arrived(p)
+	return nil
+}
+
+// giveUp takes back a publication that cannot be encoded. What it took of the changes is known to nobody any more, so the
+// next one is a base.
+func (f *Forwarder) giveUp() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.publishing, f.unencodable, f.dirtySince = nil, true, f.config.Now()
+}
+
+func (p *publication) encode() (err error) {
+	if p.data != nil {
+		return nil
+	}
+	switch what := p.what.(type) {
+	case *model.Snapshot:
+		p.data, err = wire.EncodeBase(what)
+	case *wire.Delta:
+		p.data, err = wire.EncodeSegment(what)
+	}
+	if err == nil {
+		p.what = nil // the rows need not be kept twice
+	}
+	return err
+}
+
+func (f *Forwarder) store(ctx context.Context, p *publication) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
+	defer cancel()
+	if p.base {
+		p.key, err = f.config.Publisher.PutBase(ctx, f.config.Cluster, f.epoch, p.seq, p.data)
+		return err
+	}
+	return f.config.Publisher.PutSegment(ctx, f.config.Cluster, f.epoch, p.seq, p.data)
+}
+
+// point moves the pointer, which is a heartbeat too.
+func (f *Forwarder) point(ctx context.Context, pointer model.Pointer) error {
+	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
+	defer cancel()
+	now := f.config.Now()
+	pointer.WrittenUnix, pointer.HeartbeatAt = now.Unix(), now.Unix()
+	if err := f.config.Pointer.AdvancePointer(ctx, pointer); err != nil {
+		return err
+	}
+	f.pointer, f.beatAt = pointer, now
+	return nil
+}
+
+func (f *Forwarder) arrived(p *publication) {
+	f.head, f.publishing = p.seq, nil
+	note := Note{What: "segment", Epoch: f.epoch, Seq: p.seq, Bytes: len(p.data), Waiting: f.Waiting()}
+	if p.base {
+		note.What = "base"
+		f.segments, f.segmentBytes = 0, 0
+	} else {
+		f.segments++
+		f.segmentBytes += len(p.data)
+	}
+	f.tell(note)
+}
+
+// beat says that the watcher lives. It is left out while publishing fails: a watcher whose state reaches nobody is as
+// good as dead, and the functions then list the cluster themselves.
+func (f *Forwarder) beat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
+	defer cancel()
+	now := f.config.Now()
+	if err := f.config.Pointer.Heartbeat(ctx, f.config.Cluster, f.epoch, now.Unix()); err != nil {
+		return err
+	}
+	f.beatAt = now
+	return nil
+}

@@ -1,0 +1,263 @@
+package forward
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+func TestALeaderBeginsWithABaseOfEverything(t *testing.T) {
+	w := newWorld(t)
+	f := w.forwarder(Settings{})
+	f.Observe(podChange("a", bound("n")))
+	f.Observe(podChange("b", unschedulable))
+	f.Observe(nodeChange("n", nil, true))
+	if len(w.calls) != 0 {
+		t.Fatalf("a follower made calls: %v", w.calls)
+	}
+	f.assume()
+	w.pass(f, time.Second)
+	s := w.published()
+	if w.pointer.Epoch != 1 || w.pointer.WatcherOwner != "watcher-0" || s.Seq != 1 || len(s.Nodes) != 1 || !slices.Equal(podsOf(s), []string{"default/a@n", "default/b@"}) {
+		t.Errorf("pointer %+v, pods %q", w.pointer, podsOf(s))
+	}
+	if len(w.hints) != 1 || !slices.Equal(names(w.hints[0].Pods), []string{"b"}) {
+		t.Errorf("what waited before is hinted once: %+v", w.hints)
+	}
+}
+
+func TestAnIdleClusterCausesOnlyHeartbeats(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{})
+	f.Observe(nodeChange("n", nil, true))
+	w.settle(f)
+	for range 100 { // what kubelets report all day and nobody looks at
+		f.Observe(nodeChange("n", nil, true))
+		w.pass(f, 6*time.Second)
+	}
+	if w.calls["heartbeat"] != 60 || len(w.calls) != 1 {
+		t.Errorf("600 idle seconds made %v calls, want 60 heartbeats", w.calls)
+	}
+	if age := w.now.Unix() - w.pointer.HeartbeatAt; age > 10 {
+		t.Errorf("the last sign of life is %d s old", age)
+	}
+}
+
+func TestChangesNobodyWaitsForAreGathered(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{})
+	w.settle(f)
+	for i := range 100 {
+		f.Observe(podChange(fmt.Sprintf("p%d", i), bound("n")))
+		w.pass(f, 100*ms)
+	}
+	w.pass(f, 5*time.Second)
+	if n := w.calls["segment"]; n < 2 || n > 3 || len(w.hints) != 0 {
+		t.Errorf("10 s of changes made %d segments and %d hints", n, len(w.hints))
+	}
+	if got := len(w.published().Pods); got != 100 {
+		t.Errorf("%d pods are published", got)
+	}
+}
+
+func TestANewBaseComesWhenSegmentsAreManyAndNobodyWaits(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{MaxSegments: 3, RemindFirst: time.Hour, RemindMax: time.Hour})
+	w.settle(f)
+	for i := range 6 {
+		f.Observe(podChange(fmt.Sprintf("p%d", i), unschedulable))
+		w.pass(f, time.Second)
+	}
+	if w.calls["base"] != 0 || w.calls["segment"] != 6 {
+		t.Fatalf("while pods wait: %v", w.calls)
+	}
+	f.Observe(podChange("q", bound("n")))
+	w.pass(f, 6*time.Second)
+	if w.calls["base"] != 1 || w.calls["segment"] != 6 || w.pointer.BaseSeq != w.pointer.HeadSeq {
+		t.Errorf("afterwards: %v, pointer %+v", w.calls, w.pointer)
+	}
+	if got := len(w.published().Pods); got != 7 {
+		t.Errorf("%d pods are published", got)
+	}
+}
+
+func TestABaseForgetsShapesThatNobodyUses(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{MaxSegments: 2})
+	w.settle(f)
+	for i := range 10 {
+		c := podChange("a", bound("n"))
+		c.Shape = &model.PodShape{Namespace: "default", Priority: int32(i)}
+		f.Observe(c)
+		f.Observe(wire.Change{DaemonSet: &model.DaemonSet{Namespace: "default", Name: "d"}, Shape: &model.PodShape{OwnerKind: "DaemonSet", Priority: int32(i)}})
+		w.pass(f, 6*time.Second)
+	}
+	s := w.published()
+	if s.Shapes[s.Pods[0].Shape].Priority != 9 || s.Shapes[s.DaemonSets[0].Shape].Priority != 9 {
+		t.Errorf("got shapes %+v", s.Shapes)
+	}
+	if len(s.Shapes) > 8 {
+		t.Errorf("%d shapes are published for two users", len(s.Shapes))
+	}
+}
+
+var errDown = errors.New("down")
+
+func TestNothingIsLostWhileADependencyIsDown(t *testing.T) {
+	for _, down := range []string{"base", "segment", "pointer", "hint", "epoch", "heartbeat"} {
+		for name, failure := range map[string]func(string) (error, error){
+			"refusing":         func(call string) (error, error) { return errorIf(call == down), nil },
+			"answers are lost": func(call string) (error, error) { return nil, errorIf(call == down) },
+		} {
+			t.Run(down+" "+name, func(t *testing.T) {
+				w := newWorld(t)
+				var f *Forwarder
+				if down == "base" || down == "epoch" {
+					w.fail = failure
+					f = w.leader(Settings{})
+				} else {
+					f = w.leader(Settings{})
+					w.settle(f)
+					w.fail = failure
+				}
+				f.Observe(podChange("a", unschedulable))
+				w.pass(f, time.Minute)
+				f.Observe(podChange("b", unschedulable))
+				f.Observe(podChange("c", bound("n")))
+				w.pass(f, time.Minute)
+				calls := w.calls[down]
+				w.fail = func(string) (error, error) { return nil, nil }
+				w.pass(f, 40*time.Second)
+				if calls > 20 {
+					t.Errorf("%s was called %d times in two minutes of failure", down, calls)
+				}
+				if got := podsOf(w.published()); !slices.Equal(got, []string{"default/a@", "default/b@", "default/c@n"}) {
+					t.Errorf("published %q", got)
+				}
+				hinted := map[string]bool{}
+				for _, hint := range w.hints {
+					for _, p := range hint.Pods {
+						hinted[p.Name] = true
+					}
+				}
+				if !hinted["a"] || !hinted["b"] {
+					t.Errorf("hinted %v", hinted)
+				}
+			})
+		}
+	}
+}
+
+func errorIf(fails bool) error {
+	if fails {
+		return errDown
+	}
+	return nil
+}
+
+func TestHintsGoOnWhileOnlyTheQueueRecovers(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{})
+	w.settle(f)
+	w.fail = func(call string) (error, error) { return errorIf(call == "hint"), nil }
+	f.Observe(podChange("a", unschedulable))
+	w.pass(f, 2*time.Second)
+	w.fail = func(call string) (error, error) { return errorIf(call == "segment"), nil } // now the store is down, and the queue is back
+	f.Observe(podChange("b", unschedulable))
+	w.pass(f, 10*time.Second)
+	if len(w.hints) != 1 || !slices.Equal(names(w.hints[0].Pods), []string{"a"}) {
+		t.Errorf("got %+v", w.hints)
+	}
+}
+
+func TestAHintSentAgainIsTheSameHint(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{})
+	w.settle(f)
+	lost := 2
+	w.fail = func(call string) (error, error) {
+		if call == "hint" && lost > 0 {
+			lost--
+			return nil, errDown
+		}
+		return nil, nil
+	}
+	f.Observe(podChange("a", unschedulable))
+	w.pass(f, 8*time.Second)
+	if w.calls["hint"] != 3 || len(w.hints) != 1 {
+		t.Errorf("%d sends made %d hints", w.calls["hint"], len(w.hints))
+	}
+}
+
+func TestAWatcherWhoseStateReachesNobodyGivesNoSignOfLife(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{})
+	w.settle(f)
+	w.fail = func(call string) (error, error) { return errorIf(call == "segment"), nil }
+	f.Observe(podChange("a", unschedulable))
+	w.pass(f, time.Minute)
+	if w.calls["heartbeat"] != 0 {
+		t.Errorf("%d heartbeats", w.calls["heartbeat"])
+	}
+}
+
+func TestADeposedLeaderStopsAndMayLeadAgain(t *testing.T) {
+	w := newWorld(t)
+	old, new := w.leader(Settings{}), w.forwarder(Settings{})
+	w.settle(old)
+	new.assume()
+	w.pass(new, time.Second)
+	old.Observe(podChange("a", bound("n")))
+	w.now = w.now.Add(6 * time.Second)
+	if _, err := old.step(t.Context()); !fault.Is(err, fault.Conflict) {
+		t.Fatalf("publishing under an old epoch: got %v, want Conflict", err)
+	}
+	if w.pointer.Epoch != 2 || len(w.published().Pods) != 0 {
+		t.Errorf("the deposed leader moved the pointer: %+v", w.pointer)
+	}
+	old.assume()
+	w.pass(old, time.Second)
+	if w.pointer.Epoch != 3 || len(w.published().Pods) != 1 {
+		t.Errorf("leading again: pointer %+v", w.pointer)
+	}
+	w.now = w.now.Add(11 * time.Second)
+	if _, err := new.step(t.Context()); !fault.Is(err, fault.Conflict) {
+		t.Errorf("beating under an old epoch: got %v, want Conflict", err)
+	}
+}
+
+func TestAPointerThatWasTakenAwayIsPutBack(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{})
+	w.settle(f)
+	w.pointer = nil
+	w.pass(f, 11*time.Second)
+	if w.pointer == nil || w.pointer.HeadSeq != f.head {
+		t.Errorf("pointer %+v", w.pointer)
+	}
+}
+
+func TestAnObjectThatCannotBeEncodedHoldsUpOnlyUntilItIsGone(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{})
+	w.settle(f)
+	bad := strings.Repeat("x", 300)
+	f.Observe(podChange(bad, bound("n")))
+	f.Observe(podChange("a", unschedulable))
+	w.pass(f, 20*time.Second)
+	if len(w.published().Pods) != 0 {
+		t.Fatal("what cannot be encoded was published")
+	}
+	f.Observe(wire.Change{Deleted: true, Pod: &model.Pod{Namespace: "default", Name: bad}})
+	w.pass(f, 40*time.Second)
+	if got := podsOf(w.published()); !slices.Equal(got, []string{"default/a@"}) || len(w.hints) == 0 {
+		t.Errorf("published %q, %d hints", got, len(w.hints))
+	}
+}

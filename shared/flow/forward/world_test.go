@@ -1,0 +1,215 @@
+package forward
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// world is an object store, a ledger and a queue in memory, under one clock.
+type world struct {
+	t       testing.TB
+	now     time.Time
+	objects map[string][]byte
+	epoch   int64
+	pointer *model.Pointer
+	beats   int
+	hints   []wire.Hint
+	seen    map[string]bool // deduplication ids
+	fail    func(call string) (before, after error)
+	calls   map[string]int
+}
+
+func newWorld(t testing.TB) *world {
+	return &world{
+		t: t, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), objects: map[string][]byte{}, seen: map[string]bool{}, calls: map[string]int{},
+		fail: func(string) (error, error) { return nil, nil },
+	}
+}
+
+// do runs an effect unless a failure comes before it; a failure after it hides that it happened.
+func (w *world) do(call string, effect func() error) error {
+	w.calls[call]++
+	before, after := w.fail(call)
+	if before != nil {
+		return before
+	}
+	if err := effect(); err != nil {
+		return err
+	}
+	return after
+}
+
+func (w *world) put(key string, data []byte) error {
+	if old, ok := w.objects[key]; ok && !slices.Equal(old, data) {
+		w.t.Errorf("%s was written over with other bytes", key)
+		return fault.New(fault.Conflict, "", "%s exists", key)
+	}
+	w.objects[key] = data
+	return nil
+}
+
+func (w *world) PutBase(_ context.Context, cluster string, epoch, seq int64, data []byte) (string, error) {
+	key := fmt.Sprintf("%s/%d/base-%d", cluster, epoch, seq)
+	return key, w.do("base", func() error { return w.put(key, data) })
+}
+
+func (w *world) PutSegment(_ context.Context, cluster string, epoch, seq int64, data []byte) error {
+	return w.do("segment", func() error { return w.put(fmt.Sprintf("%s/%d/seg-%d", cluster, epoch, seq), data) })
+}
+
+func (w *world) NextEpoch(context.Context, string, string) (int64, error) {
+	err := w.do("epoch", func() error { w.epoch++; return nil })
+	return w.epoch, err
+}
+
+func (w *world) AdvancePointer(_ context.Context, p model.Pointer) error {
+	return w.do("pointer", func() error {
+		if old := w.pointer; old != nil && (old.Epoch > p.Epoch || old.Epoch == p.Epoch && old.HeadSeq > p.HeadSeq) {
+			return fault.New(fault.Conflict, "", "pointer is at %d/%d", old.Epoch, old.HeadSeq)
+		}
+		w.pointer = &p
+		w.published() // whatever the pointer names must be there
+		return nil
+	})
+}
+
+func (w *world) Heartbeat(_ context.Context, _ string, epoch, unix int64) error {
+	return w.do("heartbeat", func() error {
+		switch {
+		case w.pointer == nil:
+			return fault.New(fault.NotFound, "", "no pointer")
+		case w.pointer.Epoch != epoch:
+			return fault.New(fault.Conflict, "", "pointer is of epoch %d", w.pointer.Epoch)
+		}
+		w.beats++
+		w.pointer.HeartbeatAt = unix
+		return nil
+	})
+}
+
+func (w *world) Send(_ context.Context, hint wire.Hint) error {
+	return w.do("hint", func() error {
+		if _, err := wire.EncodeHint(hint); err != nil {
+			w.t.Errorf("hint %+v: %v", hint, err)
+		}
+		if w.pointer == nil || w.pointer.Epoch == hint.Epoch && w.pointer.HeadSeq < hint.Seq {
+			w.t.Errorf("a hint speaks of %d/%d before it is published", hint.Epoch, hint.Seq)
+		}
+		if id := hint.DedupID(); !w.seen[id] {
+			w.seen[id] = true
+			w.hints = append(w.hints, hint)
+		}
+		return nil
+	})
+}
+
+// published returns the state a function would read.
+func (w *world) published() *model.Snapshot {
+	w.t.Helper()
+	p := w.pointer
+	if p == nil {
+		return nil
+	}
+	s, err := wire.DecodeBase(w.objects[p.BaseKey])
+	if err != nil {
+		w.t.Fatalf("base %s: %v", p.BaseKey, err)
+	}
+	for seq := p.BaseSeq + 1; seq <= p.HeadSeq; seq++ {
+		d, err := wire.DecodeSegment(w.objects[fmt.Sprintf("%s/%d/seg-%d", p.Cluster, p.Epoch, seq)])
+		if err != nil {
+			w.t.Fatalf("segment %d: %v", seq, err)
+		}
+		if s, err = wire.Apply(s, d); err != nil {
+			w.t.Fatalf("apply segment %d: %v", seq, err)
+		}
+	}
+	return s
+}
+
+// podsOf names the pods of a snapshot with their nodes.
+func podsOf(s *model.Snapshot) []string {
+	var out []string
+	for i := range s.Pods {
+		out = append(out, s.Pods[i].Key()+"@"+s.Pods[i].NodeName)
+	}
+	return out
+}
+
+func (w *world) forwarder(settings Settings) *Forwarder {
+	return New(Config{
+		Cluster: "prod", Owner: "watcher-0", Publisher: w, Pointer: w, Queue: w, Settings: settings,
+		Now: func() time.Time { return w.now }, After: func(time.Duration) <-chan time.Time { return nil },
+	})
+}
+
+// leader returns a forwarder that leads and has got through its first step.
+func (w *world) leader(settings Settings) *Forwarder {
+	w.t.Helper()
+	f := w.forwarder(settings)
+	f.assume()
+	w.step(f)
+	return f
+}
+
+// step lets the forwarder do what is due now, and returns when it next has something to do.
+func (w *world) step(f *Forwarder) time.Duration {
+	w.t.Helper()
+	wait, err := f.step(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return wait
+}
+
+// pass lets time pass, stopping whenever the forwarder wants to look.
+func (w *world) pass(f *Forwarder, d time.Duration) {
+	w.t.Helper()
+	end := w.now.Add(d)
+	for {
+		wait := w.step(f)
+		if w.now.Add(wait).After(end) {
+			w.now = end
+			return
+		}
+		w.now = w.now.Add(wait)
+	}
+}
+
+// settle lets everything that is under way come to an end.
+func (w *world) settle(f *Forwarder) {
+	w.t.Helper()
+	w.pass(f, 9*time.Second)
+	w.hints = nil
+	clear(w.calls)
+}
+
+func podChange(name string, edit func(*model.Pod)) wire.Change {
+	p := &model.Pod{Namespace: "default", Name: name, UID: "uid-" + name}
+	if edit != nil {
+		edit(p)
+	}
+	return wire.Change{Pod: p, Shape: &model.PodShape{Namespace: "default", Requests: model.Resources{model.Pods: 1}}}
+}
+
+func unschedulable(p *model.Pod) { p.Unschedulable = true }
+
+func bound(node string) func(*model.Pod) { return func(p *model.Pod) { p.NodeName = node } }
+
+func nodeChange(name string, labels map[string]string, ready bool) wire.Change {
+	return wire.Change{Node: &model.Node{Name: name, UID: "uid-" + name, Labels: labels, Ready: ready}}
+}
+
+func names(pods []model.PodRef) []string {
+	var out []string
+	for _, p := range pods {
+		out = append(out, p.Name)
+	}
+	return out
+}
