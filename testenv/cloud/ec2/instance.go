@@ -143,8 +143,8 @@ func gpuResources(t catalog.Type) map[string]int {
 }
 
 // OnRunning registers f to be called each time an instance starts to run.
-// Hooks are called one after the other, without a lock held; register them
-// before anything is launched.
+// Hooks are called one after the other, in the order of what happens, and may
+// call the model; register them before anything is launched.
 func (m *Model) OnRunning(f func(Instance)) {
 	m.lock()
 	defer m.unlock()

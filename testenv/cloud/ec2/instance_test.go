@@ -53,6 +53,23 @@ func TestAnInstanceLivesThroughItsStates(t *testing.T) {
 	}
 }
 
+func TestHooksMayCallTheModelAndKeepTheOrderOfEvents(t *testing.T) {
+	b := newBench(t)
+	var seen []string
+	b.OnStateChange(func(i ec2.Instance) {
+		if i.State == ec2.Pending { // the next state comes about while this one is being told
+			b.Reclaim(i.ID)
+		}
+		seen = append(seen, string(i.State))
+	})
+	b.OnStateChange(func(i ec2.Instance) { seen = append(seen, "then "+string(i.State)) })
+	b.template(t, "nodes")
+	b.fleet(t, fleetOf(1, spot, b.over("m5.large", "a")))
+	if want := []string{"pending", "then pending", "shutting-down", "then shutting-down"}; !slices.Equal(seen, want) {
+		t.Errorf("saw %q, want %q", seen, want)
+	}
+}
+
 func TestAnInstanceTerminatedWhileItBootsNeverRuns(t *testing.T) {
 	b := newBench(t)
 	ran := false

@@ -33,7 +33,8 @@ type Model struct {
 	seed    uint64
 
 	mu      sync.Mutex
-	after   []func() // to run once mu is released: hooks
+	after   []func() // hooks to call, in order
+	calling bool     // a goroutine is calling them
 	ids     uint64   // counts ids handed out
 	timing  Timing
 	types   map[string]catalog.Type
@@ -103,17 +104,33 @@ func New(opts Options) *Model {
 // Account returns the twelve digits of the account.
 func (m *Model) Account() string { return m.account }
 
-// lock and unlock bracket every method that changes the model: hooks that the
-// change calls for run after the lock is gone, on the caller's goroutine.
+// lock and unlock bracket every method that changes the model. Hooks that the
+// change calls for run once the lock is free, one at a time and in the order of
+// the changes; they may call the model, and what that calls for runs after them.
 func (m *Model) lock() { m.mu.Lock() }
 
 func (m *Model) unlock() {
-	after := m.after
-	m.after = nil
-	m.mu.Unlock()
-	for _, f := range after {
-		f()
+	if m.calling { // whoever is at it calls these too
+		m.mu.Unlock()
+		return
 	}
+	m.calling = true
+	defer func() {
+		m.calling = false
+		m.mu.Unlock()
+	}()
+	for len(m.after) > 0 {
+		f := m.after[0]
+		m.after = m.after[1:]
+		m.call(f)
+	}
+}
+
+// call runs f without the lock.
+func (m *Model) call(f func()) {
+	m.mu.Unlock()
+	defer m.mu.Lock()
+	f()
 }
 
 // newID returns an id such as "i-0123456789abcdef0" for the prefix "i".

@@ -3,7 +3,9 @@ package ec2
 import (
 	"encoding/base64"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
@@ -81,3 +83,11 @@ func pickByID[T any](items []T, ids []string, id func(T) string, code, kind stri
 	}
 	return out, nil
 }
+
+// leftPad writes n so that texts sort as numbers do.
+func leftPad(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	return strings.Repeat("0", 20-len(s)) + s
+}
+
+func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
