@@ -55,7 +55,7 @@ func (c *Catalog) readOnDemand(ctx context.Context) (map[string]model.MicroUSD, 
 func (c *Catalog) readProducts(ctx context.Context, family, tenancy string) (map[string]model.MicroUSD, error) {
 	var filters []types.Filter
 	for _, f := range [][2]string{
-		{"regionCode", c.settings.Region}, {"serviceCode", "AmazonEC2"}, {"preInstalledSw", "NA"}, {"operatingSystem", "Linux"},
+		{"regionCode", c.settings.Region}, {"preInstalledSw", "NA"}, {"operatingSystem", "Linux"},
 		{"capacitystatus", "Used"}, {"marketoption", "OnDemand"}, {"productFamily", family}, {"tenancy", tenancy},
 	} {
 		filters = append(filters, types.Filter{Field: aws.String(f[0]), Type: types.FilterTypeTermMatch, Value: aws.String(f[1])})
