@@ -1,0 +1,132 @@
+package world
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+)
+
+// Catalog is what can be bought and what selectors mean.
+type Catalog struct {
+	now   func() time.Time
+	types []string // nil = all
+
+	mu     sync.Mutex
+	broken error
+}
+
+func newCatalog(now func() time.Time, types []string) *Catalog {
+	return &Catalog{now: now, types: types}
+}
+
+// Fail makes every question fail until it is called with nil.
+func (c *Catalog) Fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broken = err
+}
+
+func (c *Catalog) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.broken
+}
+
+// Types returns the machine types of the sandbox catalogue.
+func (c *Catalog) Types(context.Context) (model.MachineCatalog, error) {
+	if err := c.failure(); err != nil {
+		return model.MachineCatalog{}, err
+	}
+	return model.MachineCatalog{Types: c.machines(), ReadUnix: c.now().Unix(), Version: "1"}, nil
+}
+
+func (c *Catalog) machines() []model.MachineType {
+	var out []model.MachineType
+	for _, t := range catalog.Types() {
+		if c.types == nil || slices.Contains(c.types, t.Name) {
+			out = append(out, machine(t))
+		}
+	}
+	return out
+}
+
+// machine is a type of the sandbox catalogue as the model has it.
+func machine(t catalog.Type) model.MachineType {
+	m := model.MachineType{
+		Name: t.Name, Arch: goArch(t.Architecture), VCPUs: int64(t.VCPUs), MemoryMiB: t.MemoryMiB, Hypervisor: t.Hypervisor, BareMetal: t.BareMetal,
+		CPUManufacturer: strings.ToLower(t.Manufacturer), ClockSpeedGHz: t.ClockGHz, Interfaces: int64(t.InterfacesPerCard),
+		IPv4PerInterface: int64(t.IPv4PerInterface), EFAInterfaces: int64(t.EFAInterfaces), NetworkMbps: int64(t.NetworkBaselineGbps * 1000),
+		EBSMbps: int64(t.EBSMaximumMbps), LocalNVMeGB: int64(t.Disks.TotalGB()), EncryptedTransit: t.EncryptionInTransit, NitroEnclaves: t.NitroEnclaves,
+		UsageClasses: []string{model.OnDemand, model.Spot},
+	}
+	if g := t.GPU; g != nil {
+		m.GPUName, m.GPUManufacturer = strings.ToLower(g.Name), strings.ToLower(g.Manufacturer)
+		m.GPUCount, m.GPUMemoryMiB = int64(g.Count), g.MemoryMiB
+	}
+	if n := t.Neuron; n != nil {
+		m.NeuronName, m.NeuronCount, m.NeuronCores = strings.ToLower(n.Name), int64(n.Count), int64(n.CoresPerDevice)
+	}
+	for _, zone := range t.Zones {
+		m.Offers = append(m.Offers,
+			model.Offer{Zone: zone, ZoneID: catalog.ZoneID(zone), CapacityType: model.OnDemand, Price: model.MicroUSD(t.OnDemandMicroUSDPerHour), Available: true},
+			model.Offer{Zone: zone, ZoneID: catalog.ZoneID(zone), CapacityType: model.Spot, Price: model.MicroUSD(t.SpotMicroUSDPerHour(zone)), Available: true})
+	}
+	return m
+}
+
+// discovery tags the one network there is.
+const discovery = "karpenter.sh/discovery"
+
+// Resolve answers for one subnet a zone and one security group, all tagged karpenter.sh/discovery=world.
+func (c *Catalog) Resolve(_ context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
+	if err := c.failure(); err != nil {
+		return model.ClassStatus{}, err
+	}
+	status := model.ClassStatus{InstanceProfile: class.Role}
+	if selects(class.Subnets) {
+		for _, zone := range catalog.Zones() {
+			status.Subnets = append(status.Subnets, model.Subnet{ID: "subnet-" + zone.ID, Zone: zone.Name, ZoneID: zone.ID, FreeAddresses: 8000})
+		}
+	} else {
+		status.Problems = append(status.Problems, model.ClassProblem{
+			Condition: "SubnetsReady", Reason: "SubnetsNotFound", Message: "no subnet matches spec.subnetSelectorTerms; correct the selector",
+		})
+	}
+	if selects(class.SecurityGroups) {
+		status.SecurityGroups = []model.SecurityGroup{{ID: "sg-world", Name: "world"}}
+	}
+	for _, query := range images {
+		if image, found := imageOf(query); found {
+			status.Images = append(status.Images, image)
+		}
+	}
+	if len(status.Images) == 0 {
+		status.Problems = append(status.Problems, model.ClassProblem{
+			Condition: "AMIsReady", Reason: "AMINotFound", Message: "no image matches spec.amiSelectorTerms; correct the selector",
+		})
+	}
+	return status, nil
+}
+
+func selects(terms []model.SelectorTerm) bool {
+	return slices.ContainsFunc(terms, func(t model.SelectorTerm) bool { return t.Tags[discovery] == Name })
+}
+
+func imageOf(query model.ImageQuery) (model.Image, bool) {
+	id := query.Term.ID
+	for _, p := range catalog.Parameters() {
+		if query.Parameter != "" && p.Name == query.Parameter {
+			id = p.Value
+		}
+	}
+	published, found := catalog.LookupImage(id)
+	arch := model.Requirement{Key: model.LabelArch, Operator: model.In, Values: []string{goArch(published.Architecture)}}
+	return model.Image{
+		ID: id, Name: published.Name, CreatedUnix: published.CreationTime.Unix(), Requirements: append(slices.Clone(query.Requirements), arch),
+	}, found
+}

@@ -1,0 +1,338 @@
+package world
+
+import (
+	"context"
+	"reflect"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Ledger is the ledger in memory. Everything that is one transaction in the real one is one here.
+type Ledger struct {
+	now func() time.Time
+
+	mu            sync.Mutex
+	registrations map[string]model.Registration
+	leases        map[string]*lease              // by cluster
+	books         map[string]*book               // by cluster
+	marks         map[string]map[mark]model.Mark // by account and region
+}
+
+type lease struct {
+	owner        string
+	until, token int64
+}
+
+// book is what the ledger keeps of one cluster.
+type book struct {
+	claims  map[string]model.Claim
+	intents map[string]model.Intent
+	usage   map[string]model.Usage
+	pointer *model.Pointer
+	epoch   int64
+}
+
+// mark is what a mark is about.
+type mark struct {
+	model.OfferKey
+	subnet string
+}
+
+// NewLedger returns an empty ledger. now tells which marks have run out.
+func NewLedger(now func() time.Time) *Ledger {
+	return &Ledger{
+		now: now, registrations: map[string]model.Registration{}, leases: map[string]*lease{}, books: map[string]*book{},
+		marks: map[string]map[mark]model.Mark{},
+	}
+}
+
+func (l *Ledger) book(cluster string) *book {
+	if l.books[cluster] == nil {
+		l.books[cluster] = &book{claims: map[string]model.Claim{}, intents: map[string]model.Intent{}, usage: map[string]model.Usage{}}
+	}
+	return l.books[cluster]
+}
+
+// Register attaches a cluster.
+func (l *Ledger) Register(_ context.Context, reg model.Registration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.registrations[reg.Cluster] = clone(reg)
+	return nil
+}
+
+// Clusters returns every registration, by name.
+func (l *Ledger) Clusters(context.Context) ([]model.Registration, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := []model.Registration{}
+	for _, reg := range l.registrations {
+		out = append(out, clone(reg))
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Cluster < out[j].Cluster })
+	return out, nil
+}
+
+// Cluster returns one registration, or NotFound.
+func (l *Ledger) Cluster(_ context.Context, name string) (model.Registration, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	reg, ok := l.registrations[name]
+	if !ok {
+		return reg, fault.New(fault.NotFound, "", "cluster %s is not attached", name)
+	}
+	return clone(reg), nil
+}
+
+// Acquire takes the planner lease.
+func (l *Ledger) Acquire(_ context.Context, cluster, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	held := l.leases[cluster]
+	if held == nil {
+		held = &lease{}
+		l.leases[cluster] = held
+	}
+	if held.until >= nowUnix && held.until != 0 && held.owner != owner {
+		return model.Fence{}, fault.New(fault.Conflict, "LeaseHeld", "the planner lease of cluster %s is held by %s", cluster, held.owner)
+	}
+	held.owner, held.until = owner, untilUnix
+	held.token++
+	return model.Fence{Cluster: cluster, Lease: "planner", Owner: owner, Token: held.token, UntilUnix: untilUnix}, nil
+}
+
+// Release gives the lease back, unless somebody else has it.
+func (l *Ledger) Release(_ context.Context, fence model.Fence) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.holds(fence) {
+		l.leases[fence.Cluster].until = 0
+	}
+	return nil
+}
+
+func (l *Ledger) holds(fence model.Fence) bool {
+	held := l.leases[fence.Cluster]
+	return held != nil && held.owner == fence.Owner && held.token == fence.Token
+}
+
+func deposed(fence model.Fence) error {
+	return fault.New(fault.Conflict, "FenceLost", "the planner lease of cluster %s has passed to another since token %d", fence.Cluster, fence.Token)
+}
+
+// Load returns what a planner needs.
+func (l *Ledger) Load(_ context.Context, reg model.Registration) (model.Ledger, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.book(reg.Cluster)
+	var out model.Ledger
+	for _, claim := range b.claims {
+		if claim.Live() {
+			out.Claims = append(out.Claims, claim)
+		}
+	}
+	for _, intent := range b.intents {
+		if intent.State != model.IntentDone {
+			out.Intents = append(out.Intents, intent)
+		}
+	}
+	for _, usage := range b.usage {
+		out.Usage = append(out.Usage, usage)
+	}
+	for _, m := range l.marks[scope(reg)] {
+		if m.UntilUnix > l.now().Unix() {
+			out.Marks = append(out.Marks, m)
+		}
+	}
+	out.Pointer = b.pointer
+	sort.Slice(out.Claims, func(i, j int) bool { return out.Claims[i].Name < out.Claims[j].Name })
+	sort.Slice(out.Intents, func(i, j int) bool { return out.Intents[i].ID < out.Intents[j].ID })
+	sort.Slice(out.Usage, func(i, j int) bool { return out.Usage[i].Pool < out.Usage[j].Pool })
+	sort.Slice(out.Marks, func(i, j int) bool { return markText(out.Marks[i]) < markText(out.Marks[j]) })
+	return clone(out), nil
+}
+
+func markText(m model.Mark) string {
+	return m.SubnetID + "/" + m.CapacityType + "/" + m.InstanceType + "/" + m.Zone
+}
+
+func scope(reg model.Registration) string { return reg.Account + "/" + reg.Region }
+
+// Record writes an intent with its claims and what they hold.
+func (l *Ledger) Record(_ context.Context, fence model.Fence, intent model.Intent, claims []model.Claim, limits model.Resources) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(claims) == 0 || len(claims) > 25 {
+		return fault.New(fault.Invalid, "", "intent %s has %d claims; 1 to 25 are allowed", intent.ID, len(claims))
+	}
+	if !l.holds(fence) {
+		return deposed(fence)
+	}
+	b := l.book(fence.Cluster)
+	if before, ok := b.intents[intent.ID]; ok {
+		if reflect.DeepEqual(before, clone(intent)) {
+			return nil
+		}
+		return fault.New(fault.Conflict, "IntentExists", "intent %s is recorded already, and differs", intent.ID)
+	}
+	for _, claim := range claims {
+		if _, ok := b.claims[claim.Name]; ok {
+			return fault.New(fault.Conflict, "ClaimExists", "claim %s is recorded already", claim.Name)
+		}
+	}
+	delta := model.Resources{}
+	for _, claim := range claims {
+		for name, amount := range claim.Held {
+			delta[name] += amount
+		}
+	}
+	for name, amount := range delta {
+		if limit, limited := limits[name]; limited && amount > 0 && b.usage[intent.Pool].Held[name]+amount > limit {
+			return fault.New(fault.Exhausted, "LimitReached", "nodepool %s has no room for %s", intent.Pool, name)
+		}
+	}
+	b.use(intent.Pool, delta)
+	b.intents[intent.ID] = clone(intent)
+	for _, claim := range claims {
+		b.claims[claim.Name] = clone(claim)
+	}
+	return nil
+}
+
+// use changes a pool's usage by delta.
+func (b *book) use(pool string, delta model.Resources) {
+	usage := b.usage[pool]
+	held := model.Resources{}
+	for name, amount := range usage.Held {
+		held[name] = amount
+	}
+	for name, amount := range delta {
+		held[name] += amount
+	}
+	b.usage[pool] = model.Usage{Pool: pool, Held: held, Version: usage.Version + 1}
+}
+
+// Calling notes another attempt of an open intent.
+func (l *Ledger) Calling(_ context.Context, fence model.Fence, intent model.Intent) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.holds(fence) {
+		return deposed(fence)
+	}
+	b := l.book(fence.Cluster)
+	if before, ok := b.intents[intent.ID]; !ok || before.State == model.IntentDone {
+		return fault.New(fault.Conflict, "IntentClosed", "intent %s is not open", intent.ID)
+	}
+	intent.State = model.IntentCalling
+	b.intents[intent.ID] = clone(intent)
+	return nil
+}
+
+// Settle writes an outcome; an intent that is done stays as it is.
+func (l *Ledger) Settle(_ context.Context, fence model.Fence, outcome model.Settlement) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.holds(fence) {
+		return deposed(fence)
+	}
+	b := l.book(fence.Cluster)
+	before, ok := b.intents[outcome.Intent.ID]
+	switch {
+	case !ok:
+		return fault.New(fault.Conflict, "NoIntent", "intent %s was never recorded", outcome.Intent.ID)
+	case before.State == model.IntentDone:
+		return nil
+	}
+	for _, claim := range append(append([]model.Claim{}, outcome.Launched...), outcome.Failed...) {
+		if stored, ok := b.claims[claim.Name]; !ok || stored.Version != claim.Version {
+			return fault.New(fault.Conflict, "ClaimChanged", "claim %s is not at version %d", claim.Name, claim.Version)
+		}
+	}
+	delta := model.Resources{}
+	for _, claim := range outcome.Launched {
+		held := model.Resources{}
+		for name, amount := range claim.Held {
+			held[name] = amount
+			if took, known := claim.Capacity[name]; known && name != model.Nodes {
+				held[name] = took
+			}
+			delta[name] += held[name] - amount
+		}
+		claim.Held = held
+		b.put(claim)
+	}
+	for _, claim := range outcome.Failed {
+		for name, amount := range claim.Held {
+			delta[name] -= amount
+		}
+		claim.Held = nil
+		b.put(claim)
+	}
+	b.use(outcome.Intent.Pool, delta)
+	intent := outcome.Intent
+	intent.State = model.IntentDone
+	b.intents[intent.ID] = clone(intent)
+	return nil
+}
+
+// put stores a claim under its next version.
+func (b *book) put(claim model.Claim) model.Claim {
+	claim.Version++
+	b.claims[claim.Name] = clone(claim)
+	return claim
+}
+
+// Advance writes a live claim on condition of its version.
+func (l *Ledger) Advance(_ context.Context, cluster string, claim model.Claim) (model.Claim, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.book(cluster)
+	stored, ok := b.claims[claim.Name]
+	if !ok || stored.Version != claim.Version || !stored.Live() {
+		return claim, fault.New(fault.Conflict, "ClaimChanged", "claim %s is not live at version %d", claim.Name, claim.Version)
+	}
+	return b.put(claim), nil
+}
+
+// Mark notes offers without capacity; the later time stays.
+func (l *Ledger) Mark(_ context.Context, reg model.Registration, marks []model.Mark) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.marks[scope(reg)] == nil {
+		l.marks[scope(reg)] = map[mark]model.Mark{}
+	}
+	for _, m := range marks {
+		key := mark{m.OfferKey, m.SubnetID}
+		if m.SubnetID != "" {
+			key.OfferKey = model.OfferKey{}
+		}
+		if m.UntilUnix > l.marks[scope(reg)][key].UntilUnix {
+			l.marks[scope(reg)][key] = m
+		}
+	}
+	return nil
+}
+
+// Held returns what a pool holds, and what its live claims say they hold: the two must be the same.
+func (l *Ledger) Held(pool string) (counted, claimed model.Resources) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	counted, claimed = model.Resources{}, model.Resources{}
+	for name, amount := range l.book(Name).usage[pool].Held {
+		if amount != 0 {
+			counted[name] = amount
+		}
+	}
+	for _, claim := range l.book(Name).claims {
+		for name, amount := range claim.Held {
+			if claim.Pool == pool && amount != 0 {
+				claimed[name] += amount
+			}
+		}
+	}
+	return counted, claimed
+}
