@@ -94,7 +94,9 @@ func (r *run) nodesByProvider() map[string][]*model.Node {
 
 func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node) (model.Claim, error) {
 	if len(nodes) > 1 {
-		return claim, fault.New(fault.Invalid, "MultipleNodesFound", "%d nodes carry provider id %s", len(nodes), claim.ProviderID)
+		err := fault.New(fault.Invalid, "MultipleNodesFound", "%d nodes carry provider id %s; delete those that are not the machine", len(nodes), claim.ProviderID)
+		r.event(model.Event{Kind: "NodeClaim", Name: claim.Name, UID: claim.ObjectUID, Warning: true, Reason: err.Code, Message: err.Message})
+		return claim, err
 	}
 	node := nodes[0]
 	if node.DeletedUnix != 0 {
@@ -102,14 +104,14 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node)
 	}
 	patch := model.NodePatch{Name: node.Name, UID: node.UID, Labels: map[string]string{}}
 	next := claim
-	if claim.State == model.Launched {
-		r.register(node, &next, &patch)
+	if claim.State == model.Launched || claim.NodeUID != node.UID {
+		r.register(node, &next, &patch) // the second: the node was deleted and joined again
 	}
 	if r.ready(node, &next) {
 		next.State, next.InitializedUnix = model.Initialized, r.now()
 		patch.Labels[model.LabelInitialized] = "true"
 	}
-	if next.State == claim.State {
+	if next.State == claim.State && next.NodeUID == claim.NodeUID {
 		return claim, nil
 	}
 	if err := r.effect(ctx, EffectNode, func() error { return r.site.Cluster.PatchNode(ctx, patch) }); err != nil {
@@ -135,7 +137,10 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node)
 // register fills in what a node gets when it joins: the claim's labels, annotations and taints, its owner, and no
 // unregistered taint any more.
 func (r *run) register(node *model.Node, claim *model.Claim, patch *model.NodePatch) {
-	claim.State, claim.RegisteredUnix = model.Registered, r.now()
+	claim.State = model.Registered
+	if claim.RegisteredUnix == 0 {
+		claim.RegisteredUnix = r.now()
+	}
 	claim.NodeName, claim.NodeUID = node.Name, node.UID
 	for key, value := range claim.Labels {
 		patch.Labels[key] = value

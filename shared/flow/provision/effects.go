@@ -3,7 +3,8 @@ package provision
 import "context"
 
 // Effects sees every effect of the flow before it is asked for and after it has happened. Its error before an effect
-// stops it. Production leaves it nil; tests count effects with it, fail the n-th, or kill the process there.
+// stops it. Production leaves it nil; tests count effects with it, fail the n-th, or kill the process there. Both may be
+// called from several goroutines at once.
 type Effects interface {
 	Before(ctx context.Context, effect string) error
 	After(ctx context.Context, effect string)
@@ -12,6 +13,7 @@ type Effects interface {
 // Names of the flow's effects, in the order a launch meets them.
 const (
 	EffectRecord   = "record"   // intent and claims written
+	EffectCalling  = "calling"  // another attempt of an unfinished launch noted
 	EffectLaunch   = "launch"   // CreateFleet
 	EffectMark     = "mark"     // offers without capacity written
 	EffectSettle   = "settle"   // outcome written
@@ -25,7 +27,7 @@ const (
 
 // AllEffects lists the names above.
 var AllEffects = []string{
-	EffectRecord, EffectLaunch, EffectMark, EffectSettle, EffectShow, EffectNote, EffectNode, EffectAdvance, EffectDecision, EffectTell,
+	EffectRecord, EffectCalling, EffectLaunch, EffectMark, EffectSettle, EffectShow, EffectNote, EffectNode, EffectAdvance, EffectDecision, EffectTell,
 }
 
 // effect carries out one effect under the eyes of Effects.

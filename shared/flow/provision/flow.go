@@ -32,6 +32,7 @@ type Flow struct {
 type Settings struct {
 	Build         string        // version of the binary, for decision records
 	LeaseMargin   time.Duration // how long the lease outlives the invocation's deadline: 2 s
+	StopBefore    time.Duration // what must be left of the invocation for another round of planning: 5 s
 	RecoverAfter  time.Duration // after the lease's end, before an unfinished launch is looked into: 30 s, EC2's visibility lag
 	GiveUpAfter   time.Duration // age of an unfinished launch that nothing was found of: 15 min
 	SilentAfter   time.Duration // age of the watcher's heartbeat from which the flow lists by itself: 45 s
@@ -56,6 +57,7 @@ func (s Settings) withDefaults() Settings {
 		}
 	}
 	duration(&s.LeaseMargin, 2*time.Second)
+	duration(&s.StopBefore, 5*time.Second)
 	duration(&s.RecoverAfter, 30*time.Second)
 	duration(&s.GiveUpAfter, 15*time.Minute)
 	duration(&s.SilentAfter, 45*time.Second)
@@ -112,7 +114,7 @@ type Outcome struct {
 // should come back later. Any other error means the run could not be carried through; what it recorded is recovered by
 // the next.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
-	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
+	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}}
 	r.out = Outcome{Cluster: request.Cluster, Trigger: request.Trigger, Millis: map[string]int64{}}
 	err := r.do(ctx)
 	r.reached("done")
@@ -133,6 +135,7 @@ type run struct {
 	ledger   model.Ledger
 	snapshot *model.Snapshot
 	classes  map[string]model.Class // by name, with the status resolved in this run
+	remade   map[string]bool        // classes whose launch templates this run made again, by name
 	decision model.Decision
 
 	mutex  sync.Mutex // guards what parallel calls write: out.Problems and report
@@ -174,24 +177,30 @@ func (r *run) do(ctx context.Context) error {
 	r.reached("snapshot")
 
 	// 4. What an earlier run left half done comes first: its claims are capacity or they are not.
-	if err := r.recover(ctx); err != nil {
-		return err
-	}
+	failure := r.recover(ctx)
 
 	// 5. Pods that nothing can hold.
-	if err := r.provision(ctx); err != nil {
-		return err
+	if failure == nil {
+		failure = r.provision(ctx)
 	}
 	r.reached("launched")
 
-	// 6. Objects for claims that have none yet, and claims whose nodes have come on.
+	// 6. Objects for claims that have none yet, and claims whose nodes have come on, whatever became of the pods: a
+	// catalogue that cannot be read must not keep a node from being registered.
 	r.showClaims(ctx)
 	r.births(ctx)
 
 	// 7. Tell people. It is last, because nobody's pod waits for it.
 	r.keepDecision(ctx)
 	r.tell(ctx)
-	return nil
+
+	// 8. Have the catalogue at hand for the next batch: reading it takes longer than planning.
+	if len(r.snapshot.Pools) > 0 {
+		if _, err := r.site.Catalog.Types(ctx); err != nil {
+			r.problem("read the catalogue of %s ahead of need: %v", r.reg.Region, err)
+		}
+	}
+	return failure
 }
 
 // release gives the lease back even when the invocation's own context is over.

@@ -1,10 +1,12 @@
 package provision
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -23,51 +25,47 @@ type attempt struct {
 	limits  model.Resources
 	result  model.LaunchResult
 	err     error
+	marks   []model.Mark
 	failed  []model.Claim
 	settled []model.Claim
 }
 
-// launch records and carries out a plan. again says that something failed in a way another plan may get round.
+// launch records and carries out a plan. again says that something failed in a way another plan may get round. An error
+// means that the ledger could not be written; what was recorded before is carried out all the same.
 func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceType, round *model.Round, blocked map[string]string) (again bool, err error) {
+	refusedBefore := len(blocked)
 	attempts := r.group(round.Plan, catalogs, blocked)
-	recorded := attempts[:0]
+	again = len(blocked) > refusedBefore
+
+	// 1. The exact bytes, then the record of them; only what is recorded is called.
+	var recorded []*attempt
 	for _, a := range attempts {
-		// 1. The exact bytes, then the record of them; only what is recorded is called.
-		err := r.record(ctx, a)
-		switch {
-		case err == nil:
+		ok, retry, recordErr := r.record(ctx, a, blocked)
+		again = again || retry
+		if recordErr != nil {
+			err = recordErr
+			break
+		}
+		if ok {
 			recorded = append(recorded, a)
-		case fault.Is(err, fault.Exhausted):
-			again = true // somebody else took the room; the reloaded usage says how much is left
-		case fault.Is(err, fault.Denied), fault.Is(err, fault.Invalid):
-			blocked[a.launch.Class.Name] = err.Error()
-			r.classRefused(a, err)
-			again = true
-		default:
-			return false, err
 		}
 	}
 	r.reached("recorded")
 
 	// 2. Calls that do not depend on each other, side by side.
-	r.parallel(len(recorded), func(i int) {
-		a := recorded[i]
-		a.result, a.err = r.callFleet(ctx, a.intent)
-	})
+	r.parallel(len(recorded), func(i int) { r.call(ctx, recorded[i]) })
 	r.reached("fleet")
 
 	// 3. Outcomes, in plan order.
 	for _, a := range recorded {
-		retry, err := r.conclude(ctx, a, catalogs[a.launch.Class.Name], blocked)
-		if err != nil {
-			return false, err
-		}
+		retry, settleErr := r.conclude(ctx, a, catalogs[a.launch.Class.Name], blocked)
 		again = again || retry
+		err = errors.Join(err, settleErr)
 		round.Launched = append(round.Launched, a.settled...)
 		round.Failed = append(round.Failed, a.failed...)
-		round.Marks = append(round.Marks, marksOf(a.result.Errors, r.now()+int64(r.settings.OfferBackOff.Seconds()))...)
+		round.Marks = append(round.Marks, a.marks...)
 	}
-	return again, nil
+	return again, err
 }
 
 // group puts like claims into one launch: same pool, class, capacity type, machines and user data.
@@ -82,10 +80,7 @@ func (r *run) group(plan model.Plan, catalogs map[string][]model.InstanceType, b
 		pool, class := pools[planned.Pool], r.classes[planned.Class]
 		launch, err := r.draft(planned, class, catalogs[planned.Class])
 		if err != nil {
-			r.problem("claim %s: %v", planned.Name, err)
-			if !fault.Is(err, fault.NoCapacity) {
-				blocked[planned.Class] = err.Error()
-			}
+			r.refused(class, planned.Pool, fmt.Errorf("prepare claim %s: %w", planned.Name, err), blocked)
 			continue
 		}
 		key := groupKey(launch, planned)
@@ -210,21 +205,62 @@ func token(cluster, intent string) string {
 // due is when a launch recorded now may be looked into by another run: this one is dead by then, and EC2 shows what it did.
 func (r *run) due() int64 { return r.fence.UntilUnix + int64(r.settings.RecoverAfter.Seconds()) }
 
-// record writes down what is about to be asked of EC2.
-func (r *run) record(ctx context.Context, a *attempt) error {
+// record writes down what is about to be asked of EC2. ok says that it may be asked; again that another plan may get
+// round what was in the way; an error that the ledger could not be written.
+func (r *run) record(ctx context.Context, a *attempt, blocked map[string]string) (ok, again bool, err error) {
+	if _, refused := blocked[a.launch.Class.Name]; refused {
+		return false, true, nil
+	}
 	request, err := r.site.Fleet.Request(ctx, a.launch)
 	if err != nil {
-		return fmt.Errorf("prepare launch of pool %s: %w", a.launch.Pool, err)
+		return false, r.refused(a.launch.Class, a.launch.Pool, fmt.Errorf("prepare launch: %w", err), blocked), nil
 	}
 	a.intent.Request = request
 	err = r.effect(ctx, EffectRecord, func() error { return r.Claims.Record(ctx, r.fence, a.intent, a.claims, a.limits) })
-	if err != nil {
-		return fmt.Errorf("record launch of %d claims of pool %s: %w", len(a.claims), a.launch.Pool, err)
+	if fault.Is(err, fault.Exhausted) {
+		return false, true, nil // somebody else took the room; the reloaded usage says how much is left
 	}
-	return nil
+	if err != nil {
+		return false, false, fmt.Errorf("record launch of %d claims of pool %s: %w", len(a.claims), a.launch.Pool, err)
+	}
+	return true, false, nil
+}
+
+// refused notes that nothing can be launched from a class, or not now, and tells the class. It reports whether another
+// plan, without the class, may do better.
+func (r *run) refused(class model.Class, pool string, err error, blocked map[string]string) bool {
+	switch fault.KindOf(err) {
+	case fault.Denied, fault.Invalid, fault.NotFound:
+	default:
+		r.problem("launch of pool %s: %v", pool, err)
+		return false
+	}
+	if _, known := blocked[class.Name]; !known {
+		blocked[class.Name] = err.Error()
+		r.classRefused(class, pool, err)
+	}
+	return true
+}
+
+// call asks EC2 for the machines. A launch template that has been deleted is made again, once: its name is a digest of
+// its content, so the recorded bytes stay what they are.
+func (r *run) call(ctx context.Context, a *attempt) {
+	a.result, a.err = r.callFleet(ctx, a.intent)
+	if a.err == nil || !templateGone(fault.CodeOf(a.err)) {
+		return
+	}
+	request, err := r.site.Fleet.Request(ctx, a.launch)
+	if err != nil || !bytes.Equal(request, a.intent.Request) {
+		return
+	}
+	a.result, a.err = r.callFleet(ctx, a.intent)
 }
 
 func (r *run) callFleet(ctx context.Context, intent model.Intent) (result model.LaunchResult, err error) {
+	if r.now() >= r.fence.UntilUnix {
+		// Another planner may hold the lease by now and look into this launch.
+		return result, fault.New(fault.Internal, "LeaseOver", "the planner lease ended before EC2 was called")
+	}
 	err = r.effect(ctx, EffectLaunch, func() (err error) {
 		result, err = r.site.Fleet.Launch(ctx, intent.Request)
 		return err
@@ -232,70 +268,79 @@ func (r *run) callFleet(ctx context.Context, intent model.Intent) (result model.
 	return result, err
 }
 
-// conclude turns the answer of one call into an outcome. retry says that another plan may do better.
-func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceType, blocked map[string]string) (retry bool, err error) {
-	class := a.launch.Class.Name
-	if a.err != nil {
-		switch fault.KindOf(a.err) {
-		case fault.Throttled: // nothing happened; the next sweep asks again, and no offer is to blame
-			r.problem("launch of pool %s: %v", a.launch.Pool, a.err)
-		case fault.Denied, fault.Invalid:
-			blocked[class] = a.err.Error()
-			r.classRefused(a, a.err)
-			retry = true
-		case fault.NoCapacity:
-			retry = true
-		default:
-			// Nobody knows whether EC2 did it. The intent stays open and is looked into when it is due.
-			r.problem("launch %s of pool %s, outcome unknown: %v", a.intent.ID, a.launch.Pool, a.err)
-			return false, nil
-		}
-		a.result.Errors = append(a.result.Errors, model.LaunchError{Code: codeOr(a.err, "LaunchFailed"), Message: a.err.Error()})
+// conclude turns the answer of one call into an outcome. again says that another plan may do better.
+func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceType, blocked map[string]string) (again bool, err error) {
+	if a.err == nil {
+		again = r.weigh(a, blocked)
+	} else if code := fault.CodeOf(a.err); capacityCode(code) {
+		a.result.Errors = []model.LaunchError{{Code: code, Message: a.err.Error(), Offer: model.OfferKey{CapacityType: a.launch.CapacityType}}}
+		a.marks = marksOf(everyPool(a.launch, code), r.markUntil())
+	} else if kind := fault.KindOf(a.err); kind == fault.Throttled || kind == fault.Denied || kind == fault.Invalid || kind == fault.NoCapacity {
+		a.result.Errors = []model.LaunchError{{Code: codeOr(a.err, "LaunchRefused"), Message: a.err.Error()}}
+		again = r.refused(a.launch.Class, a.launch.Pool, a.err, blocked)
+	} else {
+		// Nobody knows whether EC2 did it. The intent stays open and is looked into when it is due.
+		r.problem("launch %s of pool %s, outcome unknown: %v", a.intent.ID, a.launch.Pool, a.err)
+		return false, nil
 	}
 	missing := len(a.result.Instances) < len(a.claims)
-	for _, e := range a.result.Errors {
-		if missing && a.err == nil && !capacityCode(e.Code) {
-			blocked[class] = e.Code + ": " + e.Message
-			r.classRefused(a, fault.New(fault.Invalid, e.Code, "%s", e.Message))
-		}
+	if r.mark(ctx, a.marks) && missing {
+		again = true
 	}
-	if err := r.mark(ctx, a.result.Errors); err != nil {
-		return false, err
+	outcome := r.outcome(a.intent, a.claims, a.result, types)
+	if err := r.writeOutcome(ctx, outcome); err != nil {
+		return again, err
 	}
-	if err := r.settleAttempt(ctx, a, types); err != nil {
-		return false, err
-	}
-	return retry || (missing && a.err == nil), nil
+	a.settled, a.failed = outcome.Launched, outcome.Failed
+	return again, nil
 }
 
-func (r *run) mark(ctx context.Context, errors []model.LaunchError) error {
-	marks := marksOf(errors, r.now()+int64(r.settings.OfferBackOff.Seconds()))
+// weigh looks at the errors that came with an answer: pools of capacity that gave nothing are marked, and a request that
+// is wrong concerns its class, but only where it cost a machine.
+func (r *run) weigh(a *attempt, blocked map[string]string) (again bool) {
+	a.marks = marksOf(a.result.Errors, r.markUntil())
+	switch {
+	case len(a.result.Instances) > len(a.claims):
+		r.problem("launch %s of pool %s gave %d machines for %d claims", a.intent.ID, a.launch.Pool, len(a.result.Instances), len(a.claims))
+		return false
+	case len(a.result.Instances) == len(a.claims):
+		return false
+	}
+	class := a.launch.Class
+	for _, e := range a.result.Errors {
+		switch {
+		case capacityCode(e.Code):
+		case templateGone(e.Code) && !r.remade[class.Name]:
+			r.remade[class.Name], again = true, true // the adapter makes it again for the next request
+		case refusalCode(e.Code):
+			again = r.refused(class, a.launch.Pool, fault.New(fault.Invalid, e.Code, "%s", e.Message), blocked)
+		default:
+			r.problem("launch of pool %s: %s: %s", a.launch.Pool, e.Code, e.Message)
+		}
+	}
+	return again
+}
+
+// mark writes down offers without capacity and reports whether there are any now that another plan will avoid. A mark
+// that cannot be written stops nothing: it is advice.
+func (r *run) mark(ctx context.Context, marks []model.Mark) bool {
 	if len(marks) == 0 {
-		return nil
+		return false
 	}
 	err := r.effect(ctx, EffectMark, func() error { return r.Offers.Mark(ctx, r.reg, marks) })
 	if err != nil {
-		return fmt.Errorf("mark %d offers without capacity: %w", len(marks), err)
+		r.problem("mark %d offers without capacity: %v", len(marks), err)
 	}
-	return nil
+	return err == nil
 }
 
-func (r *run) settleAttempt(ctx context.Context, a *attempt, types []model.InstanceType) error {
-	outcome := r.outcome(a.intent, a.claims, a.result, types)
-	if err := r.writeOutcome(ctx, outcome); err != nil {
-		return err
-	}
-	a.settled, a.failed = outcome.Launched, outcome.Failed
-	return nil
-}
+func (r *run) markUntil() int64 { return r.now() + int64(r.settings.OfferBackOff.Seconds()) }
 
 // settle records an outcome found out by recovery.
 func (r *run) settle(ctx context.Context, intent model.Intent, claims []model.Claim, result model.LaunchResult) error {
-	if err := r.mark(ctx, result.Errors); err != nil {
-		return err
-	}
+	r.mark(ctx, marksOf(result.Errors, r.markUntil()))
 	var types []model.InstanceType
-	if len(result.Instances) > 0 {
+	if len(result.Instances) > 0 && len(claims) > 0 {
 		var err error
 		if types, err = r.typesOf(ctx, claims[0].Class); err != nil {
 			return err

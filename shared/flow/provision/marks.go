@@ -1,6 +1,8 @@
 package provision
 
 import (
+	"strings"
+
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -33,6 +35,39 @@ var scopes = map[string]scope{
 
 // capacityCode reports whether the code says that there is no capacity, rather than that the request is wrong.
 func capacityCode(code string) bool { return scopes[code] != scopeNone }
+
+// refusals begin the codes that say that a request is wrong or not permitted: asking again is no use before somebody
+// corrects the class or its permissions. Codes of throttling and of EC2's own trouble are not among them.
+var refusals = []string{
+	"Invalid", "Missing", "UnknownParameter", "UserDataSizeLimitExceeded", "UnauthorizedOperation", "AuthFailure", "AccessDenied", "OptInRequired",
+	"Blocked", "PendingVerification",
+}
+
+func refusalCode(code string) bool {
+	for _, prefix := range refusals {
+		if strings.HasPrefix(code, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// templateGone reports whether the code says that a launch template does not exist any more.
+func templateGone(code string) bool { return strings.HasPrefix(code, "InvalidLaunchTemplate") }
+
+// everyPool is the error of a whole call as if each pool of capacity it named had given it.
+func everyPool(launch model.Launch, code string) []model.LaunchError {
+	var errors []model.LaunchError
+	for _, template := range launch.Templates {
+		for _, o := range template.Overrides {
+			errors = append(errors, model.LaunchError{
+				Code: code, SubnetID: o.SubnetID,
+				Offer: model.OfferKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: launch.CapacityType},
+			})
+		}
+	}
+	return errors
+}
 
 // marksOf turns a launch's errors into marks that last until untilUnix. One mark per offer, subnet or capacity type, in
 // the order of the errors.

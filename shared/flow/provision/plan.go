@@ -2,6 +2,7 @@ package provision
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -32,6 +33,10 @@ func (r *run) provision(ctx context.Context) error {
 	r.openDecision(pending)
 	blocked := map[string]string{} // classes that refused a launch in this run, with why
 	for r.out.Rounds < r.settings.MaxRounds {
+		if r.out.Rounds > 0 && r.request.Deadline.Sub(r.Now()) < r.settings.StopBefore {
+			r.problem("stopped after %d rounds of planning for want of time; the next sweep goes on", r.out.Rounds)
+			return nil
+		}
 		r.out.Rounds++
 		input := r.planInput(machines, blocked)
 		plan := pack.Plan(input)
@@ -40,16 +45,11 @@ func (r *run) provision(ctx context.Context) error {
 		again, err := r.launch(ctx, input.Catalogs, &round, blocked)
 		r.decision.Rounds = append(r.decision.Rounds, round)
 		r.countRound(plan, round)
-		if err != nil {
-			return err
-		}
 		if again || len(round.Launched) > 0 {
-			if err := r.reload(ctx); err != nil {
-				return err
-			}
+			err = errors.Join(err, r.reload(ctx))
 		}
-		if !again {
-			return nil
+		if err != nil || !again {
+			return err
 		}
 	}
 	r.problem("stopped after %d rounds of planning; the next sweep goes on", r.out.Rounds)
@@ -127,6 +127,9 @@ func (r *run) countRound(plan model.Plan, round model.Round) {
 		r.decision.Launched = append(r.decision.Launched, claim.Name)
 	}
 	r.out.Unschedulable = len(plan.Unschedulable)
+	if r.out.Rounds > 1 {
+		return // later rounds find what this run launched itself
+	}
 	for _, nomination := range plan.Nominations {
 		r.out.Nominated += len(nomination.Pods)
 	}

@@ -85,8 +85,6 @@ type Cluster interface {
 	// PutClaim creates the claim's NodeClaim object or brings its status up to date, and returns the object's UID.
 	// NotFound where claim.ObjectUID is set and the object is gone or another.
 	PutClaim(ctx context.Context, claim model.Claim) (uid string, err error)
-	// DropClaim deletes the NodeClaim object of a claim that was never launched. Gone already is no error.
-	DropClaim(ctx context.Context, claim model.Claim) error
 	// PatchNode writes labels, annotations, taints and owner of a node, on condition of its UID. NotFound or Conflict
 	// where the node is gone or another.
 	PatchNode(ctx context.Context, patch model.NodePatch) error

@@ -14,65 +14,80 @@ import (
 // recorded it cannot be calling EC2 any more. Machines are looked for by the intent's tag first. Only where there is none
 // the very same bytes are sent again: EC2 answers a repeated client token with the first outcome.
 func (r *run) recover(ctx context.Context) error {
-	var changed bool
+	var due []model.Intent
 	for _, intent := range r.ledger.Intents {
-		if intent.State == model.IntentDone || intent.DueUnix > r.now() {
-			continue
-		}
-		settled, err := r.recoverIntent(ctx, intent)
-		if err != nil && !passing(err) {
-			r.problem("recover launch %s: %v", intent.ID, err)
-		}
-		if settled {
-			r.out.Recovered++
-			changed = true
+		if intent.State != model.IntentDone && intent.DueUnix <= r.now() {
+			due = append(due, intent)
 		}
 	}
-	if !changed {
+	if len(due) == 0 {
 		return nil
+	}
+	// 1. What became of each, side by side; 2. the outcomes one after the other, because they share counters.
+	found := make([]*model.LaunchResult, len(due))
+	r.parallel(len(due), func(i int) {
+		result, err := r.findOut(ctx, &due[i])
+		if err != nil {
+			r.problem("look into launch %s: %v", due[i].ID, err)
+		}
+		found[i] = result
+	})
+	for i, result := range found {
+		if result == nil {
+			continue
+		}
+		if err := r.settle(ctx, due[i], r.claimsOf(due[i]), *result); err != nil {
+			r.problem("recover launch %s: %v", due[i].ID, err)
+			continue
+		}
+		r.out.Recovered++
 	}
 	return r.reload(ctx)
 }
 
-func (r *run) recoverIntent(ctx context.Context, intent model.Intent) (settled bool, err error) {
-	claims := r.claimsOf(intent)
+// findOut returns what became of a launch, and nil where that is still not known. Another call is noted in the ledger
+// before it is made.
+func (r *run) findOut(ctx context.Context, intent *model.Intent) (*model.LaunchResult, error) {
 	found, err := r.site.Fleet.Find(ctx, intent.ID)
 	if err != nil {
-		return false, fmt.Errorf("look for its machines: %w", err)
+		return nil, fmt.Errorf("find its machines: %w", err)
 	}
 	if len(found) > 0 {
 		// Fewer than asked for is a partial fleet: the pods of the others are still pending and are planned again.
-		result := model.LaunchResult{Instances: found}
-		return true, r.settle(ctx, intent, claims, result)
+		return &model.LaunchResult{Instances: found}, nil
+	}
+	refused := func(code, message string) *model.LaunchResult {
+		return &model.LaunchResult{Errors: []model.LaunchError{{Code: code, Message: message}}}
 	}
 	if r.now()-intent.CreatedUnix > int64(r.settings.GiveUpAfter.Seconds()) {
-		gone := model.LaunchError{Code: "NeverLaunched", Message: "no machine carries the launch's tag and its client token may have lapsed"}
-		return true, r.settle(ctx, intent, claims, model.LaunchResult{Errors: []model.LaunchError{gone}})
+		return refused("NeverLaunched", "no machine carries the launch's tag and its client token may have lapsed"), nil
+	}
+	if len(r.claimsOf(*intent)) == 0 {
+		return refused("NoClaims", "the launch has no claims left"), nil
 	}
 	intent.Attempt++
 	intent.DueUnix = r.due()
-	if err := r.Claims.Calling(ctx, r.fence, intent); err != nil {
-		return false, fmt.Errorf("record attempt %d: %w", intent.Attempt, err)
+	if err := r.effect(ctx, EffectCalling, func() error { return r.Claims.Calling(ctx, r.fence, *intent) }); err != nil {
+		return nil, fmt.Errorf("record attempt %d: %w", intent.Attempt, err)
 	}
-	result, err := r.callFleet(ctx, intent)
-	switch fault.KindOf(err) {
-	case fault.Denied, fault.Invalid, fault.NoCapacity:
-		if err != nil {
-			refused := model.LaunchError{Code: codeOr(err, "LaunchRefused"), Message: err.Error()}
-			return true, r.settle(ctx, intent, claims, model.LaunchResult{Errors: []model.LaunchError{refused}})
-		}
+	result, err := r.callFleet(ctx, *intent)
+	switch kind := fault.KindOf(err); {
+	case err == nil:
+		return &result, nil
+	case kind == fault.Denied, kind == fault.Invalid, kind == fault.NoCapacity:
+		return refused(codeOr(err, "LaunchRefused"), err.Error()), nil
 	}
-	if err != nil {
-		return false, err // Throttled, mismatch or unknown: it stays open and is looked into again when due
-	}
-	return true, r.settle(ctx, intent, claims, result)
+	return nil, err // it stays open and is looked into again when due
 }
 
-// claimsOf returns the intent's claims in the intent's order, as the ledger has them.
+// claimsOf returns the intent's claims in the intent's order, as the ledger has them: those that wait for a machine. The
+// ledger is not read at one instant, so it may show an intent open and its claims settled already.
 func (r *run) claimsOf(intent model.Intent) []model.Claim {
 	byName := make(map[string]model.Claim, len(r.ledger.Claims))
 	for _, claim := range r.ledger.Claims {
-		byName[claim.Name] = claim
+		if claim.State == model.Intended {
+			byName[claim.Name] = claim
+		}
 	}
 	claims := make([]model.Claim, 0, len(intent.Claims))
 	for _, name := range intent.Claims {

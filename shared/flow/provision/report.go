@@ -64,8 +64,14 @@ func (r *run) podEvents() {
 			}
 		}
 	}
-	last := r.decision.Rounds[len(r.decision.Rounds)-1].Plan
-	for _, u := range last.Unschedulable {
+	last := r.decision.Rounds[len(r.decision.Rounds)-1]
+	for _, claim := range last.Failed {
+		for _, pod := range claim.Pods {
+			events = append(events, podEvent(pod, true, "FailedScheduling", fmt.Sprintf(
+				"nodepool %s: no machine could be launched: %s: %s", claim.Pool, claim.FailureCode, claim.FailureMessage)))
+		}
+	}
+	for _, u := range last.Plan.Unschedulable {
 		events = append(events, podEvent(u.Pod, true, "FailedScheduling", reasonText(u.Reasons)))
 	}
 	if len(events) > r.settings.MaxEvents {
@@ -110,12 +116,12 @@ func reasonText(reasons []model.Reason) string {
 }
 
 // classRefused tells the class that EC2 would not launch from it.
-func (r *run) classRefused(a *attempt, err error) {
+func (r *run) classRefused(class model.Class, pool string, err error) {
 	r.event(model.Event{
-		Kind: "EC2NodeClass", Name: a.launch.Class.Name, UID: a.launch.Class.UID, Warning: true, Reason: "LaunchFailed",
-		Message: fmt.Sprintf("nodepool %s: %v", a.launch.Pool, err),
+		Kind: "EC2NodeClass", Name: class.Name, UID: class.UID, Warning: true, Reason: "LaunchFailed",
+		Message: fmt.Sprintf("nodepool %s: %v", pool, err),
 	})
-	r.problem("class %s: %v", a.launch.Class.Name, err)
+	r.problem("class %s: %v", class.Name, err)
 }
 
 // conditions says of every pool whether it may be used, and how much it has. Pools nothing was found out about in this
