@@ -54,7 +54,7 @@ func LaunchChoice(in LaunchInput) (Choice, error) {
 	flexible := asksMinValues(in.Requirements)
 	if !flexible {
 		// 2. A machine with devices nobody asked for, or bare metal, only where nothing else is left.
-		candidates = unlessEmpty(candidates, func(c candidate) bool { return !exotic(c.instance) })
+		candidates = unlessEmpty(candidates, func(c candidate) bool { return !Exotic(c.instance) })
 		// 3. Spot that costs more than on-demand is no bargain.
 		candidates = withoutDearSpot(candidates)
 	}
@@ -110,8 +110,9 @@ func subnetFor(key model.OfferKey, subnets []model.Subnet, live []model.Mark) (i
 	return id, found
 }
 
-// exotic reports whether the type is bare metal or carries devices: dear, slow to start, and wanted by pods that say so.
-func exotic(t *model.InstanceType) bool {
+// Exotic reports whether the type is bare metal or carries accelerators: dear, slow to start, and meant for pods that ask
+// for it. Such types are bought only where nothing else is left of what a claim accepts.
+func Exotic(t *model.InstanceType) bool {
 	_, size, _ := strings.Cut(t.Name, ".")
 	if strings.HasPrefix(size, "metal") {
 		return true

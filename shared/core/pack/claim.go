@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -35,7 +36,7 @@ func (p *planner) claims() ([]model.PlannedClaim, model.MicroUSD) {
 func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
 	pool := r.pool
 	b := pool.box(n, r)
-	types, hold := pool.list(n, b, r, spare)
+	types := pool.list(n, b, r, spare)
 	offer := pool.market.columns[n.column].offer
 	source := pool.source
 	claim := model.PlannedClaim{
@@ -46,7 +47,7 @@ func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
 		Annotations:   maps.Clone(source.Template.Annotations),
 		Taints:        slices.Clone(source.Template.Taints),
 		StartupTaints: slices.Clone(source.Template.StartupTaints),
-		Hold:          model.Resources{model.Nodes: 1},
+		Hold:          pool.hold(types),
 		Pods:          refs(p.in.Snapshot, n.pods),
 	}
 	for _, t := range types {
@@ -58,15 +59,12 @@ func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
 	for name, amount := range p.dims.resources(pool.smallestDaemons(types)) {
 		claim.Requests[name] += amount
 	}
-	for i, name := range pool.limited {
-		claim.Hold[name] = hold[i]
-	}
 	return claim
 }
 
-// list returns the types the claim may be bought as, cheapest first, at most MaxInstanceTypes and enough for minValues,
-// and the most any of them takes of the limits. Beyond what the node holds already, that comes out of spare.
-func (p *pool) list(n *node, b box, r *run, spare []int64) (types []int, hold []int64) {
+// list returns the types the claim may be bought as, cheapest first, at most MaxInstanceTypes and enough for minValues.
+// What they take of the limits beyond what the node holds already comes out of spare.
+func (p *pool) list(n *node, b box, r *run, spare []int64) []int {
 	all := p.holders(b.mask, r.openFor(n), n.load)
 	first := p.market.columns[n.column].instance
 	needed := map[int]bool{first: true}
@@ -76,7 +74,8 @@ func (p *pool) list(n *node, b box, r *run, spare []int64) (types []int, hold []
 			needed[t] = true
 		}
 	}
-	hold = slices.Clone(n.hold)
+	var types []int
+	hold := slices.Clone(n.hold)
 	optional := MaxInstanceTypes - len(needed)
 	for _, t := range all {
 		switch more := exceed(p.taken[t], hold); {
@@ -91,7 +90,17 @@ func (p *pool) list(n *node, b box, r *run, spare []int64) (types []int, hold []
 			}
 		}
 	}
-	return types, hold
+	return types
+}
+
+// hold returns the most any of the types takes, of limits there are and of limits there may be later.
+func (p *pool) hold(types []int) model.Resources {
+	hold := make(model.Resources)
+	for _, t := range types {
+		hold = resource.Max(hold, p.market.types[t].Capacity)
+	}
+	hold[model.Nodes] = 1
+	return hold
 }
 
 // exceed returns how far amounts go beyond the bound, at least 0 each.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -16,6 +17,7 @@ type market struct {
 	index     map[string]int        // into types, by name
 	columns   []column              // by price, type name, zone, capacity type, reservation
 	available bitset                // columns that can be bought now
+	plain     bitset                // columns of types that are not exotic (see offer.Exotic)
 	whole     []vector              // by type: what pods and daemons together can have
 	masks     map[string]bitset     // columnsMeeting, by termKey
 }
@@ -43,8 +45,11 @@ func newMarket(types []model.InstanceType, dims dimensions) *market {
 	}
 	slices.SortStableFunc(m.columns, compareColumns)
 	m.dropRepeated()
-	m.available = newBitset(len(m.columns))
+	m.available, m.plain = newBitset(len(m.columns)), newBitset(len(m.columns))
 	for i, c := range m.columns {
+		if !offer.Exotic(m.types[c.instance]) {
+			m.plain.set(i)
+		}
 		if c.offer.Available && (c.offer.CapacityType != model.Reserved || c.offer.ReservationCapacity > 0) {
 			m.available.set(i)
 		}

@@ -29,27 +29,31 @@ func nominate(snapshot *model.Snapshot, classes []*class, sites []*site) {
 	keepPromises(snapshot, classes, sites)
 	for _, c := range classes {
 		judged := make(map[string]verdict)
-		for _, want := range []verdict{welcome, reluctant} {
-			for _, s := range sites {
-				if len(c.pods) == 0 {
-					break
-				}
-				if s.blind {
-					continue
-				}
-				n := c.request.copies(s.free, len(c.pods))
-				if n == 0 {
-					continue
-				}
-				if judged[s.signature] == unknown {
-					judged[s.signature] = judge(c, s)
-				}
-				if judged[s.signature] == want {
-					s.free.take(c.request, n)
-					s.pods = append(s.pods, c.pods[:n]...)
-					c.pods = c.pods[n:]
-				}
-			}
+		c.settleOn(sites, welcome, judged)
+		c.settleOn(sites, reluctant, judged)
+	}
+}
+
+// settleOn places as many of the class's pods as fit on each site of the wanted verdict. Verdicts are kept by signature.
+func (c *class) settleOn(sites []*site, want verdict, judged map[string]verdict) {
+	for _, s := range sites {
+		if len(c.pods) == 0 {
+			return
+		}
+		if s.blind {
+			continue
+		}
+		n := c.request.copies(s.free, len(c.pods))
+		if n == 0 {
+			continue
+		}
+		if judged[s.signature] == unknown {
+			judged[s.signature] = judge(c, s)
+		}
+		if judged[s.signature] == want {
+			s.free.take(c.request, n)
+			s.pods = append(s.pods, c.pods[:n]...)
+			c.pods = c.pods[n:]
 		}
 	}
 }
@@ -65,21 +69,27 @@ func keepPromises(snapshot *model.Snapshot, classes []*class, sites []*site) {
 		}
 	}
 	for _, c := range classes {
-		c.pods = slices.DeleteFunc(slices.Clone(c.pods), func(i int) bool {
-			s := owed[snapshot.Pods[i].UID]
-			if s == nil || snapshot.Pods[i].UID == "" {
-				return false
+		var others []int
+		for _, i := range c.pods {
+			if uid := snapshot.Pods[i].UID; uid == "" || owed[uid] == nil || !owed[uid].keeps(c, i) {
+				others = append(others, i)
 			}
-			if !s.blind && (!c.request.fits(s.free) || judge(c, s) == refused) {
-				return false
-			}
-			if !s.blind {
-				s.free.take(c.request, 1)
-			}
-			s.pods = append(s.pods, i)
-			return true
-		})
+		}
+		c.pods = others
 	}
+}
+
+// keeps places pod i of the class on the site it was promised; false where that does not hold it any more. Of a site
+// nothing is known of, the promise is all there is.
+func (s *site) keeps(c *class, i int) bool {
+	if !s.blind {
+		if !c.request.fits(s.free) || judge(c, s) == refused {
+			return false
+		}
+		s.free.take(c.request, 1)
+	}
+	s.pods = append(s.pods, i)
+	return true
 }
 
 func judge(c *class, s *site) verdict {

@@ -127,6 +127,7 @@ func (r *run) build(order []int, a attempt, how care) (node, bool) {
 		n.flag, _ = r.pool.flags.join(n.flag, option.flag)
 		n.mask = n.mask.and(option.mask)
 	}
+	r.preferPlain(&n)
 	if !r.settle(&n) {
 		return node{}, false
 	}
@@ -134,6 +135,15 @@ func (r *run) build(order []int, a attempt, how care) (node, bool) {
 		return node{}, false
 	}
 	return n, true
+}
+
+// preferPlain takes exotic types off the node where any other that is open holds it, as its launch would.
+func (r *run) preferPlain(n *node) {
+	if plain := n.mask.and(r.pool.market.plain); !r.pool.base.MinValues() {
+		if _, ok := r.pool.cheapest(plain, r.open, n.load, r.left); ok {
+			n.mask = plain
+		}
+	}
 }
 
 // settle finds the cheapest offer for what is on the node and what it takes of the limits; false where no offer holds

@@ -62,12 +62,21 @@ terms:
 	return list
 }
 
-// weigh finds what the option can be opened with and what a pod is worth.
+// weigh finds what the option can be opened with and what a pod is worth, on exotic types only where no other holds it.
 func (p *pool) weigh(o *option, request vector, open bitset) {
+	usable := o.mask.and(open)
+	if !p.base.MinValues() {
+		if p.weighAmong(o, request, usable.and(p.market.plain)); len(o.offers) > 0 {
+			return
+		}
+	}
+	p.weighAmong(o, request, usable)
+}
+
+func (p *pool) weighAmong(o *option, request vector, usable bitset) {
 	o.offers, o.worth, o.spotTypes = nil, 0, 0
 	seen := make([]bool, len(p.market.types))
 	spot := make([]bool, len(p.market.types))
-	usable := o.mask.and(open)
 	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
 		col := &p.market.columns[c]
 		if !request.fits(p.room[col.instance]) {
