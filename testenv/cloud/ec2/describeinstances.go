@@ -2,7 +2,6 @@ package ec2
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -129,10 +128,12 @@ func (m *Model) describeInstances(_ context.Context, in *describeInstancesInput)
 // reservations groups instances by reservation, in order.
 func (m *Model) reservations(found []*instance) []reservationView {
 	out := []reservationView{}
+	place := map[string]int{} // in out, by reservation id
 	for _, i := range found {
-		at := slices.IndexFunc(out, func(r reservationView) bool { return r.ReservationID == i.reservationID })
-		if at < 0 {
+		at, known := place[i.reservationID]
+		if !known {
 			at = len(out)
+			place[i.reservationID] = at
 			out = append(out, reservationView{ReservationID: i.reservationID, OwnerID: m.account})
 		}
 		out[at].Instances.Items = append(out[at].Instances.Items, m.viewInstance(i))
