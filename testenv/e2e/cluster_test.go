@@ -144,7 +144,7 @@ func (c *cluster) awaitRunning(t *testing.T, namespace string, n int, within tim
 func (c *cluster) running() []ec2.Instance {
 	var out []ec2.Instance
 	for _, i := range c.EC2.Instances() {
-		if i.State.Name == "pending" || i.State.Name == "running" {
+		if i.State == "pending" || i.State == "running" {
 			out = append(out, i)
 		}
 	}

@@ -21,7 +21,7 @@ func cheapest(t *testing.T, n int, names ...string) []string {
 		if !ok {
 			t.Fatalf("the sandbox has no %s", name)
 		}
-		price[name] = kind.PriceMicroUSDPerHour
+		price[name] = kind.OnDemandMicroUSDPerHour
 	}
 	sort.Slice(names, func(i, j int) bool { return price[names[i]] < price[names[j]] })
 	return names[:n]

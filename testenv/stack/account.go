@@ -63,3 +63,14 @@ func (a *account) tokenWebhook(ctx context.Context, s *Stack) ([]byte, error) {
 	s.closeLater(func() { webhook.Close() })
 	return webhook.Kubeconfig()
 }
+
+// addCluster makes the control plane an EKS cluster whose access entry lets the functions' role in.
+func (a *account) addCluster(s *Stack) error {
+	a.clusterARN = a.eks.AddCluster(eks.Cluster{
+		Name: s.Options.Cluster, Version: kubernetesMinor(), Endpoint: s.Kube.Endpoint(),
+		CertificateAuthority: s.Kube.CertificateAuthority(), ServiceCIDR: s.Kube.ServiceCIDR(),
+	})
+	return a.eks.AddAccessEntry(eks.AccessEntry{
+		Cluster: s.Options.Cluster, PrincipalARN: s.roleARN(function), Groups: []string{"joiner:functions"},
+	})
+}

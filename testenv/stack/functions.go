@@ -44,7 +44,9 @@ func (s *Stack) buildAll(ctx context.Context) *builds {
 		defer b.group.Done()
 		root := moduleRoot()
 		b.provision, b.errs[0] = lambdaruntime.Build(ctx, root, "./functions/provision", filepath.Join(s.dir, "provision"))
-		b.watcher, b.errs[1] = build(ctx, root, "./cmd/watcher", filepath.Join(s.dir, "watcher"))
+		if s.Options.Watchers > 0 {
+			b.watcher, b.errs[1] = build(ctx, root, "./cmd/watcher", filepath.Join(s.dir, "watcher"))
+		}
 	}()
 	return b
 }

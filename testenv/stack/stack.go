@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/joiner-sh/joiner/infra/rbac"
@@ -201,6 +202,9 @@ func (s *Stack) startKube(ctx context.Context, aws *account) error {
 		return err
 	}
 	s.closeLater(s.Kube.Stop)
+	if err := aws.addCluster(s); err != nil {
+		return err
+	}
 	return s.Kube.Apply(ctx, append(crds.Manifests(), rbac.Functions, rbac.Watcher)...)
 }
 
@@ -241,7 +245,8 @@ func (s *Stack) createResources(ctx context.Context) error {
 		return err
 	}
 	objects := s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true })
-	if _, err := objects.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: ptr(bucket)}); err != nil {
+	here := &s3types.CreateBucketConfiguration{LocationConstraint: s3types.BucketLocationConstraint(s.Cloud.Region())}
+	if _, err := objects.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: ptr(bucket), CreateBucketConfiguration: here}); err != nil {
 		return fmt.Errorf("create bucket %s: %w", bucket, err)
 	}
 	s.Store = s3snapshot.New(objects, bucket)

@@ -73,8 +73,8 @@ func (s *story) follow(ctx context.Context, st *stack.Stack) error {
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	st.EC2.OnStateChange(func(i ec2.Instance) {
-		if i.State.Name == "pending" || i.State.Name == "running" {
-			s.say("EC2: %s %s, %s in %s, %s at $%.4f per hour", i.ID, i.State.Name, i.Type, i.Zone, i.CapacityType, float64(i.PriceMicroUSDPerHour)/1e6)
+		if i.State == "pending" || i.State == "running" {
+			s.say("EC2: %s %s, %s in %s, %s at $%.4f per hour", i.ID, i.State, i.Type, i.Zone, i.CapacityType, float64(i.PriceMicroUSDPerHour)/1e6)
 		}
 	})
 	return ctx.Err()
@@ -258,10 +258,10 @@ It runs until Ctrl-C. In another terminal:
   %s get events --field-selector reason=Nominated
   %s apply -f your-nodepool.yaml
 
-  export AWS_ENDPOINT_URL=%s AWS_REGION=%s AWS_ACCESS_KEY_ID=%s AWS_SECRET_ACCESS_KEY=%s
-  aws ec2 describe-instances --query 'Reservations[].Instances[].[InstanceId,InstanceType,State.Name]' --output table
-  aws sqs list-queues
-  aws dynamodb scan --table-name %s --query Count
+  export AWS_REGION=%s AWS_ACCESS_KEY_ID=%s AWS_SECRET_ACCESS_KEY=%s
+  aws --endpoint-url %[6]s ec2 describe-instances --query 'Reservations[].Instances[].[InstanceId,InstanceType,State.Name]' --output table
+  aws --endpoint-url %[6]s sqs list-queues
+  aws --endpoint-url %[6]s dynamodb scan --table-name %[10]s --query Count
 
 Logs: %s
 `, st.Kube.KubeconfigPath(), kubectl, kubectl, kubectl, kubectl,

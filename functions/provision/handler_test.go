@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// registry knows a paused cluster (a run of it does nothing) and one that cannot be read.
+type registry struct{ asked []string }
+
+func (r *registry) Clusters(context.Context) ([]model.Registration, error) {
+	return []model.Registration{{Cluster: "shop"}, {Cluster: "web"}, {Cluster: "resting", Paused: true}}, nil
+}
+
+func (r *registry) Cluster(_ context.Context, name string) (model.Registration, error) {
+	r.asked = append(r.asked, name)
+	if name == "broken" {
+		return model.Registration{}, fault.New(fault.Throttled, "", "slow down")
+	}
+	return model.Registration{Cluster: name, Paused: true}, nil
+}
+
+// hints records the sweeps that were sent.
+type hints struct{ sent []string }
+
+func (h *hints) Sweep(_ context.Context, cluster, tick string) error {
+	h.sent = append(h.sent, cluster+" "+tick)
+	return nil
+}
+
+func newHandler() (*handler, *registry, *hints) {
+	r, h := &registry{}, &hints{}
+	flow := &provision.Flow{Registry: r, Hints: h, Now: func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }}
+	return &handler{flow: flow, logger: slog.New(slog.DiscardHandler)}, r, h
+}
+
+func record(t *testing.T, id string, hint wire.Hint) events.SQSMessage {
+	t.Helper()
+	body, err := wire.EncodeHint(hint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events.SQSMessage{MessageId: id, Body: string(body)}
+}
+
+// handle passes an event through JSON, as the runtime does.
+func handle(t *testing.T, h *handler, event any) (events.SQSEventResponse, error) {
+	t.Helper()
+	raw, err := json.Marshal(event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := h.handle(t.Context(), raw)
+	response, _ := out.(events.SQSEventResponse)
+	return response, err
+}
+
+func TestBatchRunsEachClusterOnceAndReturnsOnlyWhatFailed(t *testing.T) {
+	h, r, _ := newHandler()
+	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
+		record(t, "1", wire.Hint{Cluster: "web", Reason: wire.ReasonBatch, Epoch: 1, Seq: 4}),
+		record(t, "2", wire.Hint{Cluster: "broken", Reason: wire.ReasonNode, Epoch: 1, Seq: 1}),
+		record(t, "3", wire.Hint{Cluster: "web", Reason: wire.ReasonNode, Epoch: 1, Seq: 5}),
+		record(t, "4", wire.Hint{Cluster: "broken", Reason: wire.ReasonNode, Epoch: 1, Seq: 2}),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"web", "broken"}; !reflect.DeepEqual(r.asked, want) {
+		t.Errorf("ran %v, want %v", r.asked, want)
+	}
+	var failed []string
+	for _, f := range response.BatchItemFailures {
+		failed = append(failed, f.ItemIdentifier)
+	}
+	if want := []string{"2", "4"}; !reflect.DeepEqual(failed, want) {
+		t.Errorf("returned %v, want %v", failed, want)
+	}
+}
+
+// C7: what nobody can read is dropped, and its neighbours are handled.
+func TestBatchDropsAHintNobodyCanRead(t *testing.T) {
+	h, r, _ := newHandler()
+	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
+		{MessageId: "1", Body: "{"}, {MessageId: "2", Body: strings.Repeat("x", 10)}, record(t, "3", wire.Hint{Cluster: "web", Reason: wire.ReasonSweep}),
+	}})
+	if err != nil || len(response.BatchItemFailures) != 0 || len(r.asked) != 1 {
+		t.Errorf("%+v %v, asked %v", response, err, r.asked)
+	}
+}
+
+func TestSuccessIsAnEmptyListAndNotNull(t *testing.T) {
+	h, _, _ := newHandler()
+	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{record(t, "1", wire.Hint{Cluster: "web", Reason: wire.ReasonSweep})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(response)
+	if err != nil || string(text) != `{"batchItemFailures":[]}` {
+		t.Errorf("answered %s, %v", text, err)
+	}
+}
+
+func TestTickHintsASweepOfEveryClusterThatIsNotPaused(t *testing.T) {
+	h, _, sent := newHandler()
+	if _, err := handle(t, h, map[string]string{"sweep": "2026-03-01T00:01:00Z"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"shop 2026-03-01T00:01:00Z", "web 2026-03-01T00:01:00Z"}; !reflect.DeepEqual(sent.sent, want) {
+		t.Errorf("sent %v, want %v", sent.sent, want)
+	}
+}
+
+func TestAnythingElseIsAnErrorThatSaysWhatWasExpected(t *testing.T) {
+	h, _, _ := newHandler()
+	for _, event := range []any{map[string]string{}, "hello", []int{1}, map[string]any{"Records": []int{}}} {
+		if _, err := handle(t, h, event); err == nil || !strings.Contains(err.Error(), "plan queue") {
+			t.Errorf("%v: %v", event, err)
+		}
+	}
+}
+
+func TestMergeKeepsTheNewestStateAndTheStrongestTrigger(t *testing.T) {
+	var request provision.Request
+	for _, hint := range []wire.Hint{
+		{Reason: wire.ReasonNode, Epoch: 2, Seq: 3}, {Reason: wire.ReasonConfig, Epoch: 2, Seq: 1}, {Reason: wire.ReasonBatch, Epoch: 1, Seq: 9},
+	} {
+		merge(&request, hint)
+	}
+	if request.Epoch != 2 || request.Seq != 3 || request.Trigger != provision.TriggerConfig {
+		t.Errorf("%+v", request)
+	}
+}
