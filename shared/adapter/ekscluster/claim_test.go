@@ -189,24 +189,3 @@ func TestClaimGoesWithItsPool(t *testing.T) {
 		t.Errorf("got %+v", owners)
 	}
 }
-
-func TestDropClaim(t *testing.T) {
-	c := connect(t)
-	claim := launched("dropped")
-	if err := c.DropClaim(t.Context(), claim); err != nil {
-		t.Errorf("gone already: %v", err)
-	}
-	put(t, c, claim)
-	if err := c.DropClaim(t.Context(), claim); !fault.Is(err, fault.Conflict) {
-		t.Errorf("an object that shows an instance: got %v, want Conflict", err)
-	}
-	never := launched("never")
-	never.State, never.ProviderID = model.Intended, ""
-	put(t, c, never)
-	if err := c.DropClaim(t.Context(), never); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.custom.Resource(apiv1.NodeClaimResource).Get(t.Context(), "never", metav1.GetOptions{}); err == nil {
-		t.Error("it is still there")
-	}
-}

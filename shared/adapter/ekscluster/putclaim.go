@@ -76,28 +76,6 @@ func (c *Client) claim(ctx context.Context, claim *model.Claim) (*apiv1.NodeClai
 	return object, nil
 }
 
-// DropClaim deletes the NodeClaim object of a claim that was never launched. Gone already is no error; Conflict where the
-// object shows an instance.
-func (c *Client) DropClaim(ctx context.Context, claim model.Claim) error {
-	object, err := c.claim(ctx, &claim)
-	if fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if object.Status.ProviderID != "" {
-		return fault.New(fault.Conflict, "", "NodeClaim %s shows instance %s and is not dropped", claim.Name, object.Status.ProviderID)
-	}
-	err = c.custom.Resource(apiv1.NodeClaimResource).Delete(ctx, claim.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &object.UID, ResourceVersion: &object.ResourceVersion},
-	})
-	if err = translateError(err, "delete NodeClaim %s", claim.Name); fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	return err
-}
-
 func toUntyped(object any) (*unstructured.Unstructured, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
