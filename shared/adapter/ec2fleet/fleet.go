@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
@@ -26,19 +27,26 @@ func New(client *ec2.Client) *Fleet { return &Fleet{client: client, made: map[st
 // TagIntent names the launch an instance came from.
 const TagIntent = "joiner.sh/intent"
 
-// Launch sends stored request bytes. It sends them once: repeating is the caller's protocol, not the SDK's.
+// Launch sends stored request bytes. Only a broken connection is tried again here, since the token in the bytes makes that
+// harmless; repeating for any other reason is the caller's protocol, not the SDK's.
 func (f *Fleet) Launch(ctx context.Context, request []byte) (model.LaunchResult, error) {
 	stored, err := decodeRequest(request)
 	if err != nil {
 		return model.LaunchResult{}, err
 	}
-	out, err := f.client.CreateFleet(ctx, stored.input(), func(o *ec2.Options) { o.RetryMaxAttempts = 1 })
+	out, err := f.client.CreateFleet(ctx, stored.input(), func(o *ec2.Options) { o.Retryer = onlyConnections })
 	if err != nil {
 		f.forget(stored, err)
 		return model.LaunchResult{}, translate(err, "launch %d instances of intent %s", stored.Count, stored.Intent)
 	}
 	return stored.result(out), nil
 }
+
+// onlyConnections tries again what broke on its way, and nothing that EC2 answered.
+var onlyConnections = retry.NewStandard(func(o *retry.StandardOptions) {
+	o.MaxAttempts = 3
+	o.Retryables = []retry.IsErrorRetryable{retry.NoRetryCanceledError{}, retry.RetryableConnectionError{}}
+})
 
 // Find returns the instances that carry the intent's tag and are not on their way out, by id.
 func (f *Fleet) Find(ctx context.Context, intent string) ([]model.Instance, error) {
