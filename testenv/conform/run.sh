@@ -4,11 +4,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 moto=5.2.1
+awscli=1.45.11
 home=.cache/moto-$moto
 if ! [ -x "$home/bin/moto_server" ]; then
-  echo "installing moto $moto"
+  echo "installing moto $moto and the AWS CLI $awscli"
   python3 -m venv "$home"
-  "$home/bin/pip" install --quiet --disable-pip-version-check "moto[server]==$moto"
+  "$home/bin/pip" install --quiet --disable-pip-version-check "moto[server]==$moto" "awscli==$awscli"
 fi
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 "$home/bin/moto_server" -H 127.0.0.1 -p "$port" >"$home/server.log" 2>&1 &
@@ -20,6 +21,6 @@ for _ in $(seq 100); do
   fi
   sleep 0.2
 done
-JOINER_MOTO_ENDPOINT=http://127.0.0.1:$port go test -count=1 -v ./testenv/conform/ | tee "$home/result.log" | grep -E '^(=== RUN|---|ok|FAIL|PASS|\s+---)' | grep -v '=== RUN' || true
+JOINER_AWS_CLI=$PWD/$home/bin/aws JOINER_MOTO_ENDPOINT=http://127.0.0.1:$port go test -count=1 -v ./testenv/conform/ | tee "$home/result.log" | grep -E '^(=== RUN|---|ok|FAIL|PASS|\s+---)' | grep -v '=== RUN' || true
 grep -q '^ok' "$home/result.log"
 echo "passed: $(grep -c -- '--- PASS' "$home/result.log"), skipped: $(grep -c -- '--- SKIP' "$home/result.log" || true); differences of moto that are known: testenv/conform/KNOWN_DIFFERENCES.md"
