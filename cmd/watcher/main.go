@@ -1,0 +1,75 @@
+// Command watcher runs in the cluster. It follows pods, nodes and whatever else decisions look at, publishes the cluster's
+// state to S3, and sends hints to the queue of the functions. It decides nothing and writes nothing to the cluster but its
+// lease; of several replicas one leads, the others follow along and take over. What it does is flow/forward; this wires
+// it.
+//
+// Settings come from the environment:
+//
+//	JOINER_CLUSTER         name of the EKS cluster; required
+//	JOINER_QUEUE_URL       of the FIFO queue of hints; required
+//	JOINER_BUCKET          of snapshots; required
+//	JOINER_TABLE           of the ledger; required
+//	JOINER_NAMESPACE       of the lease: joiner
+//	JOINER_IDENTITY        of this replica: the host's name, which in a pod is the pod's
+//	JOINER_HEALTH_ADDRESS  of /healthz (it runs) and /readyz (it has seen the cluster): :8081
+//	JOINER_BATCH_QUIET     a batch closes when no new pod came for so long: 300ms
+//	JOINER_BATCH_MAX       or when it has been open for so long: 5s
+//	JOINER_IDLE_PUBLISH    how long a change nobody waits for may stay unpublished: 5s
+//	JOINER_LEASE_DURATION  after which a leader that fell silent is replaced: 15s
+//	JOINER_LOG_LEVEL       debug, info, warn or error: info
+//	KUBECONFIG             path of a client configuration: that of the pod's service account
+//
+// AWS_REGION, AWS_ENDPOINT_URL and the rest of the AWS variables mean what they always do.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"sync"
+	"syscall"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
+	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/flow/forward"
+)
+
+func main() {
+	var s settings
+	boot.Settings(&s)
+	logger := boot.Logger("watcher").With("cluster", s.Cluster, "identity", s.identity())
+	klog.SetSlogLogger(logger)
+	debug.SetGCPercent(50) // memory is what people pay for here, and there is processor time to spare
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	kube := s.kubeConfig(logger)
+	f := forward.New(s.forwardConfig(ctx, logger))
+	watch, err := ekscluster.NewWatch(kube, ekscluster.WatchOptions{
+		Observe: f.Observe,
+		Undefined: func(resource string) {
+			logger.Warn("not defined in the cluster; apply its definition", "resource", resource)
+		},
+	})
+	if err != nil {
+		fatal(logger, "connect to the cluster", err)
+	}
+
+	// Three actors: one follows the cluster, one leads when it may, one answers the kubelet. All end with ctx.
+	var actors sync.WaitGroup
+	actors.Go(func() { watch.Run(ctx) })
+	actors.Go(func() { serveHealth(ctx, s.HealthAddress, watch.Synced, logger) })
+	actors.Go(func() {
+		started := time.Now()
+		if watch.WaitForSync(ctx) {
+			logger.Info("seen the cluster", "millis", time.Since(started).Milliseconds(), "waiting", f.Waiting())
+			campaign(ctx, kube, &s, f.Lead, logger)
+		}
+	})
+	actors.Wait()
+	logger.Info("stopped")
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
+	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
+	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/flow/forward"
+)
+
+type settings struct {
+	Cluster       string        `env:"JOINER_CLUSTER,required"`
+	QueueURL      string        `env:"JOINER_QUEUE_URL,required"`
+	Bucket        string        `env:"JOINER_BUCKET,required"`
+	Table         string        `env:"JOINER_TABLE,required"`
+	Namespace     string        `env:"JOINER_NAMESPACE" envDefault:"joiner"`
+	Identity      string        `env:"JOINER_IDENTITY"`
+	HealthAddress string        `env:"JOINER_HEALTH_ADDRESS" envDefault:":8081"`
+	BatchQuiet    time.Duration `env:"JOINER_BATCH_QUIET"`
+	BatchMax      time.Duration `env:"JOINER_BATCH_MAX"`
+	IdlePublish   time.Duration `env:"JOINER_IDLE_PUBLISH"`
+	LeaseDuration time.Duration `env:"JOINER_LEASE_DURATION" envDefault:"15s"`
+	Kubeconfig    string        `env:"KUBECONFIG"`
+}
+
+func (s *settings) identity() string {
+	if s.Identity != "" {
+		return s.Identity
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return "watcher"
+	}
+	return host
+}
+
+func (s *settings) kubeConfig(logger *slog.Logger) *rest.Config {
+	load := rest.InClusterConfig
+	if s.Kubeconfig != "" {
+		load = func() (*rest.Config, error) { return clientcmd.BuildConfigFromFlags("", s.Kubeconfig) }
+	}
+	config, err := load()
+	if err != nil {
+		fatal(logger, "read the client configuration of the cluster", err)
+	}
+	return config
+}
+
+func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) forward.Config {
+	config := boot.AWS(ctx)
+	return forward.Config{
+		Cluster: s.Cluster, Owner: s.identity(),
+		Publisher: s3snapshot.New(s3.NewFromConfig(config), s.Bucket),
+		Pointer:   dynamoledger.New(dynamodb.NewFromConfig(config), s.Table),
+		Queue:     sqsqueue.New(sqs.NewFromConfig(config), s.QueueURL),
+		Now:       time.Now, After: time.After,
+		Tell:     func(note forward.Note) { log(logger, note) },
+		Settings: forward.Settings{QuietWindow: s.BatchQuiet, MaxWindow: s.BatchMax, IdleWindow: s.IdlePublish},
+	}
+}
