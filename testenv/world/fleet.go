@@ -24,6 +24,8 @@ type Fleet struct {
 	broken    map[model.OfferKey]model.LaunchError
 	refusals  []error // of the next calls, in order
 	templates map[string]bool
+	forget    bool
+	lose      bool
 	surplus   int
 	calls     int
 }
@@ -83,11 +85,25 @@ func (f *Fleet) RefuseNext(errs ...error) {
 	f.refusals = append(f.refusals, errs...)
 }
 
-// ForgetTemplates deletes every launch template, as somebody tidying up would.
-func (f *Fleet) ForgetTemplates() {
+// ForgetBeforeNext deletes every launch template just before the next call, as somebody tidying up would.
+func (f *Fleet) ForgetBeforeNext() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.templates = map[string]bool{}
+	f.forget = true
+}
+
+// LoseNextReply carries the next call out and answers with an error that says nothing.
+func (f *Fleet) LoseNextReply() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lose = true
+}
+
+// ForgetTokens lets every client token lapse.
+func (f *Fleet) ForgetTokens() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tokens = map[string]answer{}
 }
 
 // GiveMore makes every launch give n machines more than it was asked for.
@@ -117,6 +133,9 @@ func (f *Fleet) Launch(_ context.Context, text []byte) (model.LaunchResult, erro
 	if err := json.Unmarshal(text, &r); err != nil {
 		return model.LaunchResult{}, fault.Wrap(fault.Invalid, "", err, "decode request")
 	}
+	if f.forget {
+		f.templates, f.forget = map[string]bool{}, false
+	}
 	if len(f.refusals) > 0 {
 		err := f.refusals[0]
 		f.refusals = f.refusals[1:]
@@ -133,6 +152,10 @@ func (f *Fleet) Launch(_ context.Context, text []byte) (model.LaunchResult, erro
 	}
 	result := f.allocate(r)
 	f.tokens[r.Token] = answer{string(text), result}
+	if f.lose {
+		f.lose = false
+		return model.LaunchResult{}, fault.New(fault.Internal, "", "connection reset by peer")
+	}
 	return clone(result), nil
 }
 

@@ -27,8 +27,9 @@ var Modes = []Mode{DiesBefore, DiesAfter, Fails, LosesReply}
 
 // Fault says which effect of a process goes wrong. The zero value is none.
 type Fault struct {
-	At   int // the effect, counted from 1
-	Mode Mode
+	At     int    // the effect, counted from 1
+	Effect string // only effects of this name count; "" = all
+	Mode   Mode
 }
 
 // InvocationTimeout is when a process is killed at the latest.
@@ -43,6 +44,7 @@ type Process struct {
 	mu      sync.Mutex
 	dead    bool
 	effects []string
+	counted int // those of them that count for the fault
 }
 
 // Process returns a new invocation with a fault to come.
@@ -107,7 +109,10 @@ func (p *Process) do(name string, effect func() error) error {
 	}
 	p.mu.Lock()
 	p.effects = append(p.effects, name)
-	hit := len(p.effects) == p.fault.At
+	if p.fault.Effect == "" || p.fault.Effect == name {
+		p.counted++
+	}
+	hit := p.counted == p.fault.At && (p.fault.Effect == "" || p.fault.Effect == name)
 	p.dead = hit && p.fault.Mode == DiesBefore
 	p.mu.Unlock()
 	injected := fault.New(fault.Internal, "Injected", "%s %s", name, p.fault.Mode)

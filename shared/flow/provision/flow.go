@@ -145,6 +145,10 @@ type run struct {
 func (r *run) do(ctx context.Context) error {
 	// 1. Who is asked about, and may we.
 	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
+	if fault.Is(err, fault.NotFound) {
+		r.out.Skipped = "the cluster is not attached" // any more: nothing will change that but attaching it
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("read registration of cluster %s: %w", r.request.Cluster, err)
 	}

@@ -182,9 +182,9 @@ func (r *run) classReady(pool model.Pool) model.Condition {
 		condition.Status, condition.Reason = "False", "NodeClassNotFound"
 		condition.Message = "EC2NodeClass " + name + " of spec.template.spec.nodeClassRef.name does not exist; create it or name another"
 	default:
-		for _, problem := range class.Status.Problems {
-			condition.Status, condition.Reason, condition.Message = "False", problem.Reason, problem.Message
-			if problem.Unknown {
+		if problems := class.Status.Problems; len(problems) > 0 {
+			condition.Status, condition.Reason, condition.Message = "False", problems[0].Reason, problems[0].Message
+			if problems[0].Unknown {
 				condition.Status, condition.Reason = "Unknown", "NodeClassReadinessUnknown"
 			}
 			return condition

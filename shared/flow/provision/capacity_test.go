@@ -1,0 +1,232 @@
+package provision_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// spotByPrice returns the spot offers of the world's catalogue, cheapest first.
+func spotByPrice(t *testing.T, w *world.World) []model.OfferKey {
+	t.Helper()
+	machines, err := w.Catalog.Types(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	type priced struct {
+		key   model.OfferKey
+		price model.MicroUSD
+	}
+	var all []priced
+	for _, m := range machines.Types {
+		for _, o := range m.Offers {
+			if o.CapacityType == model.Spot {
+				all = append(all, priced{model.OfferKey{InstanceType: m.Name, Zone: o.Zone, CapacityType: o.CapacityType}, o.Price})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b priced) int { return int(a.price - b.price) })
+	keys := make([]model.OfferKey, len(all))
+	for i := range all {
+		keys[i] = all[i].key
+	}
+	return keys
+}
+
+func marked(ledger model.Ledger, key model.OfferKey) bool {
+	return slices.ContainsFunc(ledger.Marks, func(m model.Mark) bool { return m.OfferKey == key })
+}
+
+func TestDryOffersAreMarkedAndTheNextIsBoughtInTheSameRun(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large", "m6g.large", "c5.large"}})
+	offers := spotByPrice(t, w)
+	for _, dry := range offers[:3] {
+		w.Fleet.SetCapacity(dry, 0)
+	}
+	pending(w, "web", 1, world.Shape(900, gib))
+	outcome := run(t, w, provision.TriggerBatch)
+	machines := w.Fleet.Machines()
+	if outcome.Claims != 1 || len(machines) != 1 {
+		t.Fatalf("%+v", outcome)
+	}
+	if got := (model.OfferKey{InstanceType: machines[0].Type, Zone: machines[0].Zone, CapacityType: machines[0].CapacityType}); got != offers[3] {
+		t.Errorf("bought %v, want the fourth cheapest, %v", got, offers[3])
+	}
+	for _, dry := range offers[:3] {
+		if !marked(load(t, w), dry) {
+			t.Errorf("%v is not marked", dry)
+		}
+	}
+	w.Tick(2 * time.Minute)
+	if n := len(load(t, w).Marks); n != 3 {
+		t.Errorf("after two minutes %d marks are left, want 3", n)
+	}
+	w.Tick(time.Minute + time.Second)
+	if n := len(load(t, w).Marks); n != 0 {
+		t.Errorf("after three minutes %d marks are left, want none", n)
+	}
+}
+
+// Every pool of capacity the first request named is dry: the second round of the same run finds what the first could not
+// ask for, because one request buys one capacity type.
+func TestRunPlansAgainWhereAllOfARequestIsDry(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large", "c5.large"}})
+	for _, spot := range spotByPrice(t, w) {
+		w.Fleet.SetCapacity(spot, 0)
+	}
+	pending(w, "web", 2, world.Shape(900, gib))
+	outcome := run(t, w, provision.TriggerBatch)
+	if outcome.Rounds != 2 || outcome.Claims == 0 || outcome.Failed == 0 {
+		t.Fatalf("%+v", outcome)
+	}
+	for _, machine := range w.Fleet.Machines() {
+		if machine.CapacityType != model.OnDemand {
+			t.Errorf("machine %s is %s", machine.ID, machine.CapacityType)
+		}
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+func TestMarkedOfferIsNotAskedForAgainUntilItsTime(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	for _, capacityType := range []string{model.Spot, model.OnDemand} {
+		w.Fleet.Break(model.OfferKey{CapacityType: capacityType}, "InsufficientInstanceCapacity")
+	}
+	pending(w, "web", 1, world.Shape(900, gib))
+	run(t, w, provision.TriggerBatch)
+	calls := w.Fleet.Calls()
+	for range 5 {
+		w.Tick(20 * time.Second)
+		run(t, w, provision.TriggerSweep)
+	}
+	if got := w.Fleet.Calls(); got != calls || calls > 2 {
+		t.Errorf("%d calls in the first run and %d more while every offer is marked, want at most 2 and none", calls, got-calls)
+	}
+	events := w.Cluster.Events("Pod", "web-0")
+	if !slices.ContainsFunc(events, func(e model.Event) bool { return e.Reason == "FailedScheduling" && e.Warning }) {
+		t.Errorf("the pod is told %+v", events)
+	}
+	w.Fleet.Break(model.OfferKey{CapacityType: model.Spot}, "")
+	w.Fleet.Break(model.OfferKey{CapacityType: model.OnDemand}, "")
+	w.Tick(2 * time.Minute)
+	settle(t, w)
+	sound(t, w)
+}
+
+func TestPartOfAFleetIsKeptAndTheRestPlannedAgain(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	zones := []string{"us-west-2a", "us-west-2b", "us-west-2c"}
+	for _, zone := range zones {
+		w.Fleet.SetCapacity(model.OfferKey{InstanceType: "m5.large", Zone: zone, CapacityType: model.Spot}, 1)
+	}
+	pending(w, "web", 5, world.Shape(1500, gib))
+	outcome := run(t, w, provision.TriggerBatch)
+	spot := 0
+	for _, machine := range w.Fleet.Machines() {
+		if machine.CapacityType == model.Spot {
+			spot++
+		}
+	}
+	if outcome.Claims != 5 || spot != 3 || outcome.Rounds != 2 || outcome.Failed != 2 {
+		t.Fatalf("%d spot machines, %+v", spot, outcome)
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+func TestThrottledLaunchMarksNothingAndIsTriedBySweep(t *testing.T) {
+	w := start(t, world.Options{})
+	w.Fleet.RefuseNext(fault.New(fault.Throttled, "RequestLimitExceeded", "request limit exceeded"))
+	pending(w, "web", 2, world.Shape(900, gib))
+	outcome := run(t, w, provision.TriggerBatch)
+	ledger := load(t, w)
+	if outcome.Claims != 0 || outcome.Rounds != 1 || len(ledger.Marks) != 0 || len(ledger.Intents) != 0 || w.Fleet.Calls() != 1 {
+		t.Fatalf("%+v\nmarks %v, %d calls", outcome, ledger.Marks, w.Fleet.Calls())
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+// A code of throttling among the errors of an answer is no matter of the class either.
+func TestThrottledPoolsOfAFleetBlameNobody(t *testing.T) {
+	w := start(t, world.Options{})
+	w.Fleet.Break(model.OfferKey{}, "RequestLimitExceeded")
+	pending(w, "web", 1, world.Shape(900, gib))
+	outcome := run(t, w, provision.TriggerBatch)
+	if outcome.Rounds != 1 || len(load(t, w).Marks) != 0 || len(w.Cluster.Events("EC2NodeClass", "default")) != 0 {
+		t.Fatalf("%+v, class events %v", outcome, w.Cluster.Events("EC2NodeClass", "default"))
+	}
+	w.Fleet.Break(model.OfferKey{}, "")
+	settle(t, w)
+	sound(t, w)
+}
+
+func TestAccountLimitOfSpotLeavesOnDemand(t *testing.T) {
+	w := start(t, world.Options{})
+	w.Fleet.RefuseNext(fault.New(fault.NoCapacity, "MaxSpotInstanceCountExceeded", "max spot instance count exceeded"))
+	pending(w, "web", 1, world.Shape(900, gib))
+	outcome := run(t, w, provision.TriggerBatch)
+	machines := w.Fleet.Machines()
+	if outcome.Rounds != 2 || len(machines) != 1 || machines[0].CapacityType != model.OnDemand {
+		t.Fatalf("%+v, machines %+v", outcome, machines)
+	}
+	if marks := load(t, w).Marks; len(marks) != 1 || marks[0].OfferKey != (model.OfferKey{CapacityType: model.Spot}) {
+		t.Errorf("marks %+v, want all of spot", marks)
+	}
+}
+
+func TestSpotThatMayNotBeUsedIsNoMatterOfTheClass(t *testing.T) {
+	w := start(t, world.Options{})
+	w.Fleet.RefuseNext(fault.New(fault.Denied, "AuthFailure.ServiceLinkedRoleCreationNotPermitted", "no service-linked role"))
+	pending(w, "web", 1, world.Shape(900, gib))
+	run(t, w, provision.TriggerBatch)
+	if machines := w.Fleet.Machines(); len(machines) != 1 || machines[0].CapacityType != model.OnDemand {
+		t.Fatalf("machines %+v", machines)
+	}
+}
+
+func TestSubnetWithoutAddressesIsMarkedAndNotItsTypes(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	w.Fleet.Break(model.OfferKey{Zone: "us-west-2a"}, "InsufficientFreeAddressesInSubnet")
+	w.Fleet.Break(model.OfferKey{Zone: "us-west-2b"}, "InsufficientFreeAddressesInSubnet")
+	pending(w, "web", 1, world.Shape(900, gib))
+	run(t, w, provision.TriggerBatch)
+	machines := w.Fleet.Machines()
+	if len(machines) != 1 || machines[0].Zone != "us-west-2c" {
+		t.Fatalf("machines %+v", machines)
+	}
+	for _, mark := range load(t, w).Marks {
+		if mark.SubnetID == "" || mark.InstanceType != "" {
+			t.Errorf("mark %+v, want a subnet's", mark)
+		}
+	}
+}
+
+func TestDeletedLaunchTemplateIsMadeAgain(t *testing.T) {
+	w := start(t, world.Options{})
+	w.Fleet.ForgetBeforeNext()
+	pending(w, "web", 1, world.Shape(900, gib))
+	outcome := run(t, w, provision.TriggerBatch)
+	if outcome.Claims != 1 || outcome.Rounds != 1 || w.Fleet.Calls() != 2 || len(w.Cluster.Events("EC2NodeClass", "default")) != 0 {
+		t.Fatalf("%+v, %d calls", outcome, w.Fleet.Calls())
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+func TestMoreMachinesThanAskedForAreToldOf(t *testing.T) {
+	w := start(t, world.Options{})
+	w.Fleet.GiveMore(1)
+	pending(w, "web", 1, world.Shape(900, gib))
+	outcome := run(t, w, provision.TriggerBatch)
+	if outcome.Claims != 1 || !strings.Contains(strings.Join(outcome.Problems, "\n"), "2 machines for 1 claims") {
+		t.Errorf("%+v", outcome)
+	}
+}

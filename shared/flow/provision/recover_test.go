@@ -1,0 +1,166 @@
+package provision_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// unfinished returns a world whose first run, for n pods that fill a machine each, was killed before or after CreateFleet.
+func unfinished(t *testing.T, n int, mode world.Mode) *world.World {
+	t.Helper()
+	w := start(t, world.Options{Types: []string{"m5.large"}, Visibility: 3 * time.Second})
+	pending(w, "web", n, world.Shape(1500, gib))
+	killed := w.Process(world.Fault{At: 1, Effect: "launch", Mode: mode})
+	_, _ = killed.Run(t.Context(), provision.TriggerBatch) // nobody hears what it returns
+	if ledger := load(t, w); len(ledger.Intents) != 1 || len(ledger.Claims) != n {
+		t.Fatalf("%d intents and %d claims are open, want 1 and %d", len(ledger.Intents), len(ledger.Claims), n)
+	}
+	return w
+}
+
+// due is how long after the start of a killed run its launches may be looked into.
+const due = world.InvocationTimeout + 2*time.Second + 30*time.Second + 2*time.Second
+
+func TestUnfinishedLaunchWaitsUntilItsProcessIsSurelyDead(t *testing.T) {
+	w := unfinished(t, 2, world.DiesBefore)
+	w.Tick(due - 10*time.Second)
+	outcome := run(t, w, provision.TriggerSweep)
+	if outcome.Recovered != 0 || outcome.Claims != 0 || w.Fleet.Calls() != 0 {
+		t.Errorf("%+v, %d calls", outcome, w.Fleet.Calls())
+	}
+	if outcome.Nominated != 2 {
+		t.Errorf("%d pods count on the claims under way, want 2", outcome.Nominated)
+	}
+}
+
+func TestUnfinishedLaunchThatIsFoundIsTakenOver(t *testing.T) {
+	w := unfinished(t, 2, world.DiesAfter)
+	w.Fleet.ForgetTokens() // whoever asks again gets other machines
+	w.Tick(due)
+	outcome := run(t, w, provision.TriggerSweep)
+	if outcome.Recovered != 1 || outcome.Claims != 0 || len(w.Fleet.Machines()) != 2 {
+		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Machines()))
+	}
+	for _, claim := range load(t, w).Claims {
+		if claim.InstanceType != "m5.large" || claim.Capacity[model.CPU] != 2000 || claim.Price == 0 || claim.Labels[model.LabelZone] != claim.Zone {
+			t.Errorf("claim %+v", claim)
+		}
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+func TestUnfinishedLaunchThatIsNotFoundIsRepeatedWithTheSameBytes(t *testing.T) {
+	w := unfinished(t, 2, world.DiesBefore)
+	before := load(t, w).Intents[0]
+	w.Tick(due)
+	outcome := run(t, w, provision.TriggerSweep)
+	if outcome.Recovered != 1 || len(w.Fleet.Machines()) != 2 || w.Fleet.Calls() != 1 {
+		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Machines()))
+	}
+	for _, machine := range w.Fleet.Machines() {
+		if machine.Tags["joiner.sh/intent"] != before.ID {
+			t.Errorf("machine %s is of intent %s, want %s", machine.ID, machine.Tags["joiner.sh/intent"], before.ID)
+		}
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+// Not shown yet, asked for again: the token answers with the first machines.
+func TestUnfinishedLaunchThatIsNotShownYetIsNotDoubled(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}, Visibility: 10 * time.Minute})
+	pending(w, "web", 2, world.Shape(1500, gib))
+	w.Fleet.LoseNextReply()
+	outcome := run(t, w, provision.TriggerBatch)
+	if outcome.Claims != 0 || len(w.Fleet.Machines()) != 2 || len(load(t, w).Intents) != 1 {
+		t.Fatalf("%+v", outcome)
+	}
+	w.Tick(due)
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 1 || len(w.Fleet.Machines()) != 2 {
+		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Machines()))
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+func TestUnfinishedLaunchOfWhichOnlyPartIsFoundIsPlannedAgain(t *testing.T) {
+	w := unfinished(t, 3, world.DiesAfter)
+	w.Fleet.Terminate(w.Fleet.Machines()[0].ID)
+	w.Tick(due)
+	outcome := run(t, w, provision.TriggerSweep)
+	if outcome.Recovered != 1 || outcome.Claims != 1 || len(w.Fleet.Machines()) != 4 {
+		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Machines()))
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+func TestUnfinishedLaunchThatIsTooOldIsGivenUp(t *testing.T) {
+	w := unfinished(t, 2, world.DiesBefore)
+	old := load(t, w).Intents[0].ID
+	w.Tick(16 * time.Minute)
+	outcome := run(t, w, provision.TriggerSweep)
+	if outcome.Recovered != 1 || outcome.Claims != 2 {
+		t.Fatalf("%+v", outcome)
+	}
+	for _, machine := range w.Fleet.Machines() {
+		if machine.Tags["joiner.sh/intent"] == old {
+			t.Errorf("the old bytes were sent after %s", 16*time.Minute)
+		}
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+func TestUnfinishedLaunchThatIsRefusedGivesItsPodsBack(t *testing.T) {
+	w := unfinished(t, 2, world.DiesBefore)
+	w.Fleet.RefuseNext(fault.New(fault.Invalid, "InvalidAMIID.NotFound", "the image is gone"))
+	w.Tick(due)
+	outcome := run(t, w, provision.TriggerSweep)
+	if outcome.Recovered != 1 || outcome.Claims != 2 {
+		t.Fatalf("%+v", outcome)
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+func TestTokenOfAnotherRequestIsToldAndLeftToTheTag(t *testing.T) {
+	w := unfinished(t, 1, world.DiesBefore)
+	w.Fleet.RefuseNext(fault.New(fault.Conflict, "IdempotentParameterMismatch", "the token was used for another request"))
+	w.Tick(due)
+	outcome := run(t, w, provision.TriggerSweep)
+	if outcome.Recovered != 0 || !strings.Contains(strings.Join(outcome.Problems, "\n"), "IdempotentParameterMismatch") {
+		t.Errorf("%+v", outcome)
+	}
+	if len(load(t, w).Intents) != 1 {
+		t.Error("the launch was closed")
+	}
+}
+
+// The ledger is not read at one instant: an open intent may be seen with claims that are settled or gone.
+func TestRecoveryMeetsClaimsThatAreSettled(t *testing.T) {
+	w := unfinished(t, 2, world.DiesAfter)
+	seen := load(t, w)
+	w.Tick(due)
+	run(t, w, provision.TriggerSweep)
+	process := w.Process(world.Fault{})
+	flow := process.Flow()
+	for name, claims := range map[string][]model.Claim{"settled": load(t, w).Claims, "gone": nil} {
+		flow.Claims = staleIntents{flow.Claims, model.Ledger{Claims: claims, Intents: seen.Intents, Usage: seen.Usage}}
+		_, err := flow.Run(t.Context(), provision.Request{
+			Cluster: world.Name, Trigger: provision.TriggerSweep, Owner: "reader of " + name, Deadline: w.Clock.Now().Add(world.InvocationTimeout),
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	settle(t, w)
+	sound(t, w)
+}

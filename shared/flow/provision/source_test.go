@@ -1,0 +1,159 @@
+package provision_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+func TestSnapshotIsReadWhileTheWatcherIsHeardAndListedOtherwise(t *testing.T) {
+	cases := []struct {
+		name       string
+		silence    time.Duration
+		epoch, seq int64
+		lost       bool
+		want       string
+	}{
+		{name: "a hint that speaks of the snapshot", epoch: 3, seq: 7, want: "snapshot"},
+		{name: "a sweep", want: "snapshot"},
+		{name: "a hint of an older one", epoch: 2, seq: 90, want: "snapshot"},
+		{name: "a hint of a newer one", epoch: 3, seq: 8, want: "list"},
+		{name: "a hint of a newer epoch", epoch: 4, seq: 1, want: "list"},
+		{name: "a watcher silent for less than the limit", silence: 45 * time.Second, want: "snapshot"},
+		{name: "a silent watcher", silence: 46 * time.Second, want: "list"},
+		{name: "a snapshot that is lost", epoch: 3, seq: 7, lost: true, want: "list"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			w := start(t, world.Options{})
+			if err := w.Publish(t.Context(), 3, 7); err != nil {
+				t.Fatal(err)
+			}
+			if c.lost {
+				w.Store.Lose()
+			}
+			w.Clock.Advance(c.silence)
+			outcome, err := w.Process(world.Fault{}).RunRequest(t.Context(), provision.Request{Trigger: provision.TriggerBatch, Epoch: c.epoch, Seq: c.seq})
+			if err != nil || outcome.Source != c.want || (len(outcome.Problems) > 0) != c.lost {
+				t.Errorf("%+v, %v; want source %s", outcome, err, c.want)
+			}
+		})
+	}
+}
+
+// A cluster at zero nodes has no watcher: the sweep lists, and the first node comes.
+func TestFirstNodeComesWithoutAWatcher(t *testing.T) {
+	w := start(t, world.Options{})
+	pending(w, "watcher", 1, world.Shape(100, gib/8))
+	outcome := run(t, w, provision.TriggerSweep)
+	if outcome.Source != "list" || outcome.Claims != 1 {
+		t.Fatalf("%+v", outcome)
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+// An old snapshot still shows pods as pending that have machines by now: the ledger knows better.
+func TestOldSnapshotDoesNotLaunchTwice(t *testing.T) {
+	w := start(t, world.Options{})
+	pending(w, "web", 3, world.Shape(900, 2*gib))
+	if err := w.Publish(t.Context(), 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	first := run(t, w, provision.TriggerBatch)
+	for range 4 {
+		w.Tick(10 * time.Second)
+		if err := w.Ledger.Heartbeat(t.Context(), world.Name, 1, w.Clock.Now().Unix()); err != nil {
+			t.Fatal(err)
+		}
+		if again := run(t, w, provision.TriggerSweep); again.Source != "snapshot" || again.Claims != 0 {
+			t.Fatalf("%+v", again)
+		}
+	}
+	if n := len(w.Fleet.Machines()); n != first.Claims {
+		t.Errorf("%d machines, want %d", n, first.Claims)
+	}
+}
+
+// A hint that outlived its cluster must not come back again and again.
+func TestClusterThatIsNotAttachedIsSkipped(t *testing.T) {
+	w := start(t, world.Options{})
+	outcome, err := w.Process(world.Fault{}).Flow().Run(t.Context(), provision.Request{Cluster: "nobody", Owner: "x", Deadline: w.Clock.Now()})
+	if err != nil || outcome.Skipped == "" {
+		t.Errorf("%+v, %v", outcome, err)
+	}
+}
+
+func TestNothingToDoIsNotDecidedAndNotTold(t *testing.T) {
+	w := start(t, world.Options{})
+	run(t, w, provision.TriggerConfig)
+	if err := w.Publish(t.Context(), 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	process := w.Process(world.Fault{})
+	outcome, err := process.Run(t.Context(), provision.TriggerSweep)
+	if err != nil || outcome.Decision != "" || outcome.Rounds != 0 {
+		t.Errorf("%+v, %v", outcome, err)
+	}
+	if effects := process.Effects(); !slices.Equal(effects, []string{"acquire", "release"}) {
+		t.Errorf("effects %v, want the lease's only", effects)
+	}
+}
+
+// recorder is an Effects that writes down what it sees.
+type recorder struct {
+	mutex         sync.Mutex
+	before, after []string
+	refuse        string
+}
+
+func (r *recorder) Before(_ context.Context, effect string) error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.before = append(r.before, effect)
+	if effect == r.refuse {
+		return fault.New(fault.Internal, "Refused", "the test refuses %s", effect)
+	}
+	return nil
+}
+
+func (r *recorder) After(_ context.Context, effect string) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.after = append(r.after, effect)
+}
+
+func TestEffectsSeesEveryEffectAndMayStopIt(t *testing.T) {
+	w := mixed(t)
+	seen := &recorder{}
+	launches := func(refuse string) provision.Outcome {
+		flow := w.Process(world.Fault{}).Flow()
+		seen = &recorder{refuse: refuse}
+		flow.Effects = seen
+		outcome, _ := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Trigger: provision.TriggerBatch, Owner: refuse + "!", Deadline: w.Clock.Now().Add(world.InvocationTimeout)})
+		return outcome
+	}
+	if outcome := launches(provision.EffectRecord); outcome.Claims != 0 || len(load(t, w).Claims) != 0 || slices.Contains(seen.after, provision.EffectRecord) {
+		t.Fatalf("%+v; after: %v", outcome, seen.after)
+	}
+	launches("")
+	for _, effect := range []string{
+		provision.EffectRecord, provision.EffectLaunch, provision.EffectMark, provision.EffectSettle, provision.EffectShow, provision.EffectNote,
+		provision.EffectDecision, provision.EffectTell,
+	} {
+		if !slices.Contains(seen.before, effect) || !slices.Contains(seen.after, effect) {
+			t.Errorf("%s was not seen: before %v, after %v", effect, seen.before, seen.after)
+		}
+	}
+	for _, effect := range seen.before {
+		if !slices.Contains(provision.AllEffects, effect) {
+			t.Errorf("%s is not among AllEffects", effect)
+		}
+	}
+}
