@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
@@ -20,6 +21,9 @@ type account struct {
 	clusterARN string
 }
 
+// sessionLife is the longest there is: the runtime gives a sandbox its keys once, and `make up` runs for hours.
+const sessionLife = 12 * time.Hour
+
 // NodeRole is the role of nodes, held by an instance profile of the same name.
 func (s *Stack) NodeRole() string { return "KarpenterNodeRole-" + s.Options.Cluster }
 
@@ -36,8 +40,8 @@ func (s *Stack) startCloud() (*account, error) {
 		return nil, err
 	}
 	s.closeLater(func() { s.Cloud.Close() })
-	for _, role := range []string{function, "joiner-watcher", s.NodeRole()} {
-		s.Cloud.STS.AddRole(sts.Role{Name: role})
+	for _, role := range []string{function, s.NodeRole()} {
+		s.Cloud.STS.AddRole(sts.Role{Name: role, MaxSession: sessionLife})
 	}
 	network := ec2.DefaultNetwork(s.Options.Cluster)
 	s.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: s.Cloud.Account(), Timing: &s.Options.EC2, Network: &network})

@@ -90,7 +90,7 @@ func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
 	runner, err := lambdaruntime.New(lambdaruntime.Config{
 		Region: s.Cloud.Region(), AccountID: s.Cloud.Account(), EndpointURL: s.Cloud.Endpoint(),
 		Credentials: func(_ context.Context, f lambdaruntime.Function) (awssdk.Credentials, error) {
-			c, err := s.Cloud.STS.Assume(f.Role, f.Name, time.Hour)
+			c, err := s.Cloud.STS.Assume(f.Role, f.Name, sessionLife)
 			return awssdk.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, SessionToken: c.SessionToken}, err
 		},
 		OnLog: s.Options.OnLog, OnExit: s.Options.OnExit,

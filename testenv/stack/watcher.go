@@ -42,11 +42,8 @@ func (s *Stack) StartWatcher() (*Watcher, error) {
 	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
 		return nil, err
 	}
-	keys, err := s.Cloud.STS.Assume(s.roleARN("joiner-watcher"), name, 0)
-	if err != nil {
-		return nil, err
-	}
-	env := append(os.Environ(), s.Cloud.Environment(keys)...)
+	// A user's key, because a pod's identity renews itself and a process's environment does not.
+	env := append(os.Environ(), s.Cloud.Environment(s.Cloud.STS.AddUser(name))...)
 	env = append(env,
 		"KUBECONFIG="+path, "JOINER_CLUSTER="+s.Options.Cluster, "JOINER_QUEUE_URL="+s.QueueURL, "JOINER_BUCKET="+bucket, "JOINER_TABLE="+table,
 		"JOINER_NAMESPACE=joiner", "JOINER_IDENTITY="+name, "JOINER_HEALTH_ADDRESS=127.0.0.1:0")

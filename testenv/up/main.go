@@ -14,6 +14,9 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
 )
 
 func main() {
@@ -24,6 +27,7 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "folder for kubeconfig, data and logs (default: .cache/up in the project)")
 	flag.BoolVar(&o.down, "down", false, "end a run that was left behind and remove what it kept")
 	flag.Parse()
+	klog.SetLogger(logr.Discard()) // client-go's own remarks; what matters is in our errors
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := run(ctx, o)
