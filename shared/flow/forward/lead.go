@@ -12,11 +12,13 @@ import (
 // another replica leads.
 func (f *Forwarder) step(ctx context.Context) (time.Duration, error) {
 	// 1. A leadership has an epoch of its own.
-	if f.epoch == 0 {
+	if f.epoch == 0 && f.publishPause.over(f.config.Now()) {
 		if err := f.newEpoch(ctx); err != nil {
 			f.failedToPublish("count the epoch up", err)
-			return f.publishPause.length, nil
 		}
+	}
+	if f.epoch == 0 {
+		return f.publishPause.until.Sub(f.config.Now()), nil
 	}
 	// 2. Publish while there is something to publish: the batch that closes now needs its state out first.
 	for f.publishPause.over(f.config.Now()) && f.prepare() {

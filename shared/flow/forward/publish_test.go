@@ -261,3 +261,28 @@ func TestAnObjectThatCannotBeEncodedHoldsUpOnlyUntilItIsGone(t *testing.T) {
 		t.Errorf("published %q, %d hints", got, len(w.hints))
 	}
 }
+
+func TestWhatIsObservedDoesNotShortenThePauseAfterAFailure(t *testing.T) {
+	for _, down := range []string{"epoch", "base", "segment", "hint"} {
+		t.Run(down, func(t *testing.T) {
+			w := newWorld(t)
+			fail := func(call string) (error, error) { return errorIf(call == down), nil }
+			if down == "epoch" || down == "base" {
+				w.fail = fail
+			}
+			f := w.leader(Settings{})
+			if w.calls[down] == 0 {
+				w.settle(f)
+				w.fail = fail
+			}
+			for i := range 100 {
+				f.Observe(podChange(fmt.Sprintf("p%d", i), unschedulable))
+				w.step(f)
+				w.now = w.now.Add(10 * ms)
+			}
+			if w.calls[down] > 2 {
+				t.Errorf("%d calls within a second of failure", w.calls[down])
+			}
+		})
+	}
+}
