@@ -22,8 +22,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"k8s.io/client-go/kubernetes"
-
 	"github.com/joiner-sh/joiner/infra/rbac"
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
@@ -38,7 +36,7 @@ import (
 
 // place is a control plane and our model of AWS, with what a watcher needs in both.
 type place struct {
-	t      *testing.T
+	t      testing.TB
 	cloud  *cloud.Cloud
 	plane  *kube.ControlPlane
 	ledger *dynamoledger.Ledger
@@ -50,7 +48,7 @@ type place struct {
 
 const bucketName, tableName, clusterName = "snapshots", "joiner", "prod"
 
-func newPlace(t *testing.T) *place {
+func newPlace(t testing.TB) *place {
 	t.Helper()
 	p := &place{t: t, binary: filepath.Join(t.TempDir(), "watcher")}
 	built := make(chan error, 1)
@@ -109,15 +107,6 @@ func (p *place) apply(manifests ...[]byte) {
 	if err := p.plane.Apply(p.t.Context(), manifests...); err != nil {
 		p.t.Fatal(err)
 	}
-}
-
-func (p *place) client() kubernetes.Interface {
-	p.t.Helper()
-	client, err := kubernetes.NewForConfig(p.plane.Config())
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return client
 }
 
 // replica is one running watcher.
