@@ -59,17 +59,17 @@ func (c *Catalog) machines() []model.MachineType {
 func machine(t catalog.Type) model.MachineType {
 	m := model.MachineType{
 		Name: t.Name, Arch: goArch(t.Architecture), VCPUs: int64(t.VCPUs), MemoryMiB: t.MemoryMiB, Hypervisor: t.Hypervisor, BareMetal: t.BareMetal,
-		CPUManufacturer: strings.ToLower(t.Manufacturer), ClockSpeedGHz: t.ClockGHz, Interfaces: int64(t.InterfacesPerCard),
+		CPUManufacturer: kebab(t.Manufacturer), ClockSpeedGHz: t.ClockGHz, Interfaces: int64(t.InterfacesPerCard),
 		IPv4PerInterface: int64(t.IPv4PerInterface), EFAInterfaces: int64(t.EFAInterfaces), NetworkMbps: int64(t.NetworkBaselineGbps * 1000),
 		EBSMbps: int64(t.EBSMaximumMbps), LocalNVMeGB: int64(t.Disks.TotalGB()), EncryptedTransit: t.EncryptionInTransit, NitroEnclaves: t.NitroEnclaves,
 		UsageClasses: []string{model.OnDemand, model.Spot},
 	}
 	if g := t.GPU; g != nil {
-		m.GPUName, m.GPUManufacturer = strings.ToLower(g.Name), strings.ToLower(g.Manufacturer)
+		m.GPUName, m.GPUManufacturer = kebab(g.Name), kebab(g.Manufacturer)
 		m.GPUCount, m.GPUMemoryMiB = int64(g.Count), g.MemoryMiB
 	}
 	if n := t.Neuron; n != nil {
-		m.NeuronName, m.NeuronCount, m.NeuronCores = strings.ToLower(n.Name), int64(n.Count), int64(n.CoresPerDevice)
+		m.NeuronName, m.NeuronCount, m.NeuronCores = kebab(n.Name), int64(n.Count), int64(n.CoresPerDevice)
 	}
 	for _, zone := range t.Zones {
 		m.Offers = append(m.Offers,
@@ -78,6 +78,9 @@ func machine(t catalog.Type) model.MachineType {
 	}
 	return m
 }
+
+// kebab writes a name as label values have it.
+func kebab(name string) string { return strings.Join(strings.Fields(strings.ToLower(name)), "-") }
 
 // discovery tags the one network there is.
 const discovery = "karpenter.sh/discovery"

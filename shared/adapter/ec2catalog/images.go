@@ -42,7 +42,7 @@ func (c *Catalog) images(ctx context.Context, queries []model.ImageQuery) ([]mod
 				return nil, err
 			}
 			for i := range images {
-				found = appendImage(found, &images[i], query)
+				found = c.appendImage(found, &images[i], query)
 			}
 			continue
 		}
@@ -60,7 +60,7 @@ func (c *Catalog) images(ctx context.Context, queries []model.ImageQuery) ([]mod
 	}
 	for i := range images {
 		for _, query := range byID[aws.ToString(images[i].ImageId)] {
-			found = appendImage(found, &images[i], query)
+			found = c.appendImage(found, &images[i], query)
 		}
 	}
 	return found, nil
@@ -96,7 +96,7 @@ func (c *Catalog) describeImages(ctx context.Context, input *ec2.DescribeImagesI
 }
 
 // appendImage adds one image with its query's requirements and its architecture; others than ours are left out.
-func appendImage(found []model.Image, described *types.Image, query model.ImageQuery) []model.Image {
+func (c *Catalog) appendImage(found []model.Image, described *types.Image, query model.ImageQuery) []model.Image {
 	arch := map[types.ArchitectureValues]string{types.ArchitectureValuesX8664: "amd64", types.ArchitectureValuesArm64: "arm64"}[described.Architecture]
 	if arch == "" {
 		return found
@@ -106,7 +106,7 @@ func appendImage(found []model.Image, described *types.Image, query model.ImageQ
 		image.CreatedUnix = created.Unix()
 	}
 	if deprecated, err := time.Parse(time.RFC3339, aws.ToString(described.DeprecationTime)); err == nil {
-		image.Deprecated = !deprecated.After(time.Now())
+		image.Deprecated = !deprecated.After(c.settings.Now())
 	}
 	image.Requirements = append(append([]model.Requirement{}, query.Requirements...),
 		model.Requirement{Key: model.LabelArch, Operator: model.In, Values: []string{arch}})
