@@ -21,7 +21,8 @@ const (
 	keepIntent = 24 * time.Hour
 )
 
-// Record writes intent, claims and what they hold in one transaction under the fence.
+// Record writes intent, claims and what they hold in one transaction under the fence. Where the answer of an earlier try
+// was lost and the very same intent is stored already, there is nothing left to do and no error.
 func (l *Ledger) Record(ctx context.Context, fence model.Fence, intent model.Intent, claims []model.Claim, limits model.Resources) error {
 	if len(claims) == 0 || len(claims) > MaxClaims {
 		return fault.New(fault.Invalid, "", "intent %s has %d claims; 1 to %d are allowed", intent.ID, len(claims), MaxClaims)
@@ -30,7 +31,8 @@ func (l *Ledger) Record(ctx context.Context, fence model.Fence, intent model.Int
 	if err != nil {
 		return err
 	}
-	const leaseAt, usageAt = 0, 1
+	put.Put.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	const leaseAt, usageAt, intentAt = 0, 1, 2
 	writes := []types.TransactWriteItem{l.holds(fence), l.use(fence.Cluster, intent.Pool, heldBy(claims), limits), put}
 	for _, claim := range claims {
 		put, err := l.putClaim(fence.Cluster, claim, "attribute_not_exists(PK)", nil)
@@ -44,6 +46,10 @@ func (l *Ledger) Record(ctx context.Context, fence model.Fence, intent model.Int
 	switch {
 	case refused(reasons, leaseAt):
 		return deposed(fence)
+	case refused(reasons, intentAt) && textOf(reasons[intentAt].Item, "doc") == textOf(put.Put.Item, "doc"):
+		return nil
+	case refused(reasons, intentAt):
+		return fault.New(fault.Conflict, "IntentExists", "intent %s is recorded already, and differs", intent.ID)
 	case refused(reasons, usageAt):
 		return fault.New(fault.Exhausted, "LimitReached", "nodepool %s has no room within spec.limits for %d more claims", intent.Pool, len(claims))
 	}

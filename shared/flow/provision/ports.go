@@ -30,7 +30,8 @@ type Claims interface {
 	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
 	// Record writes an intent, its claims (state Intent, Held set) and what they hold of the pool's limits in one
 	// transaction. limits is what the pool allows now (nil = nothing): Exhausted, and nothing written, where held plus
-	// used would pass it. Recording the same intent again is Conflict. At most 25 claims at once.
+	// used would pass it. Recording the very same intent again changes nothing and is no error, so that a try whose answer
+	// was lost may be repeated; recording another of its id is Conflict. At most 25 claims at once.
 	Record(ctx context.Context, fence model.Fence, intent model.Intent, claims []model.Claim, limits model.Resources) error
 	// Calling moves the intent from Planned (or Calling, when repeated) to Calling, with Attempt and DueUnix as given.
 	Calling(ctx context.Context, fence model.Fence, intent model.Intent) error

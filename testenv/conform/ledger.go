@@ -1,0 +1,294 @@
+package conform
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// LedgerPort is what a ledger is asked for: by the provisioning flow, by the watcher, and to attach clusters.
+type LedgerPort interface {
+	provision.Registry
+	provision.Leases
+	provision.Claims
+	provision.Births
+	provision.Offers
+	Register(ctx context.Context, reg model.Registration) error
+	NextEpoch(ctx context.Context, cluster, owner string) (int64, error)
+	AdvancePointer(ctx context.Context, pointer model.Pointer) error
+	Heartbeat(ctx context.Context, cluster string, epoch, unix int64) error
+}
+
+// Ledger is the contract of a ledger. start returns an empty one for each case.
+func Ledger(t *testing.T, start func(t *testing.T) LedgerPort) {
+	for name, rule := range map[string]func(*testing.T, book){
+		"lease is held by one and its token only grows":              leaseIsExclusive,
+		"lease that ran out is taken by another":                     leaseRunsOut,
+		"deposed planner writes nothing":                             deposedWritesNothing,
+		"record reaches a limit exactly and never passes it":         recordKeepsLimits,
+		"record is whole or nothing":                                 recordIsAtomic,
+		"record of the very same intent is no error":                 recordRepeats,
+		"record takes 1 to 25 claims":                                recordCountsClaims,
+		"calling notes attempts of open intents only":                callingNotesAttempts,
+		"settle takes what was used and refunds the rest once":       settleRefundsOnce,
+		"settle of nothing but failures frees the pool":              settleFreesFailures,
+		"settle gives room to the next":                              settleGivesRoom,
+		"advance needs the stored version and a live claim":          advanceNeedsVersion,
+		"mark keeps the longer time and is seen by the whole region": markKeepsLonger,
+		"mark of a subnet is one of its own":                         markOfSubnet,
+		"pointer belongs to the newest epoch and only moves on":      pointerMovesOn,
+		"heartbeat is the newest epoch's":                            heartbeatIsNewest,
+		"registry knows who is attached":                             registryKnows,
+		"clusters share nothing but marks":                           clustersAreApart,
+		"load is in order":                                           loadIsOrdered,
+	} {
+		t.Run(name, func(t *testing.T) { rule(t, book{start(t), t}) })
+	}
+}
+
+// book is a ledger under test.
+type book struct {
+	LedgerPort
+	t *testing.T
+}
+
+// The cluster of the contract and its times.
+var ledgerWeb = model.Registration{Cluster: "web", Account: "123456789012", Region: Region, CA: []byte("pem")}
+
+const ledgerBegin, ledgerSoon = int64(1_900_000_000), int64(1_900_000_030)
+
+func (b book) ctx() context.Context { return b.t.Context() }
+
+func (b book) acquire(owner string) model.Fence {
+	b.t.Helper()
+	fence, err := b.Acquire(b.ctx(), "web", owner, ledgerBegin, ledgerSoon)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return fence
+}
+
+func (b book) load() model.Ledger {
+	b.t.Helper()
+	ledger, err := b.Load(b.ctx(), ledgerWeb)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return ledger
+}
+
+func (b book) want(kind fault.Kind, what string, err error) {
+	b.t.Helper()
+	if !fault.Is(err, kind) {
+		b.t.Errorf("%s: %v, want %s", what, err, kind)
+	}
+}
+
+func (b book) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// held returns what the pool counts of a resource.
+func (b book) held(resource string) int64 {
+	b.t.Helper()
+	for _, usage := range b.load().Usage {
+		if usage.Pool == "default" {
+			return usage.Held[resource]
+		}
+	}
+	return 0
+}
+
+// ledgerLaunch returns an intent of pool default with n claims that hold one node and 1000 milli-CPU each.
+func ledgerLaunch(id string, n int) (model.Intent, []model.Claim) {
+	intent := model.Intent{
+		ID: id, Cluster: "web", Pool: "default", State: model.IntentCalling, Request: []byte("bytes of " + id), Token: "t-" + id, Attempt: 1,
+		CreatedUnix: ledgerBegin, DueUnix: ledgerSoon,
+	}
+	var claims []model.Claim
+	for i := range n {
+		name := fmt.Sprintf("default-%s-%02d", id, i)
+		intent.Claims = append(intent.Claims, name)
+		claims = append(claims, model.Claim{
+			Name: name, Pool: "default", State: model.Intended, Version: 1, Intent: id, Held: model.Resources{model.CPU: 1000, model.Nodes: 1},
+		})
+	}
+	return intent, claims
+}
+
+func leaseIsExclusive(t *testing.T, b book) {
+	first := b.acquire("a")
+	_, err := b.Acquire(b.ctx(), "web", "b", ledgerBegin, ledgerSoon)
+	b.want(fault.Conflict, "a second holder", err)
+	if other, err := b.Acquire(b.ctx(), "shop", "b", ledgerBegin, ledgerSoon); err != nil || other.Token != 1 {
+		t.Fatalf("another cluster's lease: %v %v", other, err)
+	}
+	again := b.acquire("a")
+	if again.Token <= first.Token || again.Owner != "a" || again.UntilUnix != ledgerSoon {
+		t.Errorf("renewed %+v after %+v", again, first)
+	}
+	b.must(b.Release(b.ctx(), first)) // not the newest: left alone
+	_, err = b.Acquire(b.ctx(), "web", "b", ledgerBegin, ledgerSoon)
+	b.want(fault.Conflict, "after an old fence was released", err)
+	b.must(b.Release(b.ctx(), again))
+	if next := b.acquire("b"); next.Token <= again.Token {
+		t.Errorf("token %d is not above %d", next.Token, again.Token)
+	}
+}
+
+func leaseRunsOut(t *testing.T, b book) {
+	first := b.acquire("a")
+	_, err := b.Acquire(b.ctx(), "web", "b", ledgerSoon, ledgerSoon+30)
+	b.want(fault.Conflict, "in the last second", err)
+	late, err := b.Acquire(b.ctx(), "web", "b", ledgerSoon+1, ledgerSoon+30)
+	if err != nil || late.Token <= first.Token {
+		t.Errorf("after it: %+v %v", late, err)
+	}
+}
+
+func deposedWritesNothing(t *testing.T, b book) {
+	old := b.acquire("a")
+	intent, claims := ledgerLaunch("1", 2)
+	b.must(b.Record(b.ctx(), old, intent, claims, nil))
+	if _, err := b.Acquire(b.ctx(), "web", "b", ledgerSoon+1, ledgerSoon+60); err != nil {
+		t.Fatal(err)
+	}
+	other, otherClaims := ledgerLaunch("2", 1)
+	b.want(fault.Conflict, "record", b.Record(b.ctx(), old, other, otherClaims, nil))
+	b.want(fault.Conflict, "calling", b.Calling(b.ctx(), old, intent))
+	b.want(fault.Conflict, "settle", b.Settle(b.ctx(), old, model.Settlement{Intent: intent, Failed: claims, AtUnix: ledgerBegin}))
+	if ledger := b.load(); len(ledger.Claims) != 2 || len(ledger.Intents) != 1 || b.held(model.Nodes) != 2 {
+		t.Errorf("something was written: %+v", ledger)
+	}
+}
+
+func recordKeepsLimits(t *testing.T, b book) {
+	fence := b.acquire("a")
+	limits := model.Resources{model.Nodes: 10, model.CPU: 1_000_000}
+	var recorded atomic.Int64
+	var group sync.WaitGroup
+	for worker := range 8 {
+		group.Go(func() {
+			for i := range 4 {
+				intent, claims := ledgerLaunch(fmt.Sprintf("%d-%d", worker, i), 1)
+				err := b.Record(b.ctx(), fence, intent, claims, limits)
+				switch {
+				case err == nil:
+					recorded.Add(1)
+				case !fault.Is(err, fault.Exhausted):
+					t.Errorf("worker %d: %v", worker, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if n := len(b.load().Claims); recorded.Load() != 10 || n != 10 || b.held(model.Nodes) != 10 {
+		t.Errorf("%d recorded, %d claims, %d nodes held; the limit is 10", recorded.Load(), n, b.held(model.Nodes))
+	}
+}
+
+func recordIsAtomic(t *testing.T, b book) {
+	fence := b.acquire("a")
+	intent, claims := ledgerLaunch("1", 3)
+	b.want(fault.Exhausted, "more than the limit", b.Record(b.ctx(), fence, intent, claims, model.Resources{model.CPU: 2999}))
+	b.want(fault.Exhausted, "a limit of nothing", b.Record(b.ctx(), fence, intent, claims, model.Resources{model.Nodes: 0}))
+	if ledger := b.load(); len(ledger.Claims)+len(ledger.Intents) != 0 || b.held(model.CPU) != 0 {
+		t.Fatalf("something was written: %+v", ledger)
+	}
+	b.must(b.Record(b.ctx(), fence, intent, claims, model.Resources{model.CPU: 3000}))
+	clash, clashing := ledgerLaunch("2", 1)
+	clashing[0].Name = claims[0].Name
+	b.want(fault.Conflict, "a claim of the same name", b.Record(b.ctx(), fence, clash, clashing, nil))
+	if ledger := b.load(); len(ledger.Claims) != 3 || len(ledger.Intents) != 1 || b.held(model.CPU) != 3000 {
+		t.Errorf("something was written: %+v", ledger)
+	}
+}
+
+func recordRepeats(t *testing.T, b book) {
+	fence := b.acquire("a")
+	intent, claims := ledgerLaunch("1", 2)
+	limits := model.Resources{model.Nodes: 2} // full with the first
+	b.must(b.Record(b.ctx(), fence, intent, claims, limits))
+	b.must(b.Record(b.ctx(), fence, intent, claims, limits))
+	if b.held(model.Nodes) != 2 {
+		t.Errorf("%d nodes held, want 2", b.held(model.Nodes))
+	}
+	changed := intent
+	changed.Request = []byte("other bytes")
+	b.want(fault.Conflict, "another intent of the same id", b.Record(b.ctx(), fence, changed, claims, nil))
+	if stored := b.load().Intents[0]; string(stored.Request) != "bytes of 1" || stored.Token != "t-1" {
+		t.Errorf("stored %+v", stored)
+	}
+}
+
+func recordCountsClaims(_ *testing.T, b book) {
+	fence := b.acquire("a")
+	for n, fits := range map[int]bool{0: false, 1: true, 25: true, 26: false} {
+		intent, claims := ledgerLaunch(fmt.Sprintf("of%d", n), n)
+		err := b.Record(b.ctx(), fence, intent, claims, nil)
+		if fits {
+			b.must(err)
+		} else {
+			b.want(fault.Invalid, fmt.Sprintf("%d claims", n), err)
+		}
+	}
+}
+
+func callingNotesAttempts(t *testing.T, b book) {
+	fence := b.acquire("a")
+	intent, claims := ledgerLaunch("1", 1)
+	b.want(fault.Conflict, "an intent never recorded", b.Calling(b.ctx(), fence, intent))
+	b.must(b.Record(b.ctx(), fence, intent, claims, nil))
+	intent.Attempt, intent.DueUnix = 2, ledgerSoon+60
+	for range 2 {
+		b.must(b.Calling(b.ctx(), fence, intent))
+	}
+	if stored := b.load().Intents[0]; stored.Attempt != 2 || stored.DueUnix != ledgerSoon+60 || stored.State != model.IntentCalling || string(stored.Request) != "bytes of 1" {
+		t.Errorf("stored %+v", stored)
+	}
+	b.must(b.Settle(b.ctx(), fence, model.Settlement{Intent: intent, Failed: claims, AtUnix: ledgerBegin}))
+	b.want(fault.Conflict, "an intent that is done", b.Calling(b.ctx(), fence, intent))
+}
+
+func clustersAreApart(t *testing.T, b book) {
+	fence := b.acquire("a")
+	shop, err := b.Acquire(b.ctx(), "shop", "a", ledgerBegin, ledgerSoon)
+	b.must(err)
+	intent, claims := ledgerLaunch("1", 1)
+	b.must(b.Record(b.ctx(), fence, intent, claims, model.Resources{model.Nodes: 1}))
+	intent.Cluster = "shop"
+	b.must(b.Record(b.ctx(), shop, intent, claims, model.Resources{model.Nodes: 1}))
+	b.must(b.Settle(b.ctx(), shop, ledgerOutcome(intent, claims, 0)))
+	if ledger := b.load(); len(ledger.Claims) != 1 || len(ledger.Intents) != 1 || b.held(model.Nodes) != 1 {
+		t.Errorf("%+v", ledger)
+	}
+}
+
+func loadIsOrdered(t *testing.T, b book) {
+	fence := b.acquire("a")
+	for _, id := range []string{"c", "a", "b"} {
+		intent, claims := ledgerLaunch(id, 12)
+		b.must(b.Record(b.ctx(), fence, intent, claims, nil))
+	}
+	ledger := b.load()
+	var names, ids []string
+	for _, claim := range ledger.Claims {
+		names = append(names, claim.Name)
+	}
+	for _, intent := range ledger.Intents {
+		ids = append(ids, intent.ID)
+	}
+	if len(names) != 36 || !slices.IsSorted(names) || !slices.Equal(ids, []string{"a", "b", "c"}) {
+		t.Errorf("claims %v, intents %v", names, ids)
+	}
+}

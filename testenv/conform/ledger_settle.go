@@ -1,0 +1,94 @@
+package conform
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// ledgerOutcome settles claims: the first n launched on machines of 600 milli-CPU, the others failed.
+func ledgerOutcome(intent model.Intent, claims []model.Claim, n int) model.Settlement {
+	out := model.Settlement{Intent: intent, AtUnix: ledgerBegin}
+	for i, claim := range claims {
+		if i < n {
+			claim.State, claim.InstanceID = model.Launched, fmt.Sprintf("i-%s-%d", intent.ID, i)
+			claim.Capacity = model.Resources{model.CPU: 600}
+			out.Launched = append(out.Launched, claim)
+			continue
+		}
+		claim.State, claim.FailureCode = model.Gone, "InsufficientInstanceCapacity"
+		out.Failed = append(out.Failed, claim)
+	}
+	return out
+}
+
+func settleRefundsOnce(t *testing.T, b book) {
+	fence := b.acquire("a")
+	intent, claims := ledgerLaunch("1", 3)
+	b.must(b.Record(b.ctx(), fence, intent, claims, model.Resources{model.CPU: 3000}))
+	for range 2 { // the second time nothing changes
+		b.must(b.Settle(b.ctx(), fence, ledgerOutcome(intent, claims, 2)))
+	}
+	// Nor does another outcome of an intent that is done.
+	b.must(b.Settle(b.ctx(), fence, ledgerOutcome(intent, claims, 0)))
+	ledger := b.load()
+	if len(ledger.Claims) != 2 || len(ledger.Intents) != 0 {
+		t.Fatalf("%d live claims and %d open intents, want 2 and 0", len(ledger.Claims), len(ledger.Intents))
+	}
+	if b.held(model.CPU) != 1200 || b.held(model.Nodes) != 2 {
+		t.Errorf("the pool holds %v, want cpu 1200 and 2 nodes", ledger.Usage)
+	}
+	if c := ledger.Claims[0]; c.Version != 2 || c.Held[model.CPU] != 600 || c.Held[model.Nodes] != 1 || c.InstanceID != "i-1-0" {
+		t.Errorf("claim %+v", c)
+	}
+}
+
+func settleFreesFailures(t *testing.T, b book) {
+	fence := b.acquire("a")
+	intent, claims := ledgerLaunch("1", 2)
+	b.must(b.Record(b.ctx(), fence, intent, claims, nil))
+	b.must(b.Settle(b.ctx(), fence, ledgerOutcome(intent, claims, 0)))
+	if ledger := b.load(); len(ledger.Claims)+len(ledger.Intents) != 0 || b.held(model.CPU) != 0 || b.held(model.Nodes) != 0 {
+		t.Errorf("%+v", ledger)
+	}
+}
+
+func settleGivesRoom(_ *testing.T, b book) {
+	fence := b.acquire("a")
+	limits := model.Resources{model.CPU: 1600}
+	first, claims := ledgerLaunch("1", 1)
+	b.must(b.Record(b.ctx(), fence, first, claims, limits))
+	second, more := ledgerLaunch("2", 1)
+	b.want(fault.Exhausted, "while the first holds 1000", b.Record(b.ctx(), fence, second, more, limits))
+	b.must(b.Settle(b.ctx(), fence, ledgerOutcome(first, claims, 1)))
+	b.must(b.Record(b.ctx(), fence, second, more, limits))
+}
+
+func advanceNeedsVersion(t *testing.T, b book) {
+	fence := b.acquire("a")
+	intent, claims := ledgerLaunch("1", 2)
+	b.must(b.Record(b.ctx(), fence, intent, claims, nil))
+	_, err := b.Advance(b.ctx(), "web", model.Claim{Name: "never", Version: 1, State: model.Launched})
+	b.want(fault.Conflict, "a claim never recorded", err)
+	b.must(b.Settle(b.ctx(), fence, ledgerOutcome(intent, claims, 1)))
+	claim := b.load().Claims[0]
+	claim.State, claim.NodeName = model.Registered, "node-1"
+	next, err := b.Advance(b.ctx(), "web", claim)
+	if err != nil || next.Version != claim.Version+1 || next.NodeName != "node-1" {
+		t.Fatalf("%+v %v", next, err)
+	}
+	again, err := b.Advance(b.ctx(), "web", claim)
+	b.want(fault.Conflict, "an old version", err)
+	if again.Version != claim.Version {
+		t.Errorf("a claim that was not written comes back at version %d", again.Version)
+	}
+	if stored := b.load().Claims[0]; stored.State != model.Registered || stored.Version != next.Version {
+		t.Errorf("stored %+v", stored)
+	}
+	gone := claims[1]
+	gone.Version = 2
+	_, err = b.Advance(b.ctx(), "web", gone)
+	b.want(fault.Conflict, "a claim that is gone", err)
+}

@@ -1,0 +1,100 @@
+package conform
+
+import (
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// farUnix is a time no test lives to see.
+const farUnix = int64(4_000_000_000)
+
+func markKeepsLonger(t *testing.T, b book) {
+	offer := model.OfferKey{InstanceType: "m7g.large", Zone: "us-west-2a", CapacityType: model.Spot}
+	b.must(b.Mark(b.ctx(), ledgerWeb, []model.Mark{
+		{OfferKey: offer, UntilUnix: farUnix, Reason: "InsufficientInstanceCapacity"},
+		{OfferKey: offer, UntilUnix: farUnix - 60, Reason: "UnfulfillableCapacity"},
+		{OfferKey: model.OfferKey{CapacityType: model.Spot}, UntilUnix: 1, Reason: "long over"},
+	}))
+	kept := b.load().Marks
+	if len(kept) != 1 || kept[0].OfferKey != offer || kept[0].UntilUnix != farUnix || kept[0].Reason != "InsufficientInstanceCapacity" {
+		t.Fatalf("%+v", kept)
+	}
+	b.must(b.Mark(b.ctx(), ledgerWeb, []model.Mark{{OfferKey: offer, UntilUnix: farUnix + 60, Reason: "again"}}))
+	if kept := b.load().Marks; len(kept) != 1 || kept[0].UntilUnix != farUnix+60 {
+		t.Errorf("%+v", kept)
+	}
+	for name, reg := range map[string]model.Registration{
+		"shop in the same region": {Cluster: "shop", Account: ledgerWeb.Account, Region: ledgerWeb.Region},
+		"shop in another region":  {Cluster: "shop", Account: ledgerWeb.Account, Region: "eu-west-1"},
+		"shop of another account": {Cluster: "shop", Account: "999999999999", Region: ledgerWeb.Region},
+	} {
+		seen, err := b.Load(b.ctx(), reg)
+		if same := reg.Account == ledgerWeb.Account && reg.Region == ledgerWeb.Region; err != nil || (len(seen.Marks) == 1) != same {
+			t.Errorf("%s sees %+v, %v", name, seen.Marks, err)
+		}
+	}
+}
+
+func markOfSubnet(t *testing.T, b book) {
+	b.must(b.Mark(b.ctx(), ledgerWeb, []model.Mark{
+		{SubnetID: "subnet-1", UntilUnix: farUnix, Reason: "InsufficientFreeAddressesInSubnet"},
+		{SubnetID: "subnet-2", UntilUnix: farUnix, Reason: "InsufficientFreeAddressesInSubnet"},
+		{OfferKey: model.OfferKey{CapacityType: model.Spot}, UntilUnix: farUnix, Reason: "MaxSpotInstanceCountExceeded"},
+	}))
+	if kept := b.load().Marks; len(kept) != 3 {
+		t.Errorf("%+v", kept)
+	}
+}
+
+func pointerMovesOn(t *testing.T, b book) {
+	if b.load().Pointer != nil {
+		t.Error("a pointer before any watcher")
+	}
+	first, err := b.NextEpoch(b.ctx(), "web", "a")
+	b.must(err)
+	second, err := b.NextEpoch(b.ctx(), "web", "b")
+	if err != nil || second <= first || first < 1 {
+		t.Fatalf("epochs %d, %d, %v", first, second, err)
+	}
+	at := func(epoch, head int64) error {
+		return b.AdvancePointer(b.ctx(), model.Pointer{Cluster: "web", Epoch: epoch, HeadSeq: head, BaseKey: "k", HeartbeatAt: ledgerBegin})
+	}
+	b.must(at(first, 5))
+	b.must(at(second, 1))
+	b.want(fault.Conflict, "a deposed watcher", at(first, 9))
+	b.must(at(second, 3))
+	b.must(at(second, 3)) // the same again
+	b.want(fault.Conflict, "going back", at(second, 2))
+	if p := b.load().Pointer; p == nil || p.Epoch != second || p.HeadSeq != 3 || p.BaseKey != "k" || p.HeartbeatAt != ledgerBegin {
+		t.Errorf("pointer %+v", p)
+	}
+}
+
+func heartbeatIsNewest(t *testing.T, b book) {
+	b.want(fault.NotFound, "without a pointer", b.Heartbeat(b.ctx(), "web", 1, ledgerBegin))
+	b.must(b.AdvancePointer(b.ctx(), model.Pointer{Cluster: "web", Epoch: 2, HeadSeq: 1, HeartbeatAt: ledgerBegin}))
+	b.want(fault.Conflict, "of an older epoch", b.Heartbeat(b.ctx(), "web", 1, ledgerBegin+5))
+	b.must(b.Heartbeat(b.ctx(), "web", 2, ledgerBegin+9))
+	if p := b.load().Pointer; p.HeartbeatAt != ledgerBegin+9 || p.HeadSeq != 1 {
+		t.Errorf("pointer %+v", p)
+	}
+}
+
+func registryKnows(t *testing.T, b book) {
+	_, err := b.Cluster(b.ctx(), "web")
+	b.want(fault.NotFound, "a cluster nobody attached", err)
+	for _, name := range []string{"web", "shop", "web"} {
+		reg := ledgerWeb
+		reg.Cluster, reg.Paused = name, name == "shop"
+		b.must(b.Register(b.ctx(), reg))
+	}
+	all, err := b.Clusters(b.ctx())
+	if err != nil || len(all) != 2 || all[0].Cluster != "shop" || !all[0].Paused || string(all[1].CA) != "pem" {
+		t.Errorf("%+v %v", all, err)
+	}
+	if one, err := b.Cluster(b.ctx(), "web"); err != nil || one.Account != ledgerWeb.Account || one.Paused {
+		t.Errorf("%+v %v", one, err)
+	}
+}
