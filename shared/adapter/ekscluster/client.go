@@ -1,6 +1,7 @@
 package ekscluster
 
 import (
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -8,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -24,6 +26,9 @@ type Client struct {
 // Connect returns the client of a registered cluster, with the rights of the config's credentials. Nothing is sent yet.
 // Invalid where the registration lacks endpoint or certificate authority.
 func Connect(config aws.Config, reg model.Registration) (*Client, error) {
+	if !strings.HasPrefix(reg.Endpoint, "https://") {
+		return nil, fault.New(fault.Invalid, "", "cluster %s: endpoint %q is no https URL", reg.Cluster, reg.Endpoint)
+	}
 	base, err := newTransport(reg.CA)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package ekscluster
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -132,7 +131,7 @@ func each[T any](items []T, do func(T) error) error {
 	}
 	for _, err := range errs {
 		if err != nil {
-			return fmt.Errorf("%w", err)
+			return err
 		}
 	}
 	return nil

@@ -130,8 +130,14 @@ func TestOnlyReadsAreRepeatedAfterABrokenConnection(t *testing.T) {
 	}
 }
 
-func TestConnectNeedsACertificateAuthority(t *testing.T) {
-	if _, err := Connect(aws.Config{Region: "us-west-2"}, model.Registration{Cluster: "prod", Endpoint: "https://127.0.0.1:1"}); !fault.Is(err, fault.Invalid) {
-		t.Errorf("got %v, want Invalid", err)
+func TestConnectNeedsEndpointAndCertificateAuthority(t *testing.T) {
+	for name, reg := range map[string]model.Registration{
+		"no authority": {Cluster: "prod", Endpoint: "https://127.0.0.1:1"},
+		"no endpoint":  {Cluster: "prod"},
+		"no TLS":       {Cluster: "prod", Endpoint: "http://127.0.0.1:1"},
+	} {
+		if _, err := Connect(aws.Config{Region: "us-west-2"}, reg); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: got %v, want Invalid", name, err)
+		}
 	}
 }
