@@ -19,24 +19,27 @@ func code(err error) string {
 }
 
 // kinds of whole-call errors by code; prefixes where they end in a dot. Throttled, Denied, Invalid and NoCapacity mean
-// that EC2 did nothing. Source: EC2 API reference, "Error codes for the Amazon EC2 API".
+// that EC2 did nothing. Every other code that begins with Invalid is Invalid too. Source: EC2 API reference, "Error codes
+// for the Amazon EC2 API".
 var kinds = map[string]fault.Kind{
 	"RequestLimitExceeded": fault.Throttled, "Throttling": fault.Throttled, "ThrottlingException": fault.Throttled, "EC2ThrottledException": fault.Throttled,
 
 	"UnauthorizedOperation": fault.Denied, "AuthFailure": fault.Denied, "AccessDenied": fault.Denied, "OptInRequired": fault.Denied, "Blocked": fault.Denied,
-	"PendingVerification": fault.Denied, "AuthFailure.": fault.Denied,
+	"PendingVerification": fault.Denied, "AuthFailure.": fault.Denied, "InvalidClientTokenId": fault.Denied, "ExpiredToken": fault.Denied,
+	"RequestExpired": fault.Denied, "SignatureDoesNotMatch": fault.Denied,
 
-	"InvalidParameterValue": fault.Invalid, "InvalidParameter": fault.Invalid, "InvalidParameterCombination": fault.Invalid, "MissingParameter": fault.Invalid,
-	"ValidationError": fault.Invalid, "InvalidFleetConfiguration": fault.Invalid, "UserDataSizeLimitExceeded": fault.Invalid,
-	"InvalidAMIID.": fault.Invalid, "InvalidSubnetID.": fault.Invalid, "InvalidGroup.": fault.Invalid, "InvalidUserData.": fault.Invalid,
-	"InvalidLaunchTemplateName.": fault.Invalid, "InvalidLaunchTemplateId.": fault.Invalid, "InvalidInstanceType": fault.Invalid,
+	"MissingParameter": fault.Invalid, "UnknownParameter": fault.Invalid, "ValidationError": fault.Invalid, "UserDataSizeLimitExceeded": fault.Invalid,
 
 	"InsufficientInstanceCapacity": fault.NoCapacity, "VcpuLimitExceeded": fault.NoCapacity, "MaxSpotInstanceCountExceeded": fault.NoCapacity,
 	"InstanceLimitExceeded": fault.NoCapacity, "MaxFleetCountExceeded": fault.NoCapacity, "UnfulfillableCapacity": fault.NoCapacity,
+	"InsufficientFreeAddressesInSubnet": fault.NoCapacity,
 
 	// Whoever used this token before has already got what it asked for.
 	"IdempotentParameterMismatch": fault.Conflict,
 }
+
+// templateGone reports whether the code says that a launch template does not exist.
+func templateGone(code string) bool { return strings.HasPrefix(code, "InvalidLaunchTemplate") }
 
 func translate(err error, format string, args ...any) error {
 	c := code(err)
@@ -46,8 +49,8 @@ func translate(err error, format string, args ...any) error {
 			kind, known = kinds[prefix+"."]
 		}
 	}
-	if !known {
-		kind = fault.Internal
+	if !known && strings.HasPrefix(c, "Invalid") {
+		kind = fault.Invalid
 	}
 	return fault.Wrap(kind, c, err, format, args...)
 }

@@ -2,6 +2,7 @@ package ec2fleet
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"sync"
 
@@ -36,10 +37,16 @@ func (f *Fleet) Launch(ctx context.Context, request []byte) (model.LaunchResult,
 	}
 	out, err := f.client.CreateFleet(ctx, stored.input(), func(o *ec2.Options) { o.Retryer = onlyConnections })
 	if err != nil {
-		f.forget(stored, err)
+		if templateGone(code(err)) {
+			f.forget(stored)
+		}
 		return model.LaunchResult{}, translate(err, "launch %d instances of intent %s", stored.Count, stored.Intent)
 	}
-	return stored.result(out), nil
+	result := stored.result(out)
+	if slices.ContainsFunc(result.Errors, func(e model.LaunchError) bool { return templateGone(e.Code) }) {
+		f.forget(stored)
+	}
+	return result, nil
 }
 
 // onlyConnections tries again what broke on its way, and nothing that EC2 answered.

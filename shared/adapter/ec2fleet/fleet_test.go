@@ -119,7 +119,7 @@ func TestLaunchGivesAsManyAsThereAreClaimsAndTagsThem(t *testing.T) {
 		t.Fatalf("%+v %v", result, err)
 	}
 	for _, i := range result.Instances {
-		if i.Type != "c5.large" || i.Zone != "us-west-2a" || i.CapacityType != model.OnDemand || i.SubnetID == "" {
+		if i.Type != "c5.large" || i.Zone != "us-west-2a" || i.CapacityType != model.OnDemand || i.SubnetID == "" || i.ImageID != image(t, catalog.X86_64) {
 			t.Errorf("instance %+v, want the cheapest offer", i)
 		}
 		real, _ := r.Lookup(i.ID)
@@ -216,12 +216,36 @@ func TestRequestMakesOneTemplateForLikeLaunches(t *testing.T) {
 	}
 }
 
+// What somebody deleted is made again by the next request for the same launch, and the bytes are still the same.
+func TestDeletedTemplateIsMadeAgainByTheNextRequest(t *testing.T) {
+	r := start(t)
+	launch := r.launch(t, "01A", model.OnDemand, "default-1")
+	request := r.request(t, launch)
+	out, err := r.fleet.client.DescribeLaunchTemplates(t.Context(), &ec2.DescribeLaunchTemplatesInput{})
+	if err != nil || len(out.LaunchTemplates) != 1 {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if _, err := r.fleet.client.DeleteLaunchTemplate(t.Context(), &ec2.DeleteLaunchTemplateInput{LaunchTemplateId: out.LaunchTemplates[0].LaunchTemplateId}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.fleet.Launch(t.Context(), request); !fault.Is(err, fault.Invalid) || !templateGone(fault.CodeOf(err)) {
+		t.Fatalf("launch from a deleted template: %v, want Invalid with its code", err)
+	}
+	if again := r.request(t, launch); !bytes.Equal(again, request) {
+		t.Errorf("the bytes changed\nfrom %s\nto   %s", request, again)
+	}
+	if result, err := r.fleet.Launch(t.Context(), request); err != nil || len(result.Instances) != 1 {
+		t.Errorf("%+v %v", result, err)
+	}
+}
+
 func TestTranslateSaysWhatMayBeDone(t *testing.T) {
 	cases := map[string]fault.Kind{
 		"RequestLimitExceeded": fault.Throttled, "UnauthorizedOperation": fault.Denied,
 		"AuthFailure.ServiceLinkedRoleCreationNotPermitted": fault.Denied, "InvalidAMIID.NotFound": fault.Invalid,
 		"InvalidLaunchTemplateName.NotFoundException": fault.Invalid, "IdempotentParameterMismatch": fault.Conflict,
 		"InsufficientInstanceCapacity": fault.NoCapacity, "InternalError": fault.Internal, "SomethingNew": fault.Internal,
+		"InvalidSomethingNew.Malformed": fault.Invalid, "InvalidClientTokenId": fault.Denied, "": fault.Internal,
 	}
 	for code, want := range cases {
 		err := translate(&smithy.GenericAPIError{Code: code}, "launch")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"sort"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -30,6 +29,7 @@ type request struct {
 
 type template struct {
 	Name      string     `json:"name"`
+	ImageID   string     `json:"image"` // what the launch template boots; the answer does not say
 	Overrides []override `json:"overrides"`
 }
 
@@ -54,7 +54,7 @@ func (f *Fleet) Request(ctx context.Context, launch model.Launch) ([]byte, error
 		if err != nil {
 			return nil, err
 		}
-		entry := template{Name: name}
+		entry := template{Name: name, ImageID: t.ImageID}
 		for _, o := range t.Overrides {
 			if total == maxOverrides {
 				break // dearest ones last: they are the ones left out
@@ -137,30 +137,17 @@ func (r *request) input() *ec2.CreateFleetInput {
 
 // result reads the answer: instances by id, and every error with the pool of capacity it speaks of.
 func (r *request) result(out *ec2.CreateFleetOutput) model.LaunchResult {
-	zones := map[string]string{}
+	zones, images := map[string]string{}, map[override]string{}
 	for _, t := range r.Templates {
 		for _, o := range t.Overrides {
 			zones[o.SubnetID] = o.Zone
+			images[override{InstanceType: o.InstanceType, SubnetID: o.SubnetID}] = t.ImageID
 		}
 	}
 	var result model.LaunchResult
 	for i := range out.Instances {
-		set := &out.Instances[i]
-		at := model.Instance{Type: string(set.InstanceType), CapacityType: r.CapacityType, Tags: r.Tags}
-		if set.Lifecycle == types.InstanceLifecycleSpot {
-			at.CapacityType = model.Spot
-		}
-		if l := set.LaunchTemplateAndOverrides; l != nil && l.Overrides != nil {
-			at.SubnetID, at.Zone = aws.ToString(l.Overrides.SubnetId), aws.ToString(l.Overrides.AvailabilityZone)
-			at.ImageID = aws.ToString(l.Overrides.ImageId)
-			if at.Type == "" {
-				at.Type = string(l.Overrides.InstanceType)
-			}
-			if at.Zone == "" {
-				at.Zone = zones[at.SubnetID]
-			}
-		}
-		for _, id := range set.InstanceIds {
+		at := r.instanceOf(&out.Instances[i], zones, images)
+		for _, id := range out.Instances[i].InstanceIds {
 			instance := at
 			instance.ID = id
 			result.Instances = append(result.Instances, instance)
@@ -171,6 +158,25 @@ func (r *request) result(out *ec2.CreateFleetOutput) model.LaunchResult {
 		result.Errors = append(result.Errors, r.errorOf(&out.Errors[i], zones))
 	}
 	return result
+}
+
+// instanceOf reads what the instances of one pool of capacity have in common.
+func (r *request) instanceOf(set *types.CreateFleetInstance, zones map[string]string, images map[override]string) model.Instance {
+	at := model.Instance{Type: string(set.InstanceType), CapacityType: r.CapacityType, State: string(types.InstanceStateNamePending), Tags: r.Tags}
+	if set.Lifecycle == types.InstanceLifecycleSpot {
+		at.CapacityType = model.Spot
+	}
+	if l := set.LaunchTemplateAndOverrides; l != nil && l.Overrides != nil {
+		at.SubnetID, at.Zone = aws.ToString(l.Overrides.SubnetId), aws.ToString(l.Overrides.AvailabilityZone)
+		if at.Type == "" {
+			at.Type = string(l.Overrides.InstanceType)
+		}
+	}
+	if at.Zone == "" {
+		at.Zone = zones[at.SubnetID]
+	}
+	at.ImageID = images[override{InstanceType: at.Type, SubnetID: at.SubnetID}]
+	return at
 }
 
 func (r *request) errorOf(e *types.CreateFleetError, zones map[string]string) model.LaunchError {
@@ -200,10 +206,7 @@ func sdkTags(tags map[string]string) []types.Tag {
 }
 
 // forget drops templates EC2 does not know any more, so that the next request makes them again.
-func (f *Fleet) forget(r *request, err error) {
-	if !strings.HasPrefix(code(err), "InvalidLaunchTemplate") {
-		return
-	}
+func (f *Fleet) forget(r *request) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	for _, t := range r.Templates {
