@@ -3,6 +3,7 @@ package provision_test
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -229,4 +230,37 @@ func TestMoreMachinesThanAskedForAreToldOf(t *testing.T) {
 	if outcome.Claims != 1 || !strings.Contains(strings.Join(outcome.Problems, "\n"), "2 machines for 1 claims") {
 		t.Errorf("%+v", outcome)
 	}
+}
+
+// A run that is nearly over does not begin another round: what it launches then would be nobody's.
+func TestNoFurtherRoundBeginsWithoutTimeForIt(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	w.Fleet.Break(model.OfferKey{CapacityType: model.Spot}, "InsufficientInstanceCapacity")
+	pending(w, "web", 1, world.Shape(900, gib))
+	flow := w.Process(world.Fault{}).Flow()
+	outcome, err := flow.Run(t.Context(), provision.Request{
+		Cluster: world.Name, Trigger: provision.TriggerBatch, Owner: "late", Deadline: w.Clock.Now().Add(2 * time.Second),
+	})
+	if err != nil || outcome.Rounds != 1 || outcome.Claims != 0 {
+		t.Fatalf("%+v, %v", outcome, err)
+	}
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 1 {
+		t.Errorf("the next run: %+v", outcome)
+	}
+}
+
+// A process that slept through its lease must not call EC2 any more: another may be at work on the same launch.
+func TestNothingIsLaunchedAfterTheLease(t *testing.T) {
+	w := start(t, world.Options{})
+	pending(w, "web", 1, world.Shape(900, gib))
+	flow := w.Process(world.Fault{}).Flow()
+	flow.Effects = onEffect{provision.EffectRecord, new(sync.Once), func() { w.Clock.Advance(time.Minute) }}
+	outcome, err := flow.Run(t.Context(), provision.Request{
+		Cluster: world.Name, Trigger: provision.TriggerBatch, Owner: "sleeper", Deadline: w.Clock.Now().Add(world.InvocationTimeout),
+	})
+	if err != nil || w.Fleet.Calls() != 0 || len(load(t, w).Intents) != 1 {
+		t.Fatalf("%+v, %v, %d calls", outcome, err, w.Fleet.Calls())
+	}
+	settle(t, w)
+	sound(t, w)
 }

@@ -13,7 +13,7 @@ type Effects interface {
 // Names of the flow's effects, in the order a launch meets them.
 const (
 	EffectRecord   = "record"   // intent and claims written
-	EffectCalling  = "calling"  // another attempt of an unfinished launch noted
+	EffectCalling  = "calling"  // another attempt of an unfinished launch noted; only where there is something to recover
 	EffectLaunch   = "launch"   // CreateFleet
 	EffectMark     = "mark"     // offers without capacity written
 	EffectSettle   = "settle"   // outcome written
@@ -25,9 +25,9 @@ const (
 	EffectTell     = "tell"     // events and conditions
 )
 
-// AllEffects lists the names above.
+// AllEffects lists the effects of a run that has nothing to recover, in that order.
 var AllEffects = []string{
-	EffectRecord, EffectCalling, EffectLaunch, EffectMark, EffectSettle, EffectShow, EffectNote, EffectNode, EffectAdvance, EffectDecision, EffectTell,
+	EffectRecord, EffectLaunch, EffectMark, EffectSettle, EffectShow, EffectNote, EffectNode, EffectAdvance, EffectDecision, EffectTell,
 }
 
 // effect carries out one effect under the eyes of Effects.

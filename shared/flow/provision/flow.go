@@ -32,7 +32,7 @@ type Flow struct {
 type Settings struct {
 	Build         string        // version of the binary, for decision records
 	LeaseMargin   time.Duration // how long the lease outlives the invocation's deadline: 2 s
-	StopBefore    time.Duration // what must be left of the invocation for another round of planning: 5 s
+	StopBefore    time.Duration // what must be left of the invocation for another round of planning: 3 s
 	RecoverAfter  time.Duration // after the lease's end, before an unfinished launch is looked into: 30 s, EC2's visibility lag
 	GiveUpAfter   time.Duration // age of an unfinished launch that nothing was found of: 15 min
 	SilentAfter   time.Duration // age of the watcher's heartbeat from which the flow lists by itself: 45 s
@@ -57,7 +57,7 @@ func (s Settings) withDefaults() Settings {
 		}
 	}
 	duration(&s.LeaseMargin, 2*time.Second)
-	duration(&s.StopBefore, 5*time.Second)
+	duration(&s.StopBefore, 3*time.Second)
 	duration(&s.RecoverAfter, 30*time.Second)
 	duration(&s.GiveUpAfter, 15*time.Minute)
 	duration(&s.SilentAfter, 45*time.Second)

@@ -299,11 +299,7 @@ func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceTy
 // is wrong concerns its class, but only where it cost a machine.
 func (r *run) weigh(a *attempt, blocked map[string]string) (again bool) {
 	a.marks = marksOf(a.result.Errors, r.markUntil())
-	switch {
-	case len(a.result.Instances) > len(a.claims):
-		r.problem("launch %s of pool %s gave %d machines for %d claims", a.intent.ID, a.launch.Pool, len(a.result.Instances), len(a.claims))
-		return false
-	case len(a.result.Instances) == len(a.claims):
+	if len(a.result.Instances) >= len(a.claims) {
 		return false
 	}
 	class := a.launch.Class
@@ -378,6 +374,9 @@ func (r *run) outcome(intent model.Intent, claims []model.Claim, result model.La
 	claims = append([]model.Claim{}, claims...)
 	sort.Slice(claims, func(i, j int) bool { return claims[i].Name < claims[j].Name })
 	settlement := model.Settlement{Intent: intent, AtUnix: r.now()}
+	if len(instances) > len(claims) {
+		r.problem("launch %s of pool %s gave %d machines for %d claims; the others belong to nobody", intent.ID, intent.Pool, len(instances), len(claims))
+	}
 	for i, claim := range claims {
 		if i < len(instances) {
 			settlement.Launched = append(settlement.Launched, r.launched(claim, instances[i], types))
