@@ -27,12 +27,13 @@ type Clients struct {
 
 // Settings are the region and how long what was read is good. Zero durations mean the defaults.
 type Settings struct {
-	Region      string
-	TypesEvery  time.Duration    // machine types, offers and on-demand prices: 12 h
-	SpotEvery   time.Duration    // spot prices: 10 min
-	ImagesEvery time.Duration    // parameters that name images: 30 min
-	RetryAfter  time.Duration    // after a failed refresh: 1 min
-	Now         func() time.Time // time.Now
+	Region       string
+	TypesEvery   time.Duration    // machine types, offers and on-demand prices: 12 h
+	SpotEvery    time.Duration    // spot prices: 10 min
+	ImagesEvery  time.Duration    // parameters that name images: 30 min
+	ResolveEvery time.Duration    // what a class resolved to without a problem: 1 min
+	RetryAfter   time.Duration    // after a failed refresh: 1 min
+	Now          func() time.Time // time.Now
 }
 
 // Catalog is one region seen with one cluster's rights. It is safe for concurrent use.
@@ -45,6 +46,7 @@ type Catalog struct {
 	spot       spotPrices
 	version    model.MachineCatalog // built from facts and spot
 	parameters map[string]parameter
+	resolved   map[string]resolved // by UID and generation
 }
 
 // facts changes rarely: types, where they are offered, what they cost on demand.
@@ -73,11 +75,12 @@ func New(clients Clients, settings Settings) *Catalog {
 	duration(&settings.TypesEvery, 12*time.Hour)
 	duration(&settings.SpotEvery, 10*time.Minute)
 	duration(&settings.ImagesEvery, 30*time.Minute)
+	duration(&settings.ResolveEvery, time.Minute)
 	duration(&settings.RetryAfter, time.Minute)
 	if settings.Now == nil {
 		settings.Now = time.Now
 	}
-	return &Catalog{clients: clients, settings: settings, parameters: map[string]parameter{}}
+	return &Catalog{clients: clients, settings: settings, parameters: map[string]parameter{}, resolved: map[string]resolved{}}
 }
 
 // Types returns every machine type of the region, by name. It reads what is too old first; where that fails, the older

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -17,8 +18,40 @@ import (
 )
 
 // Resolve looks up everything a class's selectors speak of. A selector that finds nothing is a problem of the class; one
-// that could not be asked about fails the whole, so that half an answer is never taken for one.
+// that could not be asked about fails the whole, so that half an answer is never taken for one. A class of the same UID
+// and generation that resolved without a problem is not looked up again for a minute: batches come faster than networks
+// change.
 func (c *Catalog) Resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
+	key := fmt.Sprintf("%s/%d", class.UID, class.Generation)
+	now := c.settings.Now()
+	c.mutex.Lock()
+	kept, known := c.resolved[key]
+	c.mutex.Unlock()
+	if known && now.Sub(kept.readAt) < c.settings.ResolveEvery {
+		return kept.status, nil
+	}
+	status, err := c.resolve(ctx, class, images)
+	if err != nil || len(status.Problems) > 0 || class.UID == "" {
+		return status, err
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for other, old := range c.resolved { // earlier generations, classes long gone
+		if now.Sub(old.readAt) >= c.settings.ResolveEvery {
+			delete(c.resolved, other)
+		}
+	}
+	c.resolved[key] = resolved{status, now}
+	return status, nil
+}
+
+// resolved is what a class meant when it was last looked up. It is shared and not written to.
+type resolved struct {
+	status model.ClassStatus
+	readAt time.Time
+}
+
+func (c *Catalog) resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
 	var status model.ClassStatus
 	problems := make([]*model.ClassProblem, 4)
 	group, ctx := errgroup.WithContext(ctx)

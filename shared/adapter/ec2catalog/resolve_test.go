@@ -279,3 +279,39 @@ func TestSelectorThatCannotBeAskedAboutFailsTheWhole(t *testing.T) {
 		})
 	}
 }
+
+func TestResolvedClassIsKeptForAMinuteAndAProblemIsNot(t *testing.T) {
+	r := start(t)
+	class := model.Class{Name: "default", UID: "u", Generation: 1, InstanceProfile: "nodes-a",
+		Subnets:        []model.SelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "web"}}},
+		SecurityGroups: []model.SelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": "web"}}},
+		Images:         []model.SelectorTerm{{ID: catalog.Images()[0].ID}},
+	}
+	queries := []model.ImageQuery{{Term: class.Images[0]}}
+	asked := func() int64 { return r.CountOf("ec2", "DescribeSubnets").Requests }
+	resolve := func() model.ClassStatus {
+		t.Helper()
+		status, err := r.catalog.Resolve(t.Context(), class, queries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status
+	}
+	first := resolve()
+	if again := resolve(); asked() != 1 || len(again.Subnets) != len(first.Subnets) || len(first.Problems) != 0 {
+		t.Errorf("asked %d times for %+v", asked(), again)
+	}
+	r.clock.Advance(61 * time.Second)
+	if resolve(); asked() != 2 {
+		t.Errorf("asked %d times after a minute, want 2", asked())
+	}
+	class.Generation, class.Subnets = 2, []model.SelectorTerm{{ID: "subnet-00000000000000000"}}
+	for range 2 {
+		if status := resolve(); len(status.Problems) != 1 {
+			t.Errorf("problems %+v", status.Problems)
+		}
+	}
+	if asked() != 4 {
+		t.Errorf("asked %d times, want a class with a problem looked up each time", asked())
+	}
+}
