@@ -7,7 +7,9 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/mail"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -29,11 +31,7 @@ func (w *World) boot() {
 	for _, m := range due {
 		w.join(m)
 	}
-	for _, node := range w.Cluster.Nodes() {
-		if !node.Ready && node.DeletedUnix == 0 && now.Unix()-node.CreatedUnix >= int64(w.options.Ready.Seconds()) {
-			w.Cluster.becomeReady(node.Name)
-		}
-	}
+	w.Cluster.becomeReady(w.options.Ready)
 }
 
 // join makes the node a kubelet and the cloud provider would make.
@@ -52,24 +50,24 @@ func (w *World) join(m *Machine) {
 	})
 }
 
-func (c *Cluster) becomeReady(name string) {
+// becomeReady makes the nodes ready that were created after or longer ago.
+func (c *Cluster) becomeReady(after time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	node := clone(*c.nodes[name])
-	node.Ready, node.ReadyUnix = true, c.now().Unix()
-	kept := node.Taints[:0]
-	for _, taint := range node.Taints {
-		if taint.Key != "node.kubernetes.io/not-ready" {
-			kept = append(kept, taint)
+	for name, before := range c.nodes {
+		if before.Ready || before.DeletedUnix != 0 || c.now().Unix()-before.CreatedUnix < int64(after.Seconds()) {
+			continue
 		}
+		node := clone(*before)
+		node.Ready, node.ReadyUnix = true, c.now().Unix()
+		node.Taints = slices.DeleteFunc(node.Taints, func(t model.Taint) bool { return t.Key == "node.kubernetes.io/not-ready" })
+		c.nodes[name] = &node
 	}
-	node.Taints = kept
-	c.nodes[name] = &node
 }
 
 // allocatable is what a machine of the type has for pods: the estimate itself, so that every plan that is right is tight.
 func (w *World) allocatable(name string) model.Resources {
-	for _, machine := range w.Catalog.machines() {
+	for _, machine := range w.Catalog.machines {
 		if machine.Name == name {
 			t := offer.Catalog([]model.MachineType{machine}, Class("any"), offer.Settings{Region: catalog.Region})
 			return t[0].Allocatable()

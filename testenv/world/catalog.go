@@ -13,15 +13,22 @@ import (
 
 // Catalog is what can be bought and what selectors mean.
 type Catalog struct {
-	now   func() time.Time
-	types []string // nil = all
+	now      func() time.Time
+	machines []model.MachineType // by name; read-only
 
 	mu     sync.Mutex
 	broken error
 }
 
-func newCatalog(now func() time.Time, types []string) *Catalog {
-	return &Catalog{now: now, types: types}
+// newCatalog sells the types named, and every one where names is nil.
+func newCatalog(now func() time.Time, names []string) *Catalog {
+	c := &Catalog{now: now}
+	for _, t := range catalog.Types() {
+		if names == nil || slices.Contains(names, t.Name) {
+			c.machines = append(c.machines, machine(t))
+		}
+	}
+	return c
 }
 
 // Fail makes every question fail until it is called with nil.
@@ -42,17 +49,7 @@ func (c *Catalog) Types(context.Context) (model.MachineCatalog, error) {
 	if err := c.failure(); err != nil {
 		return model.MachineCatalog{}, err
 	}
-	return model.MachineCatalog{Types: c.machines(), ReadUnix: c.now().Unix(), Version: "1"}, nil
-}
-
-func (c *Catalog) machines() []model.MachineType {
-	var out []model.MachineType
-	for _, t := range catalog.Types() {
-		if c.types == nil || slices.Contains(c.types, t.Name) {
-			out = append(out, machine(t))
-		}
-	}
-	return out
+	return model.MachineCatalog{Types: c.machines, ReadUnix: c.now().Unix(), Version: "1"}, nil
 }
 
 // machine is a type of the sandbox catalogue as the model has it.

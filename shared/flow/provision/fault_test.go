@@ -178,3 +178,28 @@ func (o onEffect) Before(_ context.Context, effect string) error {
 }
 
 func (o onEffect) After(context.Context, string) {}
+
+// Calls side by side come to the same end as one after the other, and recover side by side too.
+func TestLaunchesSideBySideComeToTheSameEnd(t *testing.T) {
+	calm := mixed(t)
+	untilDone(t, calm, world.Fault{})
+	want := len(calm.Fleet.Machines())
+	for _, mode := range []world.Mode{"", world.DiesBefore, world.DiesAfter} {
+		w := mixed(t)
+		abreast := func(f world.Fault) {
+			flow := w.Process(f).Flow()
+			flow.Settings.Parallel = 8
+			_, _ = flow.Run(t.Context(), provision.Request{
+				Cluster: world.Name, Trigger: provision.TriggerBatch, Owner: string(mode) + w.Clock.Now().String(), Deadline: w.Clock.Now().Add(world.InvocationTimeout),
+			})
+		}
+		abreast(world.Fault{At: 1, Effect: "launch", Mode: mode})
+		w.Tick(due)
+		abreast(world.Fault{})
+		settle(t, w)
+		sound(t, w)
+		if got := len(w.Fleet.Machines()); got != want {
+			t.Errorf("%q: %d machines, want %d", mode, got, want)
+		}
+	}
+}
