@@ -72,8 +72,7 @@ type IntentState string
 
 // The states of an intent.
 const (
-	IntentPlanned IntentState = "Planned" // recorded with its claims; CreateFleet not called
-	IntentCalling IntentState = "Calling" // CreateFleet may have been called
+	IntentCalling IntentState = "Calling" // recorded with its claims; CreateFleet may have been called
 	IntentDone    IntentState = "Done"    // its outcome is recorded
 )
 

@@ -33,7 +33,7 @@ type Claims interface {
 	// used would pass it. Recording the very same intent again changes nothing and is no error, so that a try whose answer
 	// was lost may be repeated; recording another of its id is Conflict. At most 25 claims at once.
 	Record(ctx context.Context, fence model.Fence, intent model.Intent, claims []model.Claim, limits model.Resources) error
-	// Calling moves the intent from Planned (or Calling, when repeated) to Calling, with Attempt and DueUnix as given.
+	// Calling notes another attempt of an open intent, with Attempt and DueUnix as given.
 	Calling(ctx context.Context, fence model.Fence, intent model.Intent) error
 	// Settle records an outcome and closes the intent: claims Launched or Gone, holds replaced by what was really taken.
 	// Settling a closed intent again changes nothing and is no error.
