@@ -64,10 +64,10 @@ func conditionOf(claim *apiv1.NodeClaim, kind string) metav1.Condition {
 }
 
 func TestPutClaimShowsTheClaimAsANodeClaim(t *testing.T) {
-	c := connect(t)
-	claim := launched("shown")
+	c, name := connect(t), unique("shown")
+	claim := launched(name)
 	uid := put(t, c, claim)
-	got := readClaim(t, c, "shown")
+	got := readClaim(t, c, name)
 	if string(got.UID) != uid {
 		t.Errorf("got UID %s, the object has %s", uid, got.UID)
 	}
@@ -106,30 +106,30 @@ func TestPutClaimShowsTheClaimAsANodeClaim(t *testing.T) {
 }
 
 func TestPutClaimFollowsTheClaimThroughItsStates(t *testing.T) {
-	c := connect(t)
-	claim := launched("followed")
+	c, name := connect(t), unique("followed")
+	claim := launched(name)
 	claim.ObjectUID = put(t, c, claim)
 	claim.State, claim.NodeName, claim.RegisteredUnix = model.Registered, "ip-10-0-0-1", claim.LaunchedUnix+30
 	put(t, c, claim)
-	got := readClaim(t, c, "followed")
+	got := readClaim(t, c, name)
 	if got.Status.NodeName != "ip-10-0-0-1" || conditionOf(got, "Registered").Status != metav1.ConditionTrue || conditionOf(got, "Initialized").Reason != "NodeNotReady" {
 		t.Errorf("registered: %+v", got.Status)
 	}
 	claim.State, claim.InitializedUnix = model.Initialized, claim.LaunchedUnix+40
 	put(t, c, claim)
-	got = readClaim(t, c, "followed")
+	got = readClaim(t, c, name)
 	if r := conditionOf(got, "Ready"); r.Status != metav1.ConditionTrue || conditionOf(got, "Initialized").LastTransitionTime.Unix() != claim.InitializedUnix {
 		t.Errorf("initialised: %+v", got.Status)
 	}
 	put(t, c, claim)
-	if again := readClaim(t, c, "followed"); again.ResourceVersion != got.ResourceVersion {
+	if again := readClaim(t, c, name); again.ResourceVersion != got.ResourceVersion {
 		t.Errorf("putting the same claim again wrote %s over %s", again.ResourceVersion, got.ResourceVersion)
 	}
 }
 
 func TestPutClaimFindsWhatAnEarlierAttemptCreated(t *testing.T) {
-	c := connect(t)
-	claim := launched("repeated")
+	c, name := connect(t), unique("repeated")
+	claim := launched(name)
 	if first, second := put(t, c, claim), put(t, c, claim); first != second {
 		t.Errorf("got %s and %s", first, second)
 	}
@@ -141,13 +141,13 @@ func TestPutClaimFindsWhatAnEarlierAttemptCreated(t *testing.T) {
 }
 
 func TestPutClaimSaysThatItsObjectIsGone(t *testing.T) {
-	c := connect(t)
-	claim := launched("gone")
+	c, name := connect(t), unique("gone")
+	claim := launched(name)
 	claim.ObjectUID = "00000000-0000-4000-8000-000000000000"
 	if _, err := c.PutClaim(t.Context(), claim); !fault.Is(err, fault.NotFound) {
 		t.Errorf("no object: got %v, want NotFound", err)
 	}
-	fresh := launched("gone")
+	fresh := launched(name)
 	put(t, c, fresh)
 	if _, err := c.PutClaim(t.Context(), claim); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another object: got %v, want NotFound", err)
@@ -155,36 +155,36 @@ func TestPutClaimSaysThatItsObjectIsGone(t *testing.T) {
 }
 
 func TestPutClaimSurvivesOthersWriting(t *testing.T) {
-	c := connect(t)
-	claim := launched("contended")
+	c, name := connect(t), unique("contended")
+	claim := launched(name)
 	claim.ObjectUID = put(t, c, claim)
-	stale := readClaim(t, c, "contended")
+	stale := readClaim(t, c, name)
 	claim.State, claim.NodeName, claim.RegisteredUnix = model.Registered, "ip-10-0-0-1", claim.LaunchedUnix+30
 	put(t, c, claim)
 	err := c.writeStatus(t.Context(), &status[apiv1.NodeClaim]{
-		resource: apiv1.NodeClaimResource, name: "contended", uid: claim.ObjectUID, object: stale, // read before the write above
+		resource: apiv1.NodeClaimResource, name: name, uid: claim.ObjectUID, object: stale, // read before the write above
 		change: func(o *apiv1.NodeClaim) error { o.Status.ImageID = "ami-2"; return nil },
 		of:     func(o *apiv1.NodeClaim) any { return &o.Status },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := readClaim(t, c, "contended"); got.Status.ImageID != "ami-2" || got.Status.NodeName != "ip-10-0-0-1" {
+	if got := readClaim(t, c, name); got.Status.ImageID != "ami-2" || got.Status.NodeName != "ip-10-0-0-1" {
 		t.Errorf("one write undid the other: %+v", got.Status)
 	}
 }
 
 func TestClaimGoesWithItsPool(t *testing.T) {
-	c := connect(t)
-	apply(t, pool, "owner")
-	owner, err := c.custom.Resource(apiv1.NodePoolResource).Get(t.Context(), "owner", metav1.GetOptions{})
+	c, name := connect(t), unique("owned")
+	apply(t, pool, name)
+	owner, err := c.custom.Resource(apiv1.NodePoolResource).Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	claim := launched("owned")
-	claim.Pool, claim.PoolUID = "owner", string(owner.GetUID())
+	claim := launched(name)
+	claim.Pool, claim.PoolUID = name, string(owner.GetUID())
 	put(t, c, claim)
-	owners := readClaim(t, c, "owned").OwnerReferences
+	owners := readClaim(t, c, name).OwnerReferences
 	if len(owners) != 1 || owners[0].UID != owner.GetUID() || owners[0].Kind != "NodePool" || !*owners[0].BlockOwnerDeletion {
 		t.Errorf("got %+v", owners)
 	}

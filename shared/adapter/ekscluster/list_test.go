@@ -83,12 +83,12 @@ spec:
   securityGroupSelectorTerms: [{id: sg-1}]
 `
 
-// missingOf returns what a snapshot lacks of the manifest above, a node and a claim of the same name, each looked at by a
+// missingOf returns what a snapshot lacks of the manifest above, and of a node and a claim of that name, each looked at by a
 // field that only its translation has.
-func missingOf(s *model.Snapshot) []string {
+func missingOf(s *model.Snapshot, name string) []string {
 	found := map[string]bool{
 		"namespace": slices.ContainsFunc(s.Namespaces, func(o model.Namespace) bool { return o.Name == "everything" && o.Labels["team"] == "a" }),
-		"node":      slices.ContainsFunc(s.Nodes, func(o model.Node) bool { return o.Name == "everything" && o.ProviderID != "" }),
+		"node":      slices.ContainsFunc(s.Nodes, func(o model.Node) bool { return o.Name == name && o.ProviderID != "" }),
 		"daemonset": slices.ContainsFunc(s.DaemonSets, func(o model.DaemonSet) bool {
 			return o.Namespace == "everything" && s.Shapes[o.Shape].OwnerKind == "DaemonSet"
 		}),
@@ -98,7 +98,7 @@ func missingOf(s *model.Snapshot) []string {
 		"csinode": slices.ContainsFunc(s.CSINodes, func(o model.CSINode) bool { return o.Node == "everything" && o.Limits["ebs.csi.aws.com"] == 25 }),
 		"pool":    slices.ContainsFunc(s.Pools, func(o model.Pool) bool { return o.Name == "everything" && o.Template.ClassName == "default" }),
 		"class":   slices.ContainsFunc(s.Classes, func(o model.Class) bool { return o.Name == "everything" && o.Family == "AL2023" }),
-		"claim":   slices.ContainsFunc(s.Claims, func(o model.Object) bool { return o.Name == "everything" && o.UID != "" }),
+		"claim":   slices.ContainsFunc(s.Claims, func(o model.Object) bool { return o.Name == name && o.UID != "" }),
 		"pod": slices.ContainsFunc(s.Pods, func(o model.Pod) bool {
 			return o.Key() == "everything/web" && slices.Equal(o.Claims, []string{"data"}) && s.Shapes[o.Shape].Requests[model.CPU] == 250
 		}),
@@ -117,8 +117,9 @@ func missingOf(s *model.Snapshot) []string {
 func TestListReadsEveryKind(t *testing.T) {
 	c := connect(t)
 	apply(t, everything)
-	createNode(t, "everything")
-	put(t, c, launched("everything"))
+	name := unique("everything")
+	createNode(t, name)
+	put(t, c, launched(name))
 	s, err := c.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -126,15 +127,15 @@ func TestListReadsEveryKind(t *testing.T) {
 	if s.Cluster != clusterName || s.Epoch != 0 || s.Seq != 0 || s.AtUnix == 0 {
 		t.Errorf("got %s %d/%d at %d", s.Cluster, s.Epoch, s.Seq, s.AtUnix)
 	}
-	if missing := missingOf(s); missing != nil {
+	if missing := missingOf(s, name); missing != nil {
 		t.Errorf("missing: %q", missing)
 	}
 	data, err := wire.EncodeBase(s)
 	if err != nil {
 		t.Fatalf("no snapshot: %v", err)
 	}
-	if read, err := wire.DecodeBase(data); err != nil || missingOf(read) != nil {
-		t.Errorf("after a round trip: missing %q, %v", missingOf(read), err)
+	if read, err := wire.DecodeBase(data); err != nil || missingOf(read, name) != nil {
+		t.Errorf("after a round trip: missing %q, %v", missingOf(read, name), err)
 	}
 }
 

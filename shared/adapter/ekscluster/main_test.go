@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,3 +123,8 @@ func apply(t *testing.T, format string, args ...any) {
 		t.Fatal(err)
 	}
 }
+
+var uniques atomic.Int64
+
+// unique returns a name that no other call gets, so that tests can be repeated within one control plane.
+func unique(base string) string { return fmt.Sprintf("%s-%d", base, uniques.Add(1)) }

@@ -33,10 +33,10 @@ func taintsOf(node *corev1.Node) map[string]string {
 }
 
 func TestPatchNodeRegistersANode(t *testing.T) {
-	c := connect(t)
-	node := createNode(t, "registered")
+	c, name := connect(t), unique("registered")
+	node := createNode(t, name)
 	patch := model.NodePatch{
-		Name: "registered", UID: string(node.UID),
+		Name: name, UID: string(node.UID),
 		Labels: map[string]string{model.LabelRegistered: "true", "team": "a"}, Annotations: map[string]string{"karpenter.sh/nodepool-hash": "1"},
 		AddTaints:    []model.Taint{{Key: "team", Value: "a", Effect: "NoSchedule"}, {Key: "kept", Value: "other", Effect: "NoSchedule"}},
 		RemoveTaints: []model.Taint{{Key: model.TaintUnregistered, Effect: "NoExecute"}},
@@ -47,7 +47,7 @@ func TestPatchNodeRegistersANode(t *testing.T) {
 	}
 	// Owned by a claim that does not exist, the node is soon collected; what it was is told by the patch's own answer, read
 	// here at once.
-	got, err := admin(t).CoreV1().Nodes().Get(t.Context(), "registered", metav1.GetOptions{})
+	got, err := admin(t).CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +70,9 @@ func TestPatchNodeRegistersANode(t *testing.T) {
 }
 
 func TestPatchNodeTouchesOnlyTheNodeThatWasJudged(t *testing.T) {
-	c := connect(t)
-	node := createNode(t, "judged")
-	patch := model.NodePatch{Name: "judged", UID: string(node.UID) + "x", Labels: map[string]string{"team": "a"}}
+	c, name := connect(t), unique("judged")
+	node := createNode(t, name)
+	patch := model.NodePatch{Name: name, UID: string(node.UID) + "x", Labels: map[string]string{"team": "a"}}
 	if err := c.PatchNode(t.Context(), patch); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another node of the name: got %v, want NotFound", err)
 	}
@@ -83,9 +83,9 @@ func TestPatchNodeTouchesOnlyTheNodeThatWasJudged(t *testing.T) {
 }
 
 func TestPatchNodeWritesNothingWhereNothingIsMissing(t *testing.T) {
-	c := connect(t)
-	node := createNode(t, "complete")
-	patch := model.NodePatch{Name: "complete", UID: string(node.UID), Labels: map[string]string{"kubernetes.io/os": "linux"},
+	c, name := connect(t), unique("complete")
+	node := createNode(t, name)
+	patch := model.NodePatch{Name: name, UID: string(node.UID), Labels: map[string]string{"kubernetes.io/os": "linux"},
 		RemoveTaints: []model.Taint{{Key: "absent", Effect: "NoSchedule"}}}
 	if body := nodePatch(node, &patch); body != nil {
 		t.Errorf("would write %v", body)

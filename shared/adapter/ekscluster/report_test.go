@@ -66,18 +66,18 @@ func report(t *testing.T, c *Client, r model.Report) {
 }
 
 func TestReportWritesPoolConditionsAndStatusInOne(t *testing.T) {
-	c := connect(t)
-	apply(t, pool, "reported")
-	uid := string(readPool(t, c, "reported").UID)
+	c, name := connect(t), unique("reported")
+	apply(t, pool, name)
+	uid := string(readPool(t, c, name).UID)
 	r := model.Report{
 		Pools: []model.Condition{
-			{Object: "reported", UID: uid, Type: "ValidationSucceeded", Status: "True", Reason: "ValidationSucceeded"},
-			{Object: "reported", UID: uid, Type: "NodeClassReady", Status: "False", Reason: "NodeClassNotFound", Message: "create it"},
+			{Object: name, UID: uid, Type: "ValidationSucceeded", Status: "True", Reason: "ValidationSucceeded"},
+			{Object: name, UID: uid, Type: "NodeClassReady", Status: "False", Reason: "NodeClassNotFound", Message: "create it"},
 		},
-		PoolStatus: []model.PoolStatus{{Pool: "reported", UID: uid, Nodes: 2, Resources: model.Resources{"cpu": 4000, "memory": 16 << 30, "nodes": 2}}},
+		PoolStatus: []model.PoolStatus{{Pool: name, UID: uid, Nodes: 2, Resources: model.Resources{"cpu": 4000, "memory": 16 << 30, "nodes": 2}}},
 	}
 	report(t, c, r)
-	got := readPool(t, c, "reported")
+	got := readPool(t, c, name)
 	set := apiv1.NodePoolConditions.On(got, time.Now())
 	if root := set.Get(condition.Ready); root.Status != metav1.ConditionFalse || !strings.Contains(root.Message, "create it") {
 		t.Errorf("Ready: %+v", root)
@@ -86,13 +86,13 @@ func TestReportWritesPoolConditionsAndStatusInOne(t *testing.T) {
 		t.Errorf("status: %+v", got.Status)
 	}
 	report(t, c, r)
-	if again := readPool(t, c, "reported"); again.ResourceVersion != got.ResourceVersion {
+	if again := readPool(t, c, name); again.ResourceVersion != got.ResourceVersion {
 		t.Error("the same report was written again")
 	}
 	r.Pools[1].Status, r.Pools[1].Reason, r.Pools[1].Message = "True", "NodeClassReady", ""
 	r.PoolStatus[0].Resources = model.Resources{"cpu": 0}
 	report(t, c, r)
-	got = readPool(t, c, "reported")
+	got = readPool(t, c, name)
 	if !apiv1.NodePoolConditions.On(got, time.Now()).IsTrue(condition.Ready) {
 		t.Errorf("conditions: %+v", got.Status.Conditions)
 	}
@@ -102,17 +102,17 @@ func TestReportWritesPoolConditionsAndStatusInOne(t *testing.T) {
 }
 
 func TestReportShowsWhatAClassResolvesTo(t *testing.T) {
-	c := connect(t)
-	apply(t, class, "resolved")
-	object := readClass(t, c, "resolved")
+	c, name := connect(t), unique("resolved")
+	apply(t, class, name)
+	object := readClass(t, c, name)
 	resolved := model.ClassStatus{
 		ObservedGeneration: object.Generation, InstanceProfile: "nodes",
 		Subnets: []model.Subnet{{ID: "subnet-1", Zone: "us-west-2a", ZoneID: "usw2-az1"}}, SecurityGroups: []model.SecurityGroup{{ID: "sg-1"}},
 		Images: []model.Image{{ID: "ami-1", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"arm64"}}}}, {ID: "ami-2"}},
 	}
-	r := model.Report{Classes: []model.ClassReport{{Class: "resolved", UID: string(object.UID), Status: resolved}}}
+	r := model.Report{Classes: []model.ClassReport{{Class: name, UID: string(object.UID), Status: resolved}}}
 	report(t, c, r)
-	got := readClass(t, c, "resolved")
+	got := readClass(t, c, name)
 	if !awsv1.Conditions(false).On(got, time.Now()).IsTrue(condition.Ready) || got.Status.Subnets[0].Zone != "us-west-2a" || got.Status.AMIs[0].ID != "ami-1" || got.Status.InstanceProfile != "nodes" {
 		t.Errorf("got %+v", got.Status)
 	}
@@ -123,7 +123,7 @@ func TestReportShowsWhatAClassResolvesTo(t *testing.T) {
 		{Condition: "AMIsReady", Reason: "AMINotFound", Message: "try again", Unknown: true},
 	}
 	report(t, c, r)
-	got = readClass(t, c, "resolved")
+	got = readClass(t, c, name)
 	set := awsv1.Conditions(false).On(got, time.Now())
 	if s := set.Get("SubnetsReady"); s.Status != metav1.ConditionFalse || s.Reason != "SubnetsNotFound" || len(got.Status.Subnets) != 0 {
 		t.Errorf("got %+v, subnets %v", s, got.Status.Subnets)
@@ -134,33 +134,33 @@ func TestReportShowsWhatAClassResolvesTo(t *testing.T) {
 
 	r.Classes[0].Status = model.ClassStatus{ObservedGeneration: object.Generation + 1}
 	report(t, c, r)
-	if again := readClass(t, c, "resolved"); again.ResourceVersion != got.ResourceVersion {
+	if again := readClass(t, c, name); again.ResourceVersion != got.ResourceVersion {
 		t.Error("a status resolved from another generation was written")
 	}
 }
 
 func TestReportOfAnObjectThatIsGoneIsNoError(t *testing.T) {
-	c := connect(t)
-	apply(t, pool, "replaced")
+	c, name := connect(t), unique("replaced")
+	apply(t, pool, name)
 	report(t, c, model.Report{
-		Pools:   []model.Condition{{Object: "replaced", UID: "another", Type: "NodeClassReady", Status: "True"}, {Object: "never", UID: "x", Type: "NodeClassReady", Status: "True"}},
+		Pools:   []model.Condition{{Object: name, UID: "another", Type: "NodeClassReady", Status: "True"}, {Object: "never", UID: "x", Type: "NodeClassReady", Status: "True"}},
 		Classes: []model.ClassReport{{Class: "never", UID: "x"}},
 	})
-	if got := readPool(t, c, "replaced"); len(got.Status.Conditions) != 0 {
+	if got := readPool(t, c, name); len(got.Status.Conditions) != 0 {
 		t.Errorf("the pool that took its name was written to: %+v", got.Status)
 	}
 }
 
 func TestOneBadConditionStopsNoOther(t *testing.T) {
-	c := connect(t)
-	apply(t, pool, "good")
+	c, name := connect(t), unique("good")
+	apply(t, pool, name)
 	err := c.Report(t.Context(), model.Report{Pools: []model.Condition{
-		{Object: "bad", Type: "NodeClassReady", Status: "Perhaps"}, {Object: "good", Type: "NodeClassReady", Status: "True"},
+		{Object: "bad", Type: "NodeClassReady", Status: "Perhaps"}, {Object: name, Type: "NodeClassReady", Status: "True"},
 	}})
 	if err != nil {
 		t.Logf("the bad one: %v", err)
 	}
-	if !apiv1.NodePoolConditions.On(readPool(t, c, "good"), time.Now()).IsTrue("NodeClassReady") {
+	if !apiv1.NodePoolConditions.On(readPool(t, c, name), time.Now()).IsTrue("NodeClassReady") {
 		t.Error("the good one was not written")
 	}
 }
@@ -175,37 +175,37 @@ func events(t *testing.T, namespace, object string) []corev1.Event {
 }
 
 func TestEventsAreDeduplicatedAndCounted(t *testing.T) {
-	c := connect(t)
+	c, name := connect(t), unique("counted")
 	now := time.Now()
 	c.now = func() time.Time { return now }
-	r := model.Report{Events: []model.Event{{Kind: "Pod", Namespace: "default", Name: "counted", UID: "u", Warning: true, Reason: "FailedScheduling", Message: "too big"}}}
+	r := model.Report{Events: []model.Event{{Kind: "Pod", Namespace: "default", Name: name, UID: "u", Warning: true, Reason: "FailedScheduling", Message: "too big"}}}
 	report(t, c, r)
 	report(t, c, r)
-	got := events(t, "default", "counted")
+	got := events(t, "default", name)
 	if len(got) != 1 || got[0].Count != 1 || got[0].Type != "Warning" || got[0].Message != "too big" || got[0].InvolvedObject.UID != "u" {
 		t.Fatalf("got %+v", got)
 	}
 	now = now.Add(quietWarning)
 	report(t, c, r)
-	if got := events(t, "default", "counted"); len(got) != 1 || got[0].Count != 2 || !got[0].LastTimestamp.After(got[0].FirstTimestamp.Time) {
+	if got := events(t, "default", name); len(got) != 1 || got[0].Count != 2 || !got[0].LastTimestamp.After(got[0].FirstTimestamp.Time) {
 		t.Fatalf("after the quiet time: got %+v", got)
 	}
 	// Another process remembers nothing, and finds the event by its name.
 	c.told = newTold()
 	report(t, c, r)
-	if got := events(t, "default", "counted"); len(got) != 1 || got[0].Count != 3 {
+	if got := events(t, "default", name); len(got) != 1 || got[0].Count != 3 {
 		t.Fatalf("by another process: got %+v", got)
 	}
 	r.Events[0].Message = "too big still"
 	report(t, c, r)
-	if got := events(t, "default", "counted"); len(got) != 2 {
+	if got := events(t, "default", name); len(got) != 2 {
 		t.Fatalf("another message: got %d events", len(got))
 	}
 }
 
 func TestEventsOfObjectsWithoutNamespaceGoToDefault(t *testing.T) {
 	c := connect(t)
-	name := strings.Repeat("long-", 50) + "x" // 251 characters
+	name := unique(strings.Repeat("long-", 49) + "x")
 	report(t, c, model.Report{Events: []model.Event{{Kind: "NodePool", Name: name, UID: "u", Reason: "Odd", Message: strings.Repeat("é", 1000)}}})
 	got := events(t, "default", name)
 	if len(got) != 1 || got[0].InvolvedObject.APIVersion != "karpenter.sh/v1" || len(got[0].Message) > 1024 || !strings.HasSuffix(got[0].Message, "é…") {

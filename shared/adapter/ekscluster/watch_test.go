@@ -123,13 +123,13 @@ func run(t *testing.T, w *Watch) {
 
 func TestWatchHandsOnWhatIsThereAndWhatChanges(t *testing.T) {
 	apply(t, everything)
-	c := connect(t)
-	put(t, c, launched("watched"))
+	c, name := connect(t), unique("watched")
+	put(t, c, launched(name))
 	o := newObserver()
 	follow(t, o)
 	o.until(t, "every kind at the start", func(objects map[string]wire.Change) bool {
 		for _, key := range []string{
-			"pod everything/web", "daemonset everything/proxy", "pool everything", "class everything", "claim watched",
+			"pod everything/web", "daemonset everything/proxy", "pool everything", "class everything", "claim " + name,
 			"namespace everything", "budget everything/web", "volume everything/data", "storage everything", "csinode everything",
 		} {
 			if _, ok := objects[key]; !ok {
@@ -150,32 +150,32 @@ func TestWatchHandsOnWhatIsThereAndWhatChanges(t *testing.T) {
 	}
 	o.mu.Unlock()
 
-	createNode(t, "watched")
-	o.until(t, "a node", func(objects map[string]wire.Change) bool { return objects["node watched"].Node != nil })
-	if err := c.PatchNode(t.Context(), model.NodePatch{Name: "watched", UID: o.objects["node watched"].Node.UID, Labels: map[string]string{"team": "b"}}); err != nil {
+	createNode(t, name)
+	o.until(t, "a node", func(objects map[string]wire.Change) bool { return objects["node "+name].Node != nil })
+	if err := c.PatchNode(t.Context(), model.NodePatch{Name: name, UID: o.objects["node "+name].Node.UID, Labels: map[string]string{"team": "b"}}); err != nil {
 		t.Fatal(err)
 	}
-	o.until(t, "its label", func(objects map[string]wire.Change) bool { return objects["node watched"].Node.Labels["team"] == "b" })
-	if err := admin(t).CoreV1().Nodes().Delete(t.Context(), "watched", metav1.DeleteOptions{}); err != nil {
+	o.until(t, "its label", func(objects map[string]wire.Change) bool { return objects["node "+name].Node.Labels["team"] == "b" })
+	if err := admin(t).CoreV1().Nodes().Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	o.until(t, "its deletion", func(objects map[string]wire.Change) bool { _, there := objects["node watched"]; return !there })
+	o.until(t, "its deletion", func(objects map[string]wire.Change) bool { _, there := objects["node "+name]; return !there })
 }
 
 func TestWatchForgetsPodsThatHaveEnded(t *testing.T) {
 	apply(t, everything)
-	o := newObserver()
+	o, name := newObserver(), unique("job")
 	follow(t, o)
 	pods := admin(t).CoreV1().Pods("everything")
 	pod, err := pods.Create(t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "job"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "x"}}},
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "x"}}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// kube-scheduler finds no node for it, and says so.
 	o.until(t, "that nothing can hold it", func(objects map[string]wire.Change) bool {
-		p := objects["pod everything/job"].Pod
+		p := objects["pod everything/"+name].Pod
 		return p != nil && p.Unschedulable
 	})
 	pod.Status.Phase = corev1.PodSucceeded
@@ -183,20 +183,20 @@ func TestWatchForgetsPodsThatHaveEnded(t *testing.T) {
 		if _, err = pods.UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err == nil {
 			break
 		}
-		if pod, err = pods.Get(t.Context(), "job", metav1.GetOptions{}); err != nil {
+		if pod, err = pods.Get(t.Context(), name, metav1.GetOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		pod.Status.Phase = corev1.PodSucceeded
 	}
-	o.until(t, "its end", func(objects map[string]wire.Change) bool { _, there := objects["pod everything/job"]; return !there })
+	o.until(t, "its end", func(objects map[string]wire.Change) bool { _, there := objects["pod everything/"+name]; return !there })
 }
 
 const lateDefinition = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: things.late.joiner.sh}
+metadata: {name: things.%[1]s}
 spec:
-  group: late.joiner.sh
+  group: %[1]s
   scope: Cluster
   names: {kind: Thing, listKind: ThingList, plural: things, singular: thing}
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
@@ -209,18 +209,19 @@ func TestWatchWaitsForADefinitionThatIsMissing(t *testing.T) {
 	}
 	missing := make(chan string, 100)
 	o := newObserver()
-	resource := schema.GroupVersionResource{Group: "late.joiner.sh", Version: "v1", Resource: "things"}
+	group := unique("late") + ".joiner.sh"
+	resource := schema.GroupVersionResource{Group: group, Version: "v1", Resource: "things"}
 	w := &Watch{}
 	w.add(customKind(client, resource, WatchOptions{Observe: o.observe, Undefined: func(r string) { missing <- r }},
 		func(u *unstructured.Unstructured) (wire.Change, bool) {
 			return wire.Change{Claim: &model.Object{Name: u.GetName()}}, true
 		}, func(name string) wire.Change { return wire.Change{Claim: &model.Object{Name: name}} }))
 	run(t, w) // and is in sync: what is not defined has no objects
-	if got := <-missing; got != "things.late.joiner.sh" {
+	if got := <-missing; got != "things."+group {
 		t.Errorf("told of %q", got)
 	}
-	apply(t, lateDefinition)
-	apply(t, "apiVersion: late.joiner.sh/v1\nkind: Thing\nmetadata: {name: late}")
+	apply(t, lateDefinition, group)
+	apply(t, "apiVersion: %s/v1\nkind: Thing\nmetadata: {name: late}", group)
 	o.until(t, "an object of it", func(objects map[string]wire.Change) bool { _, there := objects["claim late"]; return there })
 }
 
