@@ -31,7 +31,7 @@ conform: ## the contract suites against our model of AWS, and against moto (inst
 	./testenv/conform/run.sh
 
 bench: ## benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./shared/...
+	$(GO) test -run '^$$' -bench . -benchmem ./shared/... ./cmd/...
 
 fuzz: ## every fuzz test for FUZZTIME (default 30s) each
 	./testenv/fuzz.sh $(or $(FUZZTIME),30s)

@@ -44,6 +44,7 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error
 type window struct {
 	FirstSeen int64 `json:"firstSeenMillis"`
 	Closed    int64 `json:"closedMillis"`
+	Pods      int   `json:"pods"`
 }
 
 // batch runs the flow once per cluster of the batch and reports the records of those it could not be carried through for.
@@ -65,7 +66,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		}
 		merge(request, hint)
 		if hint.ClosedMillis != 0 {
-			batches[hint.Cluster] = append(batches[hint.Cluster], window{hint.FirstSeenMillis, hint.ClosedMillis})
+			batches[hint.Cluster] = append(batches[hint.Cluster], window{hint.FirstSeenMillis, hint.ClosedMillis, len(hint.Pods) + hint.Omitted})
 		}
 		records[hint.Cluster] = append(records[hint.Cluster], record.MessageId)
 	}

@@ -17,6 +17,14 @@ const (
 	LabelDoNotSync    = "karpenter.sh/do-not-sync-taints"
 	LabelWindowsBuild = "node.kubernetes.io/windows-build"
 
+	// What a claim was launched from, to tell later whether it has drifted.
+	AnnotationPoolHash         = "karpenter.sh/nodepool-hash"
+	AnnotationPoolHashVersion  = "karpenter.sh/nodepool-hash-version"
+	AnnotationClassHash        = "karpenter.k8s.aws/ec2nodeclass-hash"
+	AnnotationClassHashVersion = "karpenter.k8s.aws/ec2nodeclass-hash-version"
+	PoolHashVersion            = "v3"
+	ClassHashVersion           = "v6"
+
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 )

@@ -128,6 +128,7 @@ func (s *story) functionLog(l lambdaruntime.LogLine) {
 		Batches []struct {
 			FirstSeenMillis int64 `json:"firstSeenMillis"`
 			ClosedMillis    int64 `json:"closedMillis"`
+			Pods            int   `json:"pods"`
 		} `json:"batches"`
 		Outcome struct {
 			Trigger       string           `json:"trigger"`
@@ -151,6 +152,7 @@ func (s *story) functionLog(l lambdaruntime.LogLine) {
 		for _, b := range entry.Batches {
 			if b.ClosedMillis != 0 {
 				s.batches = append(s.batches, batchTimes{time.UnixMilli(b.FirstSeenMillis), time.UnixMilli(b.ClosedMillis)})
+				s.line("watcher: a batch of %d pods, closed after %d ms", b.Pods, b.ClosedMillis-b.FirstSeenMillis)
 			}
 		}
 		s.line("provision (%s): %d pods pending, %d claims launched at $%.4f per hour, %d pods cannot be held; plan after %d ms, fleet after %d ms",

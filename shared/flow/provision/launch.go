@@ -90,7 +90,7 @@ func (r *run) group(plan model.Plan, catalogs map[string][]model.InstanceType, b
 			byKey[key] = a
 			order = append(order, a)
 		}
-		a.claims = append(a.claims, r.claimOf(planned, pool))
+		a.claims = append(a.claims, r.claimOf(planned, pool, class))
 	}
 	for _, a := range order {
 		r.seal(a)
@@ -171,14 +171,30 @@ func (r *run) userData(planned model.PlannedClaim, class model.Class, capacityTy
 }
 
 // claimOf is the ledger's claim for a planned one.
-func (r *run) claimOf(planned model.PlannedClaim, pool model.Pool) model.Claim {
+func (r *run) claimOf(planned model.PlannedClaim, pool model.Pool, class model.Class) model.Claim {
 	return model.Claim{
 		Name: planned.Name, Pool: pool.Name, PoolUID: pool.UID, Class: planned.Class, State: model.Intended, Version: 1,
 		Requirements: planned.Requirements, Requests: planned.Requests, InstanceTypes: planned.InstanceTypes,
-		Labels: planned.Labels, Annotations: planned.Annotations, Taints: planned.Taints, StartupTaints: planned.StartupTaints,
+		Labels: planned.Labels, Annotations: annotations(planned, pool, class), Taints: planned.Taints, StartupTaints: planned.StartupTaints,
 		GraceSeconds: pool.Template.GraceSeconds, ExpireSeconds: pool.Template.ExpireAfterSeconds,
 		Pods: planned.Pods, Held: planned.Hold, Decision: r.decision.ID, CreatedUnix: r.now(),
 	}
+}
+
+// annotations are the template's, with the hashes of pool and class as they were in the snapshot the plan was made from:
+// an edit between plan and launch shows as drift, and never hides (S31).
+func annotations(planned model.PlannedClaim, pool model.Pool, class model.Class) map[string]string {
+	out := map[string]string{}
+	for key, value := range planned.Annotations {
+		out[key] = value
+	}
+	if pool.Hash != "" {
+		out[model.AnnotationPoolHash], out[model.AnnotationPoolHashVersion] = pool.Hash, model.PoolHashVersion
+	}
+	if class.Hash != "" {
+		out[model.AnnotationClassHash], out[model.AnnotationClassHashVersion] = class.Hash, model.ClassHashVersion
+	}
+	return out
 }
 
 // seal fixes the names, the identity and the client token of an attempt.

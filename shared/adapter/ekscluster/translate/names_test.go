@@ -1,0 +1,23 @@
+package translate
+
+import (
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/api/awsv1"
+	v1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/api/wellknown"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// The model spells the names it speaks of itself, because it imports nothing; they are the API's.
+func TestTheModelsNamesAreTheAPIs(t *testing.T) {
+	for of, want := range map[string]string{
+		model.AnnotationPoolHash: wellknown.AnnotationNodePoolHash, model.AnnotationPoolHashVersion: wellknown.AnnotationNodePoolHashVersion,
+		model.AnnotationClassHash: wellknown.AnnotationEC2NodeClassHash, model.AnnotationClassHashVersion: wellknown.AnnotationEC2NodeClassHashVersion,
+		model.PoolHashVersion: v1.NodePoolHashVersion, model.ClassHashVersion: awsv1.EC2NodeClassHashVersion,
+	} {
+		if of != want {
+			t.Errorf("the model says %q and the API %q", of, want)
+		}
+	}
+}

@@ -1,0 +1,21 @@
+package provision
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// S31: what a claim is compared with later is what it was planned from.
+func TestClaimCarriesTheHashesOfItsPoolAndClass(t *testing.T) {
+	planned := model.PlannedClaim{Annotations: map[string]string{"team": "a"}}
+	got := annotations(planned, model.Pool{Hash: "1"}, model.Class{Hash: "2"})
+	want := map[string]string{
+		"team": "a", "karpenter.sh/nodepool-hash": "1", "karpenter.sh/nodepool-hash-version": "v3",
+		"karpenter.k8s.aws/ec2nodeclass-hash": "2", "karpenter.k8s.aws/ec2nodeclass-hash-version": "v6",
+	}
+	if !maps.Equal(got, want) || len(planned.Annotations) != 1 {
+		t.Errorf("got %v, want %v; the plan has %v", got, want, planned.Annotations)
+	}
+}
