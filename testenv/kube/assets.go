@@ -113,21 +113,40 @@ func find(ctx context.Context, f finder) (Assets, error) {
 	if err != nil {
 		return Assets{}, err
 	}
-	for i, p := range missing {
+	groups := byModule(missing)
+	for i, group := range groups {
 		b := builder{
-			program:   p,
-			moduleDir: filepath.Join(root, filepath.FromSlash(p.build.dir)),
+			programs:  group,
+			moduleDir: filepath.Join(root, filepath.FromSlash(group[0].build.dir)),
 			cacheDir:  f.cacheDir,
 			progress:  f.progress,
-			ordinal:   fmt.Sprintf("%d of %d", i+1, len(missing)),
+			ordinal:   fmt.Sprintf("%d of %d", i+1, len(groups)),
 		}
-		path, err := b.ensure(ctx)
+		dir, err := b.ensure(ctx)
 		if err != nil {
 			return Assets{}, err
 		}
-		*p.path(&assets) = path
+		for _, p := range group {
+			*p.path(&assets) = filepath.Join(dir, p.name)
+		}
 	}
 	return assets, nil
+}
+
+// byModule groups programs that one command can build, in their order.
+func byModule(programs []program) [][]program {
+	var groups [][]program
+	index := map[buildModule]int{}
+	for _, p := range programs {
+		at, known := index[p.build]
+		if !known {
+			at = len(groups)
+			index[p.build] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], p)
+	}
+	return groups
 }
 
 func isExecutable(path string) bool {

@@ -18,7 +18,7 @@ func Build(ctx context.Context, dir, mainPackage, folder string) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("build %s: %w", mainPackage, err)
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "lambda.norpc", "-trimpath", "-o", path, mainPackage)
+	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "lambda.norpc", "-o", path, mainPackage)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := cmd.CombinedOutput(); err != nil {
