@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 moto=5.2.1
 awscli=1.45.11
-home=.cache/moto-$moto
+home=.cache/conform-moto-$moto-awscli-$awscli
 if ! [ -x "$home/bin/moto_server" ]; then
   echo "installing moto $moto and the AWS CLI $awscli"
   python3 -m venv "$home"
