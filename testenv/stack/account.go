@@ -35,7 +35,12 @@ func (s *Stack) roleARN(name string) string {
 func (s *Stack) startCloud() (*account, error) {
 	// The services outlive the context of the start; Stop closes them.
 	var err error
-	s.Cloud, err = cloud.Start(context.Background(), cloud.Options{Address: s.Options.CloudAddress})
+	s.Cloud, err = cloud.Start(context.Background(), cloud.Options{
+		Address: s.Options.CloudAddress,
+		// No network answers at once. Without a moment between, a large answer overtakes the end of its request on loopback,
+		// which the SDK takes for a lost connection and asks again a second later.
+		Latency: func(string, string) time.Duration { return time.Millisecond },
+	})
 	if err != nil {
 		return nil, err
 	}

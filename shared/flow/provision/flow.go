@@ -198,11 +198,10 @@ func (r *run) do(ctx context.Context) error {
 	r.keepDecision(ctx)
 	r.tell(ctx)
 
-	// 8. Have the catalogue at hand for the next batch: reading it takes longer than planning.
-	if len(r.snapshot.Pools) > 0 {
-		if _, err := r.site.Catalog.Types(ctx); err != nil {
-			r.problem("read the catalogue of %s ahead of need: %v", r.reg.Region, err)
-		}
+	// 8. Have the catalogue at hand for the next batch: reading it takes longer than planning. Also before there is any
+	// pool, since the first pods follow the first pool closely and would wait behind this.
+	if _, err := r.site.Catalog.Types(ctx); err != nil {
+		r.problem("read the catalogue of %s ahead of need: %v", r.reg.Region, err)
 	}
 	return failure
 }
