@@ -22,6 +22,7 @@ const (
 	AnnotationPoolHashVersion  = "karpenter.sh/nodepool-hash-version"
 	AnnotationClassHash        = "karpenter.k8s.aws/ec2nodeclass-hash"
 	AnnotationClassHashVersion = "karpenter.k8s.aws/ec2nodeclass-hash-version"
+	AnnotationMinValuesRelaxed = "karpenter.sh/nodeclaim-min-values-relaxed" // "true" where a pool's minValues were lowered
 	PoolHashVersion            = "v3"
 	ClassHashVersion           = "v6"
 

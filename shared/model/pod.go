@@ -62,7 +62,8 @@ type PodShape struct {
 	PreferredPodAntiAffinity []WeightedPodTerm `json:"preferredPodAntiAffinity,omitempty"`
 	Spread                   []Spread          `json:"spread,omitempty"`
 
-	HostPorts []HostPort `json:"hostPorts,omitempty"`
+	HostPorts []HostPort       `json:"hostPorts,omitempty"`
+	Ephemeral []EphemeralClaim `json:"ephemeral,omitempty"` // claims the pod brings along, whether or not they were made yet
 
 	Priority        int32  `json:"priority,omitempty"`
 	PriorityClass   string `json:"priorityClass,omitempty"`
@@ -126,6 +127,13 @@ type Spread struct {
 	MatchLabelKeys     []string  `json:"matchLabelKeys,omitempty"`
 	IgnoreNodeAffinity bool      `json:"ignoreNodeAffinity,omitempty"` // nodeAffinityPolicy Ignore; default Honor
 	HonorNodeTaints    bool      `json:"honorNodeTaints,omitempty"`    // nodeTaintsPolicy Honor; default Ignore
+}
+
+// EphemeralClaim is a volume whose PersistentVolumeClaim, <pod>-<volume>, is made for the pod and goes with it.
+type EphemeralClaim struct {
+	Volume  string `json:"volume"`
+	Class   string `json:"class,omitempty"`   // storage class; empty = the cluster's default
+	OncePod bool   `json:"oncePod,omitempty"` // access mode ReadWriteOncePod
 }
 
 // HostPort is a port a container takes on its node. IP "" means every address.

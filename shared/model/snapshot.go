@@ -70,6 +70,8 @@ type Volume struct {
 	Driver      string     `json:"driver,omitempty"`   // CSI driver of the bound volume
 	Local       bool       `json:"local,omitempty"`    // local or hostPath volume
 	Affinity    []NodeTerm `json:"affinity,omitempty"` // the bound volume's required node affinity
+	OncePod     bool       `json:"oncePod,omitempty"`  // access mode ReadWriteOncePod: one pod at a time
+	Unbound     bool       `json:"unbound,omitempty"`  // VolumeName is set and binding has not completed
 }
 
 // Storage is a StorageClass.
@@ -77,6 +79,7 @@ type Storage struct {
 	Name              string     `json:"name"`
 	Provisioner       string     `json:"provisioner"`
 	Immediate         bool       `json:"immediate,omitempty"` // volume binding mode Immediate; else WaitForFirstConsumer
+	Default           bool       `json:"default,omitempty"`   // of claims that name no class
 	AllowedTopologies []NodeTerm `json:"allowedTopologies,omitempty"`
 }
 

@@ -22,4 +22,12 @@ const (
 	NoOffer             = "NoOffer" // everything that could hold the pod is unavailable now
 	MinValues           = "MinValues"
 	LimitReached        = "LimitReached"
+
+	// Of the pod beside other pods.
+	HostPortTaken   = "HostPortTaken"   // another pod of the node, or a daemon, has the port
+	VolumeConflict  = "VolumeConflict"  // its volume is elsewhere, or in use by another pod that shares it with none
+	VolumeLimit     = "VolumeLimit"     // the node can attach no more volumes of the driver
+	TopologySpread  = "TopologySpread"  // a DoNotSchedule constraint
+	PodAffinity     = "PodAffinity"     // no pod it must be near is there
+	PodAntiAffinity = "PodAntiAffinity" // a pod it must not be near is there, or one that must not be near it
 )

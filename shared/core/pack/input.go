@@ -25,6 +25,11 @@ type Input struct {
 	// takes nothing of the node it is bound to. Indexes out of range and repeated ones are ignored.
 	Pending []int
 	NowUnix int64
+	// IgnorePreferences leaves preferred affinity and ScheduleAnyway constraints to kube-scheduler alone.
+	IgnorePreferences bool
+	// BestEffortMinValues lowers a pool's minValues to what can be had instead of refusing the pod. Such a claim carries the
+	// annotation model.AnnotationMinValuesRelaxed.
+	BestEffortMinValues bool
 	// Salt goes into the claims' names, so that planning the same pods again after a failed launch gives new names.
 	Salt string
 }
