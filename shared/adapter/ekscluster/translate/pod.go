@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,6 +37,11 @@ func Pod(pod *corev1.Pod) (model.Pod, model.PodShape) {
 		}
 	}
 	return out, shape(pod)
+}
+
+// looked reports whether a scheduler has said anything of the pod.
+func looked(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
 }
 
 func phase(p corev1.PodPhase) model.Phase {

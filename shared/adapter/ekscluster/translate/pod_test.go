@@ -134,6 +134,34 @@ func TestPodStates(t *testing.T) {
 	}
 }
 
+func TestAPodWithoutConditionWaitsOnlyWhereTold(t *testing.T) {
+	cases := map[string]struct {
+		pod  string
+		want bool
+	}{
+		"a manifest":                {`{metadata: {name: a}}`, true},
+		"other conditions only":     {`{metadata: {name: a}, status: {conditions: [{type: Initialized, status: "True"}]}}`, true},
+		"bound":                     {`{metadata: {name: a}, spec: {nodeName: n, containers: []}}`, false},
+		"gated":                     {`{metadata: {name: a}, status: {conditions: [{type: PodScheduled, status: "False", reason: SchedulingGated}]}}`, false},
+		"scheduled a moment ago":    {`{metadata: {name: a}, status: {conditions: [{type: PodScheduled, status: "True"}]}}`, false},
+		"unschedulable in any case": {`{metadata: {name: a}, status: {conditions: [{type: PodScheduled, status: "False", reason: Unschedulable}]}}`, true},
+	}
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			told, untold := Builder{AbsentConditionIsPending: true}, Builder{}
+			told.Add(parsePod(t, tt.pod))
+			untold.Add(parsePod(t, tt.pod))
+			if got := told.Snapshot("c", 1).Pods[0].Unschedulable; got != tt.want {
+				t.Errorf("told: got %v, want %v", got, tt.want)
+			}
+			want := name == "unschedulable in any case"
+			if got := untold.Snapshot("c", 1).Pods[0].Unschedulable; got != want {
+				t.Errorf("untold: got %v, want %v", got, want)
+			}
+		})
+	}
+}
+
 func TestShapeDetails(t *testing.T) {
 	cases := map[string]struct {
 		pod   string

@@ -18,6 +18,10 @@ import (
 // Builder makes a snapshot of objects added one by one, in any order. The zero value is ready. It keeps the
 // translations, not the objects, so that a list may be added page by page.
 type Builder struct {
+	// AbsentConditionIsPending takes a pod that no scheduler has looked at yet, having no PodScheduled condition, for one
+	// that waits for capacity. Manifests are such pods; in a live cluster they are a moment's old.
+	AbsentConditionIsPending bool
+
 	snapshot model.Snapshot
 	shapes   wire.Shapes
 	claims   []corev1.PersistentVolumeClaim // joined with volumes at the end
@@ -31,6 +35,9 @@ func (b *Builder) Add(object any) bool {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		pod, shape := Pod(o)
+		if b.AbsentConditionIsPending && o.Spec.NodeName == "" && !looked(o) {
+			pod.Unschedulable = true
+		}
 		pod.Shape, _ = b.shapes.Intern(&shape)
 		s.Pods = append(s.Pods, pod)
 	case *appsv1.DaemonSet:
