@@ -13,10 +13,13 @@ import (
 // problems returns everything that is wrong with a plan, judged by making every node it may lead to and looking at it
 // as kube-scheduler does. It shares no code with the planner but sums of resources.
 func problems(in Input, plan model.Plan) []string {
-	c := checker{in: in, shapeOf: make(map[string]*model.PodShape)}
+	c := checker{in: in, shapeOf: make(map[string]*model.PodShape), moving: make(map[int]bool)}
 	for i := range in.Snapshot.Pods {
 		pod := &in.Snapshot.Pods[i]
 		c.shapeOf[pod.UID] = in.Snapshot.ShapeOf(pod)
+	}
+	for _, i := range in.Pending {
+		c.moving[i] = true
 	}
 	c.everyPodOnce(plan)
 	for i := range plan.Claims {
@@ -25,6 +28,7 @@ func problems(in Input, plan model.Plan) []string {
 	c.names(plan)
 	c.limits(plan)
 	c.nominations(plan)
+	c.together(plan)
 	return c.found
 }
 
@@ -33,6 +37,7 @@ const reservationLabel = "karpenter.k8s.aws/capacity-reservation-id"
 type checker struct {
 	in      Input
 	shapeOf map[string]*model.PodShape
+	moving  map[int]bool // pods of Input.Pending: they leave the node they are bound to
 	found   []string
 }
 
@@ -66,7 +71,7 @@ func (c *checker) everyPodOnce(plan model.Plan) {
 	for i := range c.in.Snapshot.Pods {
 		pod := &c.in.Snapshot.Pods[i]
 		want := 0
-		if ok, _ := Provisionable(c.in.Snapshot, i); ok {
+		if ok, _ := Provisionable(c.in.Snapshot, i); ok && c.in.Pending == nil || c.moving[i] {
 			want = 1
 		}
 		if times[pod.UID] != want {
@@ -134,20 +139,7 @@ func (c *checker) claim(claim *model.PlannedClaim) {
 
 // node checks one node the claim may become: its pods and daemons fit it, and pool and pods accept its labels.
 func (c *checker) node(claim *model.PlannedClaim, pool *model.Pool, t *model.InstanceType, o model.Offer) {
-	labels := map[string]string{model.LabelHostname: "new-node", model.LabelRegistered: "true", model.LabelInitialized: "true"}
-	for key, values := range t.Labels {
-		if len(values) == 1 {
-			labels[key] = values[0]
-		}
-	}
-	maps.Copy(labels, claim.Labels)
-	labels[model.LabelZone], labels[model.LabelCapacityType] = o.Zone, o.CapacityType
-	if o.ZoneID != "" {
-		labels[model.LabelZoneID] = o.ZoneID
-	}
-	if o.ReservationID != "" {
-		labels[reservationLabel] = o.ReservationID
-	}
+	labels := nodeLabels(claim.Name, claim.Labels, t, o)
 	where := fmt.Sprintf("claim %s as %s/%s/%s", claim.Name, t.Name, o.Zone, o.CapacityType)
 	if !meetsAll(pool.Template.Requirements, labels, "") {
 		c.failf("%s is not what the pool requires: %v with %v", where, pool.Template.Requirements, labels)
@@ -159,12 +151,12 @@ func (c *checker) node(claim *model.PlannedClaim, pool *model.Pool, t *model.Ins
 	for _, pod := range claim.Pods {
 		shape := c.shapeOf[pod.UID]
 		load = resource.Add(load, shape.Requests)
-		if !selects(shape, labels) || !toleratesAll(shape, claim.Taints, false) {
+		if !selects(shape, labels) || !toleratesAll(shape, claim.Taints) {
 			c.failf("%s does not suit pod %s: %v, %v", where, pod.Key(), labels, claim.Taints)
 		}
 	}
 	for _, daemon := range c.in.Snapshot.DaemonSets {
-		if shape := &c.in.Snapshot.Shapes[daemon.Shape]; selects(shape, labels) && toleratesAll(shape, claim.Taints, false) {
+		if shape := &c.in.Snapshot.Shapes[daemon.Shape]; selects(shape, labels) && toleratesAll(shape, claim.Taints) {
 			load = resource.Add(load, shape.Requests)
 		}
 	}
@@ -173,7 +165,37 @@ func (c *checker) node(claim *model.PlannedClaim, pool *model.Pool, t *model.Ins
 	}
 }
 
+// nodeLabels returns the labels of the node a claim becomes when it is bought by the offer.
+func nodeLabels(name string, claimLabels map[string]string, t *model.InstanceType, o model.Offer) map[string]string {
+	labels := map[string]string{model.LabelHostname: name, model.LabelRegistered: "true", model.LabelInitialized: "true"}
+	for key, values := range t.Labels {
+		if len(values) == 1 {
+			labels[key] = values[0]
+		}
+	}
+	maps.Copy(labels, claimLabels)
+	labels[model.LabelZone], labels[model.LabelCapacityType] = o.Zone, o.CapacityType
+	labels["topology.ebs.csi.aws.com/zone"] = o.Zone
+	if o.ZoneID != "" {
+		labels[model.LabelZoneID] = o.ZoneID
+	}
+	if o.ReservationID != "" {
+		labels[reservationLabel] = o.ReservationID
+	}
+	for old, current := range map[string]string{"beta.kubernetes.io/arch": model.LabelArch, "beta.kubernetes.io/os": model.LabelOS,
+		"beta.kubernetes.io/instance-type": model.LabelInstanceType, "failure-domain.beta.kubernetes.io/zone": model.LabelZone,
+		"failure-domain.beta.kubernetes.io/region": model.LabelRegion} {
+		if value, has := labels[current]; has {
+			labels[old] = value
+		}
+	}
+	return labels
+}
+
 func (c *checker) minValues(claim *model.PlannedClaim, pool *model.Pool) {
+	if c.in.BestEffortMinValues && claim.Annotations[model.AnnotationMinValuesRelaxed] == "true" {
+		return
+	}
 	for _, r := range pool.Template.Requirements {
 		values := make(map[string]bool)
 		for _, name := range claim.InstanceTypes {
@@ -225,9 +247,12 @@ func (c *checker) nominations(plan model.Plan) {
 			continue
 		}
 		node := &c.in.Snapshot.Nodes[i]
+		if node.DeletedUnix != 0 || slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted }) {
+			c.failf("node %s is on its way out and gets pods", node.Name)
+		}
 		load := model.Resources{}
 		for i := range c.in.Snapshot.Pods {
-			if pod := &c.in.Snapshot.Pods[i]; pod.NodeName == node.Name && !pod.Terminal() {
+			if pod := &c.in.Snapshot.Pods[i]; pod.NodeName == node.Name && !pod.Terminal() && !c.moving[i] {
 				load = resource.Add(load, c.in.Snapshot.ShapeOf(pod).Requests)
 			}
 		}
@@ -235,7 +260,7 @@ func (c *checker) nominations(plan model.Plan) {
 		for _, pod := range nomination.Pods {
 			shape := c.shapeOf[pod.UID]
 			load, added = resource.Add(load, shape.Requests), resource.Add(added, shape.Requests)
-			if !selects(shape, node.Labels) || !toleratesAll(shape, node.Taints, true) {
+			if !selects(shape, node.Labels) || !toleratesAll(shape, lastingTaints(node)) {
 				c.failf("node %s does not suit pod %s", node.Name, pod.Key())
 			}
 		}
@@ -289,14 +314,25 @@ func meets(r model.Requirement, value string, has bool) bool {
 	return has && err == nil && map[model.Operator]bool{model.Gt: n > bound, model.Gte: n >= bound, model.Lt: n < bound, model.Lte: n <= bound}[r.Operator]
 }
 
-// toleratesAll covers what the tests use of tolerations: keys that exist.
-func toleratesAll(shape *model.PodShape, taints []model.Taint, _ bool) bool {
+// toleratesAll covers what the tests use of tolerations: keys that exist, or equal a value.
+func toleratesAll(shape *model.PodShape, taints []model.Taint) bool {
 	for _, taint := range taints {
 		if taint.Effect != model.PreferNoSchedule && !slices.ContainsFunc(shape.Tolerations, func(t model.Toleration) bool {
-			return t.Operator == "Exists" && (t.Key == "" || t.Key == taint.Key) && (t.Effect == "" || t.Effect == taint.Effect)
+			return (t.Key == "" || t.Key == taint.Key) && (t.Effect == "" || t.Effect == taint.Effect) && (t.Operator == "Exists" || t.Value == taint.Value)
 		}) {
 			return false
 		}
 	}
 	return true
+}
+
+// lastingTaints returns the taints that do not go away by themselves while a node starts.
+func lastingTaints(node *model.Node) []model.Taint {
+	var out []model.Taint
+	for _, t := range node.Taints {
+		if node.Initialized() || !model.EphemeralTaint(t.Key, t.Effect) {
+			out = append(out, t)
+		}
+	}
+	return out
 }
