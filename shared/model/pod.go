@@ -132,7 +132,7 @@ type Spread struct {
 // EphemeralClaim is a volume whose PersistentVolumeClaim, <pod>-<volume>, is made for the pod and goes with it.
 type EphemeralClaim struct {
 	Volume  string `json:"volume"`
-	Class   string `json:"class,omitempty"`   // storage class; empty = the cluster's default
+	Class   string `json:"class,omitempty"`   // storage class; empty = the cluster's default, or NoStorageClass
 	OncePod bool   `json:"oncePod,omitempty"` // access mode ReadWriteOncePod
 }
 

@@ -58,11 +58,15 @@ type PDB struct {
 	AlwaysEvictUnready bool      `json:"alwaysEvictUnready,omitempty"`
 }
 
+// NoStorageClass is the Class of a claim that asks for none in so many words, so that it does not get the default one
+// either and only a volume made by hand suits it. No class can have this name.
+const NoStorageClass = "-"
+
 // Volume is a PersistentVolumeClaim together with the volume bound to it.
 type Volume struct {
 	Namespace   string     `json:"namespace"`
 	Name        string     `json:"name"`
-	Class       string     `json:"class,omitempty"`
+	Class       string     `json:"class,omitempty"` // empty = the cluster's default
 	Phase       string     `json:"phase,omitempty"` // Pending, Bound, Lost
 	DeletedUnix int64      `json:"deleted,omitempty"`
 	VolumeName  string     `json:"volumeName,omitempty"`

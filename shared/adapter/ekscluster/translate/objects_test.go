@@ -85,49 +85,6 @@ spec:
 	}
 }
 
-func TestVolume(t *testing.T) {
-	claim := parse[corev1.PersistentVolumeClaim](t, `{metadata: {namespace: a, name: data}, spec: {storageClassName: gp3, volumeName: pv-1}, status: {phase: Bound}}`)
-	volume := parse[corev1.PersistentVolume](t, `{metadata: {name: pv-1}, spec: {csi: {driver: ebs.csi.aws.com, volumeHandle: v}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [a]}]}]}}}}`)
-	zone := []model.NodeTerm{{Requirements: []model.Requirement{{Key: "topology.kubernetes.io/zone", Operator: model.In, Values: []string{"a"}}}}}
-	bound := model.Volume{Namespace: "a", Name: "data", Class: "gp3", Phase: "Bound", VolumeName: "pv-1", Driver: "ebs.csi.aws.com", Affinity: zone}
-	missing := model.Volume{Namespace: "a", Name: "data", Class: "gp3", Phase: "Bound", VolumeName: "pv-1", Missing: true}
-	if got := Volume(claim, volume); !reflect.DeepEqual(got, bound) {
-		t.Errorf("bound\n got %+v\nwant %+v", got, bound)
-	}
-	if got := Volume(claim, nil); !reflect.DeepEqual(got, missing) {
-		t.Errorf("missing\n got %+v\nwant %+v", got, missing)
-	}
-	if got := Volume(StripClaim(claim), StripVolume(volume)); !reflect.DeepEqual(got, bound) {
-		t.Errorf("stripped\n got %+v\nwant %+v", got, bound)
-	}
-
-	old := parse[corev1.PersistentVolumeClaim](t, `{metadata: {name: old, annotations: {volume.beta.kubernetes.io/storage-class: slow}}}`)
-	if got := Volume(StripClaim(old), nil); got.Class != "slow" || got.Missing {
-		t.Errorf("class by annotation: %+v", got)
-	}
-	claim.Spec.VolumeName = "pv-2"
-	for text, check := range map[string]func(model.Volume) bool{
-		`{metadata: {name: pv-2}, spec: {local: {path: SECRET}}}`:                    func(v model.Volume) bool { return v.Local },
-		`{metadata: {name: pv-2}, spec: {hostPath: {path: SECRET}}}`:                 func(v model.Volume) bool { return v.Local },
-		`{metadata: {name: pv-2}, spec: {awsElasticBlockStore: {volumeID: SECRET}}}`: func(v model.Volume) bool { return v.Driver == "ebs.csi.aws.com" && !v.Local },
-	} {
-		if got := Volume(claim, StripVolume(parse[corev1.PersistentVolume](t, text))); !check(got) {
-			t.Errorf("%s: %+v", text, got)
-		}
-	}
-}
-
-func TestStorageClassBindsImmediatelyUnlessSaid(t *testing.T) {
-	got := StorageClass(parse[storagev1.StorageClass](t, `{metadata: {name: gp3}, provisioner: ebs.csi.aws.com, volumeBindingMode: WaitForFirstConsumer, allowedTopologies: [{matchLabelExpressions: [{key: z, values: [a, b]}]}]}`))
-	want := model.Storage{Name: "gp3", Provisioner: "ebs.csi.aws.com", AllowedTopologies: []model.NodeTerm{{Requirements: []model.Requirement{{Key: "z", Operator: model.In, Values: []string{"a", "b"}}}}}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("\n got %+v\nwant %+v", got, want)
-	}
-	if !StorageClass(&storagev1.StorageClass{}).Immediate {
-		t.Error("the default is Immediate")
-	}
-}
-
 func TestCSINodeWithoutACountIsUnlimited(t *testing.T) {
 	got := CSINode(parse[storagev1.CSINode](t, `{metadata: {name: node-1}, spec: {drivers: [{name: a, nodeID: x, allocatable: {count: 25}}, {name: b, nodeID: y}]}}`))
 	if want := (model.CSINode{Node: "node-1", Limits: map[string]int64{"a": 25}}); !reflect.DeepEqual(got, want) {

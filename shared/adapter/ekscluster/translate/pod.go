@@ -11,7 +11,10 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-const defaultGraceSeconds = 30
+const (
+	defaultGraceSeconds = 30
+	anyAddress          = "0.0.0.0" // as a port's host address the same as none
+)
 
 // Pod returns a pod and its shape. The pod's Shape is 0: whoever keeps the dictionary of shapes sets it.
 func Pod(pod *corev1.Pod) (model.Pod, model.PodShape) {
@@ -78,6 +81,7 @@ func shape(pod *corev1.Pod) model.PodShape {
 		NodeSelector:    nonEmpty(spec.NodeSelector),
 		Tolerations:     tolerations(spec.Tolerations),
 		HostPorts:       hostPorts(spec),
+		Ephemeral:       ephemeral(spec),
 		PriorityClass:   spec.PriorityClassName,
 		SchedulerName:   spec.SchedulerName,
 		Gated:           len(spec.SchedulingGates) > 0,
@@ -153,7 +157,11 @@ func hostPorts(spec *corev1.PodSpec) []model.HostPort {
 			if protocol == "" {
 				protocol = string(corev1.ProtocolTCP)
 			}
-			out = append(out, model.HostPort{IP: p.HostIP, Port: port, Protocol: protocol})
+			ip := p.HostIP
+			if ip == anyAddress {
+				ip = ""
+			}
+			out = append(out, model.HostPort{IP: ip, Port: port, Protocol: protocol})
 		}
 	}
 	for i := range spec.InitContainers {

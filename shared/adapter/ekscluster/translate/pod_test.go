@@ -103,6 +103,7 @@ func TestPodKeepsWhatSchedulingLooksAt(t *testing.T) {
 			{TopologyKey: "kubernetes.io/hostname", MaxSkew: 2, Anyway: true},
 		},
 		HostPorts: []model.HostPort{{Port: 8080, Protocol: "TCP"}},
+		Ephemeral: []model.EphemeralClaim{{Volume: "scratch"}},
 		Priority:  1000, PriorityClass: "high", SchedulerName: "default-scheduler", OwnerKind: "StatefulSet", OwnerName: "web",
 		DoNotDisrupt: "true", DeletionCost: -7, GraceSeconds: 60, NoPreemption: true,
 	}

@@ -9,12 +9,12 @@ import (
 func StripClaim(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
 	out := &corev1.PersistentVolumeClaim{
 		ObjectMeta: stripMeta(&claim.ObjectMeta),
-		Spec:       corev1.PersistentVolumeClaimSpec{StorageClassName: claim.Spec.StorageClassName, VolumeName: claim.Spec.VolumeName},
-		Status:     corev1.PersistentVolumeClaimStatus{Phase: claim.Status.Phase},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: claim.Spec.StorageClassName, VolumeName: claim.Spec.VolumeName, AccessModes: claim.Spec.AccessModes,
+		},
+		Status: corev1.PersistentVolumeClaimStatus{Phase: claim.Status.Phase},
 	}
-	if class, ok := claim.Annotations[corev1.BetaStorageClassAnnotation]; ok {
-		out.Annotations = map[string]string{corev1.BetaStorageClassAnnotation: class}
-	}
+	out.Annotations = only(claim.Annotations, corev1.BetaStorageClassAnnotation, annotationBound)
 	return out
 }
 
@@ -25,6 +25,7 @@ func StripVolume(volume *corev1.PersistentVolume) *corev1.PersistentVolume {
 		ObjectMeta: stripMeta(&volume.ObjectMeta),
 		Spec:       corev1.PersistentVolumeSpec{NodeAffinity: volume.Spec.NodeAffinity},
 	}
+	out.Labels = only(volume.Labels, placeLabels...)
 	source := &volume.Spec.PersistentVolumeSource
 	switch {
 	case source.CSI != nil:
@@ -44,4 +45,18 @@ func stripMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 		Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
 		CreationTimestamp: meta.CreationTimestamp, DeletionTimestamp: meta.DeletionTimestamp,
 	}
+}
+
+// only returns the part of a map with these keys, nil where there is none.
+func only(all map[string]string, keys ...string) map[string]string {
+	var out map[string]string
+	for _, key := range keys {
+		if value, ok := all[key]; ok {
+			if out == nil {
+				out = make(map[string]string, len(keys))
+			}
+			out[key] = value
+		}
+	}
+	return out
 }
