@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -72,40 +74,81 @@ func (t *terms) complain(format string, args ...any) {
 	t.problems = append(t.problems, fmt.Sprintf(format, args...))
 }
 
+// nodes reads terms the way kube-scheduler does: a required term that cannot be read matches nothing, and the others
+// still count; a preferred term that cannot be read keeps the pod from being scheduled at all.
 func (t *terms) nodes(out *model.PodShape, a *corev1.NodeAffinity) {
 	if required := a.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
 		const field = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 		if len(required.NodeSelectorTerms) == 0 {
 			t.complain("%s is empty and so matches no node; add a term", field)
 		}
+		var problems []string
+		readable := 0
 		for i := range required.NodeSelectorTerms {
-			out.RequiredNodeAffinity = append(out.RequiredNodeAffinity, t.node(fmt.Sprintf("%s[%d]", field, i), &required.NodeSelectorTerms[i]))
+			term := &required.NodeSelectorTerms[i]
+			if problem := unreadableTerm(fmt.Sprintf("%s[%d]", field, i), term); problem != "" {
+				problems = append(problems, problem)
+				out.RequiredNodeAffinity = append(out.RequiredNodeAffinity, model.NodeTerm{})
+				continue
+			}
+			readable++
+			out.RequiredNodeAffinity = append(out.RequiredNodeAffinity, nodeTerm(term))
+		}
+		if readable == 0 {
+			t.problems = append(t.problems, problems...)
 		}
 	}
 	for i := range a.PreferredDuringSchedulingIgnoredDuringExecution {
 		p := &a.PreferredDuringSchedulingIgnoredDuringExecution[i]
-		field := fmt.Sprintf("spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d].preference", i)
-		out.PreferredNodeAffinity = append(out.PreferredNodeAffinity, model.WeightedTerm{Weight: p.Weight, Term: t.node(field, &p.Preference)})
+		field := fmt.Sprintf("spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", i)
+		if p.Weight == 0 || len(p.Preference.MatchExpressions)+len(p.Preference.MatchFields) == 0 {
+			continue // counts for nothing
+		}
+		t.weight(field, p.Weight)
+		if problem := unreadableTerm(field+".preference", &p.Preference); problem != "" {
+			t.problems = append(t.problems, problem)
+			continue
+		}
+		out.PreferredNodeAffinity = append(out.PreferredNodeAffinity, model.WeightedTerm{Weight: p.Weight, Term: nodeTerm(&p.Preference)})
 	}
 }
 
-func (t *terms) node(field string, term *corev1.NodeSelectorTerm) model.NodeTerm {
-	return model.NodeTerm{
-		Requirements: t.expressions(field+".matchExpressions", term.MatchExpressions),
-		Fields:       t.expressions(field+".matchFields", term.MatchFields),
+// weight complains about a weight that no API server lets through.
+func (t *terms) weight(field string, weight int32) {
+	if weight < 1 || weight > 100 {
+		t.complain("%s.weight: %d: must be from 1 to 100", field, weight)
 	}
 }
 
-func (t *terms) expressions(field string, list []corev1.NodeSelectorRequirement) []model.Requirement {
-	for i := range list {
-		switch list[i].Operator {
+func nodeTerm(term *corev1.NodeSelectorTerm) model.NodeTerm {
+	return model.NodeTerm{Requirements: nodeRequirements(term.MatchExpressions), Fields: nodeRequirements(term.MatchFields)}
+}
+
+// unreadableTerm returns what is wrong with a term, empty for one that can be read.
+func unreadableTerm(path string, term *corev1.NodeSelectorTerm) string {
+	for i := range term.MatchExpressions {
+		switch e := &term.MatchExpressions[i]; e.Operator {
 		case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists,
 			corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
 		default:
-			t.complain("%s[%d].operator: %q: must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt", field, i, list[i].Operator)
+			return fmt.Sprintf("%s.matchExpressions[%d].operator: %q: must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt", path, i, e.Operator)
 		}
 	}
-	return nodeRequirements(list)
+	for i := range term.MatchFields {
+		switch e := &term.MatchFields[i]; {
+		case e.Key != metav1.ObjectNameField:
+			return fmt.Sprintf("%s.matchFields[%d].key: %q: must be %s", path, i, e.Key, metav1.ObjectNameField)
+		case e.Operator != corev1.NodeSelectorOpIn && e.Operator != corev1.NodeSelectorOpNotIn:
+			return fmt.Sprintf("%s.matchFields[%d].operator: %q: must be In or NotIn", path, i, e.Operator)
+		case len(e.Values) != 1:
+			return fmt.Sprintf("%s.matchFields[%d].values has %d values, must have one", path, i, len(e.Values))
+		}
+	}
+	one := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: term.MatchExpressions}}}
+	if _, err := nodeaffinity.NewNodeSelector(one); err != nil {
+		return path + strings.TrimPrefix(err.Error(), "nodeSelectorTerms[0]")
+	}
+	return ""
 }
 
 func nodeRequirements(list []corev1.NodeSelectorRequirement) []model.Requirement {
@@ -128,12 +171,14 @@ func (t *terms) preferred(field string, list []corev1.WeightedPodAffinityTerm) [
 	var out []model.WeightedPodTerm
 	for i := range list {
 		at := fmt.Sprintf("%s.preferredDuringSchedulingIgnoredDuringExecution[%d].podAffinityTerm", field, i)
+		t.weight(fmt.Sprintf("%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", field, i), list[i].Weight)
 		out = append(out, model.WeightedPodTerm{Weight: list[i].Weight, Term: t.pod(at, &list[i].PodAffinityTerm)})
 	}
 	return out
 }
 
 func (t *terms) pod(field string, term *corev1.PodAffinityTerm) model.PodTerm {
+	t.topologyKey(field, term.TopologyKey)
 	t.keys(field+".matchLabelKeys", term.MatchLabelKeys)
 	t.keys(field+".mismatchLabelKeys", term.MismatchLabelKeys)
 	return model.PodTerm{
@@ -147,6 +192,13 @@ func (t *terms) pod(field string, term *corev1.PodAffinityTerm) model.PodTerm {
 }
 
 func (t *terms) spread(field string, c *corev1.TopologySpreadConstraint) model.Spread {
+	t.topologyKey(field, c.TopologyKey)
+	if c.MaxSkew < 1 {
+		t.complain("%s.maxSkew: %d: must be at least 1", field, c.MaxSkew)
+	}
+	if c.MinDomains != nil && *c.MinDomains < 1 {
+		t.complain("%s.minDomains: %d: must be at least 1", field, *c.MinDomains)
+	}
 	t.keys(field+".matchLabelKeys", c.MatchLabelKeys)
 	out := model.Spread{
 		TopologyKey:        c.TopologyKey,
@@ -169,6 +221,12 @@ func (t *terms) spread(field string, c *corev1.TopologySpreadConstraint) model.S
 	return out
 }
 
+func (t *terms) topologyKey(field, key string) {
+	if key == "" {
+		t.complain("%s.topologyKey is empty; name a node label", field)
+	}
+}
+
 // keys complains about label keys that shapes do not carry.
 func (t *terms) keys(field string, keys []string) {
 	for _, key := range keys {
@@ -183,14 +241,19 @@ func (t *terms) selector(field string, s *metav1.LabelSelector) *model.Selector 
 		return nil
 	}
 	t.keys(field+".matchLabels", slices.Sorted(maps.Keys(s.MatchLabels)))
+	known := true
 	for i := range s.MatchExpressions {
 		e := &s.MatchExpressions[i]
 		t.keys(fmt.Sprintf("%s.matchExpressions[%d].key", field, i), []string{e.Key})
 		switch e.Operator {
 		case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist:
 		default:
+			known = false
 			t.complain("%s.matchExpressions[%d].operator: %q: must be one of In, NotIn, Exists, DoesNotExist", field, i, e.Operator)
 		}
+	}
+	if _, err := metav1.LabelSelectorAsSelector(s); err != nil && known {
+		t.complain("%s: %v", field, err)
 	}
 	return selector(s)
 }

@@ -7,7 +7,8 @@
 // waits for capacity to core/pack and flow/forward.
 //
 // Requests are those of Kubernetes' own arithmetic (init containers, sidecars, overhead, resources of the pod as a
-// whole, resizing in place), with one pod. They round up, to a milli-CPU or a whole unit; what a node offers rounds down.
+// whole, resizing in place), with one pod. They round up, to a milli-CPU or a whole unit, and so does what a node
+// offers: kube-scheduler counts both alike. Limits and reserved amounts round down.
 //
 // Three labels are different on every pod of a workload and would give each pod a shape of its own: the StatefulSet's
 // pod name and pod index, and the Job's completion index. Shapes leave them out, and a pod whose own affinity or spread

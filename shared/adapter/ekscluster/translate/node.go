@@ -3,6 +3,7 @@ package translate
 import (
 	"strings"
 
+	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
@@ -12,7 +13,8 @@ import (
 // annotationDomains are the domains whose annotations a node keeps.
 var annotationDomains = []string{"karpenter.sh", "karpenter.k8s.aws", "joiner.sh"}
 
-// Node returns a node. Amounts that are negative or do not fit are left out: such a node holds nothing of them.
+// Node returns a node. Its amounts are rounded up, as kube-scheduler counts them; those that are negative or do not fit
+// are left out: such a node holds nothing of them.
 func Node(node *corev1.Node) model.Node {
 	out := model.Node{
 		Name:        node.Name,
@@ -24,8 +26,8 @@ func Node(node *corev1.Node) model.Node {
 		CreatedUnix: unix(&node.CreationTimestamp),
 		DeletedUnix: unix(node.DeletionTimestamp),
 	}
-	out.Capacity, _ = amounts(node.Status.Capacity, "status.capacity")
-	out.Allocatable, _ = amounts(node.Status.Allocatable, "status.allocatable")
+	out.Capacity, _ = rounded(node.Status.Capacity, "status.capacity", inf.RoundCeil)
+	out.Allocatable, _ = rounded(node.Status.Allocatable, "status.allocatable", inf.RoundCeil)
 	for i := range node.Status.Conditions {
 		if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady {
 			out.Ready = c.Status == corev1.ConditionTrue

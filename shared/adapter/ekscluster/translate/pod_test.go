@@ -176,6 +176,7 @@ func TestShapeDetails(t *testing.T) {
 		"a daemon set":                       {`metadata: {ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: x, controller: true}]}`, func(s model.PodShape) bool { return s.OwnerKind == "DaemonSet" }},
 		"somebody else's daemon set":         {`metadata: {ownerReferences: [{apiVersion: apps.kruise.io/v1alpha1, kind: DaemonSet, name: d, uid: x, controller: true}]}`, func(s model.PodShape) bool { return s.OwnerKind == "DaemonSet.apps.kruise.io" }},
 		"a static pod":                       {`metadata: {ownerReferences: [{apiVersion: v1, kind: Node, name: d, uid: x, controller: true}]}`, func(s model.PodShape) bool { return s.OwnerKind == "Node" }},
+		"every address is no address":        {`spec: {containers: [{name: a, ports: [{containerPort: 1, hostPort: 1, hostIP: 0.0.0.0}, {containerPort: 2, hostPort: 2, hostIP: 10.0.0.1}]}]}`, func(s model.PodShape) bool { return s.HostPorts[0].IP == "" && s.HostPorts[1].IP == "10.0.0.1" }},
 		"host network takes container ports": {`spec: {hostNetwork: true, containers: [{name: a, ports: [{containerPort: 53, protocol: UDP}]}]}`, func(s model.PodShape) bool { return len(s.HostPorts) == 1 && s.HostPorts[0].Port == 53 }},
 		"sidecars take ports":                {`spec: {initContainers: [{name: a, restartPolicy: Always, ports: [{hostPort: 1, containerPort: 1}]}, {name: b, ports: [{hostPort: 2, containerPort: 2}]}], containers: []}`, func(s model.PodShape) bool { return len(s.HostPorts) == 1 && s.HostPorts[0].Port == 1 }},
 		"a cost that is no number":           {`metadata: {annotations: {controller.kubernetes.io/pod-deletion-cost: cheap}}`, func(s model.PodShape) bool { return s.DeletionCost == 0 }},
@@ -198,47 +199,6 @@ func TestPodsOfOneStatefulSetShareAShape(t *testing.T) {
 	}
 	if shapes.Len() != 1 {
 		t.Errorf("five pods have %d shapes", shapes.Len())
-	}
-}
-
-func TestWhatCannotBeExpressedIsSaid(t *testing.T) {
-	many := func(n int, item string) string { return strings.TrimSuffix(strings.Repeat(item+", ", n), ", ") }
-	cases := map[string]struct{ pod, want string }{
-		"selecting on a label of one pod": {
-			`spec: {containers: [], affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, labelSelector: {matchLabels: {statefulset.kubernetes.io/pod-name: db-0}}}]}}}`,
-			`podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector.matchLabels: "statefulset.kubernetes.io/pod-name"`},
-		"spreading by a label of one pod": {
-			`spec: {containers: [], topologySpreadConstraints: [{topologyKey: z, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [apps.kubernetes.io/pod-index]}]}`,
-			`spec.topologySpreadConstraints[0].matchLabelKeys: "apps.kubernetes.io/pod-index"`},
-		"operator of a node term": {
-			`spec: {containers: [], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Near}]}]}}}}`,
-			`nodeSelectorTerms[0].matchExpressions[0].operator: "Near"`},
-		"operator of a selector": {
-			`spec: {containers: [], topologySpreadConstraints: [{topologyKey: z, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchExpressions: [{key: a, operator: Gt}]}}]}`,
-			`labelSelector.matchExpressions[0].operator: "Gt"`},
-		"spread that is neither": {
-			`spec: {containers: [], topologySpreadConstraints: [{topologyKey: z, maxSkew: 1, whenUnsatisfiable: Perhaps}]}`,
-			`whenUnsatisfiable: "Perhaps"`},
-		"no terms at all": {
-			`spec: {containers: [], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}}}`,
-			`nodeSelectorTerms is empty`},
-		"a disk named in the pod": {
-			`spec: {containers: [], volumes: [{name: d, awsElasticBlockStore: {volumeID: v}}]}`,
-			`spec.volumes[0].awsElasticBlockStore: "d"`},
-		"a group":             {`spec: {containers: [], schedulingGroup: {podGroupName: g}}`, `spec.schedulingGroup`},
-		"too many containers": {`spec: {containers: [` + many(101, `{name: a}`) + `]}`, `101 containers`},
-		"too many terms": {
-			`spec: {containers: [], affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [` + many(51, `{weight: 1, podAffinityTerm: {topologyKey: z}}`) + `]}}}`,
-			`51 terms`},
-		"too many spreads": {`spec: {containers: [], topologySpreadConstraints: [` + many(21, `{topologyKey: z, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway}`) + `]}`, `21 entries`},
-	}
-	for name, tt := range cases {
-		t.Run(name, func(t *testing.T) {
-			_, shape := Pod(parsePod(t, tt.pod))
-			if len(shape.Unsupported) != 1 || !strings.Contains(shape.Unsupported[0], tt.want) {
-				t.Errorf("got %q, want one with %q", shape.Unsupported, tt.want)
-			}
-		})
 	}
 }
 

@@ -41,17 +41,21 @@ func names(list corev1.ResourceList) []corev1.ResourceName {
 	return out
 }
 
-// amounts turns what a node, class or limit offers into model units, rounded down. Zero amounts are kept, because a
-// limit of nothing is not no limit. An amount that is negative or does not fit is left out and reported as a sentence
+// amounts turns what a class or limit allows into model units, rounded down. Zero amounts are kept, because a limit of
+// nothing is not no limit. An amount that is negative or does not fit is left out and reported as a sentence
 // about the field.
 func amounts(list corev1.ResourceList, field string) (out model.Resources, problems []string) {
+	return rounded(list, field, inf.RoundFloor)
+}
+
+func rounded(list corev1.ResourceList, field string, rounder inf.Rounder) (out model.Resources, problems []string) {
 	if list == nil {
 		return nil, nil
 	}
 	out = make(model.Resources, len(list))
 	for _, name := range names(list) {
 		q := list[name]
-		v, ok := count(q, scaleOf(name), inf.RoundFloor)
+		v, ok := count(q, scaleOf(name), rounder)
 		if !ok || v < 0 {
 			problems = append(problems, fmt.Sprintf("%s[%s]: %q: must be a quantity from 0 to what 64 bits count", field, name, q.String()))
 			continue

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
@@ -66,11 +67,40 @@ func negative(pod *corev1.Pod) []string {
 func withDefaultRequests(pod *corev1.Pod) *corev1.Pod {
 	containers, changed := defaulted(pod.Spec.Containers)
 	initContainers, initChanged := defaulted(pod.Spec.InitContainers)
-	if !changed && !initChanged {
+	if changed || initChanged {
+		out := *pod
+		out.Spec.Containers, out.Spec.InitContainers = containers, initContainers
+		pod = &out
+	}
+	return withWholePodRequests(pod)
+}
+
+// withWholePodRequests adds the requests that limits of the pod as a whole stand for: those of resources that no
+// container requests, and of huge pages in any case.
+func withWholePodRequests(pod *corev1.Pod) *corev1.Pod {
+	whole := pod.Spec.Resources
+	if whole == nil || len(whole.Limits) == 0 {
+		return pod
+	}
+	ofContainers := resources.AggregateContainerRequests(pod, resources.PodResourcesOptions{})
+	requests := maps.Clone(whole.Requests)
+	for name, limit := range whole.Limits {
+		_, own := whole.Requests[name]
+		_, requested := ofContainers[name]
+		hugePages := strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+		if own || requested && !hugePages || !resources.IsSupportedPodLevelResource(name) {
+			continue
+		}
+		if requests == nil {
+			requests = make(corev1.ResourceList)
+		}
+		requests[name] = limit
+	}
+	if len(requests) == len(whole.Requests) {
 		return pod
 	}
 	out := *pod
-	out.Spec.Containers, out.Spec.InitContainers = containers, initContainers
+	out.Spec.Resources = &corev1.ResourceRequirements{Requests: requests, Limits: whole.Limits}
 	return &out
 }
 

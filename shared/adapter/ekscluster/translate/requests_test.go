@@ -77,6 +77,75 @@ func TestRequestsAreWhatKubernetesCounts(t *testing.T) {
 			},
 			model.Resources{"cpu": 2000, "pods": 1},
 		},
+		"a resize that cannot be is not counted": {
+			corev1.Pod{
+				Spec: corev1.PodSpec{Containers: []corev1.Container{container("a", "cpu", "8")}},
+				Status: corev1.PodStatus{
+					Conditions: []corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonInfeasible}},
+					ContainerStatuses: []corev1.ContainerStatus{{
+						Name: "a", AllocatedResources: list("cpu", "2"), Resources: &corev1.ResourceRequirements{Requests: list("cpu", "1")},
+					}},
+				},
+			},
+			model.Resources{"cpu": 2000, "pods": 1},
+		},
+		"a resize put off counts in full": {
+			corev1.Pod{
+				Spec: corev1.PodSpec{Containers: []corev1.Container{container("a", "cpu", "8")}},
+				Status: corev1.PodStatus{
+					Conditions: []corev1.PodCondition{{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred}},
+					ContainerStatuses: []corev1.ContainerStatus{{
+						Name: "a", AllocatedResources: list("cpu", "2"), Resources: &corev1.ResourceRequirements{Requests: list("cpu", "2")},
+					}},
+				},
+			},
+			model.Resources{"cpu": 8000, "pods": 1},
+		},
+		"a sidecar is resized, too": {
+			corev1.Pod{
+				Spec: corev1.PodSpec{InitContainers: []corev1.Container{sidecar("s", "cpu", "1")}, Containers: []corev1.Container{container("a", "cpu", "1")}},
+				Status: corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{{
+					Name: "s", AllocatedResources: list("cpu", "3"), Resources: &corev1.ResourceRequirements{Requests: list("cpu", "3")},
+				}}},
+			},
+			model.Resources{"cpu": 4000, "pods": 1},
+		},
+		"the whole pod is resized": {
+			corev1.Pod{
+				Spec:   corev1.PodSpec{Resources: &corev1.ResourceRequirements{Requests: list("cpu", "1")}, Containers: []corev1.Container{container("a")}},
+				Status: corev1.PodStatus{AllocatedResources: list("cpu", "2"), Resources: &corev1.ResourceRequirements{Requests: list("cpu", "2")}},
+			},
+			model.Resources{"cpu": 2000, "pods": 1},
+		},
+		"overhead comes on top of requests of the pod": {
+			corev1.Pod{Spec: corev1.PodSpec{Resources: &corev1.ResourceRequirements{Requests: list("cpu", "1")}, Containers: []corev1.Container{container("a", "cpu", "500m")}, Overhead: list("cpu", "250m")}},
+			model.Resources{"cpu": 1250, "pods": 1},
+		},
+		"a limit of the pod is a request where no container asks": {
+			corev1.Pod{Spec: corev1.PodSpec{
+				Resources:  &corev1.ResourceRequirements{Limits: list("cpu", "4", "memory", "2Gi", "hugepages-2Mi", "8Mi")},
+				Containers: []corev1.Container{container("a", "memory", "1Gi", "hugepages-2Mi", "4Mi")},
+			}},
+			model.Resources{"cpu": 4000, "memory": 1 << 30, "hugepages-2Mi": 8 << 20, "pods": 1},
+		},
+		"limits of the pod fill in what its requests leave out": {
+			corev1.Pod{Spec: corev1.PodSpec{
+				Resources:  &corev1.ResourceRequirements{Requests: list("cpu", "1"), Limits: list("cpu", "4", "memory", "2Gi", "nvidia.com/gpu", "1")},
+				Containers: []corev1.Container{container("a")},
+			}},
+			model.Resources{"cpu": 1000, "memory": 2 << 30, "pods": 1},
+		},
+		"a device in limits only": {
+			corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Resources: corev1.ResourceRequirements{Limits: list("nvidia.com/gpu", "1")}}}}},
+			model.Resources{"nvidia.com/gpu": 1, "pods": 1},
+		},
+		"limits of an init container alone": {
+			corev1.Pod{Spec: corev1.PodSpec{
+				InitContainers: []corev1.Container{{Name: "i", Resources: corev1.ResourceRequirements{Limits: list("cpu", "2")}}},
+				Containers:     []corev1.Container{container("a", "cpu", "1")},
+			}},
+			model.Resources{"cpu": 2000, "pods": 1},
+		},
 		"a limit alone is a request": {
 			corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{limited}}},
 			model.Resources{"cpu": 500, "memory": 1 << 30, "pods": 1},
@@ -128,7 +197,20 @@ func TestHostileQuantitiesMakeThePodUnsupported(t *testing.T) {
 	}
 }
 
-func TestWhatANodeOffersRoundsDown(t *testing.T) {
+func TestWhatANodeOffersRoundsUpAsKubeSchedulerDoes(t *testing.T) {
+	node := &corev1.Node{Status: corev1.NodeStatus{Allocatable: list("cpu", "3920500u", "memory", "1500m", "pods", "0")}}
+	want := model.Resources{}
+	for name, q := range node.Status.Allocatable {
+		want[string(name)] = q.Value()
+	}
+	cpu := node.Status.Allocatable["cpu"]
+	want["cpu"] = cpu.MilliValue()
+	if got := Node(node).Allocatable; !reflect.DeepEqual(got, want) || got["cpu"] != 3921 {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestLimitsRoundDown(t *testing.T) {
 	got, problems := amounts(list("cpu", "3920500u", "memory", "1500m", "pods", "0"), "status.allocatable")
 	want := model.Resources{"cpu": 3920, "memory": 1, "pods": 0}
 	if !reflect.DeepEqual(got, want) || problems != nil {
