@@ -1,0 +1,72 @@
+package volume
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// The driver of EBS volumes, and the name of the one that was once built into Kubernetes and is served by it now.
+const (
+	ebsDriver  = "ebs.csi.aws.com"
+	ebsBuiltIn = "kubernetes.io/aws-ebs"
+)
+
+// driverOf returns the CSI driver that does a provisioner's work.
+func driverOf(provisioner string) string {
+	if provisioner == ebsBuiltIn {
+		return ebsDriver
+	}
+	return provisioner
+}
+
+// Attachment is a volume a pod makes its node attach. Pods that use the same volume have equal attachments, which count
+// once on a node.
+type Attachment struct {
+	Driver string
+	Handle string // of the volume, whether or not it was made yet
+}
+
+// Attachments returns the CSI volumes that the pod makes its node attach, sorted, none twice; nil where there are none.
+// What no CSI driver serves, and claims of which no driver is known, do not count.
+func (x *Index) Attachments(pod *model.Pod, shape *model.PodShape) []Attachment {
+	claims := x.claimsOf(pod, shape)
+	if len(claims) == 0 {
+		return nil
+	}
+	var out []Attachment
+	for i := range claims {
+		c := &claims[i]
+		if c.volume == nil && !c.ephemeral {
+			continue
+		}
+		if driver := x.driver(c); driver != "" {
+			// A volume has one claim and a claim one volume: the claim's name tells it from the others before it exists too.
+			out = append(out, Attachment{Driver: driver, Handle: c.name.String()})
+		}
+	}
+	slices.SortFunc(out, func(a, b Attachment) int {
+		return cmp.Or(cmp.Compare(a.Driver, b.Driver), cmp.Compare(a.Handle, b.Handle))
+	})
+	return out
+}
+
+// Limits returns how many volumes of each driver the node can attach; a driver that is absent is not limited. Nil where
+// nothing is known of the node. The map is shared.
+func (x *Index) Limits(node string) map[string]int64 { return x.limits[node] }
+
+// OncePod returns the claims of the pod, as namespace/name and sorted, that only one pod at a time may use, wherever it
+// runs; nil where there are none. Claims made for the pod are not among them, because nobody else uses those.
+func (x *Index) OncePod(pod *model.Pod, shape *model.PodShape) []string {
+	if pod == nil || len(pod.Claims) == 0 {
+		return nil
+	}
+	var out []string
+	for _, c := range x.claimsOf(pod, shape) {
+		if !c.ephemeral && c.volume != nil && c.volume.OncePod {
+			out = append(out, c.name.String())
+		}
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package volume
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+)
+
+const (
+	maxAlternatives = 64  // that one pod is given
+	maxCombinations = 256 // that are tried for one pod, however few are left of them
+)
+
+// part is where one claim of a pod lets it run.
+type part struct {
+	claim *claim
+	any   []requirement.Requirements
+	key   string
+}
+
+// combine returns the places that suit all of the claims; nil = anywhere.
+func (x *Index) combine(claims []claim, where func(*claim) (place, *Problem)) ([]requirement.Requirements, *Problem) {
+	var parts []part
+	for i := range claims {
+		at, problem := where(&claims[i])
+		if problem != nil {
+			return nil, problem
+		}
+		if !at.anywhere {
+			parts = append(parts, part{claim: &claims[i], any: at.any})
+		}
+	}
+	switch len(parts) {
+	case 0:
+		return nil, nil
+	case 1:
+		return parts[0].any, nil
+	}
+	for i := range parts {
+		parts[i].key = Key(parts[i].any)
+	}
+	// Narrow ones first, which keeps the product small; then in an order of what they say, which makes it the same
+	// whatever the order of claims.
+	slices.SortStableFunc(parts, func(a, b part) int {
+		return cmp.Or(cmp.Compare(len(a.any), len(b.any)), strings.Compare(a.key, b.key))
+	})
+	return product(parts)
+}
+
+// product returns what is left of every choice of one alternative of each part, parts in order.
+func product(parts []part) ([]requirement.Requirements, *Problem) {
+	out := parts[0].any
+	tried := 0
+	for i := 1; i < len(parts); i++ {
+		if parts[i].key == parts[i-1].key {
+			continue
+		}
+		tried += len(out) * len(parts[i].any)
+		if tried > maxCombinations {
+			return nil, tooMany(parts)
+		}
+		var both []requirement.Requirements
+		for _, a := range out {
+			for _, b := range parts[i].any {
+				if where := a.Intersect(b); where.Possible() {
+					both = append(both, where)
+				}
+			}
+		}
+		out = canonical(both)
+		if len(out) == 0 {
+			return nil, contradiction(parts)
+		}
+	}
+	if len(out) > maxAlternatives {
+		return nil, tooMany(parts)
+	}
+	return out, nil
+}
+
+func tooMany(parts []part) *Problem {
+	return &Problem{
+		Claim:   first(parts).name.String(),
+		Message: "the pod's volumes can be used in more combinations of places than are looked at: " + wishes(parts),
+		Remedy:  "use fewer volumes, or storage classes with fewer topologies",
+	}
+}
+
+func contradiction(parts []part) *Problem {
+	return &Problem{
+		Claim:   first(parts).name.String(),
+		Message: "no node can use all of the pod's volumes: " + wishes(parts),
+		Remedy:  "make the claims anew so that their volumes are in one zone",
+	}
+}
+
+// first returns the part's claim that is first by name, whatever the order of parts.
+func first(parts []part) *claim {
+	return slices.MinFunc(parts, func(a, b part) int { return strings.Compare(a.claim.name.name, b.claim.name.name) }).claim
+}
+
+// maxWishes bounds how many claims a message tells of.
+const maxWishes = 4
+
+// wishes says what each claim asks for, claims by name.
+func wishes(parts []part) string {
+	parts = slices.Clone(parts)
+	slices.SortFunc(parts, func(a, b part) int { return strings.Compare(a.claim.name.name, b.claim.name.name) })
+	var list []string
+	for i := range parts[:min(len(parts), maxWishes)] {
+		list = append(list, parts[i].claim.name.String()+" asks for "+text(parts[i].any))
+	}
+	if len(parts) > maxWishes {
+		list = append(list, "…")
+	}
+	return strings.Join(list, "; ")
+}

@@ -1,0 +1,88 @@
+package volume
+
+import (
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Index answers what the volumes of a snapshot's pods ask for. It does not change; what it returns may be shared and is
+// not to be written to.
+type Index struct {
+	claims       map[claimName]*model.Volume
+	classes      map[string]*class
+	defaultClass string // "" = there is none
+	limits       map[string]map[string]int64
+	hosts        map[string]bool // host names of the nodes that exist
+}
+
+type claimName struct{ namespace, name string }
+
+func (n claimName) String() string { return n.namespace + "/" + n.name }
+
+// class is a storage class made ready.
+type class struct {
+	driver    string
+	immediate bool
+	where     place
+}
+
+// New indexes a snapshot, which must not change afterwards.
+func New(s *model.Snapshot) *Index {
+	x := &Index{
+		claims:  make(map[claimName]*model.Volume, len(s.Volumes)),
+		classes: make(map[string]*class, len(s.Storage)),
+		limits:  make(map[string]map[string]int64, len(s.CSINodes)),
+		hosts:   make(map[string]bool, len(s.Nodes)),
+	}
+	for i := range s.Volumes {
+		x.claims[claimName{s.Volumes[i].Namespace, s.Volumes[i].Name}] = &s.Volumes[i]
+	}
+	for i := range s.Storage {
+		storage := &s.Storage[i]
+		x.classes[storage.Name] = &class{driver: driverOf(storage.Provisioner), immediate: storage.Immediate, where: allowed(storage.AllowedTopologies)}
+		// Of several defaults the API server takes the newest. Ages are not known here: the first by name, then.
+		if storage.Default && (x.defaultClass == "" || storage.Name < x.defaultClass) {
+			x.defaultClass = storage.Name
+		}
+	}
+	for i := range s.CSINodes {
+		x.limits[s.CSINodes[i].Node] = s.CSINodes[i].Limits
+	}
+	for i := range s.Nodes {
+		host, labelled := s.Nodes[i].Labels[model.LabelHostname]
+		if !labelled {
+			host = s.Nodes[i].Name
+		}
+		x.hosts[host] = true
+	}
+	return x
+}
+
+// Problem says why a pod's volumes let it run nowhere.
+type Problem struct {
+	Claim   string // namespace/name of the PersistentVolumeClaim
+	Message string // a sentence that names it
+	Remedy  string // what a person can do
+}
+
+// Alternatives returns where the pod's volumes let it run among nodes yet to be made: any one of the returned
+// requirements must hold of its node; nil = anywhere. They never speak of host names. Their order, and what they say, do
+// not depend on the order of claims, volumes or terms. At most 64.
+//
+// A Problem says why no node may be made for the pod. One that exists may still do: see Existing. pod is nil where only
+// its shape is known, as of a daemon.
+func (x *Index) Alternatives(pod *model.Pod, shape *model.PodShape) ([]requirement.Requirements, *Problem) {
+	return x.combine(x.claimsOf(pod, shape), x.whereNew)
+}
+
+// Existing returns where the pod's volumes let it run among nodes that exist, in the form of Alternatives; here they may
+// speak of host names. A Problem says why kube-scheduler would refuse every node. A claim that is made for the pod and
+// does not exist yet is no problem: it is judged by its class.
+func (x *Index) Existing(pod *model.Pod, shape *model.PodShape) ([]requirement.Requirements, *Problem) {
+	return x.combine(x.claimsOf(pod, shape), x.whereExisting)
+}
+
+// Free reports whether the pod has no claim at all, so that volumes need not be looked at.
+func Free(pod *model.Pod, shape *model.PodShape) bool {
+	return len(shape.Ephemeral) == 0 && (pod == nil || len(pod.Claims) == 0)
+}

@@ -1,0 +1,181 @@
+package volume
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// place is where one volume may be used.
+type place struct {
+	anywhere bool
+	any      []requirement.Requirements // else one of these; canonical; empty = nowhere
+	auto     bool                       // a term speaks of what only nodes of EKS Auto Mode have
+	tooMany  int                        // terms, where they are more than are looked at
+}
+
+// maxTerms bounds how many terms of one volume or class are looked at.
+const maxTerms = 64
+
+// affinity returns where a bound volume may be used: where one of its terms holds. Like kube-scheduler it passes over
+// terms that cannot be read or ask for nothing, and does not look at their fields, which name nodes.
+func affinity(terms []model.NodeTerm) place {
+	return placeOf(terms, func(term *model.NodeTerm) bool {
+		return slices.ContainsFunc(term.Fields, func(f model.Requirement) bool {
+			return len(f.Values) != 1 || f.Operator != model.In && f.Operator != model.NotIn
+		}) || slices.ContainsFunc(term.Requirements, func(r model.Requirement) bool { return !nodeOperator(r) })
+	})
+}
+
+// allowed returns where a class makes volumes. Its terms know no operator but In.
+func allowed(terms []model.NodeTerm) place {
+	return placeOf(terms, func(term *model.NodeTerm) bool {
+		return slices.ContainsFunc(term.Requirements, func(r model.Requirement) bool { return r.Operator != model.In })
+	})
+}
+
+func placeOf(terms []model.NodeTerm, unreadable func(*model.NodeTerm) bool) place {
+	if len(terms) == 0 {
+		return place{anywhere: true}
+	}
+	if len(terms) > maxTerms {
+		return place{tooMany: len(terms)}
+	}
+	var out place
+	for i := range terms {
+		term := &terms[i]
+		if len(term.Requirements)+len(term.Fields) == 0 || unreadable(term) {
+			continue
+		}
+		where, err := requirement.From(plain(term.Requirements))
+		if err != nil || !where.Possible() {
+			continue
+		}
+		out.auto = out.auto || where.Has(autoZoneKey)
+		out.any = append(out.any, where)
+	}
+	out.any = canonical(out.any)
+	return out
+}
+
+// nodeOperator reports whether Kubernetes reads the requirement: it has six operators and no negative bounds, because no
+// label value starts with a sign.
+func nodeOperator(r model.Requirement) bool {
+	switch r.Operator {
+	case model.In, model.NotIn, model.Exists, model.DoesNotExist:
+		return true
+	case model.Gt, model.Lt:
+		return len(r.Values) == 1 && !strings.HasPrefix(r.Values[0], "-") && !strings.HasPrefix(r.Values[0], "+")
+	}
+	return false
+}
+
+// plain returns the list without minValues, of which volumes know nothing.
+func plain(list []model.Requirement) []model.Requirement {
+	if !slices.ContainsFunc(list, func(r model.Requirement) bool { return r.MinValues != 0 }) {
+		return list
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].MinValues = 0
+	}
+	return list
+}
+
+// where returns where the claim lets its pod run, host names as they are written.
+func (x *Index) where(c *claim) (place, *Problem) {
+	if problem := x.problem(c); problem != nil {
+		return place{}, problem
+	}
+	if !c.bound() {
+		name := x.className(c)
+		where := x.classes[name].where
+		if where.tooMany > 0 {
+			return where, c.complain("name fewer topologies", "is of the storage class %s, whose %d allowed topologies are more than the %d looked at", name, where.tooMany, maxTerms)
+		}
+		if !where.anywhere && len(where.any) == 0 {
+			return where, c.complain("correct its allowedTopologies", "is of the storage class %s, whose allowed topologies match no node", name)
+		}
+		return where, nil
+	}
+	where := affinity(c.volume.Affinity)
+	if where.tooMany > 0 {
+		return where, c.complain("write fewer terms", "is bound to the volume %s, whose %d node affinity terms are more than the %d looked at", c.volume.VolumeName, where.tooMany, maxTerms)
+	}
+	if !where.anywhere && len(where.any) == 0 {
+		return where, c.complain("correct the volume's node affinity", "is bound to the volume %s, whose node affinity matches no node", c.volume.VolumeName)
+	}
+	return where, nil
+}
+
+// whereExisting returns where the claim lets its pod run among nodes that exist.
+func (x *Index) whereExisting(c *claim) (place, *Problem) {
+	where, problem := x.where(c)
+	if problem != nil || where.anywhere {
+		return where, problem
+	}
+	return x.withoutHosts(where, func(hosts requirement.Set) (dropped, impossible bool) { return x.stranded(c, hosts), false }), nil
+}
+
+// whereNew returns where the claim lets its pod run among nodes yet to be made. Whatever name such a node gets, it is one
+// that nothing was written about.
+func (x *Index) whereNew(c *claim) (place, *Problem) {
+	where, problem := x.where(c)
+	if problem != nil {
+		return where, problem
+	}
+	if x.driver(c) == autoDriver || where.auto {
+		return where, c.complain("use a storage class of the driver "+ebsDriver, "has a volume of %s, which only nodes of EKS Auto Mode can use", autoDriver)
+	}
+	if where.anywhere {
+		return where, nil
+	}
+	out := x.withoutHosts(where, func(hosts requirement.Set) (dropped, impossible bool) {
+		dropped = x.stranded(c, hosts) || hosts.Has(freshHost)
+		return dropped, !dropped
+	})
+	if !out.anywhere && len(out.any) == 0 {
+		return out, c.complain("make room on that node, or delete the claim", "has its volume on one node (%s), and no other can use it", text(where.any))
+	}
+	return out, nil
+}
+
+// freshHost stands for the name of a node yet to be made: no label value looks like it.
+const freshHost = "/"
+
+// stranded reports whether a local volume is on nodes that are all gone.
+func (x *Index) stranded(c *claim, hosts requirement.Set) bool {
+	if !c.bound() || !c.volume.Local {
+		return false
+	}
+	names, listed := hosts.Listed()
+	return listed && len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return x.hosts[name] })
+}
+
+// withoutHosts returns where without the host names that judge tells to drop, and without the alternatives it tells to be
+// impossible.
+func (x *Index) withoutHosts(where place, judge func(hosts requirement.Set) (dropped, impossible bool)) place {
+	out := place{auto: where.auto}
+	changed := false
+	for _, alternative := range where.any {
+		if alternative.Has(model.LabelHostname) {
+			dropped, impossible := judge(alternative.Get(model.LabelHostname))
+			changed = changed || dropped || impossible
+			if impossible {
+				continue
+			}
+			if dropped {
+				alternative = alternative.Without(model.LabelHostname)
+			}
+		}
+		out.any = append(out.any, alternative)
+	}
+	if !changed {
+		return where
+	}
+	out.any = canonical(out.any)
+	out.anywhere = len(out.any) == 1 && len(out.any[0]) == 0
+	return out
+}
