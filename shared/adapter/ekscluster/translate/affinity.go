@@ -13,18 +13,20 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// perPod are the labels that differ on every pod of a workload.
-var perPod = map[string]bool{
-	"statefulset.kubernetes.io/pod-name":       true,
-	"apps.kubernetes.io/pod-index":             true,
-	"batch.kubernetes.io/job-completion-index": true,
+// perPodKeys are the labels that differ on every pod of a workload.
+var perPodKeys = [...]string{
+	"statefulset.kubernetes.io/pod-name",
+	"apps.kubernetes.io/pod-index",
+	"batch.kubernetes.io/job-completion-index",
 }
+
+func perPod(key string) bool { return slices.Contains(perPodKeys[:], key) }
 
 // sharedLabels returns the labels without those that differ on every pod; the map itself where it has none of them.
 func sharedLabels(labels map[string]string) map[string]string {
 	own := 0
 	for key := range labels {
-		if perPod[key] {
+		if perPod(key) {
 			own++
 		}
 	}
@@ -36,7 +38,7 @@ func sharedLabels(labels map[string]string) map[string]string {
 	}
 	out := make(map[string]string, len(labels)-own)
 	for key, value := range labels {
-		if !perPod[key] {
+		if !perPod(key) {
 			out[key] = value
 		}
 	}
@@ -230,7 +232,7 @@ func (t *terms) topologyKey(field, key string) {
 // keys complains about label keys that shapes do not carry.
 func (t *terms) keys(field string, keys []string) {
 	for _, key := range keys {
-		if perPod[key] {
+		if perPod(key) {
 			t.complain("%s: %q: the label differs on every pod and is not looked at; use another", field, key)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"gopkg.in/inf.v0"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -127,7 +126,7 @@ func gibibytes(q *resource.Quantity) int64 {
 	if q == nil {
 		return 0
 	}
-	bytes, ok := count(*q, 0, inf.RoundCeil)
+	bytes, ok := count(*q, 0, roundUp)
 	if !ok || bytes <= 0 {
 		return 0
 	}

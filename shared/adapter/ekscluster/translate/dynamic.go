@@ -48,23 +48,3 @@ func ClaimOf(object *unstructured.Unstructured) (claim model.Object, managed boo
 func unreadable(err error) string {
 	return fmt.Sprintf("spec: cannot be read: %v. Remedy: Apply the definitions of this release and correct the object.", err)
 }
-
-// addUntyped is Add for objects of the definitions, which no generated client knows.
-func (b *Builder) addUntyped(object *unstructured.Unstructured) bool {
-	s := &b.snapshot
-	switch object.GetKind() {
-	case apiv1.KindNodePool:
-		if pool, managed := PoolOf(object); managed {
-			s.Pools = append(s.Pools, pool)
-		}
-	case apiv1.KindNodeClaim:
-		if claim, managed := ClaimOf(object); managed {
-			s.Claims = append(s.Claims, claim)
-		}
-	case awsv1.KindEC2NodeClass:
-		s.Classes = append(s.Classes, ClassOf(object))
-	default:
-		return false
-	}
-	return true
-}

@@ -3,7 +3,6 @@ package translate
 import (
 	"strings"
 
-	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
@@ -26,8 +25,8 @@ func Node(node *corev1.Node) model.Node {
 		CreatedUnix: unix(&node.CreationTimestamp),
 		DeletedUnix: unix(node.DeletionTimestamp),
 	}
-	out.Capacity, _ = rounded(node.Status.Capacity, "status.capacity", inf.RoundCeil)
-	out.Allocatable, _ = rounded(node.Status.Allocatable, "status.allocatable", inf.RoundCeil)
+	out.Capacity, _ = rounded(node.Status.Capacity, "status.capacity", roundUp)
+	out.Allocatable, _ = rounded(node.Status.Allocatable, "status.allocatable", roundUp)
 	for i := range node.Status.Conditions {
 		if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady {
 			out.Ready = c.Status == corev1.ConditionTrue

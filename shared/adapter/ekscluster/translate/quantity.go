@@ -11,6 +11,12 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// What is asked for is rounded up, and what a limit allows down.
+var (
+	roundUp   = inf.RoundCeil
+	roundDown = inf.RoundFloor
+)
+
 // scaleOf returns how many decimal places of a quantity are counted.
 func scaleOf(name corev1.ResourceName) inf.Scale {
 	if name == corev1.ResourceCPU {
@@ -45,7 +51,7 @@ func names(list corev1.ResourceList) []corev1.ResourceName {
 // nothing is not no limit. An amount that is negative or does not fit is left out and reported as a sentence
 // about the field.
 func amounts(list corev1.ResourceList, field string) (out model.Resources, problems []string) {
-	return rounded(list, field, inf.RoundFloor)
+	return rounded(list, field, roundDown)
 }
 
 func rounded(list corev1.ResourceList, field string, rounder inf.Rounder) (out model.Resources, problems []string) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/inf.v0"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resources "k8s.io/component-helpers/resource"
@@ -27,7 +26,7 @@ func requests(pod *corev1.Pod) (model.Resources, []string) {
 	out := make(model.Resources, len(total)+1)
 	for _, name := range names(total) {
 		q := total[name]
-		v, ok := count(q, scaleOf(name), inf.RoundCeil)
+		v, ok := count(q, scaleOf(name), roundUp)
 		switch {
 		case !ok:
 			problems = append(problems, fmt.Sprintf("requests of %s add up to %q, which is more than 64 bits count; ask for less", name, q.String()))

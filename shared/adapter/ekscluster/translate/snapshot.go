@@ -4,8 +4,11 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -17,19 +20,31 @@ import (
 
 // Builder makes a snapshot of objects added one by one, in any order. The zero value is ready. It keeps the
 // translations, not the objects, so that a list may be added page by page.
+//
+// A manifest lacks what admission fills in, so that the Builder does: a pod without a priority gets that of its
+// PriorityClass, one that was never stored (no UID) the overhead and the place of its RuntimeClass, where those were
+// added. DaemonSets are what their newest pods are, see [DaemonShape].
 type Builder struct {
 	// AbsentConditionIsPending takes a pod that no scheduler has looked at yet, having no PodScheduled condition, for one
 	// that waits for capacity. Manifests are such pods; in a live cluster they are a moment's old.
 	AbsentConditionIsPending bool
+	// DefaultSpread is what the cluster's scheduler is told to do with pods that declare no spread of their own, see
+	// [ParseDefaultSpread]; nil, as everywhere but where somebody configured kube-scheduler, leaves them alone. Services and
+	// the owners of pods are looked at for it only.
+	DefaultSpread []model.Spread
 
 	snapshot model.Snapshot
-	shapes   wire.Shapes
+	drafts   drafts
 	claims   []corev1.PersistentVolumeClaim // joined with volumes at the end
 	volumes  map[string]*corev1.PersistentVolume
+
+	priorities map[string]*schedulingv1.PriorityClass
+	runtimes   map[string]*nodev1.RuntimeClass
+	selectors  Selectors
 }
 
-// Add translates an object and returns whether it is of a kind that snapshots hold. An object added again replaces the
-// one before. Pools and claims of other providers' classes are taken and left out.
+// Add translates an object and returns whether it is of a kind that is known, be it one that decisions do not look at.
+// An object added again replaces the one before. Pools and claims of other providers' classes are taken and left out.
 func (b *Builder) Add(object any) bool {
 	s := &b.snapshot
 	switch o := object.(type) {
@@ -38,27 +53,16 @@ func (b *Builder) Add(object any) bool {
 		if b.AbsentConditionIsPending && o.Spec.NodeName == "" && !looked(o) {
 			pod.Unschedulable = true
 		}
-		pod.Shape, _ = b.shapes.Intern(&shape)
+		pod.Shape = b.drafts.add(b.draft(o, &shape))
 		s.Pods = append(s.Pods, pod)
 	case *appsv1.DaemonSet:
 		set, shape := DaemonSet(o)
-		set.Shape, _ = b.shapes.Intern(&shape)
+		set.Shape = b.drafts.add(b.draft(&corev1.Pod{Spec: o.Spec.Template.Spec}, &shape))
 		s.DaemonSets = append(s.DaemonSets, set)
 	case *corev1.Node:
 		s.Nodes = append(s.Nodes, Node(o))
 	case *corev1.Namespace:
 		s.Namespaces = append(s.Namespaces, Namespace(o))
-	case *corev1.PersistentVolumeClaim:
-		b.claims = append(b.claims, *StripClaim(o))
-	case *corev1.PersistentVolume:
-		if b.volumes == nil {
-			b.volumes = make(map[string]*corev1.PersistentVolume)
-		}
-		b.volumes[o.Name] = StripVolume(o)
-	case *storagev1.StorageClass:
-		s.Storage = append(s.Storage, StorageClass(o))
-	case *storagev1.CSINode:
-		s.CSINodes = append(s.CSINodes, CSINode(o))
 	case *policyv1.PodDisruptionBudget:
 		s.Budgets = append(s.Budgets, PDB(o))
 	case *apiv1.NodePool:
@@ -72,21 +76,64 @@ func (b *Builder) Add(object any) bool {
 	case *awsv1.EC2NodeClass:
 		s.Classes = append(s.Classes, Class(o))
 	case *unstructured.Unstructured:
-		return b.addUntyped(o)
+		known, err := b.AddUntyped(o)
+		return known && err == nil
+	default:
+		return b.addStorage(object) || b.addLookedUp(object)
+	}
+	return true
+}
+
+func (b *Builder) addStorage(object any) bool {
+	s := &b.snapshot
+	switch o := object.(type) {
+	case *corev1.PersistentVolumeClaim:
+		b.claims = append(b.claims, *StripClaim(o))
+	case *corev1.PersistentVolume:
+		put(&b.volumes, o.Name, StripVolume(o))
+	case *storagev1.StorageClass:
+		s.Storage = append(s.Storage, StorageClass(o))
+	case *storagev1.CSINode:
+		s.CSINodes = append(s.CSINodes, CSINode(o))
 	default:
 		return false
 	}
 	return true
 }
 
-// Snapshot returns what was added, sorted. The builder must not be used afterwards.
+// addLookedUp takes the kinds that others refer to, and those that are known and say nothing to a decision.
+func (b *Builder) addLookedUp(object any) bool {
+	switch o := object.(type) {
+	case *schedulingv1.PriorityClass:
+		put(&b.priorities, o.Name, o)
+	case *nodev1.RuntimeClass:
+		put(&b.runtimes, o.Name, o)
+	case *corev1.Service, *corev1.ReplicationController, *appsv1.ReplicaSet, *appsv1.StatefulSet:
+		if len(b.DefaultSpread) > 0 {
+			b.selectors.Put(o)
+		}
+	case *appsv1.Deployment, *batchv1.Job, *batchv1.CronJob, *storagev1.VolumeAttachment:
+	default:
+		return false
+	}
+	return true
+}
+
+func put[T any](m *map[string]T, name string, object T) {
+	if *m == nil {
+		*m = make(map[string]T)
+	}
+	(*m)[name] = object
+}
+
+// Snapshot returns what was added, sorted, with shapes numbered in the order of the pods that have them, so that the
+// order of adding does not show. The builder must not be used afterwards.
 func (b *Builder) Snapshot(cluster string, atUnix int64) *model.Snapshot {
 	s := &b.snapshot
 	s.Cluster, s.AtUnix = cluster, atUnix
 	for i := range b.claims {
 		s.Volumes = append(s.Volumes, Volume(&b.claims[i], b.volumes[b.claims[i].Spec.VolumeName]))
 	}
-	s.Shapes = b.shapes.From(0)
 	s.Pods = sorted(s.Pods, func(p *model.Pod) (string, string) { return p.Namespace, p.Name })
 	s.Nodes = sorted(s.Nodes, func(n *model.Node) (string, string) { return "", n.Name })
 	s.Pools = sorted(s.Pools, func(p *model.Pool) (string, string) { return "", p.Name })
@@ -98,6 +145,7 @@ func (b *Builder) Snapshot(cluster string, atUnix int64) *model.Snapshot {
 	s.Volumes = sorted(s.Volumes, func(v *model.Volume) (string, string) { return v.Namespace, v.Name })
 	s.Storage = sorted(s.Storage, func(c *model.Storage) (string, string) { return "", c.Name })
 	s.CSINodes = sorted(s.CSINodes, func(n *model.CSINode) (string, string) { return "", n.Node })
+	b.finish()
 	return s
 }
 

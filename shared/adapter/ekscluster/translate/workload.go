@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -11,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// DaemonSet returns a daemon set and the shape of its pods, with the tolerations its controller adds to each. Its Shape
+// DaemonSet returns a daemon set and the shape of its template, with the tolerations and the label its controller adds. Its Shape
 // is 0: whoever keeps the dictionary of shapes sets it.
 func DaemonSet(set *appsv1.DaemonSet) (model.DaemonSet, model.PodShape) {
 	controller := true
@@ -23,6 +24,14 @@ func DaemonSet(set *appsv1.DaemonSet) (model.DaemonSet, model.PodShape) {
 		Spec: set.Spec.Template.Spec,
 	}
 	pod.Spec.Tolerations = daemonTolerations(&pod.Spec)
+	if generation, ok := set.Annotations[appsv1.DeprecatedTemplateGeneration]; ok {
+		labels := maps.Clone(pod.Labels)
+		if labels == nil {
+			labels = make(map[string]string)
+		}
+		labels[labelTemplateGeneration] = generation
+		pod.Labels = labels
+	}
 	out := model.DaemonSet{Namespace: set.Namespace, Name: set.Name, UID: string(set.UID)}
 	return out, shape(pod)
 }
