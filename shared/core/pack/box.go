@@ -1,5 +1,7 @@
 package pack
 
+import "slices"
+
 // box is a set of types, zones and capacity types every combination of which is acceptable, since that is all a claim
 // can say. For pods without alternatives in their affinity it is everything they accept.
 type box struct {
@@ -7,6 +9,30 @@ type box struct {
 	zones         map[string]bool
 	capacityTypes map[string]bool
 	mask          bitset // the columns inside
+}
+
+// boxOf is box, looked for once where it is the same for every node of the area.
+func (p *pool) boxOf(n *node, r *run) box {
+	if n.reservation != "" || p.reserving || n.area == nil || !slices.Equal(n.mask, n.area.mask) {
+		return p.box(n, r)
+	}
+	if !n.area.boxed {
+		n.area.boxed = true
+		whole := p.newBox()
+		for c := range p.market.columns {
+			if n.area.mask.has(c) && p.open.has(c) {
+				whole.add(&p.market.columns[c])
+			}
+		}
+		if mask, ok := p.inside(whole, n.area.mask, ""); ok {
+			whole.mask = mask
+			n.area.whole = &whole
+		}
+	}
+	if n.area.whole != nil {
+		return *n.area.whole
+	}
+	return p.box(n, r)
 }
 
 // box returns the largest box found inside what the node's pods accept: everything, where that is a box already, else one

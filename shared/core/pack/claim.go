@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
@@ -23,6 +24,9 @@ func (p *planner) claims() ([]model.PlannedClaim, model.MicroUSD) {
 			spare[r.pool] = slices.Clone(r.pool.left)
 		}
 		for i := range r.nodes {
+			if len(r.nodes[i].pods) == 0 { // its pods were taken off again
+				continue
+			}
 			claim := p.claim(r, &r.nodes[i], spare[r.pool])
 			total += claim.Price
 			out = append(out, claim)
@@ -35,7 +39,7 @@ func (p *planner) claims() ([]model.PlannedClaim, model.MicroUSD) {
 // claim writes down one node. Listing types that take more of the limits than the node's own uses up spare.
 func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
 	pool := r.pool
-	b := pool.box(n, r)
+	b := pool.boxOf(n, r)
 	types := pool.list(n, b, r, spare)
 	offer := pool.market.columns[n.column].offer
 	source := pool.source
@@ -59,6 +63,12 @@ func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
 	for name, amount := range p.dims.resources(pool.smallestDaemons(types)) {
 		claim.Requests[name] += amount
 	}
+	if pool.minimums {
+		if claim.Annotations == nil {
+			claim.Annotations = make(map[string]string)
+		}
+		claim.Annotations[model.AnnotationMinValuesRelaxed] = strconv.FormatBool(n.relaxed)
+	}
 	return claim
 }
 
@@ -68,7 +78,7 @@ func (p *pool) list(n *node, b box, r *run, spare []int64) []int {
 	all := p.holders(b.mask, r.openFor(n), n.load)
 	first := p.market.columns[n.column].instance
 	needed := map[int]bool{first: true}
-	if p.base.MinValues() {
+	if p.minimums {
 		chosen, _ := p.withMinValues(slices.DeleteFunc(slices.Clone(all), func(t int) bool { return !within(p.taken[t], n.hold) }))
 		for _, t := range chosen {
 			needed[t] = true
@@ -140,7 +150,7 @@ func preference(capacityType string) int {
 func (p *pool) identity(n *node, r *run, claim *model.PlannedClaim) ([]model.Requirement, map[string]string) {
 	what := p.base
 	for _, it := range n.items {
-		if terms := r.lots[it.lot].class.terms; len(terms) == 1 {
+		if terms := r.lots[it.lot].class.terms; len(terms) == 1 { // of alternatives a claim can say nothing
 			for key, set := range terms[0] {
 				if decided(key) {
 					what = what.With(key, set)

@@ -2,110 +2,350 @@ package pack
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
+	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // class is a set of pending pods that scheduling cannot tell apart. Work is done once per class and not per pod.
 type class struct {
-	key         string // says everything scheduling looks at: same key, same class
-	resources   model.Resources
-	request     vector
-	terms       []requirement.Requirements // any one of them must hold; never empty; sorted, each possible
-	tolerations []model.Toleration
-	selector    map[string]string // as written: reasons name it
-	pods        []int             // indexes into the snapshot's pods, by key, then UID
+	order     int    // of its first pod among all
+	venue     string // says where its new nodes may be: classes of one venue share the search
+	resources model.Resources
+	request   vector
+	priority  int32
+
+	own         []requirement.Requirements // what the pod says of its node: any one must hold; never empty
+	terms       []requirement.Requirements // own together with where its volumes may be
+	there       []requirement.Requirements // the same on a node that exists, where volumes are more particular
+	volumeTerms []requirement.Requirements // what its volumes say of a node that exists; nil = nothing
+	preferred   []requirement.Requirements // what it would rather have, heaviest first
+	tolerations [][]model.Toleration       // of each pod of a unit; all must tolerate
+	selector    map[string]string          // as written: reasons name it
+	ports       []model.HostPort
+	attaches    bool // has volumes with an attach limit: its pods are looked at one by one
+
+	uses  []use // hard rules
+	soft  []use
+	adds  []add
+	keys  []string // node labels other than the hostname that its place is counted by
+	hosts bool     // any use or add by host
+
+	pods    []int         // indexes into the snapshot's pods, by key, then UID; a unit's pods follow each other
+	stride  int           // pods in a unit: those that must share a node are placed together
+	blocked *model.Reason // the rule between pods that kept the last pod off
 }
 
-// demand is what a shape asks for, read once: terms, or the reason why it can never be placed.
-type demand struct {
-	terms []requirement.Requirements
-	no    *model.Reason
+// units returns how many things there are to place.
+func (c *class) units() int { return len(c.pods) / c.stride }
+
+// takeUnits removes the first n units and returns their pods.
+func (c *class) takeUnits(n int) []int {
+	taken := c.pods[:n*c.stride]
+	c.pods = c.pods[n*c.stride:]
+	return taken
 }
 
-// classesOf groups the pending pods. Pods that can never be placed are returned with their reason instead, by index.
-func classesOf(snapshot *model.Snapshot, pending []int, repelled map[int]*model.Reason) ([]*class, map[int]*model.Reason) {
-	byKey := make(map[string]*class)
-	keyOf := make(map[int]string)
-	refusedShapes, refused := make(map[int]*model.Reason), make(map[int]*model.Reason)
-	for _, i := range sortedPods(snapshot, pending) {
-		pod := &snapshot.Pods[i]
-		if _, known := keyOf[pod.Shape]; !known {
-			keyOf[pod.Shape] = readShape(snapshot, pod.Shape, repelled, byKey, refusedShapes)
-		}
-		no := refusedShapes[pod.Shape]
-		if no == nil {
-			no = withVolumes(pod)
-		}
-		if no != nil {
-			refused[i] = no
-			continue
-		}
-		c := byKey[keyOf[pod.Shape]]
-		c.pods = append(c.pods, i)
-	}
-	classes := make([]*class, 0, len(byKey))
-	for _, key := range slices.Sorted(maps.Keys(byKey)) {
-		if len(byKey[key].pods) > 0 {
-			classes = append(classes, byKey[key])
-		}
-	}
-	slices.SortStableFunc(classes, larger)
-	return classes, refused
+// plain reports whether no rule between pods, port or volume is about the class.
+func (c *class) plain() bool {
+	return len(c.uses) == 0 && len(c.adds) == 0 && len(c.soft) == 0 && len(c.ports) == 0 && !c.attaches
 }
 
-// readShape adds the shape's class to byKey and returns its key, or adds the shape to refused.
-func readShape(snapshot *model.Snapshot, index int, repelled map[int]*model.Reason, byKey map[string]*class, refused map[int]*model.Reason) string {
-	if index < 0 || index >= len(snapshot.Shapes) {
-		refused[index] = &model.Reason{Code: Invalid, Message: "the snapshot has no spec for the pod", Remedy: "wait for the next snapshot"}
-		return ""
+// tolerates reports how the class takes the taints.
+func (c *class) untolerated(taints []model.Taint) (hard *model.Taint, soft bool) {
+	if len(taints) == 0 {
+		return nil, false
 	}
-	shape := &snapshot.Shapes[index]
-	d := demandOf(shape)
-	switch {
-	case d.no != nil:
-		refused[index] = d.no
-		return ""
-	case repelled[index] != nil:
-		refused[index] = repelled[index]
-		return ""
+	for _, list := range c.tolerations {
+		h, s := untolerated(list, taints)
+		if hard == nil {
+			hard = h
+		}
+		soft = soft || s
 	}
-	requests := maps.Clone(shape.Requests)
-	if requests == nil {
-		requests = model.Resources{}
-	}
-	requests[model.Pods] = max(1, requests[model.Pods])
-	maps.DeleteFunc(requests, func(_ string, amount int64) bool { return amount == 0 })
-	c := &class{resources: requests, terms: d.terms, tolerations: shape.Tolerations, selector: shape.NodeSelector}
-	c.key = c.signature()
-	if byKey[c.key] == nil {
-		byKey[c.key] = c
-	}
-	return c.key
+	return hard, soft
 }
 
-// signature writes down everything scheduling looks at, the same whatever the order it was given in.
-func (c *class) signature() string {
-	var b strings.Builder
-	for _, name := range resource.Names(c.resources) {
-		fmt.Fprintf(&b, "%q=%d,", name, c.resources[name])
+// census turns pending pods into classes.
+type census struct {
+	snapshot *model.Snapshot
+	book     *rulebook
+	volumes  *volume.Index
+	onceHeld map[string]int // ReadWriteOncePod claims in use: by the pod
+
+	shapes  map[int]*shapeInfo
+	demands map[string]*demand
+	texts   map[string]int // interned texts, so that keys are short
+	classes map[string]*class
+	refused map[int]*model.Reason
+}
+
+// shapeInfo is a pending shape, read once.
+type shapeInfo struct {
+	no         *model.Reason
+	demand     *demand
+	resources  model.Resources
+	guards     []int
+	uses, soft []use
+	adds       []add
+	keys       []string
+	key        string
+}
+
+// classesOf groups the pending pods, which are in order. Pods that can never be placed are returned with their reason
+// instead, by index.
+func (c *census) classesOf(pending []int, existing []int) ([]*class, map[int]*model.Reason) {
+	c.shapes, c.demands, c.texts = make(map[int]*shapeInfo), make(map[string]*demand), make(map[string]int)
+	c.classes, c.refused = make(map[string]*class), make(map[int]*model.Reason)
+	var order []int // shapes, as first met
+	for _, i := range pending {
+		index := c.snapshot.Pods[i].Shape
+		if c.shapes[index] == nil {
+			c.shapes[index] = c.readShape(index)
+			order = append(order, index)
+		}
 	}
-	for _, term := range c.terms {
-		b.WriteString("|" + termKey(term))
+	for _, index := range existing {
+		c.book.readGuards(&c.snapshot.Shapes[index])
 	}
-	var tolerations []string
-	for _, t := range c.tolerations {
-		tolerations = append(tolerations, fmt.Sprintf("%q%q%q%q", t.Key, t.Operator, t.Value, t.Effect))
+	for _, index := range order {
+		if info := c.shapes[index]; info.no == nil {
+			c.guardedFrom(index, info)
+		}
 	}
-	slices.Sort(tolerations)
-	b.WriteString("|" + strings.Join(slices.Compact(tolerations), ","))
-	return b.String()
+	for _, index := range order {
+		if info := c.shapes[index]; info.no == nil {
+			info.key = c.shapeKey(&c.snapshot.Shapes[index], info)
+		}
+	}
+	for n, i := range pending {
+		c.addPod(n, i)
+	}
+	classes := slices.Collect(maps.Values(c.classes))
+	slices.SortFunc(classes, func(a, b *class) int { return cmp.Compare(a.order, b.order) })
+	return classes, c.refused
+}
+
+// readShape reads what a shape asks for, rules of other pods left out.
+func (c *census) readShape(index int) *shapeInfo {
+	if index < 0 || index >= len(c.snapshot.Shapes) {
+		return &shapeInfo{no: &model.Reason{Code: Invalid, Message: "the snapshot has no spec for the pod", Remedy: "wait for the next snapshot"}}
+	}
+	shape := &c.snapshot.Shapes[index]
+	info := &shapeInfo{demand: c.demandOf(shape)}
+	if info.no = cmp.Or(info.demand.no, unplannable(shape)); info.no != nil {
+		return info
+	}
+	info.resources = maps.Clone(shape.Requests)
+	if info.resources == nil {
+		info.resources = make(model.Resources)
+	}
+	info.resources[model.Pods] = max(1, info.resources[model.Pods])
+	maps.DeleteFunc(info.resources, func(_ string, amount int64) bool { return amount == 0 })
+	if len(shape.PodAffinity)+len(shape.PodAntiAffinity)+len(shape.Spread)+len(shape.PreferredPodAffinity)+len(shape.PreferredPodAntiAffinity) > 0 {
+		info.uses, info.soft, info.no = c.book.readUses(shape, info.demand.terms)
+		info.guards = c.book.readGuards(shape)
+	}
+	return info
+}
+
+// guardedFrom adds the rules of other pods that are about the shape.
+func (c *census) guardedFrom(index int, info *shapeInfo) {
+	shape, book := &c.snapshot.Shapes[index], c.book
+	for g := range book.guards {
+		if guard := &book.guards[g]; guard.peers.Match(shape.Namespace, shape.Labels) {
+			info.uses = append(info.uses, use{kind: far, tally: book.tally(guard.owners, guard.key, -1), foreign: true,
+				field: "spec.affinity.podAntiAffinity of other pods", text: "pods whose required anti-affinity matches this pod"})
+		}
+	}
+}
+
+// finish adds memberships, once every tally is known.
+func (info *shapeInfo) finish(book *rulebook, shape *model.PodShape) {
+	if book.empty() {
+		return
+	}
+	info.adds = book.memberships(shape, info.guards)
+	for _, list := range [][]use{info.uses, info.soft} {
+		for u := range list {
+			t := &book.tallies[list[u].tally]
+			list[u].self, list[u].byHost, list[u].slot = weightIn(info.adds, list[u].tally), t.host, t.slot
+		}
+	}
+	note := func(t int) {
+		if tally := &book.tallies[t]; !tally.host && !slices.Contains(info.keys, tally.key) {
+			info.keys = append(info.keys, tally.key)
+		}
+	}
+	for _, u := range slices.Concat(info.uses, info.soft) {
+		note(u.tally)
+	}
+	for _, a := range info.adds {
+		note(a.tally)
+	}
+	slices.Sort(info.keys)
+}
+
+// addPod puts pod i, the n-th of all, into its class.
+func (c *census) addPod(n, i int) {
+	pod := &c.snapshot.Pods[i]
+	info := c.shapes[pod.Shape]
+	if info.no != nil {
+		c.refused[i] = info.no
+		return
+	}
+	shape := c.snapshot.ShapeOf(pod)
+	key, alternatives, there := info.key, []requirement.Requirements(nil), []requirement.Requirements(nil)
+	attaches, volumes := false, ""
+	if len(pod.Claims)+len(shape.Ephemeral) > 0 {
+		var no *model.Reason
+		if alternatives, there, no = c.placesOfVolumes(i, pod, shape); no != nil {
+			c.refused[i] = no
+			return
+		}
+		attaches = len(c.volumes.Attachments(pod, shape)) > 0
+		volumes = fmt.Sprintf("%d\x00%d\x00%t", c.intern(termsKey(alternatives)), c.intern(termsKey(there)), attaches)
+		key += "\x00" + volumes
+	}
+	known := c.classes[key]
+	if known == nil {
+		if known = c.newClass(info, shape, alternatives, there, volumes); known == nil {
+			c.refused[i] = &model.Reason{Code: VolumeConflict, Message: "its volumes are where spec.nodeSelector and spec.affinity.nodeAffinity do not let it run",
+				Remedy: "remove the contradiction, or move the volume"}
+			return
+		}
+		known.order, known.attaches = n, attaches
+		c.classes[key] = known
+	}
+	known.pods = append(known.pods, i)
+}
+
+// placesOfVolumes returns where the pod's volumes let it run, on new nodes and on those that exist.
+func (c *census) placesOfVolumes(i int, pod *model.Pod, shape *model.PodShape) (anew, there []requirement.Requirements, no *model.Reason) {
+	for _, claim := range c.volumes.OncePod(pod, shape) {
+		if holder, held := c.onceHeld[claim]; held && holder != i {
+			return nil, nil, &model.Reason{Code: VolumeConflict, Message: fmt.Sprintf("PersistentVolumeClaim %s is ReadWriteOncePod and pod %s uses it", claim, c.snapshot.Pods[holder].Key()),
+				Remedy: "wait until that pod has ended, or give each pod a claim of its own"}
+		}
+		c.onceHeld[claim] = i
+	}
+	anew, problem := c.volumes.Alternatives(pod, shape)
+	if problem != nil {
+		return nil, nil, &model.Reason{Code: VolumeConflict, Message: problem.Message, Remedy: problem.Remedy}
+	}
+	there, problem = c.volumes.Existing(pod, shape)
+	if problem != nil {
+		return nil, nil, &model.Reason{Code: VolumeConflict, Message: problem.Message, Remedy: problem.Remedy}
+	}
+	return anew, there, nil
+}
+
+func (c *census) newClass(info *shapeInfo, shape *model.PodShape, alternatives, there []requirement.Requirements, volumes string) *class {
+	out := &class{
+		resources: info.resources, priority: shape.Priority, own: info.demand.terms, terms: info.demand.terms, there: info.demand.terms,
+		preferred: info.demand.preferred, tolerations: [][]model.Toleration{shape.Tolerations}, selector: shape.NodeSelector, ports: shape.HostPorts,
+		uses: info.uses, soft: info.soft, adds: info.adds, keys: info.keys, stride: 1,
+	}
+	if alternatives != nil {
+		out.terms = crossTerms(out.own, alternatives)
+	}
+	if there != nil {
+		out.there, out.volumeTerms = crossTerms(out.own, there), there
+	}
+	if len(out.terms) == 0 {
+		return nil
+	}
+	out.findHosts(c.book)
+	out.venue = strconv.Itoa(info.demand.id) + "\x00" + volumes
+	if len(shape.Tolerations) > 0 {
+		out.venue += "\x00t" + strconv.Itoa(c.intern(tolerationsKey(shape.Tolerations)))
+	}
+	for _, p := range shape.HostPorts {
+		out.venue += fmt.Sprintf("\x00%q/%d/%s", p.IP, p.Port, p.Protocol)
+	}
+	return out
+}
+
+func (c *class) findHosts(book *rulebook) {
+	for _, u := range c.uses {
+		c.hosts = c.hosts || book.tallies[u.tally].host
+	}
+	for _, a := range c.adds {
+		c.hosts = c.hosts || book.tallies[a.tally].host
+	}
+	c.hosts = c.hosts || len(c.ports) > 0
+}
+
+// crossTerms returns every combination of the two that can be met.
+func crossTerms(a, b []requirement.Requirements) []requirement.Requirements {
+	var out []requirement.Requirements
+	for _, x := range a {
+		for _, y := range b {
+			if both := x.Intersect(y); both.Possible() && len(out) < maxTerms {
+				out = append(out, both)
+			}
+		}
+	}
+	return canonicalTerms(out)
+}
+
+// shapeKey writes down everything scheduling looks at, so that equal keys mean pods that cannot be told apart.
+func (c *census) shapeKey(shape *model.PodShape, info *shapeInfo) string {
+	info.finish(c.book, shape)
+	b := make([]byte, 0, 96)
+	number := func(n int64) { b = binary.AppendVarint(b, n) }
+	number(int64(info.demand.id))
+	number(int64(shape.Priority))
+	for _, name := range resource.Names(info.resources) {
+		number(int64(c.intern(name)))
+		number(info.resources[name])
+	}
+	number(-1)
+	if len(shape.Tolerations) > 0 {
+		number(int64(c.intern(tolerationsKey(shape.Tolerations))))
+	}
+	for _, list := range [][]use{info.uses, info.soft} {
+		number(-2)
+		for _, u := range list {
+			for _, n := range []int64{int64(u.kind), int64(u.tally), int64(u.self), int64(u.maxSkew), int64(u.minDomains), int64(u.weight)} {
+				number(n)
+			}
+		}
+	}
+	number(-3)
+	for _, a := range info.adds {
+		number(int64(a.tally))
+	}
+	for _, p := range shape.HostPorts {
+		number(int64(c.intern(fmt.Sprintf("%q/%d/%s", p.IP, p.Port, p.Protocol))))
+	}
+	return string(b)
+}
+
+func (c *census) intern(text string) int {
+	n, known := c.texts[text]
+	if !known {
+		n = len(c.texts)
+		c.texts[text] = n
+	}
+	return n
+}
+
+func tolerationsKey(list []model.Toleration) string {
+	var texts []string
+	for _, t := range list {
+		texts = append(texts, fmt.Sprintf("%q%q%q%q", t.Key, t.Operator, t.Value, t.Effect))
+	}
+	slices.Sort(texts)
+	return strings.Join(slices.Compact(texts), ",")
 }
 
 // termKey writes a list of requirements so that equal lists, and no others, give equal texts.
@@ -117,21 +357,33 @@ func termKey(term requirement.Requirements) string {
 	return b.String()
 }
 
-// larger orders classes: more CPU first, then more memory, then by key.
+func termsKey(terms []requirement.Requirements) string {
+	texts := make([]string, len(terms))
+	for i := range terms {
+		texts[i] = termKey(terms[i])
+	}
+	return strings.Join(texts, "|")
+}
+
+// larger orders classes: what matters more first, then more CPU, then more memory, then by the first pod.
 func larger(a, b *class) int {
 	return cmp.Or(
+		cmp.Compare(b.priority, a.priority),
 		cmp.Compare(b.resources[model.CPU], a.resources[model.CPU]),
 		cmp.Compare(b.resources[model.Memory], a.resources[model.Memory]),
-		strings.Compare(a.key, b.key),
+		cmp.Compare(a.order, b.order),
 	)
 }
 
 // sortedPods returns the indexes by pod key, then UID, then index.
 func sortedPods(snapshot *model.Snapshot, pods []int) []int {
-	out := slices.Clone(pods)
-	slices.SortFunc(out, func(i, j int) int {
+	compare := func(i, j int) int {
 		a, b := &snapshot.Pods[i], &snapshot.Pods[j]
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.UID, b.UID), cmp.Compare(i, j))
-	})
+	}
+	out := slices.Clone(pods)
+	if !slices.IsSortedFunc(out, compare) {
+		slices.SortFunc(out, compare)
+	}
 	return out
 }

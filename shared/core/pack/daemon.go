@@ -14,6 +14,7 @@ type daemon struct {
 	request         vector
 	terms           []requirement.Requirements
 	tolerations     []model.Toleration // with every PreferNoSchedule taint tolerated
+	ports           []model.HostPort
 }
 
 // daemonsOf returns the DaemonSets, by namespace and name. One whose conditions cannot be read runs nowhere.
@@ -34,7 +35,7 @@ func daemonsOf(snapshot *model.Snapshot, dims dimensions) []daemon {
 			request[pods] = max(1, request[pods])
 		}
 		tolerations := append(slices.Clone(shape.Tolerations), model.Toleration{Operator: tolerationExists, Effect: model.PreferNoSchedule})
-		out = append(out, daemon{set.Namespace, set.Name, request, terms, tolerations})
+		out = append(out, daemon{set.Namespace, set.Name, request, terms, tolerations, shape.HostPorts})
 	}
 	slices.SortStableFunc(out, func(a, b daemon) int {
 		if c := strings.Compare(a.namespace, b.namespace); c != 0 {

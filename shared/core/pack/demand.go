@@ -1,8 +1,11 @@
 package pack
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
@@ -13,59 +16,72 @@ import (
 // maxTerms bounds how many alternatives a pod's node affinity is followed through.
 const maxTerms = 64
 
-// demandOf reads a pending pod's shape. What it needs as a hard rule and is not built yet, or cannot be read, becomes
-// the reason. Preferences are not read at all: kube-scheduler honours them among the nodes there are.
-func demandOf(shape *model.PodShape) demand {
-	if no := notSupported(shape); no != nil {
-		return demand{no: no}
-	}
-	for _, name := range resource.Names(shape.Requests) {
-		if shape.Requests[name] < 0 {
-			return demand{no: invalid("spec.containers[].resources.requests", fmt.Sprintf("%s is negative: %d", name, shape.Requests[name]),
-				"ask for zero or more")}
-		}
-	}
-	terms, no := nodeTerms(shape)
-	return demand{terms: terms, no: no}
+// demand is what a shape says of its node, read once: terms, or the reason why it can never be placed.
+type demand struct {
+	id        int
+	terms     []requirement.Requirements // any one of them must hold; sorted, each possible
+	preferred []requirement.Requirements // heaviest first, then as written
+	no        *model.Reason
 }
 
-// notSupported returns why the shape is not placed at all, naming the field; nil where nothing stands against it.
-func notSupported(shape *model.PodShape) *model.Reason {
-	field, value := "", ""
-	hardSpread := slices.IndexFunc(shape.Spread, func(s model.Spread) bool { return !s.Anyway })
+// demandOf reads the shape's node selection; shapes with the same one share it.
+func (c *census) demandOf(shape *model.PodShape) *demand {
+	key := demandKey(shape)
+	d, known := c.demands[key]
+	if !known {
+		d = &demand{id: len(c.demands)}
+		d.terms, d.no = nodeTerms(shape)
+		if !c.book.ignoreSoft {
+			d.preferred = preferredTerms(shape)
+		}
+		c.demands[key] = d
+	}
+	return d
+}
+
+func demandKey(shape *model.PodShape) string {
+	if len(shape.NodeSelector)+len(shape.RequiredNodeAffinity)+len(shape.PreferredNodeAffinity) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(shape.NodeSelector)) {
+		b.WriteString(strconv.Quote(key) + strconv.Quote(shape.NodeSelector[key]))
+	}
+	if len(shape.RequiredNodeAffinity)+len(shape.PreferredNodeAffinity) > 0 {
+		fmt.Fprintf(&b, "%#v%#v", shape.RequiredNodeAffinity, shape.PreferredNodeAffinity)
+	}
+	return b.String()
+}
+
+// unplannable returns why the shape is not placed at all, naming the field; nil where nothing stands against it.
+func unplannable(shape *model.PodShape) *model.Reason {
 	switch {
 	case len(shape.Unsupported) > 0:
 		return &model.Reason{Code: NotSupportedYet, Message: strings.Join(shape.Unsupported, "; "), Remedy: "remove the field from the pod"}
-	case len(shape.PodAffinity) > 0:
-		field, value = "spec.affinity.podAffinity", shape.PodAffinity[0].TopologyKey
-	case len(shape.PodAntiAffinity) > 0:
-		field, value = "spec.affinity.podAntiAffinity", shape.PodAntiAffinity[0].TopologyKey
-	case hardSpread >= 0:
-		field, value = "spec.topologySpreadConstraints", shape.Spread[hardSpread].TopologyKey
-	case len(shape.HostPorts) > 0:
-		field, value = "spec.containers[].ports[].hostPort", fmt.Sprint(shape.HostPorts[0].Port)
 	case shape.DynamicResource:
-		field, value = "spec.resourceClaims", "dynamic resources"
-	default:
-		return nil
+		return &model.Reason{Code: NotSupportedYet, Message: "spec.resourceClaims (dynamic resources) is a hard rule that is not planned for yet",
+			Remedy: "ask for an extended resource instead, or provide a node by hand"}
 	}
-	return &model.Reason{
-		Code:    NotSupportedYet,
-		Message: fmt.Sprintf("%s (%s) is a hard rule that is not planned for yet", field, value),
-		Remedy:  "remove the rule, make it a preference, or provide a node by hand",
+	for _, name := range resource.Names(shape.Requests) {
+		if shape.Requests[name] < 0 {
+			return invalid("spec.containers[].resources.requests", fmt.Sprintf("%s is negative: %d", name, shape.Requests[name]), "ask for zero or more")
+		}
 	}
+	return nil
 }
 
-// withVolumes returns why a pod with persistent volumes is not placed; nil for one without.
-func withVolumes(pod *model.Pod) *model.Reason {
-	if len(pod.Claims) == 0 {
-		return nil
+// preferredTerms returns the preferences for nodes that can be read and met, heaviest first.
+func preferredTerms(shape *model.PodShape) []requirement.Requirements {
+	list := slices.Clone(shape.PreferredNodeAffinity)
+	slices.SortStableFunc(list, func(a, b model.WeightedTerm) int { return cmp.Compare(b.Weight, a.Weight) })
+	var out []requirement.Requirements
+	for i := range list[:min(len(list), maxTerms)] {
+		term := &list[i].Term
+		if read, err := requirement.From(term.Requirements); err == nil && len(term.Fields) == 0 && len(read) > 0 && read.Possible() {
+			out = append(out, read)
+		}
 	}
-	return &model.Reason{
-		Code:    NotSupportedYet,
-		Message: fmt.Sprintf("spec.volumes[].persistentVolumeClaim (%s) may bind the pod to a zone, which is not planned for yet", pod.Claims[0]),
-		Remedy:  "remove the volume, or provide a node by hand",
-	}
+	return out
 }
 
 // nodeTerms returns what the pod's node must be: its selector together with any one of its affinity terms.

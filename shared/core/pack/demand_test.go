@@ -14,16 +14,12 @@ func TestHardRulesThatAreNotBuiltAreRefused(t *testing.T) {
 		code    string // "" = placed
 		message string
 	}{
-		{"pod affinity", func(s *model.PodShape) { s.PodAffinity = []model.PodTerm{{TopologyKey: "zone"}} }, NotSupportedYet, "spec.affinity.podAffinity (zone)"},
-		{"pod anti-affinity", func(s *model.PodShape) { s.PodAntiAffinity = []model.PodTerm{{TopologyKey: "host"}} }, NotSupportedYet, "spec.affinity.podAntiAffinity (host)"},
-		{"spread", func(s *model.PodShape) { s.Spread = []model.Spread{{Anyway: true}, {TopologyKey: "zone"}} }, NotSupportedYet, "spec.topologySpreadConstraints (zone)"},
 		{"spread that is a wish", func(s *model.PodShape) { s.Spread = []model.Spread{{TopologyKey: "zone", Anyway: true}} }, "", ""},
 		{"preferences", func(s *model.PodShape) {
 			s.PreferredNodeAffinity = []model.WeightedTerm{{Weight: 1}}
 			s.PreferredPodAffinity = []model.WeightedPodTerm{{Weight: 1}}
 			s.PreferredPodAntiAffinity = []model.WeightedPodTerm{{Weight: 1}}
 		}, "", ""},
-		{"host port", func(s *model.PodShape) { s.HostPorts = []model.HostPort{{Port: 80}} }, NotSupportedYet, "hostPort (80)"},
 		{"dynamic resource", func(s *model.PodShape) { s.DynamicResource = true }, NotSupportedYet, "spec.resourceClaims"},
 		{"outside the model", func(s *model.PodShape) { s.Unsupported = []string{"spec.x is y"} }, NotSupportedYet, "spec.x is y"},
 		{"by node name", func(s *model.PodShape) {
@@ -61,31 +57,22 @@ func TestHardRulesThatAreNotBuiltAreRefused(t *testing.T) {
 	}
 }
 
-func TestPodsWithVolumesAreRefusedOneByOne(t *testing.T) {
-	w := newWorld(8).pool("general", nil).pods("web", 2, nil)
-	w.in.Snapshot.Pods[1].Claims = []string{"data"}
-	plan := w.plan()
-	if got := codes(plan, "web-00001"); placed(plan) != 1 || len(got) != 1 || got[0] != NotSupportedYet {
-		t.Errorf("%d placed, codes = %v", placed(plan), got)
-	}
-}
-
-func TestPodsThatRunningPodsKeepAwayAreRefused(t *testing.T) {
+func TestPodsStayOffNodesOfPodsThatKeepThemAway(t *testing.T) {
 	web := &model.Selector{MatchLabels: map[string]string{"app": "web"}}
 	tests := []struct {
-		name    string
-		term    model.PodTerm
-		refused bool
+		name string
+		term model.PodTerm
+		away bool
 	}{
-		{"matched", model.PodTerm{TopologyKey: "host", Selector: web}, true},
-		{"another namespace", model.PodTerm{TopologyKey: "host", Selector: web, Namespaces: []string{"other"}}, false},
-		{"this namespace by its labels", model.PodTerm{TopologyKey: "host", Selector: web, NamespaceSelector: &model.Selector{MatchLabels: map[string]string{"tier": "front"}}}, true},
-		{"every namespace", model.PodTerm{TopologyKey: "host", Selector: web, NamespaceSelector: &model.Selector{}}, true},
-		{"another label", model.PodTerm{TopologyKey: "host", Selector: &model.Selector{MatchLabels: map[string]string{"app": "db"}}}, false},
-		{"by an expression", model.PodTerm{TopologyKey: "host", Selector: &model.Selector{Expressions: []model.Requirement{{Key: "app", Operator: model.NotIn, Values: []string{"db"}}}}}, true},
-		{"no selector", model.PodTerm{TopologyKey: "host"}, false},
-		{"of the same revision only", model.PodTerm{TopologyKey: "host", Selector: web, MatchLabelKeys: []string{"rev"}}, false},
-		{"of another revision only", model.PodTerm{TopologyKey: "host", Selector: web, MismatchLabelKeys: []string{"rev"}}, true},
+		{"matched", model.PodTerm{TopologyKey: model.LabelHostname, Selector: web}, true},
+		{"another namespace", model.PodTerm{TopologyKey: model.LabelHostname, Selector: web, Namespaces: []string{"other"}}, false},
+		{"this namespace by its labels", model.PodTerm{TopologyKey: model.LabelHostname, Selector: web, NamespaceSelector: &model.Selector{MatchLabels: map[string]string{"tier": "front"}}}, true},
+		{"every namespace", model.PodTerm{TopologyKey: model.LabelHostname, Selector: web, NamespaceSelector: &model.Selector{}}, true},
+		{"another label", model.PodTerm{TopologyKey: model.LabelHostname, Selector: &model.Selector{MatchLabels: map[string]string{"app": "db"}}}, false},
+		{"by an expression", model.PodTerm{TopologyKey: model.LabelHostname, Selector: &model.Selector{Expressions: []model.Requirement{{Key: "app", Operator: model.NotIn, Values: []string{"db"}}}}}, true},
+		{"no selector", model.PodTerm{TopologyKey: model.LabelHostname}, false},
+		{"of the same revision only", model.PodTerm{TopologyKey: model.LabelHostname, Selector: web, MatchLabelKeys: []string{"rev"}}, false},
+		{"of another revision only", model.PodTerm{TopologyKey: model.LabelHostname, Selector: web, MismatchLabelKeys: []string{"rev"}}, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -96,8 +83,8 @@ func TestPodsThatRunningPodsKeepAwayAreRefused(t *testing.T) {
 				s.PodAntiAffinity = []model.PodTerm{test.term}
 			})
 			w.pods("web", 1, func(s *model.PodShape) { s.Labels = map[string]string{"app": "web", "rev": "2"} })
-			if got := codes(w.plan(), "web-00000"); (got != nil) != test.refused || got != nil && got[0] != NotSupportedYet {
-				t.Errorf("codes = %v, want refused = %v", got, test.refused)
+			if plan := w.plan(); placed(plan) != 1 || (len(plan.Nominations) == 0) != test.away {
+				t.Errorf("plan = %+v, want away = %v", plan, test.away)
 			}
 		})
 	}

@@ -44,8 +44,16 @@ func (p *pool) holders(mask, open bitset, load vector) []int {
 
 // spotTypes counts the types that hold the node's load and can be bought as spot, up to enough.
 func (p *pool) spotTypes(n *node, open bitset, enough int) int {
-	seen := make([]bool, len(p.market.types))
 	count := 0
+	if !p.reserving {
+		for _, t := range n.area.spot {
+			if count < enough && n.load.fits(p.room[t]) {
+				count++
+			}
+		}
+		return count
+	}
+	seen := make([]bool, len(p.market.types))
 	usable := n.mask.and(open)
 	for c := usable.next(0); c >= 0 && count < enough; c = usable.next(c + 1) {
 		col := &p.market.columns[c]

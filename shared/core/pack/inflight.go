@@ -6,12 +6,12 @@ import (
 )
 
 // fromClaim describes a claim whose node has not joined.
-func (b *siteBuilder) fromClaim(claim *model.Claim) *site {
-	s := &site{name: claim.Name, labels: b.claimLabels(claim), taints: claim.Taints, promised: promises(claim)}
+func (p *places) fromClaim(claim *model.Claim) *site {
+	s := &site{name: claim.Name, labels: p.claimLabels(claim), taints: claim.Taints, promised: promises(claim)}
 	s.labels[model.LabelHostname] = newHostname
-	m := b.markets[claim.Class]
+	m := p.markets[claim.Class]
 	if claim.InstanceType == "" {
-		b.anyOf(s, claim, m)
+		p.anyOf(s, claim, m)
 		return s
 	}
 	amounts := claim.Allocatable
@@ -21,13 +21,13 @@ func (b *siteBuilder) fromClaim(claim *model.Claim) *site {
 		}
 	}
 	s.blind = len(amounts) == 0
-	s.free = b.dims.vector(amounts)
-	b.reserveDaemons(s)
+	s.free = p.dims.vector(amounts)
+	p.reserveDaemons(s, nil)
 	return s
 }
 
 // anyOf makes the site as small as the smallest machine the claim may become, beside that machine's daemons.
-func (b *siteBuilder) anyOf(s *site, claim *model.Claim, m *market) {
+func (p *places) anyOf(s *site, claim *model.Claim, m *market) {
 	read, err := requirement.From(claim.Requirements)
 	if m == nil || err != nil {
 		s.blind = true
@@ -50,25 +50,38 @@ func (b *siteBuilder) anyOf(s *site, claim *model.Claim, m *market) {
 		if !wanted[t] {
 			continue
 		}
-		room := m.whole[t].minus(b.daemonsOn(s, t))
+		room := m.whole[t].minus(p.daemonsOn(s, t))
 		if s.free == nil {
 			s.free = room
 		}
 		s.free = s.free.lower(room)
 	}
 	s.blind = s.mask.empty()
+	if !s.blind {
+		s.settleLabels()
+	}
+}
+
+// settleLabels gives the site the labels every offer it may become agrees on.
+func (s *site) settleLabels() {
+	for _, key := range []string{model.LabelZone, model.LabelZoneID, model.LabelCapacityType, model.LabelArch, model.LabelOS} {
+		values := s.market.valuesIn(s.mask, key)
+		if len(values) == 1 && s.labels[key] == "" {
+			s.labels[key] = values[0]
+		}
+	}
 }
 
 // daemonsOn sums up the daemons that may run on a machine of the type, should the claim become one.
-func (b *siteBuilder) daemonsOn(s *site, t int) vector {
-	sum := make(vector, len(b.dims))
+func (p *places) daemonsOn(s *site, t int) vector {
+	sum := make(vector, len(p.dims))
 	ofType := newBitset(len(s.market.columns))
 	for c := s.mask.next(0); c >= 0; c = s.mask.next(c + 1) {
 		if s.market.columns[c].instance == t {
 			ofType.set(c)
 		}
 	}
-	for _, d := range b.daemons {
+	for _, d := range p.daemons {
 		if hard, _ := untolerated(d.tolerations, s.taints); hard != nil {
 			continue
 		}
@@ -83,9 +96,9 @@ func (b *siteBuilder) daemonsOn(s *site, t int) vector {
 }
 
 // claimLabels returns the labels a claim's node is sure to have.
-func (b *siteBuilder) claimLabels(claim *model.Claim) map[string]string {
+func (p *places) claimLabels(claim *model.Claim) map[string]string {
 	labels := make(map[string]string)
-	if m := b.markets[claim.Class]; m != nil && claim.InstanceType != "" {
+	if m := p.markets[claim.Class]; m != nil && claim.InstanceType != "" {
 		if t, known := m.index[claim.InstanceType]; known {
 			for key, values := range m.types[t].Labels { // each key on its own: the order does not matter
 				if len(values) == 1 && !byOffer(key) {

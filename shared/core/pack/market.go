@@ -163,3 +163,38 @@ func offerMeets(o *model.Offer, term requirement.Requirements, keys []string) bo
 	}
 	return true
 }
+
+// valuesIn returns the values of a label decided by the offer among the columns of mask, sorted.
+func (m *market) valuesIn(mask bitset, key string) []string {
+	var out []string
+	seen := make(map[string]bool)
+	types := make([]bool, len(m.types))
+	note := func(values ...string) {
+		for _, value := range values {
+			if value != "" && !seen[value] {
+				seen[value] = true
+				out = append(out, value)
+			}
+		}
+	}
+	for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
+		col := &m.columns[c]
+		switch key {
+		case model.LabelZone:
+			note(col.offer.Zone)
+		case model.LabelZoneID:
+			note(col.offer.ZoneID)
+		case model.LabelCapacityType:
+			note(col.offer.CapacityType)
+		case requirement.ReservationID:
+			note(col.offer.ReservationID)
+		default:
+			if !types[col.instance] {
+				types[col.instance] = true
+				note(m.types[col.instance].Labels[key]...)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -4,74 +4,37 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// verdict says whether a class may go onto a site, resources aside.
-type verdict uint8
-
-const (
-	unknown verdict = iota
-	refused
-	reluctant // only a PreferNoSchedule taint speaks against it
-	welcome
-)
-
-// nominate places pods on what exists or is on its way: first those a claim was made for, then each class, in order, on
-// the first sites that hold it, those with a PreferNoSchedule taint it does not tolerate last. It takes the pods it
-// places off their classes.
-func nominate(snapshot *model.Snapshot, classes []*class, sites []*site) {
-	keys := labelKeys(classes)
-	for _, s := range sites {
-		s.sign(keys)
-	}
-	keepPromises(snapshot, classes, sites)
-	for _, c := range classes {
-		judged := make(map[string]verdict)
-		c.settleOn(sites, welcome, judged)
-		c.settleOn(sites, reluctant, judged)
-	}
-}
-
-// settleOn places as many of the class's pods as fit on each site of the wanted verdict. Verdicts are kept by signature.
-func (c *class) settleOn(sites []*site, want verdict, judged map[string]verdict) {
-	for _, s := range sites {
-		if len(c.pods) == 0 {
-			return
-		}
-		if s.blind {
-			continue
-		}
-		n := c.request.copies(s.free, len(c.pods))
-		if n == 0 {
-			continue
-		}
-		if judged[s.signature] == unknown {
-			judged[s.signature] = judge(c, s)
-		}
-		if judged[s.signature] == want {
-			s.free.take(c.request, n)
-			s.pods = append(s.pods, c.pods[:n]...)
-			c.pods = c.pods[n:]
-		}
-	}
-}
-
 // keepPromises gives pods the place they were planned for, where it still holds them.
-func keepPromises(snapshot *model.Snapshot, classes []*class, sites []*site) {
-	owed := make(map[string]*site)
-	for _, s := range sites {
+func (b *board) keepPromises() {
+	owed := make(map[string]int)
+	for n, s := range b.places.sites {
+		if s.closed {
+			continue
+		}
 		for uid := range s.promised { // each pod on its own: the order does not matter
-			if other := owed[uid]; other == nil || s.name < other.name {
-				owed[uid] = s
+			if other, twice := owed[uid]; uid != "" && (!twice || s.name < b.places.sites[other].name) {
+				owed[uid] = n
 			}
 		}
 	}
-	for _, c := range classes {
+	if len(owed) == 0 {
+		return
+	}
+	a := assigner{planner: b.planner, places: b.places, book: b.book}
+	for _, c := range inOrder(b.classes) {
+		if c.stride != 1 || !slices.ContainsFunc(c.pods, func(i int) bool { _, is := owed[b.in.Snapshot.Pods[i].UID]; return is }) {
+			continue
+		}
+		pods := c.pods
 		var others []int
-		for _, i := range c.pods {
-			if uid := snapshot.Pods[i].UID; uid == "" || owed[uid] == nil || !owed[uid].keeps(c, i) {
+		l := a.newLedger(c)
+		for _, i := range pods {
+			n, is := owed[b.in.Snapshot.Pods[i].UID]
+			c.pods = []int{i}
+			if !is || !l.keeps(n) {
 				others = append(others, i)
 			}
 		}
@@ -79,42 +42,33 @@ func keepPromises(snapshot *model.Snapshot, classes []*class, sites []*site) {
 	}
 }
 
-// keeps places pod i of the class on the site it was promised; false where that does not hold it any more. Of a site
+// keeps places the class's next unit on the site it was promised; false where that does not hold it any more. Of a site
 // nothing is known of, the promise is all there is.
-func (s *site) keeps(c *class, i int) bool {
-	if !s.blind {
-		if !c.request.fits(s.free) || judge(c, s) == refused {
-			return false
-		}
-		s.free.take(c.request, 1)
+func (l *ledger) keeps(n int) bool {
+	s := l.places.sites[n]
+	if s.blind {
+		s.pods = append(s.pods, l.class.takeUnits(1)...)
+		return true
 	}
-	s.pods = append(s.pods, i)
+	if !l.class.request.fits(s.free) || judge(l.class, s) == refused || l.hostRefuses(n) != "" {
+		return false
+	}
+	values, has := s.values(l.class.keys)
+	if u := l.refuses(values, has); u != nil && u.kind != near {
+		return false
+	}
+	l.settleOn(n)
 	return true
 }
 
-func judge(c *class, s *site) verdict {
-	hard, soft := untolerated(c.tolerations, s.taints)
-	switch {
-	case hard != nil || !s.meets(c):
-		return refused
-	case soft:
-		return reluctant
-	default:
-		return welcome
+// values returns the site's values of the labels, and which of them it has.
+func (s *site) values(keys []string) ([]string, []bool) {
+	values, has := make([]string, len(keys)), make([]bool, len(keys))
+	for k, key := range keys {
+		values[k], has[k] = s.labels[key]
+		has[k] = has[k] && values[k] != ""
 	}
-}
-
-// labelKeys returns the keys of labels that any class asks about, sorted.
-func labelKeys(classes []*class) []string {
-	seen := make(requirement.Requirements)
-	for _, c := range classes {
-		for _, term := range c.terms {
-			for key := range term {
-				seen[key] = requirement.Any()
-			}
-		}
-	}
-	return seen.Keys()
+	return values, has
 }
 
 // nominations returns what the sites took, by node name.

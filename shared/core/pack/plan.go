@@ -2,9 +2,11 @@ package pack
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
-	"github.com/joiner-sh/joiner/shared/core/resource"
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -17,44 +19,261 @@ func Plan(in Input) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	// 1. What is asked for: classes of like pods, and those that can never be placed.
-	pending, moving := pendingPods(&in)
-	classes, refused := classesOf(in.Snapshot, pending, repelledShapes(in.Snapshot, pending, moving))
-	dims := dimensionsOf(in.Snapshot, classes)
-	for _, c := range classes {
-		c.request = dims.vector(c.resources)
+	// What exists may be enough. kube-scheduler counts the domains of nodes that are there, so that is what counts now.
+	first := newBoard(&in)
+	if len(first.places.sites) > 0 && first.spreads() {
+		if first.nominate(); first.left() == 0 {
+			return first.write()
+		}
+		// What was placed wholly is placed now and need not care for nodes to come; what was not counts their domains too.
+		wide := first.unplaced()
+		second := newBoard(&in)
+		second.arrange(func(c *class) bool { return wide[c.order] })
+		if !second.verify(false) {
+			return second.write()
+		}
+		first = newBoard(&in)
 	}
-	// 2. What there is: markets, daemons, sites, pools.
-	markets := marketsOf(&in, dims)
-	daemons := daemonsOf(in.Snapshot, dims)
-	sites := sitesOf(&in, dims, markets, daemons, moving)
-	pools := newPools(&in, dims, markets, daemons)
-	// 3. Existing capacity first, then new nodes.
-	nominate(in.Snapshot, classes, sites)
-	p := planner{in: &in, dims: dims, pools: pools, reserved: reservations(markets)}
-	p.place(classes)
-	// 4. Write it down.
-	claims, price := p.claims()
+	first.arrange(nil)
+	if first.spreads() || first.limited() {
+		first.verify(true)
+	}
+	return first.write()
+}
+
+// board is one attempt at a plan: what is asked for, what there is, and what came of it.
+type board struct {
+	in      *Input
+	pending []int
+	dims    dimensions
+	book    *rulebook
+	census  *census
+	classes []*class
+	refused map[int]*model.Reason
+	places  *places
+	planner *planner
+	classOf []*class // by pod; only where there are rules between pods
+	keys    []string // labels any class or rule asks about
+}
+
+func newBoard(in *Input) *board { return prepare(in, false) }
+
+// prepare reads the input. asIs leaves nodes as they are now, with no room kept for daemons to come.
+func prepare(in *Input, asIs bool) *board {
+	pending, moving := pendingPods(in)
+	b := &board{in: in, pending: sortedPods(in.Snapshot, pending), book: newRulebook(in)}
+	b.census = &census{snapshot: in.Snapshot, book: b.book, volumes: volume.New(in.Snapshot), onceHeld: holders(in.Snapshot, moving)}
+	b.classes, b.refused = b.census.classesOf(b.pending, guardShapes(in.Snapshot, moving))
+	b.dims = dimensionsOf(in.Snapshot, b.classes)
+	for _, c := range b.classes {
+		c.request = b.dims.vector(c.resources)
+	}
+	markets := marketsOf(in, b.dims)
+	daemons := daemonsOf(in.Snapshot, b.dims)
+	pools := newPools(in, b.dims, markets, daemons)
+	b.planner = &planner{in: in, dims: b.dims, book: b.book, pools: pools, reserved: reservations(markets),
+		standsOf: make(map[string][]stand), divisions: make(map[string][]cell)}
+	b.places = newPlaces(in, b.dims, markets, daemons, asIs)
+	b.places.book, b.places.census = b.book, b.census
+	for _, c := range b.classes {
+		b.places.needPorts = b.places.needPorts || len(c.ports) > 0
+		b.places.needDisks = b.places.needDisks || c.attaches
+	}
+	b.keys = b.labelKeys()
+	b.places.build(moving, b.keys)
+	if !b.book.empty() {
+		b.book.baseline()
+		b.classOf = make([]*class, len(in.Snapshot.Pods))
+		for _, c := range b.classes {
+			for _, i := range c.pods {
+				b.classOf[i] = c
+			}
+		}
+	}
+	return b
+}
+
+// spreads reports whether any pending pod has a hard spread constraint, for which it matters which domains are counted.
+func (b *board) spreads() bool {
+	return slices.ContainsFunc(b.book.tallies, func(t tally) bool { return t.wanted })
+}
+
+// limited reports whether any rule between pods may be broken by pods that find no node after all.
+func (b *board) limited() bool { return !b.book.empty() }
+
+// left returns how many pods have no place.
+func (b *board) left() int {
+	n := 0
+	for _, c := range b.classes {
+		n += len(c.pods)
+	}
+	return n
+}
+
+// unplaced returns the classes that have pods left, by order.
+func (b *board) unplaced() map[int]bool {
+	out := make(map[int]bool)
+	for _, c := range b.classes {
+		if len(c.pods) > 0 {
+			out[c.order] = true
+		}
+	}
+	return out
+}
+
+// nominate places pods on what exists or is on its way, and asks for nothing new.
+func (b *board) nominate() {
+	b.keepPromises()
+	a := assigner{planner: b.planner, places: b.places, book: b.book}
+	for _, c := range b.bundled(inOrder(b.classes), &a) {
+		a.place(c)
+	}
+}
+
+// arrange gives every pod a place on what exists or on new nodes. wide says which classes count domains without nodes;
+// nil = all.
+func (b *board) arrange(wide func(*class) bool) {
+	b.keepPromises()
+	a := assigner{planner: b.planner, places: b.places, book: b.book, anew: true}
+	if wide != nil {
+		a.wide = make(map[*class]bool)
+		for _, c := range b.classes {
+			a.wide[c] = wide(c)
+		}
+	}
+	for _, c := range b.classes {
+		b.planner.narrow(c)
+	}
+	order := inOrder(b.classes)
+	var parties []*party
+	if wide != nil { // what needs nothing new goes first
+		slices.SortStableFunc(order, func(x, y *class) int {
+			return cmp.Or(cmp.Compare(y.priority, x.priority), compareBools(a.wide[x], a.wide[y]))
+		})
+	}
+	order = b.bundled(order, &a)
+	for progress := true; progress; {
+		progress = false
+		for _, c := range order {
+			if before := c.units(); before > 0 {
+				parties = append(parties, a.place(c)...)
+				progress = progress || c.units() < before && len(c.uses) > 0
+			}
+		}
+	}
+	b.planner.pack(parties)
+	for _, party := range parties { // what found no node goes back to its class
+		party.class.pods = append(party.class.pods, party.pods...)
+	}
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// write makes the plan of what came of it.
+func (b *board) write() model.Plan {
+	claims, price := b.planner.claims()
 	return model.Plan{
 		Claims:        claims,
-		Nominations:   nominations(in.Snapshot, sites),
-		Unschedulable: p.unschedulable(pending, refused),
+		Nominations:   nominations(b.in.Snapshot, b.places.sites),
+		Unschedulable: b.unschedulable(),
 		Price:         price,
 	}
 }
 
+// labelKeys returns the keys of labels that any class, or any rule between pods, asks about, sorted.
+func (b *board) labelKeys() []string {
+	seen := make(map[string]bool)
+	for _, c := range b.classes {
+		for _, list := range [][]requirement.Requirements{c.own, c.there} {
+			for _, term := range list {
+				for key := range term { // sorted below
+					seen[key] = true
+				}
+			}
+		}
+		for _, key := range c.keys {
+			seen[key] = true
+		}
+	}
+	for i := range b.book.filters {
+		for _, key := range b.book.filters[i].keys {
+			seen[key] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// guardShapes returns the shapes with required anti-affinity that some pod on a node has, in an order of what they are,
+// so that the order of shapes in the snapshot never shows.
+func guardShapes(snapshot *model.Snapshot, moving map[int]bool) []int {
+	guards := false
+	for i := range snapshot.Shapes {
+		guards = guards || len(snapshot.Shapes[i].PodAntiAffinity) > 0
+	}
+	if !guards {
+		return nil
+	}
+	var shapes []int
+	seen := make(map[int]bool)
+	for i := range snapshot.Pods {
+		if index := snapshot.Pods[i].Shape; onNode(snapshot, i, moving) && !seen[index] && len(snapshot.Shapes[index].PodAntiAffinity) > 0 {
+			seen[index] = true
+			shapes = append(shapes, index)
+		}
+	}
+	return shapes
+}
+
+// holders returns which pod on a node uses each ReadWriteOncePod claim.
+func holders(snapshot *model.Snapshot, moving map[int]bool) map[string]int {
+	out := make(map[string]int)
+	once := make(map[string]bool)
+	for i := range snapshot.Volumes {
+		if v := &snapshot.Volumes[i]; v.OncePod {
+			once[v.Namespace+"/"+v.Name] = true
+		}
+	}
+	if len(once) == 0 {
+		return out
+	}
+	for i := range snapshot.Pods {
+		if !onNode(snapshot, i, moving) {
+			continue
+		}
+		for _, claim := range snapshot.Pods[i].Claims {
+			if key := snapshot.Pods[i].Namespace + "/" + claim; once[key] {
+				out[key] = i
+			}
+		}
+	}
+	return out
+}
+
 // dimensionsOf returns the resources that any class or daemon asks for.
 func dimensionsOf(snapshot *model.Snapshot, classes []*class) dimensions {
-	all := model.Resources{model.CPU: 0, model.Memory: 0, model.Pods: 0}
+	all := map[string]bool{model.CPU: true, model.Memory: true, model.Pods: true}
 	for _, c := range classes {
-		all = resource.Max(all, c.resources)
+		for name := range c.resources { // sorted below
+			all[name] = true
+		}
 	}
 	for i := range snapshot.DaemonSets {
 		if shape := snapshot.DaemonSets[i].Shape; shape >= 0 && shape < len(snapshot.Shapes) {
-			all = resource.Max(all, snapshot.Shapes[shape].Requests)
+			for name := range snapshot.Shapes[shape].Requests { // sorted below
+				all[name] = true
+			}
 		}
 	}
-	return resource.Names(all)
+	return slices.Sorted(maps.Keys(all))
 }
 
 // marketsOf prepares what each class can buy, by class name.
@@ -82,91 +301,65 @@ func reservations(markets map[string]*market) map[string]int64 {
 	return left
 }
 
-// planner places classes on new nodes.
+// planner places parties on new nodes.
 type planner struct {
-	in       *Input
-	dims     dimensions
-	pools    []*pool
-	reserved map[string]int64 // instances left of each reservation
-	runs     []*run           // the chosen ones, in the order they were packed
-	unplaced []*class         // with the pods nothing could hold
+	in        *Input
+	dims      dimensions
+	book      *rulebook
+	pools     []*pool
+	reserved  map[string]int64 // instances left of each reservation
+	standsOf  map[string][]stand
+	divisions map[string][]cell
+	runs      []*run // the chosen ones, in the order they were packed
 }
 
-// waiting is a class on its way through the pools that can make a node for it.
-type waiting struct {
-	class *class
-	pools []willing // still to be asked
-}
-
-// willing is a pool that can make a node for a class, and in which ways.
-type willing struct {
-	pool    int
-	options []option
-}
-
-// place packs the classes pool by pool. What a pool's limits leave over goes on to the next pool that can hold it.
-func (p *planner) place(classes []*class) {
-	var list []waiting
-	for _, c := range classes {
-		if len(c.pods) > 0 {
-			list = append(list, waiting{c, p.willing(c)})
-		}
-	}
+// pack packs the parties pool by pool. What a pool's limits leave over goes on to the next pool that can hold it.
+func (p *planner) pack(parties []*party) {
 	for asking := true; asking; {
 		asking = false
 		for i, pool := range p.pools {
 			var here []lot
-			for w := range list {
-				c, next := list[w].class, list[w].pools
-				if len(c.pods) > 0 && len(next) > 0 && next[0].pool == i {
-					here = append(here, lot{class: c, options: next[0].options, count: len(c.pods)})
-					list[w].pools = next[1:]
-					asking = true
+			for _, party := range parties {
+				options, mine := p.asks(party, i)
+				if !mine {
+					continue
+				}
+				asking = true
+				if len(options) > 0 {
+					here = append(here, newLot(party, options))
 				}
 			}
 			if len(here) > 0 {
-				p.pack(pool, here)
+				p.packOn(pool, here)
 			}
 		}
 	}
-	for _, w := range list {
-		if len(w.class.pods) > 0 {
-			p.unplaced = append(p.unplaced, w.class)
-		}
-	}
 }
 
-// willing returns the pools that can make a node for the class: first those without a taint it would rather avoid.
-func (p *planner) willing(c *class) []willing {
-	var first, second []willing
-	for i, pool := range p.pools {
-		if pool.skip != nil {
-			continue
+// asks reports whether the party asks the pool next, and with which options. It goes on to its next pool after that.
+func (p *planner) asks(party *party, pool int) ([]*option, bool) {
+	for len(party.pods) > 0 && party.next < len(party.stands) {
+		s := &party.stands[party.next]
+		options := p.pools[s.pool].options(s.grounds, party.class.request, party.class.most())
+		if len(options) > 0 && s.pool != pool {
+			return nil, false
 		}
-		hard, soft := untolerated(c.tolerations, pool.source.Template.Taints)
-		if hard != nil {
-			continue
-		}
-		options := pool.options(c, pool.open)
-		switch {
-		case len(options) == 0:
-		case soft:
-			second = append(second, willing{i, options})
-		default:
-			first = append(first, willing{i, options})
+		party.next++
+		if len(options) > 0 {
+			return options, true
 		}
 	}
-	return append(first, second...)
+	return nil, false
 }
 
-// pack packs lots onto new nodes of the pool, by every strategy, and keeps the result that places most pods, then the
+// packOn packs lots onto new nodes of the pool, by every strategy, and keeps the result that places most pods, then the
 // cheapest, then the first.
-func (p *planner) pack(pool *pool, lots []lot) {
+func (p *planner) packOn(pool *pool, lots []lot) {
 	var best *run
-	for _, order := range strategies(lots) {
-		r := newRun(pool, lots, order, pool.left, p.reserved)
+	for _, order := range strategies(lots, len(pool.limited) > 0) {
+		r := newRun(p, pool, lots, order)
 		r.pack()
-		if best == nil || cmp.Or(cmp.Compare(r.unplaced(), best.unplaced()), cmp.Compare(r.price(), best.price())) < 0 {
+		if best == nil || cmp.Or(r.compareUnplaced(best), cmp.Compare(r.price(), best.price())) < 0 {
 			best = r
 		}
 	}
@@ -176,8 +369,9 @@ func (p *planner) pack(pool *pool, lots []lot) {
 }
 
 // strategies returns the orders in which nodes are opened: as given (large first); those with the fewest offers first,
-// so that flexible pods fill up what picky ones need anyway; the dearest first.
-func strategies(lots []lot) [][]int {
+// so that flexible pods fill up what picky ones need anyway; the dearest first, such as pods that need a node each. Where
+// limits may not let every pod in, what matters more goes first in all of them.
+func strategies(lots []lot, limited bool) [][]int {
 	given := make([]int, len(lots))
 	for i := range given {
 		given[i] = i
@@ -185,24 +379,25 @@ func strategies(lots []lot) [][]int {
 	choices, worth := make([]int, len(lots)), make([]int64, len(lots))
 	for i := range lots {
 		for _, o := range lots[i].options {
-			choices[i] += o.mask.count()
+			choices[i] += len(o.offers)
 			worth[i] = max(worth[i], o.worth)
 		}
 	}
-	picky, dear := slices.Clone(given), slices.Clone(given)
-	slices.SortStableFunc(picky, func(a, b int) int { return cmp.Compare(choices[a], choices[b]) })
-	slices.SortStableFunc(dear, func(a, b int) int { return cmp.Compare(worth[b], worth[a]) })
-	return [][]int{given, picky, dear}
-}
-
-// assign gives each node its pods and takes them off their classes.
-func (r *run) assign() {
-	for i := range r.nodes {
-		n := &r.nodes[i]
-		for _, it := range n.items {
-			c := r.lots[it.lot].class
-			n.pods = append(n.pods, c.pods[:it.count]...)
-			c.pods = c.pods[it.count:]
-		}
+	sorted := func(compare func(a, b int) int) []int {
+		out := slices.Clone(given)
+		slices.SortStableFunc(out, func(a, b int) int {
+			if limited {
+				return cmp.Or(cmp.Compare(lots[b].class.priority, lots[a].class.priority), compare(a, b))
+			}
+			return compare(a, b)
+		})
+		return out
 	}
+	dear := sorted(func(a, b int) int { return cmp.Compare(worth[b], worth[a]) })
+	large := sorted(func(a, b int) int {
+		return cmp.Or(cmp.Compare(lots[b].class.resources[model.CPU], lots[a].class.resources[model.CPU]),
+			cmp.Compare(lots[b].class.resources[model.Memory], lots[a].class.resources[model.Memory]))
+	})
+	picky := sorted(func(a, b int) int { return cmp.Or(cmp.Compare(choices[a], choices[b]), cmp.Compare(worth[b], worth[a])) })
+	return [][]int{dear, picky, large}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -27,6 +28,13 @@ type pool struct {
 	daemons []vector                 // by type: what daemons take
 	room    []vector                 // by type: what is left for pods; all −1 where daemons alone are too much
 	flags   flags                    // which custom requirements were met with so far
+
+	minimums    bool             // it asks for minValues
+	reserving   bool             // reserved capacity may be had
+	exotic      []bool           // by type: bought only where no other will do
+	areas       map[string]*area // sets of offers met with so far
+	portDaemons []daemon         // daemons of the pool that take host ports
+	key         []byte           // scratch
 
 	limited []string  // names its limits speak of, sorted
 	left    []int64   // what they leave, by limited
@@ -114,8 +122,17 @@ func (p *pool) prepare(m *market, daemons []daemon) {
 		With(model.LabelRegistered, requirement.Values("true")).
 		With(model.LabelInitialized, requirement.Values("true"))
 	p.flags = newFlags(p.custom)
+	p.minimums = p.base.MinValues()
+	p.areas = make(map[string]*area)
+	p.exotic = make([]bool, len(m.types))
+	for t := range m.types {
+		p.exotic[t] = offer.Exotic(m.types[t])
+	}
 	p.allowed = m.columnsMeeting(p.base)
 	p.open = p.allowed.and(m.available)
+	for c := p.open.next(0); c >= 0; c = p.open.next(c + 1) {
+		p.reserving = p.reserving || m.columns[c].offer.CapacityType == model.Reserved
+	}
 	p.placeDaemons(daemons)
 }
 
@@ -144,6 +161,9 @@ func (p *pool) placeDaemons(daemons []daemon) {
 	for _, d := range daemons {
 		if hard, _ := untolerated(d.tolerations, p.source.Template.Taints); hard != nil {
 			continue
+		}
+		if len(d.ports) > 0 {
+			p.portDaemons = append(p.portDaemons, d)
 		}
 		for t, runs := range p.attracts(d) {
 			if runs {

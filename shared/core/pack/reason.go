@@ -16,22 +16,29 @@ import (
 const suspiciousCPUMilli = 1_000_000_000
 
 // unschedulable returns the pods nothing can hold, by key, each with the reasons of its class.
-func (p *planner) unschedulable(pending []int, refused map[int]*model.Reason) []model.Unschedulable {
+func (b *board) unschedulable() []model.Unschedulable {
 	reasons := make(map[int][]model.Reason)
-	for _, c := range p.unplaced {
-		why := p.reasons(c)
+	for _, c := range b.classes {
+		if len(c.pods) == 0 {
+			continue
+		}
+		why := b.planner.reasons(c)
 		for _, i := range c.pods {
 			reasons[i] = why
 		}
 	}
 	out := []model.Unschedulable{}
-	for _, i := range sortedPods(p.in.Snapshot, pending) {
+	if len(reasons)+len(b.refused) == 0 {
+		return out
+	}
+	for _, i := range b.pending {
 		why := reasons[i]
-		if no := refused[i]; no != nil {
+		if no := b.refused[i]; no != nil {
 			why = []model.Reason{*no}
 		}
 		if len(why) > 0 {
-			out = append(out, model.Unschedulable{Pod: refs(p.in.Snapshot, []int{i})[0], Reasons: why})
+			pod := &b.in.Snapshot.Pods[i]
+			out = append(out, model.Unschedulable{Pod: model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, Reasons: why})
 		}
 	}
 	return out
@@ -57,18 +64,19 @@ func (p *planner) reasons(c *class) []model.Reason {
 
 // why finds the first thing that keeps the class off new nodes of the pool.
 func (p *planner) why(c *class, pool *pool) model.Reason {
-	if hard, _ := untolerated(c.tolerations, pool.source.Template.Taints); hard != nil {
+	if hard, _ := c.untolerated(pool.source.Template.Taints); hard != nil {
 		return model.Reason{Code: TaintNotTolerated,
 			Message: fmt.Sprintf("spec.tolerations do not cover the pool's taint %s", taintText(*hard)),
 			Remedy:  "add a toleration to the pod, or use a pool without the taint"}
 	}
-	alternatives := pool.alternatives(c)
-	if len(alternatives) == 0 {
+	grounds := pool.grounds(c.terms, nil)
+	if len(grounds) == 0 {
 		return pool.conflict(c)
 	}
-	accepted := alternatives[0].mask
-	for _, o := range alternatives[1:] {
-		accepted = accepted.or(o.mask)
+	accepted := union(grounds)
+	if portable := pool.grounds(c.terms, c.ports); len(portable) == 0 {
+		return model.Reason{Code: HostPortTaken, Message: "spec.containers[].ports[].hostPort: a daemon of every node it may use takes the port",
+			Remedy: "use another host port, or keep the daemon off some nodes"}
 	}
 	roomy := pool.holding(accepted, c.request)
 	switch {
@@ -77,7 +85,18 @@ func (p *planner) why(c *class, pool *pool) model.Reason {
 	case roomy.and(pool.open).empty():
 		return p.noOffer(pool, roomy)
 	}
+	if c.blocked != nil {
+		return *c.blocked
+	}
 	return p.limit(pool, roomy.and(pool.open))
+}
+
+func union(grounds []ground) bitset {
+	out := grounds[0].area.mask
+	for _, g := range grounds[1:] {
+		out = out.or(g.area.mask)
+	}
+	return out
 }
 
 // holding returns the columns of mask whose types hold the request.

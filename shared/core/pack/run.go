@@ -1,20 +1,27 @@
 package pack
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// lot is the pods of one class that are still to be placed on a pool.
+// lot is the units of one party that are still to be placed on a pool.
 type lot struct {
+	party   *party
 	class   *class
-	options []option
-	count   int // ≥ 0
+	options []*option
+	count   int // units, ≥ 0
 }
 
-// item is some pods of one lot on a node.
+func newLot(party *party, options []*option) lot {
+	return lot{party: party, class: party.class, options: options, count: len(party.pods) / party.class.stride}
+}
+
+// item is some units of one lot on a node.
 type item struct {
 	lot    int
 	option int
@@ -24,53 +31,104 @@ type item struct {
 // node is a claim in the making.
 type node struct {
 	items       []item
-	flag        int     // custom labels
+	flag        int // custom labels
+	area        *area
 	mask        bitset  // columns acceptable to every pod, available or not
 	load        vector  // of the pods, without daemons
 	column      int     // the cheapest offer that holds it
 	price       int64   // of column, micro-USD per hour
 	hold        []int64 // what it takes of the pool's limits
 	reservation string  // set where the node is bought of reserved capacity, and of nothing else
+	relaxed     bool    // the pool's minValues cannot all be met
 	pods        []int   // indexes into the snapshot's pods; set when the run is chosen
 }
 
 // run packs lots onto new nodes of one pool, by one strategy.
 type run struct {
+	planner  *planner
 	pool     *pool
 	lots     []lot
-	order    []int // lots, in the order nodes are opened for them and filled from
+	order    []int // lots, in the order nodes are opened for them and filled from; spent ones are dropped now and then
+	spent    int   // lots of order without units
 	open     bitset
+	closing  bool             // some offers were closed since the pool was prepared
 	left     []int64          // of the pool's limits
 	reserved map[string]int64 // instances left of each reservation
 	nodes    []node
-	smallest vector // of each resource, the least any lot with pods left asks for
+
+	dims     int
+	requests []int64 // of a unit, by lot
+	smallest vector  // of each resource, the least any lot with units left asks for
+	sample   []int   // of order: what offers are compared by
+	mixes    map[int][]int
+	joined   map[[2]int]*area
 	free     vector // scratch
 	items    []item // scratch
+	beside   beside // scratch
 }
 
-func newRun(p *pool, lots []lot, order []int, left []int64, reserved map[string]int64) *run {
-	r := &run{pool: p, lots: slices.Clone(lots), order: slices.Clone(order), left: slices.Clone(left), reserved: maps.Clone(reserved)}
-	r.open = slices.Clone(p.open)
-	r.closeExhausted()
-	r.free = make(vector, len(p.room[0]))
+func newRun(p *planner, pool *pool, lots []lot, order []int) *run {
+	r := &run{planner: p, pool: pool, lots: slices.Clone(lots), order: slices.Clone(order), left: slices.Clone(pool.left), reserved: maps.Clone(p.reserved),
+		dims: len(p.dims), mixes: make(map[int][]int), joined: make(map[[2]int]*area)}
+	r.open = slices.Clone(pool.open)
+	if pool.reserving {
+		r.closeExhausted()
+	}
+	r.requests = make([]int64, 0, r.dims*len(lots))
+	for i := range lots {
+		r.requests = append(r.requests, lots[i].class.request...)
+	}
+	r.free = make(vector, r.dims)
+	r.beside = newBeside(p.book)
 	return r
 }
 
 // pack opens nodes until every lot is placed or nothing more can be opened.
 func (r *run) pack() {
-	for _, seed := range r.order {
+	seeds := slices.Clone(r.order)
+	r.compact()
+	for _, seed := range seeds {
 		for r.lots[seed].count > 0 && r.openNode(seed) {
 		}
 	}
 }
 
-// unplaced returns how many pods are left over.
-func (r *run) unplaced() int {
-	n := 0
-	for i := range r.lots {
-		n += r.lots[i].count
+// compact drops spent lots from the order and looks again at what is left.
+func (r *run) compact() {
+	r.order = slices.DeleteFunc(r.order, func(l int) bool { return r.lots[l].count == 0 })
+	r.spent = 0
+	r.smallest = nil
+	for _, l := range r.order {
+		request := r.lots[l].class.request
+		if r.smallest == nil {
+			r.smallest = slices.Clone(request)
+		}
+		for d, amount := range request {
+			r.smallest[d] = min(r.smallest[d], amount)
+		}
 	}
-	return n
+	r.sample = r.sample[:0]
+	step := max(1, len(r.order)/sampleSize)
+	for i := 0; i < len(r.order); i += step {
+		r.sample = append(r.sample, r.order[i])
+	}
+	clear(r.mixes)
+}
+
+// compareUnplaced compares what two runs leave over: what matters more first.
+func (r *run) compareUnplaced(other *run) int {
+	a, b := make(map[int32]int), make(map[int32]int)
+	for i := range r.lots {
+		a[r.lots[i].class.priority] += r.lots[i].count * r.lots[i].class.stride
+		b[other.lots[i].class.priority] += other.lots[i].count * other.lots[i].class.stride
+	}
+	priorities := slices.Sorted(maps.Keys(a))
+	for _, priority := range slices.Backward(priorities) {
+		if c := cmp.Compare(a[priority], b[priority]); c != 0 {
+			return c
+		}
+	}
+	return 0
 }
 
 // price returns the sum of the nodes' prices.
@@ -83,13 +141,15 @@ func (r *run) price() int64 {
 }
 
 // openNode opens the node that carries the seed lot at the best price for all that goes onto it, as often over as the
-// same filling can be repeated. False where no node can carry even one of its pods.
+// same filling can be repeated. False where no node can carry even one of its units.
 func (r *run) openNode(seed int) bool {
-	order := r.live(seed)
-	attempts := r.attempts(order)
+	if r.spent*2 > len(r.order) {
+		r.compact()
+	}
+	attempts := r.attempts(seed)
 	for _, how := range []care{flexible, filled, alone} {
 		for _, a := range attempts {
-			if n, ok := r.build(order, a, how); ok {
+			if n, ok := r.build(seed, a, how); ok {
 				r.commit(n)
 				return true
 			}
@@ -104,30 +164,30 @@ type care uint8
 const (
 	flexible care = iota // a spot node keeps as many types to fall back on as its pods allow
 	filled               // whatever fits is on it
-	alone                // one pod only: with others it cannot be bought
+	alone                // one unit only: with others it cannot be bought
 )
 
 // build makes a node of the attempt's filling; false where that is no node after all.
-func (r *run) build(order []int, a attempt, how care) (node, bool) {
+func (r *run) build(seed int, a attempt, how care) (node, bool) {
 	if how == alone {
-		r.items = append(r.items[:0], item{lot: order[0], option: a.option, count: 1})
+		r.items = append(r.items[:0], item{lot: seed, option: a.option, count: 1})
 	} else {
-		r.fill(order, a.option, a.column, len(order))
+		r.fill(seed, a.option, a.column, r.order)
 	}
-	n := node{items: slices.Clone(r.items), load: make(vector, len(r.free))}
+	n := node{items: slices.Clone(r.items), load: make(vector, r.dims)}
 	need := minSpotTypes
 	for i, it := range n.items {
-		option := &r.lots[it.lot].options[it.option]
+		option := r.lots[it.lot].options[it.option]
 		n.load.give(r.lots[it.lot].class.request, it.count)
 		need = min(need, option.spotTypes)
 		if i == 0 {
-			n.flag, n.mask = option.flag, option.mask
+			n.flag, n.area = option.flag, option.area
 			continue
 		}
 		n.flag, _ = r.pool.flags.join(n.flag, option.flag)
-		n.mask = n.mask.and(option.mask)
+		n.area = r.join(n.area, option.area)
 	}
-	r.preferPlain(&n)
+	n.mask = n.area.mask
 	if !r.settle(&n) {
 		return node{}, false
 	}
@@ -137,19 +197,42 @@ func (r *run) build(order []int, a attempt, how care) (node, bool) {
 	return n, true
 }
 
-// preferPlain takes exotic types off the node where any other that is open holds it, as its launch would.
-func (r *run) preferPlain(n *node) {
-	if plain := n.mask.and(r.pool.market.plain); !r.pool.base.MinValues() {
-		if _, ok := r.pool.cheapest(plain, r.open, n.load, r.left); ok {
-			n.mask = plain
-		}
+// join returns the offers of both areas.
+func (r *run) join(a, b *area) *area {
+	if a == b {
+		return a
 	}
+	pair := [2]int{min(a.id, b.id), max(a.id, b.id)}
+	if known := r.joined[pair]; known != nil {
+		return known
+	}
+	both := r.pool.area(a.mask.and(b.mask))
+	r.joined[pair] = both
+	return both
 }
 
 // settle finds the cheapest offer for what is on the node and what it takes of the limits; false where no offer holds
 // it, minValues cannot be met or the limits leave too little. One reservation rarely meets minValues; then the node does
-// without.
+// without. Exotic types are for nodes nothing else holds, as at launch.
 func (r *run) settle(n *node) bool {
+	if !r.pool.reserving && !r.pool.minimums {
+		for i, e := range n.area.types {
+			if n.load.fits(r.pool.room[e.instance]) && within(r.pool.taken[e.instance], r.left) {
+				n.column, n.price, n.hold = e.column, r.pool.market.columns[e.column].price, r.pool.taken[e.instance]
+				if i < n.area.plain && n.area.plain < len(n.area.types) {
+					n.area = r.pool.area(n.mask.and(r.pool.market.plain))
+					n.mask = n.area.mask
+				}
+				return true
+			}
+		}
+		return false
+	}
+	if plain := n.mask.and(r.pool.market.plain); !r.pool.minimums {
+		if _, ok := r.pool.cheapest(plain, r.open, n.load, r.left); ok {
+			n.mask = plain
+		}
+	}
 	mask := n.mask
 	if r.settleAmong(n, r.open) {
 		return true
@@ -173,17 +256,18 @@ func (r *run) settleAmong(n *node, open bitset) bool {
 		n.reservation = offer.ReservationID
 		n.mask = r.pool.onlyReservation(n.mask, offer.ReservationID)
 	}
-	if !r.pool.base.MinValues() {
+	if !r.pool.minimums {
 		return true
 	}
 	// A claim lists types and not offers, so that only what its box holds counts.
 	affordable := slices.DeleteFunc(r.pool.holders(r.pool.box(n, r).mask, r.openFor(n), n.load),
 		func(t int) bool { return !within(r.pool.taken[t], r.left) })
 	types, met := r.pool.withMinValues(affordable)
+	n.relaxed = !met && r.planner.in.BestEffortMinValues
 	for _, t := range types {
 		n.hold = largest(n.hold, r.pool.taken[t])
 	}
-	return met && within(n.hold, r.left)
+	return (met || n.relaxed) && within(n.hold, r.left)
 }
 
 // commit adds the node as often as its filling can be repeated.
@@ -201,7 +285,10 @@ func (r *run) commit(n node) {
 		times = int(min(int64(times), r.reserved[n.reservation]))
 	}
 	for _, it := range n.items {
-		r.lots[it.lot].count -= it.count * times
+		lot := &r.lots[it.lot]
+		if lot.count -= it.count * times; lot.count == 0 {
+			r.spent++
+		}
 	}
 	for i, amount := range n.hold {
 		r.left[i] -= amount * int64(times)
@@ -217,18 +304,24 @@ func (r *run) commit(n node) {
 
 // closeExhausted closes the offers of reservations nothing is left of.
 func (r *run) closeExhausted() {
+	closed := false
 	for c, col := range r.pool.market.columns {
-		if col.offer.CapacityType == model.Reserved && r.reserved[col.offer.ReservationID] <= 0 {
+		if col.offer.CapacityType == model.Reserved && r.open.has(c) && r.reserved[col.offer.ReservationID] <= 0 {
 			r.open.clear(c)
+			closed = true
 		}
 	}
+	if !closed {
+		return
+	}
 	for i := range r.lots {
-		r.lots[i].options = slices.Clone(r.lots[i].options)
-		for o := range r.lots[i].options {
-			option := &r.lots[i].options[o]
-			if !r.allOpen(option.offers) {
-				r.pool.weigh(option, r.lots[i].class.request, r.open)
-			}
+		lot := &r.lots[i]
+		lot.options = slices.Clone(lot.options)
+		for j, known := range lot.options {
+			o := *known
+			types, spot, plain := r.pool.survey(o.area.mask.and(r.open))
+			r.pool.weigh(&o, lot.class.request, lot.class.most(), types, spot, plain)
+			lot.options[j] = &o
 		}
 	}
 }
@@ -242,11 +335,103 @@ func (r *run) openFor(n *node) bitset {
 	return r.open
 }
 
-func (r *run) allOpen(columns []int) bool {
-	for _, c := range columns {
-		if !r.open.has(c) {
-			return false
+// assign gives each node its pods and takes them off their parties.
+func (r *run) assign() {
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		total := 0
+		for _, it := range n.items {
+			total += it.count * r.lots[it.lot].class.stride
+		}
+		n.pods = make([]int, 0, total)
+		for _, it := range n.items {
+			party := r.lots[it.lot].party
+			take := it.count * party.class.stride
+			n.pods = append(n.pods, party.pods[:take]...)
+			party.pods = party.pods[take:]
 		}
 	}
-	return true
+}
+
+// beside is what rules between pods of one node say of the node being filled.
+type beside struct {
+	count []int32
+	limit []int32 // −1 = none
+	used  []int   // slots to clear
+	ports []model.HostPort
+}
+
+func newBeside(book *rulebook) beside {
+	b := beside{count: make([]int32, len(book.hosts)), limit: make([]int32, len(book.hosts))}
+	for i := range b.limit {
+		b.limit[i] = -1
+	}
+	return b
+}
+
+func (b *beside) reset() {
+	for _, s := range b.used {
+		b.count[s], b.limit[s] = 0, -1
+	}
+	b.used = b.used[:0]
+	b.ports = b.ports[:0]
+}
+
+// room returns how many units of the class, at most n, the pods on the node let in.
+func (b *beside) room(c *class, n int) int {
+	for i := range c.uses {
+		u := &c.uses[i]
+		if !u.byHost {
+			continue
+		}
+		count := b.count[u.slot]
+		switch u.kind {
+		case near:
+			return 0
+		case far:
+			if count > 0 {
+				return 0
+			}
+			if u.self > 0 {
+				n = min(n, 1)
+			}
+		case spread:
+			if u.self > 0 {
+				n = min(n, int((u.maxSkew-count)/u.self))
+			} else if count > u.maxSkew {
+				return 0
+			}
+		}
+	}
+	for _, a := range c.adds {
+		if a.byHost && b.limit[a.slot] >= 0 {
+			n = min(n, int((b.limit[a.slot]-b.count[a.slot])/a.weight))
+		}
+	}
+	if len(c.ports) > 0 {
+		n = min(n, 1)
+		if _, clash := topology.PortsClash(c.ports, b.ports); clash {
+			return 0
+		}
+	}
+	return max(0, n)
+}
+
+// put notes that n units of the class are on the node.
+func (b *beside) put(c *class, n int) {
+	for _, a := range c.adds {
+		if a.byHost {
+			b.count[a.slot] += a.weight * int32(n)
+			b.used = append(b.used, a.slot)
+		}
+	}
+	for i := range c.uses {
+		if u := &c.uses[i]; u.byHost && u.kind == spread {
+			if b.limit[u.slot] < 0 || u.maxSkew < b.limit[u.slot] {
+				b.limit[u.slot] = u.maxSkew
+			}
+			b.used = append(b.used, u.slot)
+		}
+	}
+	b.ports = append(b.ports, c.ports...)
 }

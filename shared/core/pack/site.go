@@ -3,16 +3,17 @@ package pack
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
+	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // site is capacity that exists or is on its way: a node, or a claim whose node is not in the snapshot yet.
 type site struct {
 	name        string
+	closed      bool // takes no pods: it is being deleted or drained, or its instance is gone. What runs there still counts.
 	initialized bool
 	labels      map[string]string // normalised keys
 	taints      []model.Taint
@@ -26,30 +27,73 @@ type site struct {
 	// blind is set where nothing is known of what the claim will hold: it takes the pods it was planned for, and no other.
 	blind bool
 
-	signature string
+	ports    []model.HostPort           // taken
+	attached map[string]map[string]bool // by driver: volumes there
+	attach   map[string]int64           // by driver: the most it can attach
+
+	signature int   // equal for sites no class can tell apart by labels and taints
+	slot      int   // among the open sites of its signature
 	pods      []int // placed by this plan
 }
 
-// sitesOf returns what exists or is on its way and may take pods, initialised nodes first, then by name. Nodes that are
-// being deleted or drained, or whose instance is gone, take none.
-func sitesOf(in *Input, dims dimensions, markets map[string]*market, daemons []daemon, moving map[int]bool) []*site {
-	b := siteBuilder{in: in, dims: dims, markets: markets, daemons: daemons}
-	b.indexClaims()
-	b.countPods(moving)
-	var sites []*site
-	for i := range in.Snapshot.Nodes {
-		node := &in.Snapshot.Nodes[i]
-		claim := b.claimOf[node.Name]
-		if node.DeletedUnix == 0 && !draining(node) && (claim == nil || claim.Live()) {
-			sites = append(sites, b.fromNode(node))
+// places is everything there is to put pods on, and what is counted of it.
+type places struct {
+	in      *Input
+	dims    dimensions
+	markets map[string]*market
+	daemons []daemon
+	book    *rulebook
+	census  *census
+	asIs    bool // nodes as they are now, with no room kept for daemons to come
+
+	sites     []*site        // initialised first, then by name
+	signs     map[string]int // signatures
+	bySign    [][]int        // open sites by signature, ascending
+	finders   []finder       // by signature
+	addsOf    map[int][]add // by shape
+	needPorts bool
+	needDisks bool
+
+	claimOf map[string]*model.Claim // by node name: the live claim the node belongs to
+	joined  map[string]bool         // by claim name: its node is in the snapshot
+}
+
+// newPlaces describes what exists or is on its way, initialised nodes first, then by name. moving pods take nothing of
+// the node they are on.
+func newPlaces(in *Input, dims dimensions, markets map[string]*market, daemons []daemon, asIs bool) *places {
+	p := &places{in: in, dims: dims, markets: markets, daemons: daemons, asIs: asIs}
+	p.indexClaims()
+	return p
+}
+
+// build makes the sites and counts the pods on them.
+func (p *places) build(moving map[int]bool, keys []string) {
+	snapshot := p.in.Snapshot
+	numbers := make(map[string]int, len(snapshot.Nodes))
+	p.sites = make([]*site, 0, len(snapshot.Nodes))
+	backing := make([]site, len(snapshot.Nodes))
+	for i := range snapshot.Nodes {
+		node := &snapshot.Nodes[i]
+		if _, twice := numbers[node.Name]; twice {
+			continue
+		}
+		numbers[node.Name] = len(p.sites)
+		claim := p.claimOf[node.Name]
+		s := &backing[i]
+		p.fromNode(s, node)
+		s.closed = !p.asIs && (node.DeletedUnix != 0 || draining(node) || claim != nil && !claim.Live())
+		p.sites = append(p.sites, s)
+	}
+	running := p.countPods(numbers, moving)
+	for i, s := range p.sites {
+		p.reserveDaemons(s, running[i])
+	}
+	for i := range p.in.Claims {
+		if claim := &p.in.Claims[i]; claim.Live() && !p.joined[claim.Name] && !p.asIs {
+			p.sites = append(p.sites, p.fromClaim(claim))
 		}
 	}
-	for i := range in.Claims {
-		if claim := &in.Claims[i]; claim.Live() && !b.joined[claim.Name] {
-			sites = append(sites, b.fromClaim(claim))
-		}
-	}
-	slices.SortStableFunc(sites, func(a, b *site) int {
+	before := func(a, b *site) int {
 		if a.initialized != b.initialized {
 			if a.initialized {
 				return -1
@@ -57,27 +101,23 @@ func sitesOf(in *Input, dims dimensions, markets map[string]*market, daemons []d
 			return 1
 		}
 		return cmp.Compare(a.name, b.name)
-	})
-	return sites
-}
-
-type siteBuilder struct {
-	in      *Input
-	dims    dimensions
-	markets map[string]*market
-	daemons []daemon
-
-	claimOf map[string]*model.Claim // by node name: the live claim the node belongs to
-	joined  map[string]bool         // by claim name: its node is in the snapshot
-	used    map[string]vector       // by node name: requests of the pods there
-	running map[string]bool         // node, namespace and DaemonSet of each daemon pod there
+	}
+	if !slices.IsSortedFunc(p.sites, before) {
+		slices.SortStableFunc(p.sites, before)
+	}
+	p.sign(keys)
+	p.tallyUp(moving)
 }
 
 // indexClaims joins claims and nodes, by provider ID or by name.
-func (b *siteBuilder) indexClaims() {
+func (p *places) indexClaims() {
+	p.claimOf, p.joined = make(map[string]*model.Claim), make(map[string]bool)
+	if len(p.in.Claims) == 0 {
+		return
+	}
 	byProvider, byNode := make(map[string]*model.Claim), make(map[string]*model.Claim)
-	for i := range b.in.Claims {
-		claim := &b.in.Claims[i]
+	for i := range p.in.Claims {
+		claim := &p.in.Claims[i]
 		if claim.ProviderID != "" {
 			byProvider[claim.ProviderID] = claim
 		}
@@ -85,89 +125,123 @@ func (b *siteBuilder) indexClaims() {
 			byNode[claim.NodeName] = claim
 		}
 	}
-	b.claimOf, b.joined = make(map[string]*model.Claim), make(map[string]bool)
-	for i := range b.in.Snapshot.Nodes {
-		node := &b.in.Snapshot.Nodes[i]
+	for i := range p.in.Snapshot.Nodes {
+		node := &p.in.Snapshot.Nodes[i]
 		claim := byProvider[node.ProviderID]
 		if node.ProviderID == "" || claim == nil {
 			claim = byNode[node.Name]
 		}
 		if claim != nil {
-			b.claimOf[node.Name] = claim
-			b.joined[claim.Name] = true
+			p.claimOf[node.Name] = claim
+			p.joined[claim.Name] = true
 		}
 	}
 }
 
-// countPods sums up what runs on each node. Pods that are being planned take nothing of the node they are on.
-func (b *siteBuilder) countPods(moving map[int]bool) {
-	snapshot := b.in.Snapshot
-	b.used, b.running = make(map[string]vector, len(snapshot.Nodes)), make(map[string]bool)
+// onNode reports whether pod i holds something of the node it is on.
+func onNode(snapshot *model.Snapshot, i int, moving map[int]bool) bool {
+	pod := &snapshot.Pods[i]
+	return pod.NodeName != "" && !pod.Terminal() && pod.Shape >= 0 && pod.Shape < len(snapshot.Shapes) && (len(moving) == 0 || !moving[i])
+}
+
+// countPods takes what runs on each node off its free room, and returns which daemons run there, by site and daemon.
+func (p *places) countPods(numbers map[string]int, moving map[int]bool) [][]bool {
+	snapshot := p.in.Snapshot
+	type name struct{ namespace, name string }
+	daemons := make(map[name]int, len(p.daemons))
+	for i := range p.daemons {
+		daemons[name{p.daemons[i].namespace, p.daemons[i].name}] = i
+	}
+	running := make([][]bool, len(p.sites))
+	flat := make([]bool, len(p.sites)*len(p.daemons))
+	for i := range running {
+		running[i] = flat[i*len(p.daemons) : (i+1)*len(p.daemons)]
+	}
 	requests := make([]vector, len(snapshot.Shapes))
 	for i := range snapshot.Pods {
-		pod := &snapshot.Pods[i]
-		if pod.NodeName == "" || pod.Terminal() || moving[i] || pod.Shape < 0 || pod.Shape >= len(snapshot.Shapes) {
+		if !onNode(snapshot, i, moving) {
 			continue
 		}
-		shape := &snapshot.Shapes[pod.Shape]
+		pod := &snapshot.Pods[i]
+		n, known := numbers[pod.NodeName]
+		if !known {
+			continue
+		}
+		s, shape := p.sites[n], &snapshot.Shapes[pod.Shape]
 		if requests[pod.Shape] == nil {
-			requests[pod.Shape] = b.dims.requests(shape.Requests)
+			requests[pod.Shape] = p.dims.requests(shape.Requests)
 		}
-		if b.used[pod.NodeName] == nil {
-			b.used[pod.NodeName] = make(vector, len(b.dims))
+		for d, amount := range requests[pod.Shape] {
+			s.free[d] = saturatingSub(s.free[d], amount)
 		}
-		b.used[pod.NodeName].addSaturating(requests[pod.Shape])
 		if shape.OwnerKind == "DaemonSet" {
-			b.running[daemonKey(pod.NodeName, pod.Namespace, shape.OwnerName)] = true
+			if d, known := daemons[name{pod.Namespace, shape.OwnerName}]; known {
+				running[n][d] = true
+			}
+		}
+		if p.needPorts {
+			s.ports = append(s.ports, shape.HostPorts...)
+		}
+		if p.needDisks && len(pod.Claims)+len(shape.Ephemeral) > 0 {
+			s.attachAll(p.census.volumes.Attachments(pod, shape))
 		}
 	}
+	return running
 }
-
-func daemonKey(node, namespace, name string) string { return node + "\x00" + namespace + "\x00" + name }
 
 // fromNode describes a node. Until it is initialised, what its claim says fills in what the node does not say yet, and
 // taints that go away by themselves do not count.
-func (b *siteBuilder) fromNode(node *model.Node) *site {
-	claim := b.claimOf[node.Name]
-	pool := b.poolOf(node.Pool())
-	s := &site{name: node.Name, labels: normalized(node.Labels), taints: node.Taints, promised: promises(claim)}
+func (p *places) fromNode(s *site, node *model.Node) {
+	claim := p.claimOf[node.Name]
+	s.name, s.labels, s.taints = node.Name, normalized(node.Labels), node.Taints
 	s.initialized = node.Initialized() || claim == nil && node.Pool() == ""
 	amounts := node.Allocatable
-	if !s.initialized {
-		amounts = b.expected(node, claim)
-		s.taints = b.expectedTaints(node, claim, pool)
+	if !s.initialized && !p.asIs {
+		s.promised = promises(claim)
+		amounts = p.expected(node, claim)
+		s.taints = p.expectedTaints(node, claim, p.poolOf(node.Pool()))
 		if claim != nil {
-			s.labels = merged(b.claimLabels(claim), s.labels, node.Registered())
+			s.labels = merged(p.claimLabels(claim), s.labels, node.Registered())
 		}
 	}
-	if _, known := s.labels[model.LabelHostname]; !known {
+	if claim != nil && !p.asIs {
+		s.promised = promises(claim)
+	}
+	if _, known := s.labels[model.LabelHostname]; !known && !p.asIs {
 		s.labels = merged(s.labels, map[string]string{model.LabelHostname: node.Name}, true)
 	}
-	s.free = b.dims.vector(amounts)
-	if used := b.used[node.Name]; used != nil {
-		s.free = s.free.minus(used)
+	s.free = p.dims.vector(amounts)
+	if p.needDisks {
+		s.attach = p.census.volumes.Limits(node.Name)
 	}
-	b.reserveDaemons(s)
-	return s
 }
 
-// reserveDaemons keeps room for the daemons that fit the site and are not there yet.
-func (b *siteBuilder) reserveDaemons(s *site) {
-	for _, d := range b.daemons {
-		if b.running[daemonKey(s.name, d.namespace, d.name)] {
+// reserveDaemons keeps room for the daemons that fit the site and are not running there.
+func (p *places) reserveDaemons(s *site, running []bool) {
+	if p.asIs {
+		return
+	}
+	for i := range p.daemons {
+		d := &p.daemons[i]
+		if running != nil && running[i] {
 			continue
 		}
 		hard, _ := untolerated(d.tolerations, s.taints)
-		fits := slices.ContainsFunc(d.terms, func(term requirement.Requirements) bool { return term.Matches(s.labels) })
-		if hard == nil && fits {
+		if hard == nil && slices.ContainsFunc(d.terms, func(term requirement.Requirements) bool { return term.Matches(s.labels) }) {
 			s.free = s.free.minus(d.request)
+			if p.needPorts {
+				s.ports = append(s.ports, d.ports...)
+			}
 		}
 	}
 }
 
 // meets reports whether a node of the site is sure to meet any one of the class's terms.
-func (s *site) meets(c *class) bool {
-	return slices.ContainsFunc(c.terms, func(term requirement.Requirements) bool {
+func (s *site) meets(c *class) bool { return meetsAny(c.there, s) }
+
+// meetsAny reports whether a node of the site is sure to meet any one of the terms.
+func meetsAny(terms []requirement.Requirements, s *site) bool {
+	return slices.ContainsFunc(terms, func(term requirement.Requirements) bool {
 		if s.market == nil {
 			return term.Matches(s.labels)
 		}
@@ -176,7 +250,7 @@ func (s *site) meets(c *class) bool {
 }
 
 // expected returns what an uninitialised node will have: what it says, and what its claim says where it says nothing.
-func (b *siteBuilder) expected(node *model.Node, claim *model.Claim) model.Resources {
+func (p *places) expected(node *model.Node, claim *model.Claim) model.Resources {
 	if claim == nil {
 		return node.Allocatable
 	}
@@ -190,7 +264,7 @@ func (b *siteBuilder) expected(node *model.Node, claim *model.Claim) model.Resou
 }
 
 // expectedTaints returns the taints an uninitialised node will keep.
-func (b *siteBuilder) expectedTaints(node *model.Node, claim *model.Claim, pool *model.Pool) []model.Taint {
+func (p *places) expectedTaints(node *model.Node, claim *model.Claim, pool *model.Pool) []model.Taint {
 	var startup []model.Taint
 	switch {
 	case claim != nil && !node.Registered():
@@ -210,10 +284,10 @@ func (b *siteBuilder) expectedTaints(node *model.Node, claim *model.Claim, pool 
 	return kept
 }
 
-func (b *siteBuilder) poolOf(name string) *model.Pool {
-	for i := range b.in.Snapshot.Pools {
-		if name != "" && b.in.Snapshot.Pools[i].Name == name {
-			return &b.in.Snapshot.Pools[i]
+func (p *places) poolOf(name string) *model.Pool {
+	for i := range p.in.Snapshot.Pools {
+		if name != "" && p.in.Snapshot.Pools[i].Name == name {
+			return &p.in.Snapshot.Pools[i]
 		}
 	}
 	return nil
@@ -259,21 +333,138 @@ func merged(claim, node map[string]string, registered bool) map[string]string {
 	return out
 }
 
-// sign notes what of the site the classes can see, so that like sites are judged once.
-func (s *site) sign(keys []string) {
+// sign numbers what of each site the classes can see, so that like sites are judged once.
+func (p *places) sign(keys []string) {
 	const end = "\x00" // in no label and no taint, but those of new nodes' names
-	var b strings.Builder
-	for _, key := range keys {
-		if value, has := s.labels[key]; has {
-			b.WriteString(key + "=" + value)
+	p.signs = make(map[string]int)
+	b := make([]byte, 0, 256)
+	for i, s := range p.sites {
+		b = b[:0]
+		for _, key := range keys {
+			if value, has := s.labels[key]; has {
+				b = append(append(b, '='), value...)
+			}
+			b = append(b, end...)
 		}
-		b.WriteString(end)
+		for _, t := range s.taints {
+			b = append(append(append(append(append(append(b, end...), t.Key...), end...), t.Value...), end...), t.Effect...)
+		}
+		if s.market != nil {
+			b = append(append(append(b, end...), "claim"+end...), s.name...)
+		}
+		n, known := p.signs[string(b)]
+		if !known {
+			n = len(p.signs)
+			p.signs[string(b)] = n
+			p.bySign = append(p.bySign, nil)
+		}
+		s.signature = n
+		if !s.closed && !s.blind {
+			s.slot = len(p.bySign[n])
+			p.bySign[n] = append(p.bySign[n], i)
+		}
 	}
-	for _, t := range s.taints {
-		b.WriteString(end + t.Key + end + t.Value + end + t.Effect)
+	p.finders = make([]finder, len(p.bySign))
+	for n := range p.bySign {
+		p.finders[n] = newFinder(len(p.dims), p.bySign[n], p.sites)
 	}
-	if s.market != nil {
-		b.WriteString(end + "claim" + end + s.name)
+}
+
+// tallyUp counts the pods there are in every tally.
+func (p *places) tallyUp(moving map[int]bool) {
+	book := p.book
+	if book.empty() {
+		return
 	}
-	s.signature = b.String()
+	numbers := make(map[string]int, len(p.sites))
+	for i, s := range p.sites {
+		numbers[s.name] = i
+	}
+	for t := range book.tallies {
+		tally := &book.tallies[t]
+		if tally.filter < 0 {
+			continue
+		}
+		for i, s := range p.sites {
+			if value, counts := p.domain(tally, s); counts && !s.blind {
+				if tally.host {
+					tally.eligible = append(tally.eligible, i)
+				} else {
+					tally.nodes[value]++
+				}
+			}
+		}
+	}
+	snapshot := p.in.Snapshot
+	p.addsOf = make(map[int][]add)
+	for i := range snapshot.Pods {
+		if !onNode(snapshot, i, moving) {
+			continue
+		}
+		pod := &snapshot.Pods[i]
+		n, known := numbers[pod.NodeName]
+		if !known {
+			continue
+		}
+		adds, read := p.addsOf[pod.Shape]
+		if !read {
+			shape := &snapshot.Shapes[pod.Shape]
+			adds = book.memberships(shape, book.readGuards(shape))
+			p.addsOf[pod.Shape] = adds
+		}
+		for _, a := range adds {
+			if !book.sets[book.tallies[a.tally].set].living || pod.DeletedUnix == 0 {
+				p.count(a.tally, n, a.weight)
+			}
+		}
+	}
+}
+
+// domain returns the value of the tally's label on the site, and whether the site counts at all.
+func (p *places) domain(t *tally, s *site) (string, bool) {
+	value, has := s.labels[t.key]
+	if t.host && !p.asIs {
+		value, has = s.name, true
+	}
+	if !has || value == "" && !p.asIs {
+		return "", false
+	}
+	if t.filter < 0 {
+		return value, true
+	}
+	f := &p.book.filters[t.filter]
+	passed, known := f.passed[s.signature]
+	if !known {
+		passed = f.passes(s.labels, s.taints)
+		f.passed[s.signature] = passed
+	}
+	return value, passed
+}
+
+// count adds to the tally what is on site n.
+func (p *places) count(t, n int, weight int32) {
+	tally := &p.book.tallies[t]
+	value, counts := p.domain(tally, p.sites[n])
+	if !counts {
+		return
+	}
+	if tally.host {
+		tally.sites[n] += weight
+	} else {
+		tally.count[value] += weight
+	}
+	tally.total += weight
+}
+
+// attachAll notes volumes that are attached.
+func (s *site) attachAll(list []volume.Attachment) {
+	for _, a := range list {
+		if s.attached == nil {
+			s.attached = make(map[string]map[string]bool)
+		}
+		if s.attached[a.Driver] == nil {
+			s.attached[a.Driver] = make(map[string]bool)
+		}
+		s.attached[a.Driver][a.Handle] = true
+	}
 }

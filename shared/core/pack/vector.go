@@ -135,3 +135,11 @@ func (a vector) addSaturating(b vector) {
 		}
 	}
 }
+
+// saturatingMul multiplies amounts that are not negative, stopping at the largest int64.
+func saturatingMul(x, n int64) int64 {
+	if x > 0 && n > math.MaxInt64/x {
+		return math.MaxInt64
+	}
+	return x * n
+}

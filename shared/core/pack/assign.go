@@ -1,0 +1,778 @@
+package pack
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/core/topology"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// maxCells bounds into how many combinations of domains a class's place is divided.
+const maxCells = 1024
+
+// softPremium is how much more a place may cost, in percent, that a preference between pods asks for.
+const softPremium = 15
+
+// stand is a pool that can make nodes for a class, and in which ways.
+type stand struct {
+	pool    int
+	grounds []ground
+}
+
+// cell is a combination of domains new nodes can be made in for a class.
+type cell struct {
+	values []string // by class.keys
+	stands []stand  // in the order they are asked
+	cost   int64    // of a unit there at best, in nano-USD per hour
+	pods   []int    // assigned to it
+}
+
+// group is the open sites a class cannot tell apart.
+type group struct {
+	sign    int
+	values  []string // by class.keys
+	has     []bool   // whether the label is there
+	soft    bool     // a PreferNoSchedule taint speaks against it
+	cursor  int      // slots before it hold no more of the class
+	settled bool     // nothing more fits
+}
+
+// assigner gives every class its place: a site that exists, or the domains of new nodes. After it no rule between pods of
+// different nodes is left open, so that packing need not know of them.
+type assigner struct {
+	planner *planner
+	places  *places
+	book    *rulebook
+	anew    bool            // new nodes may be asked for
+	wide    map[*class]bool // classes that count domains no node is in yet; nil = all
+}
+
+// party is pods of one class that are to be packed together onto new nodes.
+type party struct {
+	class  *class
+	pods   []int
+	values []string // by class.keys: the domain
+	stands []stand
+	next   int // of stands
+}
+
+// place puts as many units of the class as possible and returns the parties that need new nodes.
+func (a *assigner) place(c *class) []*party {
+	if c.units() == 0 {
+		return nil
+	}
+	if c.plain() {
+		a.placePlain(c)
+		if !a.anew || c.units() == 0 {
+			return nil
+		}
+		return []*party{{class: c, pods: c.takeUnits(c.units()), stands: a.planner.stands(c)}}
+	}
+	l := a.newLedger(c)
+	for c.units() > 0 && l.placeUnit() {
+	}
+	var out []*party
+	for i := range l.cells {
+		if cell := &l.cells[i]; len(cell.pods) > 0 {
+			out = append(out, &party{class: c, pods: cell.pods, values: cell.values, stands: cell.stands})
+		}
+	}
+	return out
+}
+
+// placePlain puts units of a class no rule is about on the first sites that hold them, those with a taint it would
+// rather avoid last.
+func (a *assigner) placePlain(c *class) {
+	p := a.places
+	if len(p.sites) == 0 {
+		return
+	}
+	groups := a.groups(c)
+	for _, soft := range []bool{false, true} {
+		for c.units() > 0 {
+			best, bestGroup := -1, -1
+			for i := range groups {
+				g := &groups[i]
+				if g.settled || g.soft != soft {
+					continue
+				}
+				slot := p.finders[g.sign].first(c.request, g.cursor)
+				if slot < 0 {
+					g.settled = true
+					continue
+				}
+				g.cursor = slot
+				if n := p.bySign[g.sign][slot]; best < 0 || n < best {
+					best, bestGroup = n, i
+				}
+			}
+			if best < 0 {
+				break
+			}
+			s := p.sites[best]
+			n := c.request.copies(s.free, c.units())
+			p.take(best, c.request, n)
+			s.pods = append(s.pods, c.takeUnits(n)...)
+			groups[bestGroup].cursor++
+		}
+	}
+}
+
+// take removes n copies of request from the site's free room.
+func (p *places) take(n int, request vector, copies int) {
+	s := p.sites[n]
+	s.free.take(request, copies)
+	if !s.closed && !s.blind {
+		p.finders[s.signature].update(s.slot, s.free)
+	}
+}
+
+// groups returns the sites that may hold the class as far as labels and taints go.
+func (a *assigner) groups(c *class) []group {
+	p := a.places
+	var out []group
+	for sign, list := range p.bySign {
+		if len(list) == 0 {
+			continue
+		}
+		s := p.sites[list[0]]
+		verdict := judge(c, s)
+		if verdict == refused {
+			continue
+		}
+		g := group{sign: sign, soft: verdict == reluctant, values: make([]string, len(c.keys)), has: make([]bool, len(c.keys))}
+		for k, key := range c.keys {
+			g.values[k], g.has[k] = s.labels[key]
+			g.has[k] = g.has[k] && g.values[k] != ""
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// ledger is one class on its way to its places.
+type ledger struct {
+	*assigner
+	class    *class
+	groups   []group
+	cells    []cell
+	universe [][]string // by use: the domains a spread constraint counts; nil for other uses
+	lows     []low      // by use: of a spread by host
+	softs    [][]string
+	nearHost bool // needs a pod on the same node, which no new node has
+}
+
+// low is the emptiest of a host spread's sites.
+type low struct {
+	exact bool
+	count int32
+	at    int // sites that have it
+}
+
+func (a *assigner) newLedger(c *class) *ledger {
+	l := &ledger{assigner: a, class: c, groups: a.groups(c)}
+	for _, u := range c.uses {
+		l.nearHost = l.nearHost || u.kind == near && a.book.tallies[u.tally].host
+	}
+	if a.anew && !l.nearHost {
+		l.cells = a.planner.cells(c)
+	}
+	wide := a.anew && (a.wide == nil || a.wide[c])
+	l.universe, l.softs = l.universes(c.uses, wide), l.universes(c.soft, wide)
+	l.lows = make([]low, len(c.uses))
+	for u := range c.uses {
+		if t := &a.book.tallies[c.uses[u].tally]; t.host && c.uses[u].kind == spread && !wide {
+			l.lows[u].exact = true
+			l.recount(u)
+		}
+	}
+	return l
+}
+
+// universes returns, for each spread, the domains it counts: those of nodes that exist and, where wide, of new ones.
+func (l *ledger) universes(uses []use, wide bool) [][]string {
+	out := make([][]string, len(uses))
+	for i, u := range uses {
+		t := &l.book.tallies[u.tally]
+		if u.kind != spread || t.host {
+			continue
+		}
+		seen := make(map[string]bool, len(t.nodes))
+		for value := range t.nodes {
+			seen[value] = true
+		}
+		if wide {
+			k := slices.Index(l.class.keys, t.key)
+			for c := range l.cells {
+				if value := l.cells[c].values[k]; value != "" {
+					seen[value] = true
+				}
+			}
+		}
+		out[i] = slices.Sorted(maps.Keys(seen))
+	}
+	return out
+}
+
+// recount finds the emptiest sites of a host spread.
+func (l *ledger) recount(u int) {
+	t := &l.book.tallies[l.class.uses[u].tally]
+	l.lows[u].count, l.lows[u].at = math.MaxInt32, 0
+	for _, n := range t.eligible {
+		switch count := t.sites[n]; {
+		case count < l.lows[u].count:
+			l.lows[u].count, l.lows[u].at = count, 1
+		case count == l.lows[u].count:
+			l.lows[u].at++
+		}
+	}
+	if len(t.eligible) == 0 || len(t.eligible) < int(l.class.uses[u].minDomains) {
+		l.lows[u].count = 0
+	}
+}
+
+// placeUnit puts one unit on a site, or else in a cell; false where no place is left that keeps every rule.
+func (l *ledger) placeUnit() bool {
+	for _, soft := range []bool{false, true} {
+		best, site := -1, -1
+		var penalty int64
+		for g := range l.groups {
+			if l.groups[g].soft != soft || l.groups[g].settled || l.refuses(l.groups[g].values, l.groups[g].has) != nil {
+				continue
+			}
+			n := l.siteIn(&l.groups[g])
+			if n < 0 {
+				continue
+			}
+			if p := l.penalty(l.groups[g].values, l.groups[g].has); site < 0 || p < penalty || p == penalty && n < site {
+				best, site, penalty = g, n, p
+			}
+		}
+		if best >= 0 {
+			l.settleOn(site)
+			return true
+		}
+	}
+	if c := l.bestCell(); c >= 0 {
+		l.settleIn(c)
+		return true
+	}
+	l.explain()
+	return false
+}
+
+// refuses returns the rule that keeps the class out of the domain, hosts aside; nil where none does.
+func (l *ledger) refuses(values []string, has []bool) *use {
+	for i := range l.class.uses {
+		u := &l.class.uses[i]
+		t := &l.book.tallies[u.tally]
+		if t.host {
+			continue
+		}
+		k := slices.Index(l.class.keys, t.key)
+		there := has == nil && values[k] != "" || has != nil && has[k]
+		switch u.kind {
+		case near:
+			if !there || t.count[values[k]] == 0 && !l.bootstraps() {
+				return u
+			}
+		case far:
+			if there && t.count[values[k]] > 0 {
+				return u
+			}
+		case spread:
+			if !there || t.count[values[k]]+u.self-l.lowest(t, l.universe[i], u.minDomains) > u.maxSkew {
+				return u
+			}
+		}
+	}
+	return nil
+}
+
+// lowest returns the count of the emptiest domain: none, where there are fewer domains than are asked for.
+func (l *ledger) lowest(t *tally, universe []string, minDomains int32) int32 {
+	if len(universe) == 0 || len(universe) < int(minDomains) {
+		return 0
+	}
+	low := int32(math.MaxInt32)
+	for _, value := range universe {
+		low = min(low, t.count[value])
+	}
+	return low
+}
+
+// bootstraps reports whether the class may be the first of the pods its affinity looks for.
+func (l *ledger) bootstraps() bool {
+	for _, u := range l.class.uses {
+		if u.kind == near && (u.self == 0 || l.book.tallies[u.tally].total > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// siteIn returns the first site of the group that holds a unit, −1 where none does.
+func (l *ledger) siteIn(g *group) int {
+	p := l.places
+	for {
+		slot := p.finders[g.sign].first(l.class.request, g.cursor)
+		if slot < 0 {
+			g.settled = true
+			return -1
+		}
+		g.cursor = slot
+		if n := p.bySign[g.sign][slot]; l.hostRefuses(n) == "" {
+			return n
+		}
+		g.cursor++
+	}
+}
+
+// hostRefuses returns the code of the rule that keeps a unit off site n, domains aside; empty where none does.
+func (l *ledger) hostRefuses(n int) string {
+	s := l.places.sites[n]
+	for i := range l.class.uses {
+		u := &l.class.uses[i]
+		t := &l.book.tallies[u.tally]
+		if !t.host {
+			continue
+		}
+		count := t.sites[n]
+		switch {
+		case u.kind == near && count == 0 && !l.bootstraps():
+			return PodAffinity
+		case u.kind == far && count > 0:
+			return PodAntiAffinity
+		case u.kind == spread && count+u.self-l.lows[i].count > u.maxSkew:
+			return TopologySpread
+		}
+	}
+	for _, add := range l.class.adds {
+		t := &l.book.tallies[add.tally]
+		if most, bound := t.limit[n]; bound && t.sites[n]+add.weight > most {
+			return TopologySpread
+		}
+	}
+	if _, clash := topology.PortsClash(l.class.ports, s.ports); clash {
+		return HostPortTaken
+	}
+	if l.class.attaches && !l.attachable(s) {
+		return VolumeLimit
+	}
+	return ""
+}
+
+// attachable reports whether the site can attach the volumes of the class's next unit.
+func (l *ledger) attachable(s *site) bool {
+	if len(s.attach) == 0 {
+		return true
+	}
+	more := make(map[string]int64)
+	for _, i := range l.class.pods[:l.class.stride] {
+		pod := &l.places.in.Snapshot.Pods[i]
+		for _, a := range l.places.census.volumes.Attachments(pod, l.places.in.Snapshot.ShapeOf(pod)) {
+			if !s.attached[a.Driver][a.Handle] {
+				more[a.Driver]++
+			}
+		}
+	}
+	for driver, n := range more { // each driver on its own: the order does not matter
+		if most, limited := s.attach[driver]; limited && int64(len(s.attached[driver]))+n > most {
+			return false
+		}
+	}
+	return true
+}
+
+// settleOn puts the next unit on site n.
+func (l *ledger) settleOn(n int) {
+	c, p := l.class, l.places
+	s := p.sites[n]
+	p.take(n, c.request, 1)
+	for _, add := range c.adds {
+		p.count(add.tally, n, add.weight)
+	}
+	for i, u := range c.uses {
+		t := &l.book.tallies[u.tally]
+		if !t.host || u.kind != spread {
+			continue
+		}
+		if l.lows[i].exact {
+			if u.self > 0 && t.sites[n]-u.self == l.lows[i].count {
+				if l.lows[i].at--; l.lows[i].at == 0 {
+					l.recount(i)
+					for g := range l.groups {
+						l.groups[g].cursor, l.groups[g].settled = 0, false
+					}
+				}
+			}
+		} else if most, bound := t.limit[n]; !bound || u.maxSkew < most {
+			t.limit[n] = u.maxSkew
+		}
+	}
+	s.ports = append(s.ports, c.ports...)
+	pods := c.takeUnits(1)
+	if c.attaches {
+		for _, i := range pods {
+			pod := &p.in.Snapshot.Pods[i]
+			s.attachAll(p.census.volumes.Attachments(pod, p.in.Snapshot.ShapeOf(pod)))
+		}
+	}
+	s.pods = append(s.pods, pods...)
+}
+
+// settleIn puts the next unit into the cell.
+func (l *ledger) settleIn(i int) {
+	c, cell := l.class, &l.cells[i]
+	for _, add := range c.adds {
+		t := &l.book.tallies[add.tally]
+		if t.host {
+			t.total += add.weight
+		} else if value := cell.values[slices.Index(c.keys, t.key)]; value != "" {
+			t.count[value] += add.weight
+			t.total += add.weight
+		}
+	}
+	cell.pods = append(cell.pods, c.takeUnits(1)...)
+}
+
+// bestCell returns the cell for the next unit: of those that keep every rule, and where possible the balance other pods
+// ask for, the one its preferences favour within softPremium of the cheapest, else the cheapest; −1 where there is none.
+func (l *ledger) bestCell() int {
+	best := -1
+	var bestKey [4]int64
+	cheapest := int64(math.MaxInt64)
+	type candidate struct {
+		cell      int
+		unbalance int64
+	}
+	var list []candidate
+	for i := range l.cells {
+		if l.refuses(l.cells[i].values, nil) != nil {
+			continue
+		}
+		list = append(list, candidate{i, l.unbalance(l.cells[i].values)})
+		cheapest = min(cheapest, l.cells[i].cost)
+	}
+	for _, x := range list {
+		cell := &l.cells[x.cell]
+		dear := int64(0)
+		penalty := l.penalty(cell.values, nil)
+		if cell.cost/100 > cheapest/10000*(100+softPremium) && cell.cost > cheapest {
+			dear, penalty = 1, 0
+		}
+		key := [4]int64{x.unbalance, dear, penalty, cell.cost}
+		if best < 0 || slices.Compare(key[:], bestKey[:]) < 0 {
+			best, bestKey = x.cell, key
+		}
+	}
+	return best
+}
+
+// unbalance returns by how much a unit in the domain would break the balance pods that spread ask of those they count.
+func (l *ledger) unbalance(values []string) int64 {
+	sum := int64(0)
+	for _, add := range l.class.adds {
+		t := &l.book.tallies[add.tally]
+		if t.host || !t.wanted {
+			continue
+		}
+		k := slices.Index(l.class.keys, t.key)
+		low := int32(math.MaxInt32)
+		for c := range l.cells {
+			low = min(low, t.count[l.cells[c].values[k]])
+		}
+		sum += int64(max(0, t.count[values[k]]+add.weight-low-1))
+	}
+	return sum
+}
+
+// penalty returns how much the class's preferences between pods speak against the domain.
+func (l *ledger) penalty(values []string, has []bool) int64 {
+	sum := int64(0)
+	for i := range l.class.soft {
+		u := &l.class.soft[i]
+		t := &l.book.tallies[u.tally]
+		if t.host {
+			continue
+		}
+		k := slices.Index(l.class.keys, t.key)
+		count := int64(0)
+		if has == nil || has[k] {
+			count = int64(t.count[values[k]])
+		}
+		switch u.kind {
+		case near:
+			if count == 0 && t.total > 0 {
+				sum += int64(u.weight)
+			}
+		case far:
+			sum += int64(u.weight) * count
+		case spread:
+			sum += int64(u.weight) * max(0, count+int64(u.self)-int64(l.lowest(t, l.softs[i], 0))-int64(u.maxSkew))
+		}
+	}
+	return sum
+}
+
+// explain notes which rule kept the class off the place that would suit it best.
+func (l *ledger) explain() {
+	c := l.class
+	for i := range l.cells {
+		if u := l.refuses(l.cells[i].values, nil); u != nil {
+			c.blocked = l.book.reason(u, c.keys, l.cells[i].values)
+			return
+		}
+	}
+	for i := range l.groups {
+		if u := l.refuses(l.groups[i].values, l.groups[i].has); u != nil {
+			c.blocked = l.book.reason(u, c.keys, l.groups[i].values)
+			return
+		}
+	}
+	for i := range c.uses {
+		if t := &l.book.tallies[c.uses[i].tally]; len(l.cells) == 0 || t.host && c.uses[i].kind == near {
+			c.blocked = l.book.reason(&c.uses[i], nil, nil)
+			return
+		}
+	}
+}
+
+// cells returns the combinations of domains in which a new node can hold a unit of the class, in order of their values.
+func (p *planner) cells(c *class) []cell {
+	key := c.venue
+	for _, k := range c.keys {
+		key += "\x00" + k
+	}
+	known, ok := p.divisions[key]
+	if !ok {
+		known = p.divide(c)
+		p.divisions[key] = known
+	}
+	cap := c.most()
+	var out []cell
+	for i := range known {
+		division := &known[i]
+		cost := int64(math.MaxInt64)
+		for _, s := range division.stands {
+			for _, o := range p.pools[s.pool].options(s.grounds, c.request, cap) {
+				cost = min(cost, o.worth)
+			}
+			if cost < math.MaxInt64 {
+				break // pools are asked in order
+			}
+		}
+		if cost < math.MaxInt64 {
+			out = append(out, cell{values: division.values, stands: division.stands, cost: cost})
+		}
+	}
+	return out
+}
+
+// divide lists the domains the class's pools can make nodes in.
+func (p *planner) divide(c *class) []cell {
+	stands := p.stands(c)
+	if len(c.keys) == 0 {
+		return []cell{{stands: stands}}
+	}
+	index := make(map[string]int)
+	var out []cell
+	for _, s := range stands {
+		pool := p.pools[s.pool]
+		for _, g := range s.grounds {
+			for _, values := range pool.combinations(g, c.keys) {
+				name := ""
+				pins := make(requirement.Requirements)
+				for k, value := range values {
+					name += strconv.Quote(value)
+					if value != "" {
+						pins = pins.With(c.keys[k], requirement.Values(value))
+					}
+				}
+				pinned := pool.pin([]ground{g}, pins)
+				if len(pinned) == 0 {
+					continue
+				}
+				i, known := index[name]
+				if !known {
+					if len(out) >= maxCells {
+						continue
+					}
+					i = len(out)
+					index[name] = i
+					out = append(out, cell{values: values})
+				}
+				if n := len(out[i].stands); n > 0 && out[i].stands[n-1].pool == s.pool {
+					out[i].stands[n-1].grounds = append(out[i].stands[n-1].grounds, pinned...)
+				} else {
+					out[i].stands = append(out[i].stands, stand{s.pool, pinned})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b cell) int { return slices.Compare(a.values, b.values) })
+	return out
+}
+
+// combinations returns every combination of values of the labels that nodes of the ground can have now.
+func (p *pool) combinations(g ground, keys []string) [][]string {
+	out := [][]string{nil}
+	for _, key := range keys {
+		var values []string
+		if decided(key) {
+			values = p.market.valuesIn(g.area.mask.and(p.open), key)
+		} else if set := p.flags.sets[g.flag].Get(key); p.flags.sets[g.flag].Has(key) {
+			var listed bool
+			if values, listed = set.Listed(); !listed { // any value will do: the one the node gets
+				value, _ := set.Pick()
+				values = []string{value}
+			}
+		}
+		if len(values) == 0 {
+			values = []string{""} // nodes without the label
+		}
+		var next [][]string
+		for _, head := range out {
+			for _, value := range values {
+				if len(next) < maxCells {
+					next = append(next, append(slices.Clone(head), value))
+				}
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+// stands returns the pools that can make a node for the class, in the order they are asked: first those without a taint
+// it would rather avoid.
+func (p *planner) stands(c *class) []stand {
+	if known, ok := p.standsOf[c.venue]; ok {
+		return known
+	}
+	var first, second []stand
+	for i, pool := range p.pools {
+		if pool.skip != nil {
+			continue
+		}
+		hard, soft := c.untolerated(pool.source.Template.Taints)
+		if hard != nil {
+			continue
+		}
+		grounds := pool.grounds(c.terms, c.ports)
+		switch {
+		case len(grounds) == 0:
+		case soft:
+			second = append(second, stand{i, grounds})
+		default:
+			first = append(first, stand{i, grounds})
+		}
+	}
+	out := append(first, second...)
+	p.standsOf[c.venue] = out
+	return out
+}
+
+// most returns how many units of the class a new node takes at most; 0 = as many as fit.
+func (c *class) most() int64 {
+	most := int64(0)
+	for _, u := range c.uses {
+		if u.self == 0 || !u.byHost {
+			continue
+		}
+		bound := int64(1)
+		if u.kind == spread {
+			bound = max(1, int64(u.maxSkew/u.self))
+		}
+		if u.kind != near && (most == 0 || bound < most) {
+			most = bound
+		}
+	}
+	if len(c.ports) > 0 {
+		most = 1
+	}
+	return most
+}
+
+// narrow adds to what new nodes for the class must be as many of its preferences as some pool can meet, heaviest first.
+func (p *planner) narrow(c *class) {
+	for i, term := range c.preferred {
+		terms := crossTerms(c.terms, []requirement.Requirements{term})
+		if len(terms) == 0 {
+			continue
+		}
+		trial := *c
+		trial.terms, trial.venue = terms, c.venue+"\x00preferred"+strconv.Itoa(i)
+		for _, s := range p.stands(&trial) {
+			if len(p.pools[s.pool].options(s.grounds, c.request, 0)) > 0 {
+				c.terms, c.venue = terms, trial.venue
+				break
+			}
+		}
+	}
+}
+
+// inOrder sorts classes for placing: what matters more first, then those other pods' places depend on, then those that
+// depend on others, then those no rule is about; each larger ones first.
+func inOrder(classes []*class) []*class {
+	out := slices.Clone(classes)
+	rank := func(c *class) int {
+		switch {
+		case c.plain():
+			return 2
+		case len(c.uses) > 0:
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(out, func(a, b *class) int {
+		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(rank(a), rank(b)), larger(a, b))
+	})
+	return out
+}
+
+// verdict says whether a class may go onto a site, resources aside.
+type verdict uint8
+
+const (
+	refused   verdict = iota + 1
+	reluctant         // only a PreferNoSchedule taint speaks against it
+	welcome
+)
+
+func judge(c *class, s *site) verdict {
+	hard, soft := c.untolerated(s.taints)
+	switch {
+	case hard != nil || !s.meets(c):
+		return refused
+	case soft:
+		return reluctant
+	default:
+		return welcome
+	}
+}
+
+// reason says which rule between pods keeps a pod out.
+func (b *rulebook) reason(u *use, keys, values []string) *model.Reason {
+	t := &b.tallies[u.tally]
+	where := ""
+	if k := slices.Index(keys, t.key); k >= 0 && values[k] != "" {
+		where = " in " + t.key + " " + values[k]
+	}
+	switch u.kind {
+	case near:
+		return &model.Reason{Code: PodAffinity, Message: u.field + ": no domain of " + t.key + " it may use has all it looks for (" + u.text + ")",
+			Remedy: "start such a pod, or make the rule a preference"}
+	case far:
+		return &model.Reason{Code: PodAntiAffinity, Message: u.field + ": " + u.text + " run already" + where + " and in every other domain of " + t.key + " it may use",
+			Remedy: "allow more domains of " + t.key + ", run fewer such pods, or make the rule a preference"}
+	default:
+		return &model.Reason{Code: TopologySpread, Message: u.field + ": another pod" + where + " would make the skew of " + u.text + " over " + t.key + " more than " + strconv.Itoa(int(u.maxSkew)),
+			Remedy: "let nodes be made in the emptier domains, raise maxSkew, or use ScheduleAnyway"}
+	}
+}

@@ -1,0 +1,66 @@
+package pack
+
+// finder answers which is the first of a list of sites that has room for a request, by a tree of the most that is free
+// in each part of the list.
+type finder struct {
+	dims  int
+	size  int // leaves, a power of two
+	count int // sites
+	most  []int64
+}
+
+func newFinder(dims int, list []int, sites []*site) finder {
+	size := 1
+	for size < len(list) {
+		size *= 2
+	}
+	f := finder{dims: dims, size: size, count: len(list), most: make([]int64, 2*size*dims)}
+	for i := range f.most {
+		f.most[i] = -1 << 62
+	}
+	for i, n := range list {
+		copy(f.most[(size+i)*dims:], sites[n].free)
+	}
+	for node := size - 1; node >= 1; node-- {
+		f.pull(node)
+	}
+	return f
+}
+
+func (f *finder) pull(node int) {
+	left, right, out := f.most[2*node*f.dims:], f.most[(2*node+1)*f.dims:], f.most[node*f.dims:]
+	for d := range f.dims {
+		out[d] = max(left[d], right[d])
+	}
+}
+
+// update notes what is free at slot i now.
+func (f *finder) update(i int, free vector) {
+	node := f.size + i
+	copy(f.most[node*f.dims:(node+1)*f.dims], free)
+	for node /= 2; node >= 1; node /= 2 {
+		f.pull(node)
+	}
+}
+
+// first returns the first slot at or after from that has room for the request, −1 where there is none.
+func (f *finder) first(request vector, from int) int {
+	if from >= f.count {
+		return -1
+	}
+	return f.descend(1, 0, f.size, request, from)
+}
+
+func (f *finder) descend(node, low, high int, request vector, from int) int {
+	if high <= from || !request.fits(vector(f.most[node*f.dims:(node+1)*f.dims])) {
+		return -1
+	}
+	if high-low == 1 {
+		return low
+	}
+	middle := (low + high) / 2
+	if found := f.descend(2*node, low, middle, request, from); found >= 0 {
+		return found
+	}
+	return f.descend(2*node+1, middle, high, request, from)
+}

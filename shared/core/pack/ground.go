@@ -1,0 +1,229 @@
+package pack
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/core/topology"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// ground is one way pods may be placed on a pool, whatever they ask for of resources: a combination of custom labels and
+// the offers that suit them then.
+type ground struct {
+	flag int
+	area *area
+}
+
+// area is a set of offers of a pool, with what a search among them needs. Equal sets are one area.
+type area struct {
+	id    int
+	mask  bitset  // offers, available or not
+	types []entry // types that can be bought in it now, each by its cheapest offer, cheapest first
+	spot  []int   // types that can be bought as spot now, by price
+	plain int     // of types, how many leading ones are not exotic; exotic ones follow, by price
+	whole *box    // what a claim can say of it, where every combination is acceptable
+	boxed bool    // whole has been looked for
+
+	options map[string]*option // by request and the most a node takes
+}
+
+// entry is a type's cheapest offer.
+type entry struct {
+	instance, column int
+}
+
+// option is what an area offers to pods of one size.
+type option struct {
+	flag      int
+	area      *area
+	worth     int64 // what a pod costs at best, in nano-USD per hour; ≥ 1
+	spotTypes int   // types available as spot that hold one pod, at most minSpotTypes
+	offers    []int // columns to open a node with: for each type that holds one pod, its cheapest; by price
+	ranked    []int // of offers, those that carry most for their price; nil until asked for
+}
+
+// area interns a set of offers.
+func (p *pool) area(mask bitset) *area {
+	key := make([]byte, 0, 8*len(mask))
+	for _, word := range mask {
+		key = binary.LittleEndian.AppendUint64(key, word)
+	}
+	if a, known := p.areas[string(key)]; known {
+		return a
+	}
+	a := &area{id: len(p.areas), mask: mask, options: make(map[string]*option)}
+	a.types, a.spot, a.plain = p.survey(mask.and(p.open))
+	p.areas[string(key)] = a
+	return a
+}
+
+// survey lists the types among usable offers: exotic ones last, for they are bought only where no other will do. Under
+// minValues, which count all of them, they are not told apart.
+func (p *pool) survey(usable bitset) (types []entry, spot []int, plain int) {
+	seen, seenSpot := make([]bool, len(p.market.types)), make([]bool, len(p.market.types))
+	var exotic []entry
+	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
+		col := &p.market.columns[c]
+		if col.offer.CapacityType == model.Spot && !seenSpot[col.instance] {
+			seenSpot[col.instance] = true
+			spot = append(spot, col.instance)
+		}
+		if seen[col.instance] {
+			continue
+		}
+		seen[col.instance] = true
+		if p.minimums || p.market.plain.has(c) {
+			types = append(types, entry{col.instance, c})
+		} else {
+			exotic = append(exotic, entry{col.instance, c})
+		}
+	}
+	return append(types, exotic...), spot, len(types)
+}
+
+// grounds returns the ways the class can be placed on the pool, taints and resources aside. A claim cannot say "one of
+// these alternatives", so that under minValues, which depend on all a claim accepts, each alternative stays on its own.
+func (p *pool) grounds(terms []requirement.Requirements, ports []model.HostPort) []ground {
+	type way struct {
+		flag int
+		mask bitset
+	}
+	var list []way
+	portable := p.portable(ports)
+terms:
+	for _, term := range terms {
+		flag, ok := p.flags.number(p.custom, customPart(term))
+		if !ok {
+			continue
+		}
+		mask := p.market.columnsMeeting(term).and(p.allowed)
+		if portable != nil {
+			mask = mask.and(portable)
+		}
+		if mask.empty() {
+			continue
+		}
+		for i := range list {
+			if list[i].flag == flag && !p.minimums {
+				list[i].mask = list[i].mask.or(mask)
+				continue terms
+			}
+		}
+		list = append(list, way{flag, mask})
+	}
+	out := make([]ground, len(list))
+	for i := range list {
+		out[i] = ground{list[i].flag, p.area(list[i].mask)}
+	}
+	return out
+}
+
+// portable returns the offers on whose nodes no daemon takes one of the ports; nil where that is all of them.
+func (p *pool) portable(ports []model.HostPort) bitset {
+	if len(ports) == 0 {
+		return nil
+	}
+	var out bitset
+	for _, d := range p.portDaemons {
+		if _, clash := topology.PortsClash(ports, d.ports); !clash {
+			continue
+		}
+		runs := p.attracts(d)
+		if out == nil {
+			out = slices.Clone(p.allowed)
+		}
+		for c := out.next(0); c >= 0; c = out.next(c + 1) {
+			if runs[p.market.columns[c].instance] {
+				out.clear(c)
+			}
+		}
+	}
+	return out
+}
+
+// pin narrows grounds to one domain.
+func (p *pool) pin(list []ground, pins requirement.Requirements) []ground {
+	var out []ground
+	mask := p.market.columnsMeeting(pins)
+	custom := customPart(pins)
+	for _, g := range list {
+		flag := g.flag
+		if len(custom) > 0 {
+			pinned, ok := p.flags.number(p.custom, custom)
+			if !ok {
+				continue
+			}
+			if flag, ok = p.flags.join(flag, pinned); !ok {
+				continue
+			}
+		}
+		if both := g.area.mask.and(mask); !both.empty() {
+			out = append(out, ground{flag, p.area(both)})
+		}
+	}
+	return out
+}
+
+// options returns what the grounds offer to pods that ask for request, of which a node takes at most cap (0 = as many as
+// fit). Grounds nothing available holds are left out.
+func (p *pool) options(list []ground, request vector, cap int64) []*option {
+	var out []*option
+	for _, g := range list {
+		if o := p.option(g, request, cap); len(o.offers) > 0 {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func (p *pool) option(g ground, request vector, cap int64) *option {
+	p.key = p.key[:0]
+	p.key = binary.AppendVarint(p.key, int64(g.flag))
+	p.key = binary.AppendVarint(p.key, cap)
+	for _, amount := range request {
+		p.key = binary.AppendVarint(p.key, amount)
+	}
+	if o, known := g.area.options[string(p.key)]; known {
+		return o
+	}
+	o := &option{flag: g.flag, area: g.area}
+	p.weigh(o, request, cap, g.area.types, g.area.spot, g.area.plain)
+	g.area.options[string(p.key)] = o
+	return o
+}
+
+// weigh finds what the option can be opened with and what a pod is worth, on exotic types only where no other holds it.
+func (p *pool) weigh(o *option, request vector, cap int64, types []entry, spot []int, plain int) {
+	p.weighAmong(o, request, cap, types[:plain])
+	if len(o.offers) == 0 {
+		p.weighAmong(o, request, cap, types[plain:])
+	}
+	o.spotTypes = 0
+	for _, t := range spot {
+		if o.spotTypes < minSpotTypes && request.fits(p.room[t]) && (p.minimums || len(o.offers) == 0 || p.exotic[t] == p.exotic[p.market.columns[o.offers[0]].instance]) {
+			o.spotTypes++
+		}
+	}
+}
+
+func (p *pool) weighAmong(o *option, request vector, cap int64, types []entry) {
+	o.offers, o.worth = nil, 0
+	for _, e := range types {
+		room := p.room[e.instance]
+		if !request.fits(room) {
+			continue
+		}
+		o.offers = append(o.offers, e.column)
+		price := p.market.columns[e.column].price
+		worth := share(price, request, room)
+		if cap > 0 {
+			worth = max(worth, price*1000/cap)
+		}
+		if o.worth == 0 || worth < o.worth {
+			o.worth = worth
+		}
+	}
+	o.worth = max(1, o.worth)
+}

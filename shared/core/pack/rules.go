@@ -1,0 +1,407 @@
+package pack
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/core/topology"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// kind of a rule between pods.
+type kind uint8
+
+const (
+	near   kind = iota // some pod of the set is in the domain: required pod affinity
+	far                // no pod of the set is in the domain: anti-affinity, own or another pod's
+	spread             // the domain has at most maxSkew more than the emptiest: topology spread
+)
+
+// use is a rule of one class: what the tally must say of a domain for a pod of the class to go there.
+type use struct {
+	kind       kind
+	tally      int
+	self       int32 // how much a pod of the class adds to the tally
+	maxSkew    int32
+	minDomains int32
+	weight     int32 // of a preference; 0 = must hold
+	foreign    bool  // the rule is another pod's
+	byHost     bool  // the tally is by host
+	slot       int   // of the tally among those by host
+	field      string
+	text       string // what it looks for, for people
+}
+
+// add is how much a pod of a class adds to a tally when it is placed.
+type add struct {
+	tally  int
+	weight int32
+	byHost bool // the tally is by host
+	slot   int  // of the tally among those by host
+}
+
+// podSet is a set of pods that rules count: those every one of peers matches, or the owners of an anti-affinity term.
+type podSet struct {
+	peers   []topology.Peers // empty for owners
+	living  bool             // pods being deleted do not count
+	tallies []int
+}
+
+// filter says which nodes a spread constraint looks at.
+type filter struct {
+	terms       []requirement.Requirements // nil = any node
+	tolerations [][]model.Toleration
+	taints      bool     // only nodes whose taints are tolerated
+	keys        []string // labels the node must have
+	passed      map[int]bool // by site signature
+}
+
+// tally counts the pods of a set by the value of one node label, on the nodes that pass the filter.
+type tally struct {
+	set    int
+	key    string
+	host   bool // the label is the hostname: counted by site
+	slot   int  // of those by host: its number
+	filter int  // into rulebook.filters, −1 = every node that has the label
+
+	count map[string]int32 // by domain: pods of the set there
+	nodes map[string]int32 // by domain: nodes that exist and pass the filter
+	total int32
+
+	sites    map[int]int32 // of a host tally: by site
+	limit    map[int]int32 // of a host tally: the most any planned pod of the site allows
+	eligible []int         // of a host tally with a filter: sites that pass
+	wanted   bool          // a pending class spreads by it
+
+	before      map[string]int32 // count, sites and total before anything was placed
+	beforeSites map[int]int32
+	beforeTotal int32
+}
+
+// rulebook is every rule between pods that a plan has to keep, and the counts they look at.
+type rulebook struct {
+	namespaces topology.Namespaces
+	ignoreSoft bool
+	sets       []podSet
+	setIndex   map[string]int
+	tallies    []tally
+	tallyIndex map[string]int
+	filters    []filter
+	filterOf   map[string]int
+	guards     []guard
+	guardIndex map[string]int
+	hosts      []int // tallies by host
+}
+
+// guard is a required anti-affinity term of some pod: whom it keeps away from its owners, and where.
+type guard struct {
+	peers  topology.Peers
+	key    string
+	owners int // set
+	text   string
+}
+
+func newRulebook(in *Input) *rulebook {
+	return &rulebook{
+		namespaces: topology.NamespacesOf(in.Snapshot.Namespaces), ignoreSoft: in.IgnorePreferences,
+		setIndex: make(map[string]int), tallyIndex: make(map[string]int), filterOf: make(map[string]int), guardIndex: make(map[string]int),
+	}
+}
+
+func (b *rulebook) empty() bool { return len(b.tallies) == 0 }
+
+func (b *rulebook) set(key string, peers []topology.Peers, living bool) int {
+	i, known := b.setIndex[key]
+	if !known {
+		i = len(b.sets)
+		b.sets = append(b.sets, podSet{peers: peers, living: living})
+		b.setIndex[key] = i
+	}
+	return i
+}
+
+// peersSet is the set of pods that all of peers match.
+func (b *rulebook) peersSet(peers []topology.Peers, living bool) int {
+	keys := make([]string, len(peers))
+	for i := range peers {
+		keys[i] = peers[i].Key()
+	}
+	slices.Sort(keys)
+	key := strings.Join(slices.Compact(keys), "\x00&")
+	if living {
+		key += "\x00living"
+	}
+	return b.set(key, peers, living)
+}
+
+func (b *rulebook) tally(set int, key string, filter int) int {
+	key = requirement.Normalize(key)
+	name := fmt.Sprintf("%d\x00%s\x00%d", set, key, filter)
+	i, known := b.tallyIndex[name]
+	if !known {
+		i = len(b.tallies)
+		t := tally{set: set, key: key, host: key == model.LabelHostname, filter: filter, count: make(map[string]int32), nodes: make(map[string]int32)}
+		if t.host {
+			t.sites, t.limit = make(map[int]int32), make(map[int]int32)
+			t.slot = len(b.hosts)
+			b.hosts = append(b.hosts, i)
+		}
+		b.tallies = append(b.tallies, t)
+		b.tallyIndex[name] = i
+		b.sets[set].tallies = append(b.sets[set].tallies, i)
+	}
+	return i
+}
+
+// guardOf returns the number of the guard that keeps peers away from pods with the term.
+func (b *rulebook) guardOf(peers topology.Peers, key string) int {
+	key = requirement.Normalize(key)
+	name := peers.Key() + "\x00" + key
+	i, known := b.guardIndex[name]
+	if !known {
+		i = len(b.guards)
+		b.guards = append(b.guards, guard{peers: peers, key: key, owners: b.set("owners\x00"+name, nil, false)})
+		b.guardIndex[name] = i
+	}
+	return i
+}
+
+// readGuards notes the required anti-affinity terms of a shape and returns the guards they are. A term that cannot be
+// read guards nothing.
+func (b *rulebook) readGuards(shape *model.PodShape) []int {
+	var out []int
+	for i := range shape.PodAntiAffinity {
+		term := &shape.PodAntiAffinity[i]
+		peers, err := topology.OfTerm(term, shape, b.namespaces)
+		if err != nil || term.TopologyKey == "" {
+			continue
+		}
+		g := b.guardOf(peers, term.TopologyKey)
+		if !slices.Contains(out, g) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// readUses returns the shape's own rules; an error names the field that cannot be read.
+func (b *rulebook) readUses(shape *model.PodShape, own []requirement.Requirements) (hard, soft []use, no *model.Reason) {
+	if hard, no = b.readAffinity(shape); no != nil {
+		return nil, nil, no
+	}
+	anti, no := b.readAnti(shape)
+	if no != nil {
+		return nil, nil, no
+	}
+	hard = append(hard, anti...)
+	spreads, softSpreads, no := b.readSpreads(shape, own)
+	if no != nil {
+		return nil, nil, no
+	}
+	hard, soft = append(hard, spreads...), append(soft, softSpreads...)
+	if b.ignoreSoft {
+		return hard, nil, nil
+	}
+	return hard, append(soft, b.readPreferred(shape)...), nil
+}
+
+// readAffinity reads the required affinity terms. kube-scheduler counts a pod for any of them only where it matches all.
+func (b *rulebook) readAffinity(shape *model.PodShape) ([]use, *model.Reason) {
+	if len(shape.PodAffinity) == 0 {
+		return nil, nil
+	}
+	const field = "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+	var all []topology.Peers
+	for i := range shape.PodAffinity {
+		peers, err := topology.OfTerm(&shape.PodAffinity[i], shape, b.namespaces)
+		switch {
+		case err != nil:
+			return nil, invalid(fmt.Sprintf("%s[%d]", field, i), err.Error(), "correct the term")
+		case shape.PodAffinity[i].TopologyKey == "":
+			return nil, invalid(fmt.Sprintf("%s[%d].topologyKey", field, i), "it is empty", "name a node label, such as "+model.LabelZone)
+		}
+		all = append(all, peers)
+	}
+	set := b.peersSet(all, false)
+	var out []use
+	for i := range shape.PodAffinity {
+		u := use{kind: near, tally: b.tally(set, shape.PodAffinity[i].TopologyKey, -1), field: fmt.Sprintf("%s[%d]", field, i),
+			text: selectorText(shape.PodAffinity[i].Selector)}
+		if !slices.ContainsFunc(out, func(v use) bool { return v.tally == u.tally }) {
+			out = append(out, u)
+		}
+	}
+	return out, nil
+}
+
+func (b *rulebook) readAnti(shape *model.PodShape) ([]use, *model.Reason) {
+	const field = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+	var out []use
+	for i := range shape.PodAntiAffinity {
+		peers, err := topology.OfTerm(&shape.PodAntiAffinity[i], shape, b.namespaces)
+		switch {
+		case err != nil:
+			return nil, invalid(fmt.Sprintf("%s[%d]", field, i), err.Error(), "correct the term")
+		case shape.PodAntiAffinity[i].TopologyKey == "":
+			return nil, invalid(fmt.Sprintf("%s[%d].topologyKey", field, i), "it is empty", "name a node label, such as "+model.LabelHostname)
+		}
+		set := b.peersSet([]topology.Peers{peers}, false)
+		out = append(out, use{kind: far, tally: b.tally(set, shape.PodAntiAffinity[i].TopologyKey, -1), field: fmt.Sprintf("%s[%d]", field, i),
+			text: selectorText(shape.PodAntiAffinity[i].Selector)})
+	}
+	return out, nil
+}
+
+func (b *rulebook) readSpreads(shape *model.PodShape, own []requirement.Requirements) (hard, soft []use, no *model.Reason) {
+	var keys []string
+	for i := range shape.Spread {
+		if !shape.Spread[i].Anyway {
+			keys = append(keys, requirement.Normalize(shape.Spread[i].TopologyKey))
+		}
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	for i := range shape.Spread {
+		s := &shape.Spread[i]
+		if s.Anyway && b.ignoreSoft {
+			continue
+		}
+		field := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
+		peers, err := topology.OfSpread(s, shape)
+		switch {
+		case s.Anyway && (err != nil || s.TopologyKey == ""):
+			continue
+		case err != nil:
+			return nil, nil, invalid(field, err.Error(), "correct the constraint")
+		case s.TopologyKey == "":
+			return nil, nil, invalid(field+".topologyKey", "it is empty", "name a node label, such as "+model.LabelZone)
+		case s.MaxSkew < 1 && !s.Anyway:
+			return nil, nil, invalid(field+".maxSkew", fmt.Sprintf("%d is less than 1", s.MaxSkew), "give 1 or more")
+		}
+		u := use{kind: spread, maxSkew: max(1, s.MaxSkew), minDomains: s.MinDomains, field: field, text: selectorText(s.Selector)}
+		u.tally = b.tally(b.peersSet([]topology.Peers{peers}, true), s.TopologyKey, b.filter(s, shape, own, keys))
+		if s.Anyway {
+			u.weight = 100
+			soft = append(soft, u)
+			continue
+		}
+		b.tallies[u.tally].wanted = true
+		hard = append(hard, u)
+	}
+	return hard, soft, nil
+}
+
+// filter interns which nodes the constraint looks at.
+func (b *rulebook) filter(s *model.Spread, shape *model.PodShape, own []requirement.Requirements, keys []string) int {
+	f := filter{taints: s.HonorNodeTaints, keys: keys, passed: make(map[int]bool)}
+	var name strings.Builder
+	if !s.IgnoreNodeAffinity {
+		f.terms = own
+		for _, term := range own {
+			name.WriteString(termKey(term) + "|")
+		}
+	}
+	if f.taints {
+		f.tolerations = [][]model.Toleration{shape.Tolerations}
+		name.WriteString("\x00" + tolerationsKey(shape.Tolerations))
+	}
+	fmt.Fprintf(&name, "\x00%t\x00%q", f.taints, keys)
+	key := name.String()
+	i, known := b.filterOf[key]
+	if !known {
+		i = len(b.filters)
+		b.filters = append(b.filters, f)
+		b.filterOf[key] = i
+	}
+	return i
+}
+
+func (b *rulebook) readPreferred(shape *model.PodShape) []use {
+	var out []use
+	read := func(terms []model.WeightedPodTerm, kind kind) {
+		for i := range terms {
+			peers, err := topology.OfTerm(&terms[i].Term, shape, b.namespaces)
+			if err != nil || terms[i].Term.TopologyKey == "" || terms[i].Weight <= 0 {
+				continue
+			}
+			set := b.peersSet([]topology.Peers{peers}, false)
+			out = append(out, use{kind: kind, tally: b.tally(set, terms[i].Term.TopologyKey, -1), weight: min(100, terms[i].Weight)})
+		}
+	}
+	read(shape.PreferredPodAffinity, near)
+	read(shape.PreferredPodAntiAffinity, far)
+	return out
+}
+
+// passes reports whether a node with these labels and taints counts.
+func (f *filter) passes(labels map[string]string, taints []model.Taint) bool {
+	for _, key := range f.keys {
+		if _, has := labels[key]; !has {
+			return false
+		}
+	}
+	if f.terms != nil && !slices.ContainsFunc(f.terms, func(term requirement.Requirements) bool { return term.Matches(labels) }) {
+		return false
+	}
+	for _, tolerations := range f.tolerations {
+		if hard, _ := untolerated(tolerations, taints); hard != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// memberships returns what a pod of the shape adds to each tally, given the guards it owns.
+func (b *rulebook) memberships(shape *model.PodShape, guards []int) []add {
+	var out []add
+	for i := range b.sets {
+		if len(b.sets[i].tallies) > 0 && b.member(i, shape, guards) {
+			for _, t := range b.sets[i].tallies {
+				out = append(out, add{tally: t, weight: 1, byHost: b.tallies[t].host, slot: b.tallies[t].slot})
+			}
+		}
+	}
+	return out
+}
+
+func (b *rulebook) member(set int, shape *model.PodShape, guards []int) bool {
+	s := &b.sets[set]
+	if len(s.peers) == 0 {
+		return slices.ContainsFunc(guards, func(g int) bool { return b.guards[g].owners == set })
+	}
+	for i := range s.peers {
+		if !s.peers[i].Match(shape.Namespace, shape.Labels) {
+			return false
+		}
+	}
+	return true
+}
+
+func weightIn(adds []add, tally int) int32 {
+	for _, a := range adds {
+		if a.tally == tally {
+			return a.weight
+		}
+	}
+	return 0
+}
+
+func selectorText(s *model.Selector) string {
+	if s == nil {
+		return "no pod"
+	}
+	var parts []string
+	for key, value := range s.MatchLabels { // sorted below
+		parts = append(parts, key+"="+value)
+	}
+	for _, e := range s.Expressions {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Key, e.Operator, strings.Join(e.Values, ","))))
+	}
+	slices.Sort(parts)
+	if len(parts) == 0 {
+		return "every pod"
+	}
+	return "pods with " + strings.Join(parts, ", ")
+}
