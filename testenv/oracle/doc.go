@@ -1,0 +1,29 @@
+// Package oracle judges plans by the real kube-scheduler. It makes up problems (package problem), lets core/pack plan them,
+// turns the plan into nodes, and asks the scheduler's own plugins (package scheduler) whether it holds. Nothing here
+// knows how a plan is made, and no rule of scheduling is written here a second time.
+//
+// What is judged:
+//
+//   - Whole: every waiting pod is in exactly one of the plan's lists.
+//   - Holds: every claim becomes a node of its cheapest offer, with its daemons; then the planned pods arrive in random
+//     order, each offered its planned node first, and again after others are bound where it was refused. In the end all are
+//     bound. HoldsAnyOffer is the same with each claim bought as any other offer it accepts.
+//   - ExistingFirst: where the scheduler by itself places every waiting pod on nodes that exist, the plan makes no claim
+//     and gives up on no pod.
+//   - Movable: no pod that was put on a claim or given up on could be on a node that exists, all else as planned. It could
+//     if the scheduler takes it there when everything else is bound, and the plan that has it there still holds. This is
+//     what "existing capacity first" implies of any plan, however good it packs: a pod that must go elsewhere because of
+//     another's rule is refused once that other is bound, and a pod that has to move for others breaks the changed plan.
+//   - GivenUp: no pod that was given up on could be on a new node of a pool that it and the pool's limits allow, all else
+//     as planned.
+//   - Fit: what pack.NewFit says of a pod on a node is what each filter plugin says, one by one.
+//
+// A failure names the seed of its problem; `go run ./run -seed N` judges that one again and writes it as files that
+// `joiner plan provision` reads. Differences we want are listed, with reasons, in DIFFERENCES.md; each is a function in
+// difference.go, and one that is listed and never occurs is reported.
+//
+// `make oracle` is the long form, `go test ./...` in this module the short one. Not judged, because the planner does not
+// see them: volumes that wait for a claim, dynamic resources, gangs, preemption.
+//
+//	findings, err := oracle.Judge(problem.New(42, problem.Small), oracle.Default)
+package oracle

@@ -1,0 +1,180 @@
+package oracle
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/oracle/problem"
+	"github.com/joiner-sh/joiner/testenv/oracle/scheduler"
+)
+
+// staying returns the names of the nodes that exist and are not on their way out: a pod that is bound to one that is
+// being deleted or drained has to be moved at once, so that the planner takes them for nothing.
+func staying(p *problem.Problem) []string {
+	var out []string
+	for _, node := range p.Nodes {
+		drained := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == model.TaintDisrupted })
+		if node.DeletionTimestamp == nil && !drained {
+			out = append(out, node.Name)
+		}
+	}
+	return out
+}
+
+// existingFirst lets the scheduler place the waiting pods on what exists, by its scores, higher priorities first. Where it
+// places all, the plan must ask for nothing.
+func (w *world) existingFirst(v *Verdict) error {
+	c, err := scheduler.New(w.problem.Cluster()...)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := addDaemons(c, w.problem, w.problem.Nodes); err != nil {
+		return err
+	}
+	queue := slices.Clone(w.problem.Pending())
+	slices.SortStableFunc(queue, func(a, b *corev1.Pod) int { return int(*b.Spec.Priority) - int(*a.Spec.Priority) })
+	nodes := staying(w.problem)
+	for before := -1; len(queue) != before; {
+		before = len(queue)
+		var left []*corev1.Pod
+		for _, pod := range queue {
+			node, err := c.Choose(pod, nodes)
+			if err != nil {
+				return err
+			}
+			if node == "" {
+				left = append(left, pod)
+			}
+		}
+		queue = left
+	}
+	v.ByItself = len(queue) == 0
+	if !v.ByItself {
+		return nil
+	}
+	for i := range w.plan.Claims {
+		claim := &w.plan.Claims[i]
+		v.Findings = append(v.Findings, Finding{Check: ExistingFirst, Kind: "claim", Pod: claim.Pods[0].Key(), Node: claim.Name, Message: "the scheduler needs no new node"})
+	}
+	for _, u := range w.plan.Unschedulable {
+		v.Findings = append(v.Findings, Finding{Check: ExistingFirst, Kind: u.Reasons[0].Code, Pod: u.Pod.Key(), Message: "the scheduler needs no new node, the plan gives up: " + u.Reasons[0].Message})
+	}
+	return nil
+}
+
+// movable looks for a pod on a claim, or one that was given up on, that could be on a node that exists.
+func (w *world) movable(v *Verdict) error {
+	nodes := staying(w.problem)
+	if len(nodes) == 0 {
+		return nil
+	}
+	for _, pod := range w.elsewhere() {
+		c, err := w.without(pod)
+		if err != nil || c == nil {
+			return err // what does not hold is found by Holds
+		}
+		defer c.Close()
+		for _, node := range nodes {
+			refused, err := c.Fits(pod, node)
+			if err != nil {
+				return err
+			}
+			if refused.Refused() {
+				continue
+			}
+			held, err := w.holdsWith(assignment{pod, node}, nil)
+			if err != nil {
+				return err
+			}
+			if held {
+				v.Findings = append(v.Findings, Finding{Check: Movable, Kind: w.place(pod), Pod: pod.Namespace + "/" + pod.Name, Node: node, Message: "it could be on this node"})
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// elsewhere returns the pods that are on claims or were given up on. Pods that cannot be told apart are asked for once.
+func (w *world) elsewhere() []*corev1.Pod {
+	existing := make(map[string]bool)
+	for _, n := range w.plan.Nominations {
+		for _, ref := range n.Pods {
+			existing[ref.Key()] = true
+		}
+	}
+	seen := make(map[string]bool)
+	var out []*corev1.Pod
+	for _, pod := range w.problem.Pending() {
+		if existing[pod.Namespace+"/"+pod.Name] {
+			continue
+		}
+		kind := w.place(pod) + pod.Namespace + pod.OwnerReferences[0].Name
+		if len(pod.Spec.Volumes) == 0 && seen[kind] {
+			continue
+		}
+		seen[kind] = true
+		out = append(out, pod)
+	}
+	return out
+}
+
+// place says where the plan has the pod: a claim's name, or the code of why nowhere.
+func (w *world) place(pod *corev1.Pod) string {
+	key := pod.Namespace + "/" + pod.Name
+	for _, a := range w.planned {
+		if a.key() == key {
+			return "claim"
+		}
+	}
+	for _, u := range w.plan.Unschedulable {
+		if u.Pod.Key() == key {
+			return u.Reasons[0].Code
+		}
+	}
+	return ""
+}
+
+// without returns a cluster in which all that is planned is bound but the pod; nil where that cannot be.
+func (w *world) without(pod *corev1.Pod) (*scheduler.Cluster, error) {
+	c, err := w.cluster()
+	if err != nil {
+		return nil, err
+	}
+	rest := slices.DeleteFunc(slices.Clone(w.planned), func(a assignment) bool { return a.pod == pod })
+	left, _, err := bind(c, rest)
+	if err != nil || len(left) > 0 && len(rest) == len(w.planned) {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// holdsWith reports whether the plan holds, in some orders, with one pod assigned otherwise.
+func (w *world) holdsWith(change assignment, extra []*corev1.Node) (bool, error) {
+	changed := *w
+	changed.planned = slices.DeleteFunc(slices.Clone(w.planned), func(a assignment) bool { return a.pod == change.pod })
+	changed.planned = append(changed.planned, change)
+	for _, node := range extra {
+		changed.extra = append(slices.Clone(changed.extra), node)
+	}
+	for order := range uint64(4) {
+		c, err := changed.cluster()
+		if err != nil {
+			return false, err
+		}
+		if err := addDaemons(c, w.problem, extra); err != nil {
+			c.Close()
+			return false, err
+		}
+		left, _, err := bind(c, shuffled(changed.planned, order))
+		c.Close()
+		if err != nil || len(left) > 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}

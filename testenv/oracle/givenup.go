@@ -1,0 +1,171 @@
+package oracle
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/oracle/problem"
+)
+
+// fresh is the name of a node that no plan has.
+const fresh = "fresh"
+
+// givenUp looks for a pod that was given up on and could be on a new node, alone, all else as planned. Only pools without
+// limits are tried, and of each category the largest machine that can be had: it holds what any smaller one holds.
+func (w *world) givenUp(v *Verdict) error {
+	tried := make(map[string]bool)
+	for _, u := range w.plan.Unschedulable {
+		pod := w.waiting(u.Pod.Key())
+		if kind := pod.Namespace + pod.OwnerReferences[0].Name; len(pod.Spec.Volumes) == 0 && tried[kind] {
+			continue
+		} else {
+			tried[kind] = true
+		}
+		node, err := w.newNodeFor(pod)
+		if err != nil {
+			return err
+		}
+		if node != nil {
+			v.Findings = append(v.Findings, Finding{
+				Check: GivenUp, Kind: u.Reasons[0].Code, Pod: u.Pod.Key(), Node: node.Labels[model.LabelInstanceType],
+				Message: "it could be on a new node of " + node.Labels[model.LabelNodePool] + " in " + node.Labels[model.LabelZone] + "; the plan says: " + u.Reasons[0].Message,
+			})
+		}
+	}
+	return nil
+}
+
+func (w *world) waiting(key string) *corev1.Pod {
+	for _, pod := range w.problem.Pending() {
+		if pod.Namespace+"/"+pod.Name == key {
+			return pod
+		}
+	}
+	return nil
+}
+
+// newNodeFor returns a node that could be bought and that takes the pod; nil where there is none.
+func (w *world) newNodeFor(pod *corev1.Pod) (*corev1.Node, error) {
+	if left, err := w.unbound(); err != nil || left {
+		return nil, err // what does not hold is found by Holds
+	}
+	for _, pool := range w.problem.Pools {
+		if len(pool.Spec.Limits) > 0 {
+			continue
+		}
+		nodes, err := candidates(w.problem, pool)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range nodes {
+			if ok, err := nodeTakes(node, pod); err != nil || !ok {
+				if err != nil {
+					return nil, err
+				}
+				continue
+			}
+			held, err := w.holdsWith(assignment{pod, fresh}, []*corev1.Node{node})
+			if err != nil {
+				return nil, err
+			}
+			if held {
+				return node, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// unbound reports whether the plan leaves pods behind as it is.
+func (w *world) unbound() (bool, error) {
+	c, err := w.cluster()
+	if err != nil {
+		return false, err
+	}
+	defer c.Close()
+	left, _, err := bind(c, w.planned)
+	return len(left) > 0, err
+}
+
+// nodeTakes is a first look, to save whole plans: the pod's own conditions on the node's labels.
+func nodeTakes(node *corev1.Node, pod *corev1.Pod) (bool, error) {
+	return nodeaffinity.GetRequiredNodeAffinity(pod).Match(node)
+}
+
+// candidates returns nodes the pool could have: one of each category, architecture, zone, capacity type and rack that it
+// allows and that can be had, as large as they come.
+func candidates(p *problem.Problem, pool *apiv1.NodePool) ([]*corev1.Node, error) {
+	accepts, err := poolSelector(pool)
+	if err != nil {
+		return nil, err
+	}
+	largest := make(map[string]*corev1.Node)
+	var order []string
+	for i := range p.Catalog {
+		t := &p.Catalog[i] // of a category, later ones are larger
+		for _, o := range t.Offers {
+			if !o.Available {
+				continue
+			}
+			for _, rack := range problem.Racks() {
+				node := poolNode(pool, machine{t, o}, rack)
+				if !accepts.Match(node) || !rackAllowed(pool, rack) {
+					continue
+				}
+				key := t.Labels["karpenter.k8s.aws/instance-family"][0] + o.Zone + o.CapacityType + rack
+				if largest[key] == nil {
+					order = append(order, key)
+				}
+				largest[key] = node
+			}
+		}
+	}
+	out := make([]*corev1.Node, 0, len(order))
+	for _, key := range order {
+		out = append(out, largest[key])
+	}
+	return out, nil
+}
+
+func poolSelector(pool *apiv1.NodePool) (*nodeaffinity.NodeSelector, error) {
+	var term corev1.NodeSelectorTerm
+	for _, r := range pool.Spec.Template.Spec.Requirements {
+		term.MatchExpressions = append(term.MatchExpressions, corev1.NodeSelectorRequirement{Key: r.Key, Operator: corev1.NodeSelectorOperator(r.Operator), Values: r.Values})
+	}
+	if len(term.MatchExpressions) == 0 {
+		term.MatchExpressions = []corev1.NodeSelectorRequirement{{Key: model.LabelHostname, Operator: corev1.NodeSelectorOpExists}}
+	}
+	return nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}})
+}
+
+// rackAllowed reports whether nodes of the pool carry the rack ("" = no rack at all): that of its template, or one that
+// its requirements speak of.
+func rackAllowed(pool *apiv1.NodePool, rack string) bool {
+	if own := pool.Spec.Template.Metadata.Labels[problem.RackLabel]; own != "" {
+		return rack == own
+	}
+	for _, r := range pool.Spec.Template.Spec.Requirements {
+		if r.Key == problem.RackLabel {
+			return true
+		}
+	}
+	return rack == ""
+}
+
+func poolNode(pool *apiv1.NodePool, m machine, rack string) *corev1.Node {
+	claim := &model.PlannedClaim{Name: fresh, Pool: pool.Name, Class: problem.Class, Labels: map[string]string{}}
+	for key, value := range pool.Spec.Template.Metadata.Labels {
+		claim.Labels[key] = value
+	}
+	if rack != "" {
+		claim.Labels[problem.RackLabel] = rack
+	}
+	node := nodeOf(claim, m)[0].(*corev1.Node)
+	node.Spec.Taints = pool.Spec.Template.Spec.Taints
+	node.ObjectMeta = metav1.ObjectMeta{Name: fresh, UID: types.UID(fresh), Labels: node.Labels}
+	return node
+}

@@ -1,0 +1,208 @@
+package oracle
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/oracle/problem"
+)
+
+// Check names what was judged.
+type Check string
+
+// The checks; the package's documentation says what each means.
+const (
+	Whole         Check = "Whole"
+	Holds         Check = "Holds"
+	HoldsAnyOffer Check = "HoldsAnyOffer"
+	ExistingFirst Check = "ExistingFirst"
+	Movable       Check = "Movable"
+	GivenUp       Check = "GivenUp"
+	Fit           Check = "Fit"
+)
+
+// Finding is one thing that is wrong with a plan.
+type Finding struct {
+	Check   Check
+	Seed    uint64
+	Kind    string // of like findings: a plugin, or what differs
+	Pod     string // namespace/name
+	Node    string
+	Message string
+}
+
+// String returns one line.
+func (f Finding) String() string {
+	return fmt.Sprintf("seed %d: %s: %s: pod %s on %q: %s", f.Seed, f.Check, f.Kind, f.Pod, f.Node, f.Message)
+}
+
+// Depth says how much is asked of one plan.
+type Depth struct {
+	Orders   int // random orders of arrival, at the cheapest offers
+	AnyOffer int // further ones, each claim bought at random
+}
+
+// Default is what `make oracle` asks.
+var Default = Depth{Orders: 5, AnyOffer: 2}
+
+// Verdict is what came of one problem.
+type Verdict struct {
+	Findings      []Finding
+	Pods          int // that waited
+	Planned       int // of them, on nodes that exist or on claims
+	Claims        int
+	Nominated     int // on nodes that exist
+	Unschedulable int
+	Free          int // bound where the scheduler chose among all nodes by its own scores
+	ByItself      bool
+}
+
+// Judge plans the problem and judges the plan. It fails only where the oracle itself cannot go on.
+func Judge(p *problem.Problem, depth Depth) (Verdict, error) {
+	in := p.Input()
+	plan := pack.Plan(in)
+	return JudgePlan(p, &plan, depth)
+}
+
+// JudgePlan judges a plan of the problem, whoever made it.
+func JudgePlan(p *problem.Problem, plan *model.Plan, depth Depth) (Verdict, error) {
+	v := Verdict{Pods: len(p.Pending()), Claims: len(plan.Claims), Unschedulable: len(plan.Unschedulable)}
+	for _, n := range plan.Nominations {
+		v.Nominated += len(n.Pods)
+	}
+	v.Findings = whole(p, plan)
+	if len(v.Findings) > 0 {
+		return v, nil
+	}
+	w, err := newWorld(p, plan)
+	if err != nil {
+		return v, fmt.Errorf("seed %d: %w", p.Seed, err)
+	}
+	v.Planned = len(w.planned)
+	checks := []func() error{
+		func() error { return w.holds(&v, depth) },
+		func() error { return w.free(&v) },
+		func() error { return w.existingFirst(&v) },
+		func() error { return w.movable(&v) },
+		func() error { return w.givenUp(&v) },
+	}
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return v, fmt.Errorf("seed %d: %w", p.Seed, err)
+		}
+	}
+	for i := range v.Findings {
+		v.Findings[i].Seed = p.Seed
+	}
+	return v, nil
+}
+
+// whole reports pods that are in none of the plan's lists, or in several.
+func whole(p *problem.Problem, plan *model.Plan) []Finding {
+	seen := make(map[string]int)
+	count := func(refs []model.PodRef) {
+		for _, ref := range refs {
+			seen[ref.Key()]++
+		}
+	}
+	for _, n := range plan.Nominations {
+		count(n.Pods)
+	}
+	for _, c := range plan.Claims {
+		count(c.Pods)
+	}
+	for _, u := range plan.Unschedulable {
+		seen[u.Pod.Key()]++
+	}
+	var out []Finding
+	for _, pod := range p.Pending() {
+		if key := pod.Namespace + "/" + pod.Name; seen[key] != 1 {
+			out = append(out, Finding{Check: Whole, Seed: p.Seed, Kind: "lists", Pod: key, Message: fmt.Sprintf("the plan has it %d times", seen[key])})
+		}
+	}
+	return out
+}
+
+// holds judges Holds and HoldsAnyOffer.
+func (w *world) holds(v *Verdict, depth Depth) error {
+	for order := range depth.Orders {
+		if broken, err := w.arrive(v, Holds, uint64(order)); err != nil || broken {
+			return err
+		}
+	}
+	chosen := w.machines
+	defer func() { w.machines = chosen }()
+	r := rand.New(rand.NewPCG(w.problem.Seed, 2))
+	for order := range depth.AnyOffer {
+		w.machines = slices.Clone(chosen)
+		for i := range w.plan.Claims {
+			claim := &w.plan.Claims[i]
+			ways, err := acceptable(w.problem, claim)
+			if err != nil {
+				return err
+			}
+			if len(ways) == 0 {
+				v.Findings = append(v.Findings, Finding{Check: HoldsAnyOffer, Kind: "offers", Node: claim.Name, Message: "the claim accepts no available offer"})
+				return nil
+			}
+			w.machines[i] = ways[r.IntN(len(ways))]
+		}
+		if broken, err := w.arrive(v, HoldsAnyOffer, uint64(order)); err != nil || broken {
+			return err
+		}
+	}
+	return nil
+}
+
+// arrive binds the planned pods in one order and notes those that are left.
+func (w *world) arrive(v *Verdict, check Check, order uint64) (broken bool, err error) {
+	c, err := w.cluster()
+	if err != nil {
+		return false, err
+	}
+	defer c.Close()
+	left, why, err := bind(c, shuffled(w.planned, order))
+	if err != nil {
+		return false, err
+	}
+	for i, a := range left {
+		v.Findings = append(v.Findings, Finding{Check: check, Kind: why[i].Plugin, Pod: a.key(), Node: a.node, Message: fmt.Sprintf("order %d: %s", order, why[i].Message)})
+	}
+	return len(left) > 0, nil
+}
+
+// free counts the planned pods that find a node when the scheduler chooses among all of them.
+func (w *world) free(v *Verdict) error {
+	c, err := w.cluster()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var nodes []string
+	for _, node := range w.problem.Nodes {
+		nodes = append(nodes, node.Name)
+	}
+	for i := range w.plan.Claims {
+		nodes = append(nodes, w.plan.Claims[i].Name)
+	}
+	queue := shuffled(w.planned, 0)
+	for before := -1; len(queue) != before; {
+		before = len(queue)
+		var left []assignment
+		for _, a := range queue {
+			node, err := c.Choose(a.pod, nodes)
+			if err != nil {
+				return err
+			}
+			if node == "" {
+				left = append(left, a)
+			}
+		}
+		queue = left
+	}
+	v.Free = len(w.planned) - len(queue)
+	return nil
+}

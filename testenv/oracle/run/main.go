@@ -1,0 +1,90 @@
+// Command run judges plans of random problems by the real kube-scheduler and prints what it did and found. With -seed it
+// judges one problem again and writes it down as files.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/joiner-sh/joiner/testenv/oracle"
+	"github.com/joiner-sh/joiner/testenv/oracle/problem"
+)
+
+func main() {
+	var c oracle.Campaign
+	flag.IntVar(&c.Problems, "problems", 10_000, "problems to plan and judge")
+	flag.IntVar(&c.Pairs, "pairs", 1_000_000, "pairs of pod and node to compare, at least")
+	flag.Uint64Var(&c.First, "first", 0, "the first seed")
+	flag.IntVar(&c.Workers, "workers", runtime.GOMAXPROCS(0), "problems at once")
+	perKind := flag.Int("show", 5, "findings of each kind to print")
+	seed := flag.Int64("seed", -1, "judge the problem of this seed only, and write it down")
+	crowded := flag.Bool("crowded", false, "with -seed: the problem as pairs are taken from it")
+	folder := flag.String("out", ".", "with -seed: where to")
+	flag.Parse()
+	c.Depth = oracle.Default
+	if *seed >= 0 {
+		if err := one(uint64(*seed), *crowded, *folder); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	report := c.Run()
+	report.Write(os.Stdout, *perKind)
+	if report.Failed() {
+		os.Exit(1)
+	}
+}
+
+// one judges a single problem and writes it down.
+func one(seed uint64, crowded bool, folder string) error {
+	size := oracle.SizeOf(seed)
+	if crowded {
+		size = problem.Crowded
+	}
+	p := problem.New(seed, size)
+	if err := write(p, folder); err != nil {
+		return err
+	}
+	var findings []oracle.Finding
+	if crowded {
+		v, err := oracle.JudgeFit(p)
+		if err != nil {
+			return err
+		}
+		findings = v.Findings
+	} else {
+		v, err := oracle.Judge(p, oracle.Default)
+		if err != nil {
+			return err
+		}
+		findings = v.Findings
+	}
+	for _, f := range findings {
+		fmt.Println(f)
+	}
+	fmt.Printf("%d findings\n", len(findings))
+	return nil
+}
+
+// write puts the problem into files that the command line reads.
+func write(p *problem.Problem, folder string) error {
+	text, err := p.YAML()
+	if err != nil {
+		return err
+	}
+	catalog, err := p.CatalogJSON()
+	if err != nil {
+		return err
+	}
+	for name, data := range map[string][]byte{fmt.Sprintf("problem-%d.yaml", p.Seed): text, fmt.Sprintf("catalog-%d.json", p.Seed): catalog} {
+		if err := os.WriteFile(filepath.Join(folder, name), data, 0o644); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("joiner plan provision -f problem-%d.yaml --catalog catalog-%d.json\n", p.Seed, p.Seed)
+	return nil
+}
