@@ -55,6 +55,12 @@ func (s Set) WithMinValues(n int) Set {
 	return s
 }
 
+// LowerMinValues returns the set with minValues at most n.
+func (s Set) LowerMinValues(n int) Set {
+	s.minimum = min(s.minimum, n)
+	return s
+}
+
 // MinValues returns how many distinct values the acceptable instance types must cover; 0 = no condition.
 func (s Set) MinValues() int { return s.minimum }
 
