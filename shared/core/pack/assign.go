@@ -15,9 +15,6 @@ import (
 // maxCells bounds into how many combinations of domains a class's place is divided.
 const maxCells = 1024
 
-// softPremium is how much more a place may cost, in percent, that a preference between pods asks for.
-const softPremium = 15
-
 // stand is a pool that can make nodes for a class, and in which ways.
 type stand struct {
 	pool    int
@@ -442,11 +439,10 @@ func (l *ledger) settleIn(i int) {
 }
 
 // bestCell returns the cell for the next unit: of those that keep every rule, and where possible the balance other pods
-// ask for, the one its preferences favour within softPremium of the cheapest, else the cheapest; −1 where there is none.
+// ask for, the one its preferences favour, then the cheapest; −1 where there is none.
 func (l *ledger) bestCell() int {
 	best := -1
-	var bestKey [4]int64
-	cheapest := int64(math.MaxInt64)
+	var bestKey [3]int64
 	type candidate struct {
 		cell      int
 		unbalance int64
@@ -457,16 +453,10 @@ func (l *ledger) bestCell() int {
 			continue
 		}
 		list = append(list, candidate{i, l.unbalance(l.cells[i].values)})
-		cheapest = min(cheapest, l.cells[i].cost)
 	}
 	for _, x := range list {
 		cell := &l.cells[x.cell]
-		dear := int64(0)
-		penalty := l.penalty(cell.values, nil)
-		if cell.cost/100 > cheapest/10000*(100+softPremium) && cell.cost > cheapest {
-			dear, penalty = 1, 0
-		}
-		key := [4]int64{x.unbalance, dear, penalty, cell.cost}
+		key := [3]int64{x.unbalance, l.penalty(cell.values, nil), cell.cost}
 		if best < 0 || slices.Compare(key[:], bestKey[:]) < 0 {
 			best, bestKey = x.cell, key
 		}
@@ -479,7 +469,7 @@ func (l *ledger) unbalance(values []string) int64 {
 	sum := int64(0)
 	for _, add := range l.class.adds {
 		t := &l.book.tallies[add.tally]
-		if t.host || !t.wanted {
+		if t.host || !t.wanted || values[slices.Index(l.class.keys, t.key)] == "" {
 			continue
 		}
 		k := slices.Index(l.class.keys, t.key)
@@ -487,7 +477,7 @@ func (l *ledger) unbalance(values []string) int64 {
 		for c := range l.cells {
 			low = min(low, t.count[l.cells[c].values[k]])
 		}
-		sum += int64(max(0, t.count[values[k]]+add.weight-low-1))
+		sum += int64(max(0, t.count[values[k]]+add.weight-low-t.tightest))
 	}
 	return sum
 }
@@ -692,6 +682,9 @@ func (c *class) most() int64 {
 		if u.kind != near && (most == 0 || bound < most) {
 			most = bound
 		}
+	}
+	if c.softMost > 0 && (most == 0 || c.softMost < most) {
+		most = c.softMost
 	}
 	if len(c.ports) > 0 {
 		most = 1

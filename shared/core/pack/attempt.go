@@ -244,6 +244,9 @@ func (r *run) add(l, o int) int64 {
 	if lot.class.hosts && n > 0 {
 		n = r.beside.room(lot.class, n)
 	}
+	if lot.class.softMost > 0 {
+		n = min(n, int(lot.class.softMost))
+	}
 	if n == 0 {
 		return 0
 	}

@@ -20,13 +20,14 @@ func (b *board) bundled(order []*class, a *assigner) []*class {
 		existing.anew = false
 		existing.place(c)
 		for c.units() > 0 {
-			unit := b.bundle(c, order)
+			unit := b.bundle(c, order, units)
 			if unit == nil {
 				break
 			}
 			units = append(units, unit)
 		}
 	}
+	units = slices.DeleteFunc(units, func(c *class) bool { return len(c.pods) == 0 }) // taken into another
 	for _, c := range order {
 		if c.units() > 0 && !b.needsHost(c) {
 			out = append(out, c)
@@ -42,20 +43,25 @@ func (b *board) needsHost(c *class) bool {
 }
 
 // bundle takes pods of the class, and of another class they need beside them, for one unit; nil where there is none to be
-// made.
-func (b *board) bundle(c *class, order []*class) *class {
-	for _, u := range c.uses {
-		if u.kind == near && u.byHost && u.self == 0 {
-			return b.pair(c, order)
-		}
-	}
-	for _, u := range c.uses {
-		if u.kind == near && u.byHost && b.book.tallies[u.tally].total > 0 {
-			return b.pair(c, order) // kube-scheduler wants the node of a pod that is there already
-		}
-	}
+// made. units are those made before.
+func (b *board) bundle(c *class, order, units []*class) *class {
 	if unit := b.pair(c, order); unit != nil {
 		return unit
+	}
+	if unit := b.pair(c, units); unit != nil {
+		return unit
+	}
+	for _, u := range c.uses {
+		if u.kind == near && u.byHost && (u.self == 0 || b.book.tallies[u.tally].total > 0) {
+			return nil // kube-scheduler wants the node of a pod that is there already
+		}
+	}
+	for _, unit := range units { // the first of its kind has its node
+		for _, u := range c.uses {
+			if u.kind == near && u.byHost && weightIn(unit.adds, u.tally) > 0 {
+				return nil
+			}
+		}
 	}
 	return b.union(c, nil)
 }
@@ -63,7 +69,7 @@ func (b *board) bundle(c *class, order []*class) *class {
 // pair makes a unit of one pod of a class that is wanted and of as many that want it as one node holds.
 func (b *board) pair(c *class, order []*class) *class {
 	for _, other := range order {
-		if other == c || other.units() == 0 || b.needsHost(other) {
+		if other == c || len(other.pods) == 0 || b.needsHost(other) {
 			continue
 		}
 		wanted := true

@@ -176,10 +176,33 @@ func (p *pool) identity(n *node, r *run, claim *model.PlannedClaim) ([]model.Req
 	what = what.With(model.LabelInstanceType, values(claim.InstanceTypes)).
 		With(model.LabelZone, values(claim.Zones)).
 		With(model.LabelCapacityType, values(claim.CapacityTypes))
+	if n.relaxed {
+		what = p.relax(what, claim.InstanceTypes)
+	}
 	if n.reservation != "" {
 		what = what.With(requirement.ReservationID, values([]string{n.reservation}))
 	}
 	return what.List(), labels
+}
+
+// relax lowers minValues to what the listed types have.
+func (p *pool) relax(what requirement.Requirements, types []string) requirement.Requirements {
+	for _, key := range what.Keys() {
+		minimum := what[key].MinValues()
+		if minimum == 0 {
+			continue
+		}
+		seen := make(map[string]bool)
+		for _, name := range types {
+			for _, value := range p.valuesOf(p.market.index[name], key) {
+				seen[value] = true
+			}
+		}
+		if len(seen) < minimum {
+			what = what.Without(key).With(key, what[key].LowerMinValues(len(seen)))
+		}
+	}
+	return what
 }
 
 // smallestDaemons returns, per resource, the least that daemons take on any of the types.

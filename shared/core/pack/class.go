@@ -33,14 +33,16 @@ type class struct {
 	ports       []model.HostPort
 	attaches    bool // has volumes with an attach limit: its pods are looked at one by one
 
-	uses  []use // hard rules
-	soft  []use
-	adds  []add
-	keys  []string // node labels other than the hostname that its place is counted by
-	hosts bool     // any use or add by host
+	uses     []use // hard rules
+	soft     []use
+	adds     []add
+	keys     []string // node labels other than the hostname that its place is counted by
+	hosts    bool     // any use or add by host
+	softMost int64    // units its preferences want on one node at most; 0 = any number
 
 	pods    []int         // indexes into the snapshot's pods, by key, then UID; a unit's pods follow each other
 	stride  int           // pods in a unit: those that must share a node are placed together
+	stuck   *model.Reason // why its volumes let no new node do
 	blocked *model.Reason // the rule between pods that kept the last pod off
 }
 
@@ -76,16 +78,18 @@ func (c *class) untolerated(taints []model.Taint) (hard *model.Taint, soft bool)
 
 // census turns pending pods into classes.
 type census struct {
-	snapshot *model.Snapshot
-	book     *rulebook
-	volumes  *volume.Index
-	onceHeld map[string]int // ReadWriteOncePod claims in use: by the pod
+	snapshot        *model.Snapshot
+	book            *rulebook
+	volumes         *volume.Index
+	ignorePreferred bool           // preferred node affinity is left to kube-scheduler
+	onceHeld        map[string]int // ReadWriteOncePod claims in use: by the pod
 
 	shapes  map[int]*shapeInfo
 	demands map[string]*demand
 	texts   map[string]int // interned texts, so that keys are short
 	classes map[string]*class
 	refused map[int]*model.Reason
+	stuck   map[string]*model.Reason // why the volumes of some pods let no new node do, by message
 }
 
 // shapeInfo is a pending shape, read once.
@@ -104,7 +108,7 @@ type shapeInfo struct {
 // instead, by index.
 func (c *census) classesOf(pending []int, existing []int) ([]*class, map[int]*model.Reason) {
 	c.shapes, c.demands, c.texts = make(map[int]*shapeInfo), make(map[string]*demand), make(map[string]int)
-	c.classes, c.refused = make(map[string]*class), make(map[int]*model.Reason)
+	c.classes, c.refused, c.stuck = make(map[string]*class), make(map[int]*model.Reason), make(map[string]*model.Reason)
 	var order []int // shapes, as first met
 	for _, i := range pending {
 		index := c.snapshot.Pods[i].Shape
@@ -237,13 +241,13 @@ func (c *census) placesOfVolumes(i int, pod *model.Pod, shape *model.PodShape) (
 		}
 		c.onceHeld[claim] = i
 	}
-	anew, problem := c.volumes.Alternatives(pod, shape)
+	there, problem := c.volumes.Existing(pod, shape)
 	if problem != nil {
 		return nil, nil, &model.Reason{Code: VolumeConflict, Message: problem.Message, Remedy: problem.Remedy}
 	}
-	there, problem = c.volumes.Existing(pod, shape)
-	if problem != nil {
-		return nil, nil, &model.Reason{Code: VolumeConflict, Message: problem.Message, Remedy: problem.Remedy}
+	if anew, problem = c.volumes.Alternatives(pod, shape); problem != nil { // there are nodes for it, but no new one will do
+		c.stuck[problem.Message] = &model.Reason{Code: VolumeConflict, Message: problem.Message, Remedy: problem.Remedy}
+		return []requirement.Requirements{{model.LabelHostname: requirement.Values(problem.Message)}}, there, nil
 	}
 	return anew, there, nil
 }
@@ -263,6 +267,11 @@ func (c *census) newClass(info *shapeInfo, shape *model.PodShape, alternatives, 
 	if len(out.terms) == 0 {
 		return nil
 	}
+	if len(alternatives) == 1 {
+		if name, one := alternatives[0].Get(model.LabelHostname).Single(); one {
+			out.stuck = c.stuck[name]
+		}
+	}
 	out.findHosts(c.book)
 	out.venue = strconv.Itoa(info.demand.id) + "\x00" + volumes
 	if len(shape.Tolerations) > 0 {
@@ -275,6 +284,17 @@ func (c *census) newClass(info *shapeInfo, shape *model.PodShape, alternatives, 
 }
 
 func (c *class) findHosts(book *rulebook) {
+	for _, u := range c.soft {
+		if u.byHost && u.self > 0 && u.kind != near && book.hostWishes {
+			bound := int64(1)
+			if u.kind == spread {
+				bound = int64(u.maxSkew)
+			}
+			if c.softMost == 0 || bound < c.softMost {
+				c.softMost = bound
+			}
+		}
+	}
 	for _, u := range c.uses {
 		c.hosts = c.hosts || book.tallies[u.tally].host
 	}

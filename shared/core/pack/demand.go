@@ -31,7 +31,7 @@ func (c *census) demandOf(shape *model.PodShape) *demand {
 	if !known {
 		d = &demand{id: len(c.demands)}
 		d.terms, d.no = nodeTerms(shape)
-		if !c.book.ignoreSoft {
+		if !c.ignorePreferred {
 			d.preferred = preferredTerms(shape)
 		}
 		c.demands[key] = d

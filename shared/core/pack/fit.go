@@ -12,8 +12,8 @@ import (
 // nothing is kept free for daemons to come, and no taint is taken for passing.
 type Fit struct {
 	board   *board
-	numbers map[string]int   // sites by name
-	classOf map[int]*class   // by pod
+	numbers map[string]int // sites by name
+	classOf map[int]*class // by pod
 	ledgers map[*class]*ledger
 }
 
@@ -23,7 +23,7 @@ func NewFit(in Input) *Fit {
 		in.Snapshot = &model.Snapshot{}
 	}
 	in.Claims = nil
-	b := prepare(&in, true)
+	b := prepare(&in, noWishes, true)
 	f := &Fit{board: b, numbers: make(map[string]int), classOf: make(map[int]*class), ledgers: make(map[*class]*ledger)}
 	for n, s := range b.places.sites {
 		f.numbers[s.name] = n

@@ -15,30 +15,93 @@ import (
 //
 // Pods that cannot be told apart are planned together. Existing capacity is used first. A pod that needs a new node gets
 // one of the first pool, by weight and then name, that can make one; on that pool the plan with the lowest price wins.
+//
+// Preferences for nodes are kept where some pool can meet them. Preferences between pods are kept where the whole plan
+// costs at most wishPremium more for it.
 func Plan(in Input) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
+	best, has := plan(&in, noWishes)
+	if in.IgnorePreferences || len(best.Claims) == 0 {
+		return best
+	}
+	for _, wishes := range has {
+		other, _ := plan(&in, wishes)
+		if len(other.Unschedulable) <= len(best.Unschedulable) && other.Price/100 <= best.Price/10000*(100+wishPremium) {
+			return other
+		}
+	}
+	return best
+}
+
+// wishPremium is how much more, in percent, a plan may cost that keeps preferences between pods.
+const wishPremium = 5
+
+// wishes says which preferences between pods are kept.
+type wishes uint8
+
+const (
+	noWishes     wishes = iota
+	domainWishes        // those about zones and the like
+	allWishes           // those about hosts too
+)
+
+// plan makes a plan that keeps the preferences, and says which more of them there are, most first.
+func plan(in *Input, wishes wishes) (model.Plan, []wishes) {
+	b := solve(in, wishes)
+	return b.write(), b.moreWishes()
+}
+
+func solve(in *Input, wishes wishes) *board {
 	// What exists may be enough. kube-scheduler counts the domains of nodes that are there, so that is what counts now.
-	first := newBoard(&in)
+	first := newBoard(in, wishes)
 	if len(first.places.sites) > 0 && first.spreads() {
 		if first.nominate(); first.left() == 0 {
-			return first.write()
+			return first
 		}
 		// What was placed wholly is placed now and need not care for nodes to come; what was not counts their domains too.
 		wide := first.unplaced()
-		second := newBoard(&in)
+		second := newBoard(in, wishes)
 		second.arrange(func(c *class) bool { return wide[c.order] })
 		if !second.verify(false) {
-			return second.write()
+			return second
 		}
-		first = newBoard(&in)
+		first = newBoard(in, wishes)
 	}
 	first.arrange(nil)
-	if first.spreads() || first.limited() {
-		first.verify(true)
+	first.verify(true)
+	return first
+}
+
+// moreWishes returns the ways in which preferences between pods can be kept that are worth trying, most first.
+func (b *board) moreWishes() []wishes {
+	domains, hosts := false, false
+	for index := range b.census.shapes { // whether any has one does not depend on the order
+		if index < 0 || index >= len(b.in.Snapshot.Shapes) {
+			continue
+		}
+		shape := &b.in.Snapshot.Shapes[index]
+		for _, s := range shape.Spread {
+			if s.Anyway {
+				hosts, domains = hosts || s.TopologyKey == model.LabelHostname, domains || s.TopologyKey != model.LabelHostname
+			}
+		}
+		for _, list := range [][]model.WeightedPodTerm{shape.PreferredPodAffinity, shape.PreferredPodAntiAffinity} {
+			for _, t := range list {
+				hosts, domains = hosts || t.Term.TopologyKey == model.LabelHostname, domains || t.Term.TopologyKey != model.LabelHostname
+			}
+		}
 	}
-	return first.write()
+	switch {
+	case hosts && domains:
+		return []wishes{allWishes, domainWishes}
+	case hosts:
+		return []wishes{allWishes}
+	case domains:
+		return []wishes{domainWishes}
+	}
+	return nil
 }
 
 // board is one attempt at a plan: what is asked for, what there is, and what came of it.
@@ -56,13 +119,13 @@ type board struct {
 	keys    []string // labels any class or rule asks about
 }
 
-func newBoard(in *Input) *board { return prepare(in, false) }
+func newBoard(in *Input, wishes wishes) *board { return prepare(in, wishes, false) }
 
 // prepare reads the input. asIs leaves nodes as they are now, with no room kept for daemons to come.
-func prepare(in *Input, asIs bool) *board {
+func prepare(in *Input, wishes wishes, asIs bool) *board {
 	pending, moving := pendingPods(in)
-	b := &board{in: in, pending: sortedPods(in.Snapshot, pending), book: newRulebook(in)}
-	b.census = &census{snapshot: in.Snapshot, book: b.book, volumes: volume.New(in.Snapshot), onceHeld: holders(in.Snapshot, moving)}
+	b := &board{in: in, pending: sortedPods(in.Snapshot, pending), book: newRulebook(in, wishes)}
+	b.census = &census{snapshot: in.Snapshot, book: b.book, volumes: volume.New(in.Snapshot), onceHeld: holders(in.Snapshot, moving), ignorePreferred: in.IgnorePreferences}
 	b.classes, b.refused = b.census.classesOf(b.pending, guardShapes(in.Snapshot, moving))
 	b.dims = dimensionsOf(in.Snapshot, b.classes)
 	for _, c := range b.classes {
@@ -97,9 +160,6 @@ func prepare(in *Input, asIs bool) *board {
 func (b *board) spreads() bool {
 	return slices.ContainsFunc(b.book.tallies, func(t tally) bool { return t.wanted })
 }
-
-// limited reports whether any rule between pods may be broken by pods that find no node after all.
-func (b *board) limited() bool { return !b.book.empty() }
 
 // left returns how many pods have no place.
 func (b *board) left() int {
@@ -398,6 +458,8 @@ func strategies(lots []lot, limited bool) [][]int {
 		return cmp.Or(cmp.Compare(lots[b].class.resources[model.CPU], lots[a].class.resources[model.CPU]),
 			cmp.Compare(lots[b].class.resources[model.Memory], lots[a].class.resources[model.Memory]))
 	})
-	picky := sorted(func(a, b int) int { return cmp.Or(cmp.Compare(choices[a], choices[b]), cmp.Compare(worth[b], worth[a])) })
+	picky := sorted(func(a, b int) int {
+		return cmp.Or(cmp.Compare(choices[a], choices[b]), cmp.Compare(worth[b], worth[a]))
+	})
 	return [][]int{dear, picky, large}
 }

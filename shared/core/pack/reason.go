@@ -69,6 +69,9 @@ func (p *planner) why(c *class, pool *pool) model.Reason {
 			Message: fmt.Sprintf("spec.tolerations do not cover the pool's taint %s", taintText(*hard)),
 			Remedy:  "add a toleration to the pod, or use a pool without the taint"}
 	}
+	if c.stuck != nil {
+		return *c.stuck
+	}
 	grounds := pool.grounds(c.terms, nil)
 	if len(grounds) == 0 {
 		return pool.conflict(c)

@@ -53,8 +53,8 @@ type podSet struct {
 type filter struct {
 	terms       []requirement.Requirements // nil = any node
 	tolerations [][]model.Toleration
-	taints      bool     // only nodes whose taints are tolerated
-	keys        []string // labels the node must have
+	taints      bool         // only nodes whose taints are tolerated
+	keys        []string     // labels the node must have
 	passed      map[int]bool // by site signature
 }
 
@@ -74,6 +74,7 @@ type tally struct {
 	limit    map[int]int32 // of a host tally: the most any planned pod of the site allows
 	eligible []int         // of a host tally with a filter: sites that pass
 	wanted   bool          // a pending class spreads by it
+	tightest int32         // the smallest skew any of those allows
 
 	before      map[string]int32 // count, sites and total before anything was placed
 	beforeSites map[int]int32
@@ -83,7 +84,8 @@ type tally struct {
 // rulebook is every rule between pods that a plan has to keep, and the counts they look at.
 type rulebook struct {
 	namespaces topology.Namespaces
-	ignoreSoft bool
+	ignoreSoft bool // preferences are left to kube-scheduler
+	hostWishes bool // preferences by host are kept like rules
 	sets       []podSet
 	setIndex   map[string]int
 	tallies    []tally
@@ -103,10 +105,11 @@ type guard struct {
 	text   string
 }
 
-func newRulebook(in *Input) *rulebook {
+func newRulebook(in *Input, wishes wishes) *rulebook {
 	return &rulebook{
-		namespaces: topology.NamespacesOf(in.Snapshot.Namespaces), ignoreSoft: in.IgnorePreferences,
-		setIndex: make(map[string]int), tallyIndex: make(map[string]int), filterOf: make(map[string]int), guardIndex: make(map[string]int),
+		ignoreSoft: wishes == noWishes, hostWishes: wishes == allWishes,
+		namespaces: topology.NamespacesOf(in.Snapshot.Namespaces),
+		setIndex:   make(map[string]int), tallyIndex: make(map[string]int), filterOf: make(map[string]int), guardIndex: make(map[string]int),
 	}
 }
 
@@ -287,7 +290,10 @@ func (b *rulebook) readSpreads(shape *model.PodShape, own []requirement.Requirem
 			soft = append(soft, u)
 			continue
 		}
-		b.tallies[u.tally].wanted = true
+		t := &b.tallies[u.tally]
+		if !t.wanted || u.maxSkew < t.tightest {
+			t.wanted, t.tightest = true, u.maxSkew
+		}
 		hard = append(hard, u)
 	}
 	return hard, soft, nil

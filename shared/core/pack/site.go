@@ -50,7 +50,7 @@ type places struct {
 	signs     map[string]int // signatures
 	bySign    [][]int        // open sites by signature, ascending
 	finders   []finder       // by signature
-	addsOf    map[int][]add // by shape
+	addsOf    map[int][]add  // by shape
 	needPorts bool
 	needDisks bool
 
