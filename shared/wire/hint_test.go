@@ -110,24 +110,3 @@ func TestTwoHintsNeverShareADedupID(t *testing.T) {
 		seen[h.DedupID()] = true
 	}
 }
-
-func FuzzDecodeHint(f *testing.F) {
-	data, err := EncodeHint(Hint{Cluster: "prod", Reason: ReasonBatch, Pods: pods(2)})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(data)
-	f.Add([]byte(`{"v":1}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		h, err := DecodeHint(data)
-		if err != nil {
-			if !fault.Is(err, fault.Invalid) {
-				t.Fatalf("got %v, want Invalid", err)
-			}
-			return
-		}
-		if _, err := EncodeHint(h); err != nil {
-			t.Fatalf("what was decoded cannot be encoded: %v", err)
-		}
-	})
-}

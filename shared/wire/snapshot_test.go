@@ -238,47 +238,6 @@ func TestEncodersRefuseWhatADecoderWould(t *testing.T) {
 	}
 }
 
-func FuzzDecodeBase(f *testing.F) {
-	for _, pods := range []int{0, 3} {
-		data, err := EncodeBase(workload(pods))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(unpacked(f, data))
-	}
-	f.Fuzz(func(t *testing.T, plain []byte) {
-		s, err := parseBase(plain) // unpacked, so that the fuzzer reaches the columns
-		if err != nil {
-			if !fault.Is(err, fault.Invalid) {
-				t.Fatalf("got %v, want Invalid", err)
-			}
-			return
-		}
-		if _, err := EncodeBase(s); err != nil {
-			t.Fatalf("what was decoded cannot be encoded: %v", err)
-		}
-	})
-}
-
-func FuzzDecodeSegment(f *testing.F) {
-	s := workload(3)
-	data, err := EncodeSegment(&Delta{Cluster: "prod", Seq: 1, Shapes: s.Shapes, Pods: s.Pods, Gone: Gone{Pods: []string{"a/b"}}})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(unpacked(f, data))
-	f.Fuzz(func(t *testing.T, plain []byte) {
-		d, err := parseSegment(plain)
-		if err != nil || d.FirstShape > 100 {
-			return
-		}
-		start := &model.Snapshot{Cluster: d.Cluster, Epoch: d.Epoch, Seq: d.Seq - 1, Shapes: make([]model.PodShape, d.FirstShape)}
-		if _, err := Apply(start, d); err != nil {
-			t.Fatalf("a valid segment does not apply: %v", err)
-		}
-	})
-}
-
 func BenchmarkDecodeBase(b *testing.B) {
 	data, err := EncodeBase(workload(10_000))
 	if err != nil {

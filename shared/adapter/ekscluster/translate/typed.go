@@ -78,6 +78,9 @@ func (b *Builder) AddUntyped(object *unstructured.Unstructured) (known bool, err
 	if !ok {
 		return planned[kind], nil
 	}
+	if path, text := hugeQuantity("", object.Object); path != "" {
+		return true, fault.New(fault.Invalid, "", "%s %s: %s: %s: is no amount of anything", kind.Kind, nameOf(object), path, show(text))
+	}
 	typed := empty()
 	if err := convert(object.Object, typed); err != nil {
 		field, value, cause := culprit(object.Object, empty, err)
