@@ -125,6 +125,7 @@ func (r *Report) addFit(v *FitVerdict, err error) {
 		r.Errors = append(r.Errors, err)
 	}
 	r.Fit.Pairs += v.Pairs
+	r.Fit.Hopeless += v.Hopeless
 	for g, t := range v.Tallies {
 		sum := &r.Fit.Tallies[g]
 		sum.Accept, sum.Refuse = sum.Accept+t.Accept, sum.Refuse+t.Refuse
@@ -150,11 +151,11 @@ func (r *Report) Write(out io.Writer, perKind int) {
 	for _, f := range problem.Features {
 		fmt.Fprintf(out, " %s %d/%d", f, r.Blamed[f], r.Features[f])
 	}
-	fmt.Fprintf(out, "\n%d pairs of pod and node\n", r.Fit.Pairs)
+	fmt.Fprintf(out, "\n%d pairs of pod and node, %d of them of pods that both refuse whatever the node\n", r.Fit.Pairs, r.Fit.Hopeless)
 	for g, t := range r.Fit.Tallies {
 		if r.Fit.Pairs > 0 {
 			fmt.Fprintf(out, "  %-14s both accept %8d, both refuse %8d, only we refuse %d, only they refuse %d, of these listed %d: %.4f%% agreement\n",
-				Groups[g].Name, t.Accept, t.Refuse, t.OnlyWe, t.OnlyThey, t.Listed, percent(t.Accept+t.Refuse, r.Fit.Pairs))
+				Groups[g].Name, t.Accept, t.Refuse, t.OnlyWe, t.OnlyThey, t.Listed, percent(t.Accept+t.Refuse, r.Fit.Pairs-r.Fit.Hopeless))
 		}
 	}
 	for _, d := range Differences {

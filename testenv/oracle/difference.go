@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 )
 
 // Difference is a case in which we mean to judge otherwise than the scheduler. Its reasons are in DIFFERENCES.md, under
@@ -16,28 +15,33 @@ type Difference struct {
 
 // Differences are all there are. A disagreement that none explains is a finding.
 var Differences = []Difference{
-	{"starting-nodes", startingNode},
+	{"claims-for-one-pod", sharedByWaitingPods},
 }
 
-// startingNode explains that we accept a node for which only taints of its start speak against it.
-func startingNode(at pair, group string, weRefuse bool) bool {
-	if weRefuse || group != "taints" {
+// whatever is the group of what is said of a pod for every node at once.
+const whatever = "whatever the node"
+
+// sharedByWaitingPods explains that we refuse a pod for a claim that only one pod can use and another waiting pod names.
+func sharedByWaitingPods(at pair, group string, weRefuse bool) bool {
+	if !weRefuse || group != whatever && group != "volumes" {
 		return false
 	}
-	after := started(at.problem, at.node)
-	return len(after.Spec.Taints) < len(at.node.Spec.Taints) && tolerated(at.pod, after)
-}
-
-// tolerated reports whether the pod tolerates every taint that keeps pods away.
-func tolerated(pod *corev1.Pod, node *corev1.Node) bool {
-	for i := range node.Spec.Taints {
-		taint := &node.Spec.Taints[i]
-		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
+	for _, c := range at.problem.Claims {
+		if c.Spec.AccessModes[0] != corev1.ReadWriteOncePod || c.Namespace != at.pod.Namespace || !uses(at.pod, c.Name) {
 			continue
 		}
-		if !slices.ContainsFunc(pod.Spec.Tolerations, func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), taint, false) }) {
-			return false
+		for _, other := range at.problem.Pending() {
+			if other != at.pod && other.Namespace == c.Namespace && uses(other, c.Name) {
+				return true
+			}
 		}
 	}
-	return true
+	return false
+}
+
+// uses reports whether the pod names the claim.
+func uses(pod *corev1.Pod, claim string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim
+	})
 }

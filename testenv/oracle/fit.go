@@ -44,6 +44,7 @@ type Tally struct {
 // FitVerdict is what came of the pairs of one problem.
 type FitVerdict struct {
 	Pairs    int
+	Hopeless int     // of the pairs, of pods that no node can take, which both sides refuse
 	Tallies  []Tally // as Groups
 	Listed   map[string]int
 	Findings []Finding
@@ -57,10 +58,19 @@ func JudgeFit(p *problem.Problem) (FitVerdict, error) {
 		index[in.Snapshot.Pods[i].Key()] = i
 	}
 	fit := pack.NewFit(in)
-	return judgeFit(p, func(pod *corev1.Pod, node string) []string { return fit.Check(index[pod.Namespace+"/"+pod.Name], node) })
+	return judgeFit(p, ours{
+		check:    func(pod *corev1.Pod, node string) []string { return fit.Check(index[pod.Namespace+"/"+pod.Name], node) },
+		hopeless: func(pod *corev1.Pod) bool { return fit.Refusal(index[pod.Namespace+"/"+pod.Name]) != nil },
+	})
 }
 
-func judgeFit(p *problem.Problem, check func(pod *corev1.Pod, node string) []string) (FitVerdict, error) {
+// ours is what we say of pods.
+type ours struct {
+	check    func(pod *corev1.Pod, node string) []string // the codes that keep the pod off the node
+	hopeless func(pod *corev1.Pod) bool                  // for a reason of its own, which is the only one given
+}
+
+func judgeFit(p *problem.Problem, we ours) (FitVerdict, error) {
 	v := FitVerdict{Tallies: make([]Tally, len(Groups)), Listed: make(map[string]int)}
 	c, err := scheduler.New(p.Cluster()...)
 	if err != nil {
@@ -77,7 +87,12 @@ func judgeFit(p *problem.Problem, check func(pod *corev1.Pod, node string) []str
 			if err != nil {
 				return v, fmt.Errorf("seed %d: %w", p.Seed, err)
 			}
-			v.compare(pair{p, pod, node}, check(pod, node.Name), theirs)
+			at := pair{p, pod, node}
+			if we.hopeless(pod) {
+				v.compareHopeless(at, theirs)
+			} else {
+				v.compare(at, we.check(pod, node.Name), theirs)
+			}
 		}
 	}
 	return v, nil
@@ -88,6 +103,22 @@ type pair struct {
 	problem *problem.Problem
 	pod     *corev1.Pod
 	node    *corev1.Node
+}
+
+// compareHopeless notes whether they refuse a pod, too, that we refuse whatever the node.
+func (v *FitVerdict) compareHopeless(at pair, theirs []scheduler.Refusal) {
+	v.Pairs++
+	if len(theirs) > 0 {
+		v.Hopeless++
+		return
+	}
+	for _, d := range Differences {
+		if d.Explains(at, whatever, true) {
+			v.Listed[d.ID]++
+			return
+		}
+	}
+	v.find(at, "only we: "+whatever, "no plugin refuses it")
 }
 
 // compare notes, group by group, what each side says of the pair.

@@ -24,16 +24,9 @@ type machine struct {
 // nodeOf returns the node a claim becomes when it is bought so, and its CSINode. A machine that has just come says of no
 // driver how many volumes it can attach.
 func nodeOf(claim *model.PlannedClaim, m machine) []runtime.Object {
-	labels := map[string]string{
-		model.LabelNodePool: claim.Pool, model.LabelNodeClass: claim.Class, model.LabelHostname: claim.Name,
-		model.LabelRegistered: "true", model.LabelInitialized: "true",
-		model.LabelZone: m.offer.Zone, model.LabelZoneID: m.offer.ZoneID, model.LabelCapacityType: m.offer.CapacityType,
-	}
-	for key, values := range m.instanceType.Labels {
-		if len(values) == 1 {
-			labels[key] = values[0]
-		}
-	}
+	labels := problem.Labels(m.instanceType, m.offer.Zone, m.offer.CapacityType)
+	labels[model.LabelNodePool], labels[model.LabelNodeClass], labels[model.LabelHostname] = claim.Pool, claim.Class, claim.Name
+	labels[model.LabelRegistered], labels[model.LabelInitialized] = "true", "true"
 	for key, value := range claim.Labels {
 		labels[key] = value
 	}

@@ -193,11 +193,27 @@ func TestEveryGroupCanDisagree(t *testing.T) {
 	}
 }
 
+// TestHopelessPodsAreComparedWithTheFilters calls a pod hopeless that fits everywhere.
+func TestHopelessPodsAreComparedWithTheFilters(t *testing.T) {
+	p := plain(t, 1, nil)
+	p.Nodes = append(p.Nodes, existing(p, "x"))
+	v, err := judgeFit(p, ours{hopeless: func(*corev1.Pod) bool { return true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Findings) != 1 || v.Hopeless != 0 {
+		t.Errorf("found %v, want one finding", v.Findings)
+	}
+}
+
 // TestFitIsComparedWithTheFilters gives answers that are never right for a pod that fits everywhere.
 func TestFitIsComparedWithTheFilters(t *testing.T) {
 	p := plain(t, 1, nil)
 	p.Nodes = append(p.Nodes, existing(p, "x"), existing(p, "y"))
-	v, err := judgeFit(p, func(*corev1.Pod, string) []string { return []string{"RequirementConflict", "Nonsense"} })
+	v, err := judgeFit(p, ours{
+		check:    func(*corev1.Pod, string) []string { return []string{"RequirementConflict", "Nonsense"} },
+		hopeless: func(*corev1.Pod) bool { return false },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -91,8 +93,9 @@ func (m *maker) instanceType(name, arch string, cores, memoryBytes, pods, price 
 	return t
 }
 
-// labelsOf returns the labels of a node of the type, bought in a zone.
-func labelsOf(t *model.InstanceType, zone, capacityType string) map[string]string {
+// Labels returns the labels of a node of the type, bought in a zone: its own, and those that the kubelet and the cloud's
+// controller add, names of old included.
+func Labels(t *model.InstanceType, zone, capacityType string) map[string]string {
 	labels := make(map[string]string)
 	for key, values := range t.Labels {
 		if len(values) == 1 {
@@ -101,6 +104,12 @@ func labelsOf(t *model.InstanceType, zone, capacityType string) map[string]strin
 	}
 	labels[model.LabelZone], labels[model.LabelZoneID] = zone, zoneIDs[zone]
 	labels[model.LabelCapacityType] = capacityType
+	for old, current := range map[string]string{
+		"beta.kubernetes.io/arch": model.LabelArch, "beta.kubernetes.io/os": model.LabelOS, "beta.kubernetes.io/instance-type": model.LabelInstanceType,
+		corev1.LabelFailureDomainBetaZone: model.LabelZone, corev1.LabelFailureDomainBetaRegion: model.LabelRegion,
+	} {
+		labels[old] = labels[current]
+	}
 	return labels
 }
 

@@ -36,7 +36,7 @@ func (m *maker) nodes() {
 
 func (m *maker) node(name string) {
 	t := &m.Catalog[m.IntN(len(m.Catalog))]
-	labels := labelsOf(t, pick(m.die, zones...), pick(m.die, capacityTypes...))
+	labels := Labels(t, pick(m.die, zones...), pick(m.die, capacityTypes...))
 	node := &corev1.Node{ObjectMeta: meta("", name)}
 	node.Labels, node.Spec.ProviderID = labels, "aws:///"+labels[model.LabelZone]+"/i-"+name
 	labels[model.LabelHostname] = name
@@ -50,6 +50,7 @@ func (m *maker) node(name string) {
 	}
 	if m.chance(4) {
 		delete(labels, model.LabelZone)
+		delete(labels, corev1.LabelFailureDomainBetaZone)
 	}
 	node.Status.Capacity, node.Status.Allocatable = List(t.Capacity), List(t.Allocatable())
 	if m.Has(Extended) && m.chance(30) {

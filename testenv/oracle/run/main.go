@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/oracle"
 	"github.com/joiner-sh/joiner/testenv/oracle/problem"
 )
@@ -49,6 +51,9 @@ func one(seed uint64, crowded bool, folder string) error {
 	if err := write(p, folder); err != nil {
 		return err
 	}
+	if !crowded {
+		show(pack.Plan(p.Input()))
+	}
 	var findings []oracle.Finding
 	if crowded {
 		v, err := oracle.JudgeFit(p)
@@ -68,6 +73,26 @@ func one(seed uint64, crowded bool, folder string) error {
 	}
 	fmt.Printf("%d findings\n", len(findings))
 	return nil
+}
+
+// show prints where a plan has each pod.
+func show(plan model.Plan) {
+	for _, n := range plan.Nominations {
+		for _, pod := range n.Pods {
+			fmt.Printf("pod %s on node %s\n", pod.Key(), n.Node)
+		}
+	}
+	for _, c := range plan.Claims {
+		fmt.Printf("claim %s of %s: cheapest %v, %d types, %v, %v, labels %v\n", c.Name, c.Pool, c.Offer, len(c.InstanceTypes), c.Zones, c.CapacityTypes, c.Labels)
+		for _, pod := range c.Pods {
+			fmt.Printf("pod %s on claim %s\n", pod.Key(), c.Name)
+		}
+	}
+	for _, u := range plan.Unschedulable {
+		for _, r := range u.Reasons {
+			fmt.Printf("pod %s nowhere: %s: %s: %s\n", u.Pod.Key(), r.Pool, r.Code, r.Message)
+		}
+	}
 }
 
 // write puts the problem into files that the command line reads.
