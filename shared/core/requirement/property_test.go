@@ -121,32 +121,3 @@ func TestCompatibleMeansSomeNodeMeetsBoth(t *testing.T) {
 		}
 	})
 }
-
-func FuzzFrom(f *testing.F) {
-	f.Add("kubernetes.io/arch", "In", "amd64", "arm64", 0)
-	f.Add("a", "Gt", "9223372036854775807", "", 3)
-	f.Add("/", "Exists", "", "", -1)
-	f.Fuzz(func(t *testing.T, key, operator, first, second string, minValues int) {
-		list := []model.Requirement{
-			{Key: key, Operator: model.Operator(operator), Values: []string{first, second}, MinValues: minValues},
-			{Key: key, Operator: model.Operator(operator), Values: []string{first}},
-			{Key: key, Operator: model.Operator(operator)},
-		}
-		for i := range list {
-			r, err := From(list[i : i+1])
-			if err != nil {
-				if r != nil {
-					t.Errorf("From = %v together with %v", r, err)
-				}
-				continue
-			}
-			back, err := From(r.List())
-			if err != nil || !back.Equal(r) {
-				t.Errorf("%v reads back as %s, %v", list[i], back, err)
-			}
-			_ = r.String()
-			_ = Hint(key, r.Keys())
-			_ = r.Compatible(Requirements{"a": Values(first)}, WellKnown)
-		}
-	})
-}

@@ -92,14 +92,3 @@ func TestParseReadsBackWhatFormatWrites(t *testing.T) {
 		}
 	})
 }
-
-func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"1", "500m", "1.5Gi", "1e9", "-", "9999999999999999999999Ei"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if amount, err := Parse(model.Memory, text); err != nil && amount != 0 {
-			t.Errorf("Parse(%q) = %d together with %v", text, amount, err)
-		}
-	})
-}
