@@ -132,11 +132,5 @@ func (p Peers) in(namespace string) bool {
 	if _, found := slices.BinarySearch(p.names, namespace); found {
 		return true
 	}
-	if !p.selector.some {
-		return false
-	}
-	if _, known := p.known[namespace]; known {
-		return false // it would be among the names
-	}
 	return p.selector.matches(p.known.labels(namespace))
 }

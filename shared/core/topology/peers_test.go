@@ -38,6 +38,7 @@ func TestWhichNamespacesATermIsAbout(t *testing.T) {
 		{"those named, and then not its own", model.PodTerm{Namespaces: []string{"shop", "gone"}}, []string{"gone", "shop"}},
 		{"those selected", model.PodTerm{NamespaceSelector: teamA}, []string{"shop"}},
 		{"those named and those selected", model.PodTerm{Namespaces: []string{"bare"}, NamespaceSelector: teamA}, []string{"bare", "shop"}},
+		{"all, with an empty selector, whoever is named", model.PodTerm{Namespaces: []string{"shop"}, NamespaceSelector: &model.Selector{}}, []string{"bank", "bare", "gone", "shop"}},
 		{"all, with an empty selector", model.PodTerm{NamespaceSelector: &model.Selector{}}, []string{"bank", "bare", "gone", "shop"}},
 		{"none, where no namespace is selected", model.PodTerm{NamespaceSelector: named("nowhere")}, nil},
 		{"every namespace has its name as a label", model.PodTerm{NamespaceSelector: named("bare")}, []string{"bare"}},
@@ -289,6 +290,15 @@ func shuffle(t *rapid.T, s *model.Selector) *model.Selector {
 		list[i].Values = rapid.Permutation(list[i].Values).Draw(t, fmt.Sprintf("values %d", i))
 	}
 	return &model.Selector{Expressions: rapid.Permutation(list).Draw(t, "expressions in another order")}
+}
+
+func TestNamespacesBesideAllOfThemDoNotShowInTheKey(t *testing.T) {
+	owner := &model.PodShape{Namespace: "shop"}
+	a, _ := topology.OfTerm(&model.PodTerm{Selector: web(), NamespaceSelector: &model.Selector{}, Namespaces: []string{"bank"}}, owner, nil)
+	b, _ := topology.OfTerm(&model.PodTerm{Selector: web(), NamespaceSelector: &model.Selector{}}, owner, nil)
+	if a.Key() != b.Key() || a.None() {
+		t.Errorf("keys %q and %q of what is the same", a.Key(), b.Key())
+	}
 }
 
 func TestValuesThatLookLikeSeparatorsDoNotCollide(t *testing.T) {
