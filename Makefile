@@ -9,6 +9,7 @@ BIN := bin
 DIST := dist
 FUNCTIONS := provision
 LDFLAGS := -s -w -buildid=
+VERSION ?= $(shell git describe --always --tags 2>/dev/null)
 export CGO_ENABLED ?= 0
 
 help: ## list the targets
@@ -43,11 +44,11 @@ check: ## format, vet, staticcheck, floors, generated files unchanged
 	$(GO) test -run 'TestFloors' ./testenv
 	$(MAKE) --no-print-directory generated
 
-generated: ## regenerate CRDs and deep copies; fails where that changes anything
-	$(GO) generate ./shared/api/...
-	@git diff --exit-code -- shared/api || { echo "generated files differ from what is committed; commit them"; exit 1; }
+generated: ## regenerate CRDs, deep copies and the built-in catalogue; fails where that changes anything
+	$(GO) generate ./shared/api/... ./cmd/joiner/...
+	@git diff --exit-code -- shared/api cmd/joiner/catalogue || { echo "generated files differ from what is committed; commit them"; exit 1; }
 
-build: $(FUNCTIONS:%=$(DIST)/amd64/%.zip) $(FUNCTIONS:%=$(DIST)/arm64/%.zip) $(BIN)/watcher ## function zips for both architectures, and the watcher
+build: $(FUNCTIONS:%=$(DIST)/amd64/%.zip) $(FUNCTIONS:%=$(DIST)/arm64/%.zip) $(BIN)/watcher $(BIN)/joiner ## function zips for both architectures, the watcher and the command line
 
 $(DIST)/%.zip: FORCE
 	@mkdir -p $(DIST)/$*
@@ -56,6 +57,9 @@ $(DIST)/%.zip: FORCE
 
 $(BIN)/watcher: FORCE
 	$(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/watcher
+
+$(BIN)/joiner: FORCE
+	$(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS) -X main.version=$(VERSION)' -o $@ ./cmd/joiner
 
 clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache

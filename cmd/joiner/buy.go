@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/catalogue"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// goods is what can be bought: of a catalogue file, the same for every class, or of the region built in.
+type goods struct {
+	types    []model.InstanceType // of the file
+	region   *catalogue.Region    // nil where there is a file
+	warnings []string
+}
+
+// goodsOf reads what can be bought for the clusters' classes; path is empty where no catalogue is given.
+func goodsOf(path string, snapshot *model.Snapshot) (goods, error) {
+	if path != "" {
+		types, err := catalogue.File(path)
+		return goods{types: types}, err
+	}
+	region, err := catalogue.Sandbox()
+	if err != nil {
+		return goods{}, err
+	}
+	zones := zonesOf(snapshot)
+	moved := region.Moved(zones)
+	g := goods{region: moved}
+	if moved != region {
+		g.warnings = append(g.warnings, fmt.Sprintf("without --catalog, %s is taken to sell what %s sells, at its prices", strings.Join(zones, ", "), region.Name))
+	}
+	return g, nil
+}
+
+// zonesOf returns the zones of the cluster's subnets, as far as they are resolved, and of its nodes, sorted.
+func zonesOf(snapshot *model.Snapshot) []string {
+	var zones []string
+	for i := range snapshot.Classes {
+		for _, subnet := range snapshot.Classes[i].Status.Subnets {
+			zones = append(zones, subnet.Zone)
+		}
+	}
+	for i := range snapshot.Nodes {
+		if zone := snapshot.Nodes[i].Labels[model.LabelZone]; zone != "" {
+			zones = append(zones, zone)
+		}
+	}
+	slices.Sort(zones)
+	return slices.Compact(zones)
+}
+
+// catalogs returns what each class can buy, and why one cannot be used, by class name. From a catalogue file every class
+// that anything speaks of can buy everything, whether or not it is there itself.
+func (g *goods) catalogs(snapshot *model.Snapshot, claims []model.Claim) (map[string][]model.InstanceType, map[string]string) {
+	catalogs, problems := map[string][]model.InstanceType{}, map[string]string{}
+	if g.region == nil {
+		for i := range snapshot.Pools {
+			catalogs[snapshot.Pools[i].Template.ClassName] = g.types
+		}
+		for i := range claims {
+			catalogs[claims[i].Class] = g.types
+		}
+		return catalogs, problems
+	}
+	for i := range snapshot.Classes {
+		class := &snapshot.Classes[i]
+		if why := classProblem(class); why != "" {
+			problems[class.Name] = why
+			continue
+		}
+		catalogs[class.Name] = g.region.Types(*class)
+	}
+	return catalogs, problems
+}
+
+// classProblem says why nothing may be launched from a class, and "" where something may.
+func classProblem(class *model.Class) string {
+	why := slices.Clone(class.Unsupported)
+	for _, problem := range class.Status.Problems {
+		why = append(why, problem.Condition+": "+problem.Message)
+	}
+	if class.DeletedUnix != 0 {
+		why = append(why, "it is being deleted")
+	}
+	return strings.Join(why, "; ")
+}

@@ -1,0 +1,64 @@
+// Command joiner is Joiner's command line. It shows what the functions would decide, from files alone: it uses the very
+// packages they use.
+//
+//	joiner plan provision -f cluster.yaml        which nodes the waiting pods need, and what they cost
+//	joiner completion bash|zsh|fish|powershell   shell completion
+//	joiner version
+//
+// Exit status: 0, 2 where the input or the command line cannot be read, 1 where the result cannot be written.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+)
+
+func main() {
+	frugal()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run runs the command line and returns the exit status.
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	command := newRoot()
+	command.SetArgs(args)
+	command.SetIn(in)
+	command.SetOut(out)
+	command.SetErr(errs)
+	err := command.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(errs, "joiner:", err)
+	if errors.As(err, &unwritten{}) {
+		return 1
+	}
+	return 2
+}
+
+// unwritten is why a result that was reached could not be written.
+type unwritten struct{ error }
+
+func (u unwritten) Unwrap() error { return u.error }
+
+// frugal lets the heap grow quickly while it is small, where collecting garbage would cost more than it frees, and holds
+// it back when it is large. GOGC and GOMEMLIMIT say otherwise where they are set.
+func frugal() {
+	const (
+		growPercent = 400
+		limitBytes  = 768 << 20
+	)
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(growPercent)
+		debug.SetMemoryLimit(limitBytes)
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	outputTable = "table"
+	outputJSON  = "json"
+)
+
+// planFlags are those that every plan has.
+type planFlags struct {
+	files   []string
+	catalog string
+	now     string
+	output  string
+}
+
+func newPlan() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "plan",
+		Short: "Say what Joiner would do, from files and without a cloud",
+		Long:  "Says what Joiner would do with a cluster that is given as files. Nothing is asked of a cluster or of AWS, and nothing is changed.",
+		Args:  cobra.NoArgs,
+	}
+	command.AddCommand(newProvision())
+	return command
+}
+
+func (f *planFlags) register(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringArrayVarP(&f.files, "filename", "f", nil, "file, folder (the .json, .yaml and .yml files in it) or - for standard input; may be given again")
+	flags.StringVar(&f.catalog, "catalog", "", "JSON `FILE` of what can be bought (default: the catalogue built in)")
+	flags.StringVar(&f.now, "now", "", "the `TIME` to plan at, such as 2026-01-02T15:04:05Z (default: now)")
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the plan")
+	must(command.MarkFlagRequired("filename"))
+	must(command.MarkFlagFilename("filename", "json", "yaml", "yml", "gz"))
+	must(command.MarkFlagFilename("catalog", "json", "gz"))
+	must(command.RegisterFlagCompletionFunc("now", cobra.NoFileCompletions))
+}
+
+// at returns the time to plan at.
+func (f *planFlags) at() (time.Time, error) {
+	if f.now == "" {
+		return time.Now(), nil
+	}
+	now, err := time.Parse(time.RFC3339, f.now)
+	if err != nil {
+		return now, fmt.Errorf("--now: %q: not a time; write one such as 2026-01-02T15:04:05Z", f.now)
+	}
+	return now, nil
+}

@@ -1,0 +1,150 @@
+package read
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// maxProblems is how many mistakes are told at once.
+const maxProblems = 10
+
+// Options are what reading needs beside the files.
+type Options struct {
+	Stdin   io.Reader
+	NowUnix int64 // when the snapshot is said to be taken
+}
+
+// Cluster is what the files say.
+type Cluster struct {
+	Snapshot *model.Snapshot
+	Claims   []model.Claim // of the NodeClaims, by name
+	Warnings []string      // of what was left out, a sentence each
+}
+
+// Files reads every file that paths name: a file, a folder's files ending in .json, .yaml or .yml (not the folders in it),
+// or "-" for standard input. Of an object that is there twice the last one counts. The error has one line for each of the
+// first ten mistakes.
+func Files(paths []string, options Options) (*Cluster, error) {
+	files, err := sources(paths)
+	if err != nil {
+		return nil, err
+	}
+	out := newWorkers()
+	var broken error
+	go func() {
+		defer out.end()
+		broken = cutAll(files, options.Stdin, out)
+	}()
+	c := collector{left: map[kind]int{}}
+	c.builder.AbsentConditionIsPending = true
+	stopped := false
+	for b := range out.ordered {
+		if stopped {
+			continue
+		}
+		<-b.done
+		if c.take(b); len(c.problems) >= maxProblems {
+			stopped = true
+			close(out.stop)
+		}
+	}
+	if c.problems != nil || broken != nil && !errors.Is(broken, errStopped) {
+		return nil, errors.Join(append(c.problems, broken)...)
+	}
+	return c.cluster(options), nil
+}
+
+// cutAll cuts every source. Reading of one that is broken ends there, and of all where nobody wants more.
+func cutAll(files []source, stdin io.Reader, out *workers) error {
+	for _, file := range files {
+		text, done, err := file.open(stdin)
+		if err == nil {
+			err = (&cutter{out: out, source: file.name}).cut(text)
+		}
+		done()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collector puts together what was read.
+type collector struct {
+	builder  translate.Builder
+	claims   []model.Claim
+	left     map[kind]int // objects left out
+	problems []error
+}
+
+func (c *collector) take(b *batch) {
+	if b.problem != nil {
+		c.problems = append(c.problems, b.problem)
+	}
+	for _, problem := range b.read.problems {
+		if len(c.problems) < maxProblems {
+			c.problems = append(c.problems, problem)
+		}
+	}
+	if c.problems != nil {
+		return // nothing will come of it
+	}
+	for _, object := range b.read.objects {
+		if object.typed == nil {
+			c.left[object.kind]++
+			continue
+		}
+		c.builder.Add(object.typed)
+		if claim, ok := object.typed.(*apiv1.NodeClaim); ok && translate.Managed(claim.Spec.NodeClassRef) {
+			c.claims = append(c.claims, claimOf(claim))
+		}
+	}
+}
+
+func (c *collector) cluster(options Options) *Cluster {
+	out := &Cluster{Snapshot: c.builder.Snapshot("", options.NowUnix), Claims: lastOfEach(c.claims)}
+	byName := func(a, b kind) int { return strings.Compare(a.String(), b.String()) }
+	for _, k := range slices.SortedFunc(maps.Keys(c.left), byName) {
+		out.Warnings = append(out.Warnings, leftOut(k, c.left[k]))
+	}
+	return out
+}
+
+// lastOfEach sorts claims by name and keeps the last of those of one name.
+func lastOfEach(claims []model.Claim) []model.Claim {
+	slices.SortStableFunc(claims, func(a, b model.Claim) int { return strings.Compare(a.Name, b.Name) })
+	out := claims[:0]
+	for i := range claims {
+		if i+1 == len(claims) || claims[i].Name != claims[i+1].Name {
+			out = append(out, claims[i])
+		}
+	}
+	return out
+}
+
+// leftOut says which objects were left out and why.
+func leftOut(k kind, n int) string {
+	objects := fmt.Sprintf("%d objects of kind %s are", n, k)
+	if n == 1 {
+		objects = fmt.Sprintf("1 object of kind %s is", k)
+	}
+	why := "planning does not look at the kind"
+	version, other := otherVersion(k)
+	switch {
+	case other:
+		why = fmt.Sprintf("the kind is read in version %s; convert it", version)
+	case k.name == "NodeOverlay" || k.name == "CapacityBuffer":
+		why = "the kind is not honoured yet, so that the plan is as if it were not there"
+	case k.name == "Deployment":
+		why = "give the pods it makes"
+	}
+	return objects + " left out: " + why
+}

@@ -1,0 +1,161 @@
+package read
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// maxNesting bounds lists inside of lists.
+const maxNesting = 4
+
+// lenient reads what an API server reads: the last of repeated names counts, text that is no UTF-8 is mended.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// object is one object of the text.
+type object struct {
+	kind  kind
+	typed metav1.Object // nil where the kind is not one that planning looks at
+}
+
+// decoder reads values into objects. It is for one goroutine at a time.
+type decoder struct {
+	objects  []object
+	problems []*Problem
+}
+
+// value reads one JSON value: an object, or a list of objects, each of kind assumed where it does not say. The place
+// counts the items of a list.
+func (d *decoder) value(raw []byte, assumed kind, at place, nesting int) {
+	if start := bytes.TrimLeft(raw, " \t\r\n"); len(start) == 0 || start[0] != '{' {
+		d.problem(at, kind{}, raw, "", fmt.Sprintf("%s: not an object; write one with apiVersion and kind", excerpt(raw)))
+		return
+	}
+	is, err := kindOf(raw)
+	if err != nil {
+		d.syntax(at, err)
+		return
+	}
+	if is.name == "" && is.apiVersion == "" {
+		is = assumed
+	}
+	switch {
+	case is.name == "":
+		d.problem(at, is, raw, "kind", "not set; say what the object is, such as kind: Pod")
+	case is.apiVersion == "":
+		d.problem(at, is, raw, "apiVersion", "not set; say the version of the kind, such as apiVersion: v1")
+	case is.isList() && d.list(raw, is, at, nesting):
+	default:
+		d.object(raw, is, at)
+	}
+}
+
+// list reads the items of a list; false where the object has none, and so is no list.
+func (d *decoder) list(raw []byte, is kind, at place, nesting int) bool {
+	var list struct {
+		Items *[]jsontext.Value `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &list, lenient); err != nil || list.Items == nil {
+		return is.name == "List" && err == nil
+	}
+	if nesting >= maxNesting {
+		d.problem(at, is, raw, "items", fmt.Sprintf("lists lie more than %d deep in each other; flatten them", maxNesting))
+		return true
+	}
+	for i, item := range *list.Items {
+		d.value(item, is.ofItems(), at.item(i+1), nesting+1)
+	}
+	return true
+}
+
+// object reads one object into the type of its kind.
+func (d *decoder) object(raw []byte, is kind, at place) {
+	known, ok := kinds[is]
+	if !ok {
+		d.objects = append(d.objects, object{kind: is})
+		return
+	}
+	into := known.empty()
+	if err := json.Unmarshal(raw, into, lenient); err != nil {
+		var semantic *json.SemanticError
+		if !errors.As(err, &semantic) {
+			d.syntax(at, err)
+			return
+		}
+		field, what := complaint(semantic, raw)
+		d.problem(at, is, raw, field, what)
+		return
+	}
+	if into.GetName() == "" {
+		d.problem(at, is, raw, "metadata.name", "not set; name the object, so that the plan can speak of it")
+		return
+	}
+	if known.namespaced && into.GetNamespace() == "" {
+		into.SetNamespace(metav1.NamespaceDefault)
+	}
+	d.objects = append(d.objects, object{kind: is, typed: into})
+}
+
+// kindOf reads what an object says it is, and stops as soon as it has. kubectl writes both at the beginning.
+func kindOf(raw []byte) (kind, error) {
+	var is kind
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(raw), lenient)
+	if _, err := decoder.ReadToken(); err != nil {
+		return is, err
+	}
+	for decoder.PeekKind() == '"' && (is.name == "" || is.apiVersion == "") {
+		name, err := decoder.ReadToken()
+		if err != nil {
+			return is, err
+		}
+		var field *string
+		switch name.String() {
+		case "kind":
+			field = &is.name
+		case "apiVersion":
+			field = &is.apiVersion
+		}
+		if field == nil || decoder.PeekKind() != '"' {
+			if err := decoder.SkipValue(); err != nil {
+				return is, err
+			}
+			continue
+		}
+		value, err := decoder.ReadToken()
+		if err != nil {
+			return is, err
+		}
+		*field = value.String()
+	}
+	return is, nil
+}
+
+// nameOf returns namespace/name as far as the object says them, "" where it does not.
+func nameOf(raw []byte) string {
+	var named struct {
+		Metadata struct{ Namespace, Name jsontext.Value } `json:"metadata"`
+	}
+	if json.Unmarshal(raw, &named, lenient, json.MatchCaseInsensitiveNames(true)) != nil {
+		return ""
+	}
+	var namespace, name string
+	if json.Unmarshal(named.Metadata.Name, &name) != nil || name == "" {
+		return ""
+	}
+	if json.Unmarshal(named.Metadata.Namespace, &namespace) != nil || namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+func (d *decoder) problem(at place, is kind, raw []byte, field, what string) {
+	d.problems = append(d.problems, &Problem{At: at, Kind: is.name, Name: nameOf(raw), Field: field, What: what})
+}
+
+func (d *decoder) syntax(at place, err error) {
+	d.problems = append(d.problems, &Problem{At: at, What: err.Error()})
+}

@@ -1,0 +1,85 @@
+package read
+
+import (
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/joiner-sh/joiner/shared/api/awsv1"
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+)
+
+// kind names a kind of object.
+type kind struct{ apiVersion, name string }
+
+func (k kind) String() string { return k.name + " (" + k.apiVersion + ")" }
+
+// ofItems returns the kind of the items of a list that says it: PodList has pods, List has anything.
+func (k kind) ofItems() kind {
+	if name := strings.TrimSuffix(k.name, "List"); name != "" && name != k.name {
+		return kind{k.apiVersion, name}
+	}
+	return kind{}
+}
+
+func (k kind) isList() bool { return strings.HasSuffix(k.name, "List") }
+
+// known is what is done with objects of a kind.
+type known struct {
+	empty      func() metav1.Object // a new one to read into
+	namespaced bool                 // in "default" where it does not say
+}
+
+func of[T any, P interface {
+	*T
+	metav1.Object
+}](namespaced bool) known {
+	return known{empty: func() metav1.Object { return P(new(T)) }, namespaced: namespaced}
+}
+
+// kinds are those that planning may look at.
+var kinds = map[kind]known{
+	{"v1", "Pod"}:                                    of[corev1.Pod](true),
+	{"v1", "Node"}:                                   of[corev1.Node](false),
+	{"v1", "Namespace"}:                              of[corev1.Namespace](false),
+	{"v1", "Service"}:                                of[corev1.Service](true),
+	{"v1", "ReplicationController"}:                  of[corev1.ReplicationController](true),
+	{"v1", "PersistentVolumeClaim"}:                  of[corev1.PersistentVolumeClaim](true),
+	{"v1", "PersistentVolume"}:                       of[corev1.PersistentVolume](false),
+	{"apps/v1", "DaemonSet"}:                         of[appsv1.DaemonSet](true),
+	{"apps/v1", "ReplicaSet"}:                        of[appsv1.ReplicaSet](true),
+	{"apps/v1", "StatefulSet"}:                       of[appsv1.StatefulSet](true),
+	{"batch/v1", "Job"}:                              of[batchv1.Job](true),
+	{"storage.k8s.io/v1", "StorageClass"}:            of[storagev1.StorageClass](false),
+	{"storage.k8s.io/v1", "CSINode"}:                 of[storagev1.CSINode](false),
+	{"storage.k8s.io/v1", "VolumeAttachment"}:        of[storagev1.VolumeAttachment](false),
+	{"policy/v1", "PodDisruptionBudget"}:             of[policyv1.PodDisruptionBudget](true),
+	{"scheduling.k8s.io/v1", "PriorityClass"}:        of[schedulingv1.PriorityClass](false),
+	{"node.k8s.io/v1", "RuntimeClass"}:               of[nodev1.RuntimeClass](false),
+	{"karpenter.sh/v1", apiv1.KindNodePool}:          of[apiv1.NodePool](false),
+	{"karpenter.sh/v1", apiv1.KindNodeClaim}:         of[apiv1.NodeClaim](false),
+	{"karpenter.k8s.aws/v1", awsv1.KindEC2NodeClass}: of[awsv1.EC2NodeClass](false),
+}
+
+// otherVersion returns the version of a kind that is read, where the kind is known in another version only.
+func otherVersion(k kind) (string, bool) {
+	group := func(apiVersion string) string {
+		if before, _, ok := strings.Cut(apiVersion, "/"); ok {
+			return before
+		}
+		return ""
+	}
+	for other := range kinds { // at most one has the name and the group
+		if other.name == k.name && group(other.apiVersion) == group(k.apiVersion) {
+			return other.apiVersion, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set when the program is built for others.
+var version = ""
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "joiner",
+		Short: "Shows what Joiner would do for a cluster",
+		Long: `Joiner gives a Kubernetes cluster on AWS the nodes its pods need, when they need them. This command shows what it
+would decide, with the very code that decides in your account, from files and without a cloud.
+
+Start with a cluster you have:
+
+  kubectl get pods,nodes,daemonsets,nodepools,ec2nodeclasses -A -o json | joiner plan provision -f -`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+	}
+	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see %s --help", err, command.CommandPath())
+	})
+	root.AddCommand(newPlan(), newVersion())
+	return root
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(command.OutOrStdout(), "joiner %s %s/%s %s\n", versionText(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+			return err
+		},
+	}
+}
+
+// versionText returns the version the program was built as, "devel" where nobody said.
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}

@@ -1,0 +1,8 @@
+// Package show writes a plan down: [JSON] for programs, with names and fields that stay as they are, and [Table] for
+// people.
+//
+// It decides nothing. The table folds what is alike: nodes of one kind are a line with their number, pods that nothing can
+// hold for the same reasons are one entry. It is at most 120 columns wide and has no colours.
+//
+//	err := show.Table(os.Stdout, &show.Result{Plan: plan, Catalogs: catalogs})
+package show

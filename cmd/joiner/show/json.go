@@ -1,0 +1,137 @@
+package show
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/joiner-sh/joiner/shared/core/resource"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Result is a plan and what is needed to tell of it.
+type Result struct {
+	Plan        model.Plan
+	PlanSeconds float64                         // from the decoded input to the plan
+	Catalogs    map[string][]model.InstanceType // by class name
+	NotPlanned  map[string]int                  // pods that wait for something else than capacity, by what that is
+}
+
+// Pods returns how many pods the plan speaks of.
+func (r *Result) Pods() int {
+	n := len(r.Plan.Unschedulable)
+	for i := range r.Plan.Claims {
+		n += len(r.Plan.Claims[i].Pods)
+	}
+	for i := range r.Plan.Nominations {
+		n += len(r.Plan.Nominations[i].Pods)
+	}
+	return n
+}
+
+// What JSON writes. Lists are never null.
+type (
+	planJSON struct {
+		Claims        []claimJSON         `json:"claims"`
+		Nominations   []nominationJSON    `json:"nominations"`
+		Unschedulable []unschedulableJSON `json:"unschedulable"`
+		PricePerHour  float64             `json:"pricePerHour"`
+		Stats         statsJSON           `json:"stats"`
+	}
+	claimJSON struct {
+		Name          string            `json:"name"`
+		NodePool      string            `json:"nodePool"`
+		InstanceTypes []string          `json:"instanceTypes"` // cheapest first
+		Offer         offerJSON         `json:"offer"`         // the cheapest acceptable
+		Zones         []string          `json:"zones"`
+		CapacityTypes []string          `json:"capacityTypes"`
+		Requests      map[string]string `json:"requests"` // quantities, as Kubernetes writes them
+		Labels        map[string]string `json:"labels"`
+		Taints        []model.Taint     `json:"taints"`
+		Pods          []string          `json:"pods"` // namespace/name
+	}
+	offerJSON struct {
+		InstanceType string  `json:"instanceType"`
+		Zone         string  `json:"zone"`
+		CapacityType string  `json:"capacityType"`
+		PricePerHour float64 `json:"pricePerHour"` // dollars
+	}
+	nominationJSON struct {
+		Node string   `json:"node"` // or the NodeClaim on its way
+		Pods []string `json:"pods"`
+	}
+	unschedulableJSON struct {
+		Pod     string       `json:"pod"`
+		Reasons []reasonJSON `json:"reasons"`
+	}
+	reasonJSON struct {
+		NodePool string `json:"nodePool"` // empty = whatever the pool
+		Code     string `json:"code"`
+		Message  string `json:"message"`
+		Remedy   string `json:"remedy"`
+	}
+	statsJSON struct {
+		Pods        int     `json:"pods"`
+		PlanSeconds float64 `json:"planSeconds"`
+	}
+)
+
+// JSON writes a plan for programs.
+func JSON(out io.Writer, r *Result) error {
+	written := planJSON{
+		Claims:        make([]claimJSON, 0, len(r.Plan.Claims)),
+		Nominations:   make([]nominationJSON, 0, len(r.Plan.Nominations)),
+		Unschedulable: make([]unschedulableJSON, 0, len(r.Plan.Unschedulable)),
+		PricePerHour:  r.Plan.Price.USD(),
+		Stats:         statsJSON{Pods: r.Pods(), PlanSeconds: r.PlanSeconds},
+	}
+	for i := range r.Plan.Claims {
+		written.Claims = append(written.Claims, claimOf(&r.Plan.Claims[i]))
+	}
+	for _, n := range r.Plan.Nominations {
+		written.Nominations = append(written.Nominations, nominationJSON{n.Node, keys(n.Pods)})
+	}
+	for _, u := range r.Plan.Unschedulable {
+		entry := unschedulableJSON{Pod: u.Pod.Key(), Reasons: make([]reasonJSON, 0, len(u.Reasons))}
+		for _, reason := range u.Reasons {
+			entry.Reasons = append(entry.Reasons, reasonJSON{reason.Pool, reason.Code, reason.Message, reason.Remedy})
+		}
+		written.Unschedulable = append(written.Unschedulable, entry)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(written)
+}
+
+func claimOf(c *model.PlannedClaim) claimJSON {
+	out := claimJSON{
+		Name:          c.Name,
+		NodePool:      c.Pool,
+		InstanceTypes: c.InstanceTypes,
+		Offer:         offerJSON{c.Offer.InstanceType, c.Offer.Zone, c.Offer.CapacityType, c.Price.USD()},
+		Zones:         c.Zones,
+		CapacityTypes: c.CapacityTypes,
+		Requests:      make(map[string]string, len(c.Requests)),
+		Labels:        c.Labels,
+		Taints:        c.Taints,
+		Pods:          keys(c.Pods),
+	}
+	for name, amount := range c.Requests {
+		out.Requests[name] = resource.Format(name, amount)
+	}
+	if out.Labels == nil {
+		out.Labels = map[string]string{}
+	}
+	if out.Taints == nil {
+		out.Taints = []model.Taint{}
+	}
+	return out
+}
+
+func keys(pods []model.PodRef) []string {
+	out := make([]string, len(pods))
+	for i := range pods {
+		out[i] = pods[i].Key()
+	}
+	return out
+}

@@ -1,0 +1,194 @@
+package show
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const (
+	columns       = 120
+	hoursPerMonth = 730
+	mostRows      = 30 // of new nodes
+	mostNodes     = 5  // of those that exist
+	mostReasons   = 20 // entries of pods nothing can hold
+	mostPools     = 6  // named in one reason
+)
+
+// Table writes a plan for people.
+func Table(out io.Writer, r *Result) error {
+	t := &table{r: r}
+	t.summary()
+	t.newNodes()
+	t.existingNodes()
+	t.unschedulable()
+	t.notPlanned()
+	_, err := io.WriteString(out, t.text.String())
+	return err
+}
+
+type table struct {
+	r    *Result
+	text strings.Builder
+}
+
+func (t *table) line(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	t.text.WriteString(strings.TrimRight(text, " "))
+	t.text.WriteByte('\n')
+}
+
+func (t *table) summary() {
+	plan := &t.r.Plan
+	pods := t.r.Pods()
+	if pods == 0 {
+		t.line("No pod waits for capacity: nothing to do.")
+		return
+	}
+	var onNew, onOld int
+	for i := range plan.Claims {
+		onNew += len(plan.Claims[i].Pods)
+	}
+	for i := range plan.Nominations {
+		onOld += len(plan.Nominations[i].Pods)
+	}
+	t.line("%s: %d on %s, %d on what is there, %d without a place.", many(pods, "waiting pod"),
+		onNew, many(len(plan.Claims), "new node"), onOld, len(plan.Unschedulable))
+	if len(plan.Claims) > 0 {
+		t.line("New nodes cost %s an hour, %s a month.", dollars(plan.Price.USD()), dollarsRound(plan.Price.USD()*hoursPerMonth))
+	}
+}
+
+// newNodes writes a line for each kind of new node, the one that costs most in all first.
+func (t *table) newNodes() {
+	groups := fold(t.r)
+	if len(groups) == 0 {
+		return
+	}
+	rows := [][]string{{"NODES", "POOL", "CHEAPEST OFFER", "ZONE", "$/HOUR", "TYPES", "MAY BE IN", "PODS", "CPU", "MEMORY"}}
+	for i, g := range groups {
+		if i == mostRows {
+			break
+		}
+		rows = append(rows, []string{
+			fmt.Sprint(g.nodes), short(g.pool, 24), g.offer.InstanceType + " " + g.offer.CapacityType, g.offer.Zone,
+			fmt.Sprintf("%.4f", g.price.USD()), g.types.String(), g.zones, g.pods.String(), g.filled(model.CPU), g.filled(model.Memory),
+		})
+	}
+	t.line("")
+	t.grid(rows, "r...rr.rrr")
+	if more := len(groups) - mostRows; more > 0 {
+		var nodes int
+		var price model.MicroUSD
+		for _, g := range groups[mostRows:] {
+			nodes, price = nodes+g.nodes, price+g.price*model.MicroUSD(g.nodes)
+		}
+		t.line("and %s of %s more, %s an hour", many(nodes, "node"), many(more, "kind"), dollars(price.USD()))
+	}
+}
+
+// grid writes rows in columns, right-justified where align has an r.
+func (t *table) grid(rows [][]string, align string) {
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for c, cell := range row {
+			width[c] = max(width[c], len([]rune(cell)))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for c, cell := range row {
+			if c > 0 {
+				line.WriteString("  ")
+			}
+			space := strings.Repeat(" ", width[c]-len([]rune(cell)))
+			if align[c] == 'r' {
+				line.WriteString(space + cell)
+			} else {
+				line.WriteString(cell + space)
+			}
+		}
+		t.line("%s", short(strings.TrimRight(line.String(), " "), columns))
+	}
+}
+
+func (t *table) existingNodes() {
+	nominations := t.r.Plan.Nominations
+	if len(nominations) == 0 {
+		return
+	}
+	nominations = slices.Clone(nominations)
+	slices.SortStableFunc(nominations, func(a, b model.Nomination) int { return cmp.Compare(len(b.Pods), len(a.Pods)) })
+	rows := [][]string{{"PODS", "EXISTING NODE, OR CLAIM ON ITS WAY"}}
+	for i, n := range nominations {
+		if i == mostNodes {
+			break
+		}
+		rows = append(rows, []string{fmt.Sprint(len(n.Pods)), n.Node})
+	}
+	t.line("")
+	t.grid(rows, "r.")
+	if more := len(nominations) - mostNodes; more > 0 {
+		var pods int
+		for _, n := range nominations[mostNodes:] {
+			pods += len(n.Pods)
+		}
+		t.line("and %s on %s more", many(pods, "pod"), many(more, "node"))
+	}
+}
+
+func (t *table) notPlanned() {
+	if len(t.r.NotPlanned) == 0 {
+		return
+	}
+	t.line("")
+	t.line("Not planned for:")
+	for _, why := range slices.Sorted(maps.Keys(t.r.NotPlanned)) {
+		t.wrapped("  ", "    ", fmt.Sprintf("%s: %s", many(t.r.NotPlanned[why], "pod"), why))
+	}
+}
+
+// wrapped writes text in lines of at most columns.
+func (t *table) wrapped(first, others, text string) {
+	line, empty := first, true
+	for _, word := range strings.Fields(text) {
+		if !empty && len([]rune(line))+1+len([]rune(word)) > columns {
+			t.line("%s", line)
+			line, empty = others, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	t.line("%s", line)
+}
+
+func many(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func dollars(amount float64) string { return fmt.Sprintf("$%.4f", amount) }
+
+func dollarsRound(amount float64) string {
+	if amount < 100 {
+		return fmt.Sprintf("$%.2f", amount)
+	}
+	return fmt.Sprintf("$%.0f", amount)
+}
+
+// short cuts text that is longer than most.
+func short(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
