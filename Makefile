@@ -34,8 +34,8 @@ conform: ## the contract suites against our model of AWS, and against moto (inst
 bench: ## benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./shared/... ./cmd/...
 
-fuzz: ## every fuzz test for FUZZTIME (default 30s) each
-	./testenv/fuzz.sh $(or $(FUZZTIME),30s)
+fuzz: ## every fuzz test, FUZZTIME (default 10m) in all
+	./testenv/fuzz.sh $(or $(FUZZTIME),10m)
 
 check: ## format, vet, staticcheck, floors, generated files unchanged
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
