@@ -30,13 +30,17 @@ func (x *Index) claimsOf(pod *model.Pod, shape *model.PodShape) []claim {
 	if Free(pod, shape) {
 		return nil
 	}
-	var out []claim
+	claims := 0
+	if pod != nil {
+		claims = len(pod.Claims)
+	}
+	out := make([]claim, 0, max(claims, len(shape.Ephemeral)))
 	for i := range shape.Ephemeral {
 		e := &shape.Ephemeral[i]
 		c := claim{name: claimName{shape.Namespace, e.Volume}, ephemeral: true, class: e.Class}
 		if pod != nil {
 			c.name = claimName{pod.Namespace, pod.Name + "-" + e.Volume}
-			c.volume = x.claims[c.name]
+			c.volume = x.find(c.name)
 		}
 		out = append(out, c)
 	}
@@ -47,7 +51,7 @@ func (x *Index) claimsOf(pod *model.Pod, shape *model.PodShape) []claim {
 			if slices.ContainsFunc(out[:made], func(o claim) bool { return o.name == c.name }) {
 				continue
 			}
-			c.volume = x.claims[c.name]
+			c.volume = x.find(c.name)
 			out = append(out, c)
 		}
 	}
@@ -68,7 +72,7 @@ func (x *Index) className(c *claim) string {
 	switch {
 	case c.volume != nil:
 		return c.volume.Class
-	case c.ephemeral && c.class == "":
+	case c.class == "":
 		return x.defaultClass
 	default:
 		return c.class

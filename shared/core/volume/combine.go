@@ -16,20 +16,20 @@ const (
 // part is where one claim of a pod lets it run.
 type part struct {
 	claim *claim
-	any   []requirement.Requirements
-	key   string
+	*place
 }
 
 // combine returns the places that suit all of the claims; nil = anywhere.
-func (x *Index) combine(claims []claim, where func(*claim) (place, *Problem)) ([]requirement.Requirements, *Problem) {
-	var parts []part
+func (x *Index) combine(claims []claim, where func(*claim) (*place, *Problem)) ([]requirement.Requirements, *Problem) {
+	parts := make([]part, 0, len(claims))
 	for i := range claims {
 		at, problem := where(&claims[i])
 		if problem != nil {
 			return nil, problem
 		}
-		if !at.anywhere {
-			parts = append(parts, part{claim: &claims[i], any: at.any})
+		alike := func(p part) bool { return p.key == at.key }
+		if !at.anywhere && !slices.ContainsFunc(parts, alike) {
+			parts = append(parts, part{claim: &claims[i], place: at})
 		}
 	}
 	switch len(parts) {
@@ -38,32 +38,37 @@ func (x *Index) combine(claims []claim, where func(*claim) (place, *Problem)) ([
 	case 1:
 		return parts[0].any, nil
 	}
-	for i := range parts {
-		parts[i].key = Key(parts[i].any)
-	}
 	// Narrow ones first, which keeps the product small; then in an order of what they say, which makes it the same
 	// whatever the order of claims.
-	slices.SortStableFunc(parts, func(a, b part) int {
+	slices.SortFunc(parts, func(a, b part) int {
 		return cmp.Or(cmp.Compare(len(a.any), len(b.any)), strings.Compare(a.key, b.key))
 	})
-	return product(parts)
+	x.scratch = x.scratch[:0]
+	for i := range parts {
+		x.scratch = append(append(x.scratch, parts[i].key...), 0)
+	}
+	if known := x.products[string(x.scratch)]; known != nil {
+		return known, nil
+	}
+	out, problem := product(parts)
+	if problem == nil {
+		x.products[string(x.scratch)] = out
+	}
+	return out, problem
 }
 
 // product returns what is left of every choice of one alternative of each part, parts in order.
 func product(parts []part) ([]requirement.Requirements, *Problem) {
 	out := parts[0].any
 	tried := 0
-	for i := 1; i < len(parts); i++ {
-		if parts[i].key == parts[i-1].key {
-			continue
-		}
-		tried += len(out) * len(parts[i].any)
+	for _, p := range parts[1:] {
+		tried += len(out) * len(p.any)
 		if tried > maxCombinations {
 			return nil, tooMany(parts)
 		}
 		var both []requirement.Requirements
 		for _, a := range out {
-			for _, b := range parts[i].any {
+			for _, b := range p.any {
 				if where := a.Intersect(b); where.Possible() {
 					both = append(both, where)
 				}

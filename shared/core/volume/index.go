@@ -5,14 +5,20 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Index answers what the volumes of a snapshot's pods ask for. It does not change; what it returns may be shared and is
-// not to be written to.
+// Index answers what the volumes of a snapshot's pods ask for. It remembers what it worked out, so that it is for one
+// goroutine at a time; the answers do not depend on what was asked before. What it returns is shared and not to be
+// written to.
 type Index struct {
-	claims       map[claimName]*model.Volume
+	volumes      []model.Volume
+	claims       map[claimName]*model.Volume // of volumes; nil until the first is looked for
 	classes      map[string]*class
 	defaultClass string // "" = there is none
 	limits       map[string]map[string]int64
 	hosts        map[string]bool // host names of the nodes that exist
+
+	places   map[string]*place                     // of bound volumes, by what their terms say
+	products map[string][]requirement.Requirements // by the keys of the places that were combined
+	scratch  []byte
 }
 
 type claimName struct{ namespace, name string }
@@ -23,19 +29,18 @@ func (n claimName) String() string { return n.namespace + "/" + n.name }
 type class struct {
 	driver    string
 	immediate bool
-	where     place
+	where     *place
 }
 
 // New indexes a snapshot, which must not change afterwards.
 func New(s *model.Snapshot) *Index {
 	x := &Index{
-		claims:  make(map[claimName]*model.Volume, len(s.Volumes)),
-		classes: make(map[string]*class, len(s.Storage)),
-		limits:  make(map[string]map[string]int64, len(s.CSINodes)),
-		hosts:   make(map[string]bool, len(s.Nodes)),
-	}
-	for i := range s.Volumes {
-		x.claims[claimName{s.Volumes[i].Namespace, s.Volumes[i].Name}] = &s.Volumes[i]
+		volumes:  s.Volumes,
+		classes:  make(map[string]*class, len(s.Storage)),
+		limits:   make(map[string]map[string]int64, len(s.CSINodes)),
+		hosts:    make(map[string]bool, len(s.Nodes)),
+		places:   make(map[string]*place),
+		products: make(map[string][]requirement.Requirements),
 	}
 	for i := range s.Storage {
 		storage := &s.Storage[i]
@@ -58,6 +63,17 @@ func New(s *model.Snapshot) *Index {
 	return x
 }
 
+// find returns a claim with what is known of it; nil where it does not exist.
+func (x *Index) find(name claimName) *model.Volume {
+	if x.claims == nil {
+		x.claims = make(map[claimName]*model.Volume, len(x.volumes))
+		for i := range x.volumes {
+			x.claims[claimName{x.volumes[i].Namespace, x.volumes[i].Name}] = &x.volumes[i]
+		}
+	}
+	return x.claims[name]
+}
+
 // Problem says why a pod's volumes let it run nowhere.
 type Problem struct {
 	Claim   string // namespace/name of the PersistentVolumeClaim
@@ -67,7 +83,7 @@ type Problem struct {
 
 // Alternatives returns where the pod's volumes let it run among nodes yet to be made: any one of the returned
 // requirements must hold of its node; nil = anywhere. They never speak of host names. Their order, and what they say, do
-// not depend on the order of claims, volumes or terms. At most 64.
+// not depend on the order of claims, volumes or terms. At most 64. Equal answers have equal Keys.
 //
 // A Problem says why no node may be made for the pod. One that exists may still do: see Existing. pod is nil where only
 // its shape is known, as of a daemon.

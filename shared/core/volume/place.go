@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -8,12 +9,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// place is where one volume may be used.
+// place is where one volume may be used. It does not change.
 type place struct {
 	anywhere bool
 	any      []requirement.Requirements // else one of these; canonical; empty = nowhere
+	key      string                     // of any
 	auto     bool                       // a term speaks of what only nodes of EKS Auto Mode have
-	tooMany  int                        // terms, where they are more than are looked at
+	terms    int                        // how many were written
 }
 
 // maxTerms bounds how many terms of one volume or class are looked at.
@@ -21,29 +23,52 @@ const maxTerms = 64
 
 // affinity returns where a bound volume may be used: where one of its terms holds. Like kube-scheduler it passes over
 // terms that cannot be read or ask for nothing, and does not look at their fields, which name nodes.
-func affinity(terms []model.NodeTerm) place {
-	return placeOf(terms, func(term *model.NodeTerm) bool {
+func (x *Index) affinity(terms []model.NodeTerm) *place {
+	x.scratch = sign(x.scratch[:0], terms)
+	if known := x.places[string(x.scratch)]; known != nil {
+		return known
+	}
+	out := placeOf(terms, func(term *model.NodeTerm) bool {
 		return slices.ContainsFunc(term.Fields, func(f model.Requirement) bool {
 			return len(f.Values) != 1 || f.Operator != model.In && f.Operator != model.NotIn
 		}) || slices.ContainsFunc(term.Requirements, func(r model.Requirement) bool { return !nodeOperator(r) })
 	})
+	x.places[string(x.scratch)] = out
+	return out
+}
+
+// sign appends a text that tells what the terms say, word for word: each part after its length.
+func sign(b []byte, terms []model.NodeTerm) []byte {
+	word := func(text string) { b = append(binary.AppendUvarint(b, uint64(len(text))), text...) }
+	for i := range terms {
+		for _, list := range [][]model.Requirement{terms[i].Requirements, terms[i].Fields} {
+			b = binary.AppendUvarint(b, uint64(len(list)))
+			for j := range list {
+				word(list[j].Key)
+				word(string(list[j].Operator))
+				b = binary.AppendUvarint(b, uint64(len(list[j].Values)))
+				for _, value := range list[j].Values {
+					word(value)
+				}
+			}
+		}
+	}
+	return b
 }
 
 // allowed returns where a class makes volumes. Its terms know no operator but In.
-func allowed(terms []model.NodeTerm) place {
+func allowed(terms []model.NodeTerm) *place {
 	return placeOf(terms, func(term *model.NodeTerm) bool {
 		return slices.ContainsFunc(term.Requirements, func(r model.Requirement) bool { return r.Operator != model.In })
 	})
 }
 
-func placeOf(terms []model.NodeTerm, unreadable func(*model.NodeTerm) bool) place {
-	if len(terms) == 0 {
-		return place{anywhere: true}
+func placeOf(terms []model.NodeTerm, unreadable func(*model.NodeTerm) bool) *place {
+	if len(terms) == 0 || len(terms) > maxTerms {
+		return &place{anywhere: len(terms) == 0, terms: len(terms)}
 	}
-	if len(terms) > maxTerms {
-		return place{tooMany: len(terms)}
-	}
-	var out place
+	var list []requirement.Requirements
+	auto := false
 	for i := range terms {
 		term := &terms[i]
 		if len(term.Requirements)+len(term.Fields) == 0 || unreadable(term) {
@@ -53,11 +78,21 @@ func placeOf(terms []model.NodeTerm, unreadable func(*model.NodeTerm) bool) plac
 		if err != nil || !where.Possible() {
 			continue
 		}
-		out.auto = out.auto || where.Has(autoZoneKey)
-		out.any = append(out.any, where)
+		auto = auto || where.Has(autoZoneKey)
+		list = append(list, where)
 	}
-	out.any = canonical(out.any)
+	out := newPlace(list)
+	out.auto, out.terms = auto, len(terms)
 	return out
+}
+
+// newPlace returns where one of the list is met.
+func newPlace(list []requirement.Requirements) *place {
+	list = canonical(list)
+	if len(list) == 1 && len(list[0]) == 0 {
+		return &place{anywhere: true}
+	}
+	return &place{any: list, key: Key(list)}
 }
 
 // nodeOperator reports whether Kubernetes reads the requirement: it has six operators and no negative bounds, because no
@@ -85,59 +120,56 @@ func plain(list []model.Requirement) []model.Requirement {
 }
 
 // where returns where the claim lets its pod run, host names as they are written.
-func (x *Index) where(c *claim) (place, *Problem) {
+func (x *Index) where(c *claim) (*place, *Problem) {
 	if problem := x.problem(c); problem != nil {
-		return place{}, problem
+		return nil, problem
 	}
-	if !c.bound() {
-		name := x.className(c)
-		where := x.classes[name].where
-		if where.tooMany > 0 {
-			return where, c.complain("name fewer topologies", "is of the storage class %s, whose %d allowed topologies are more than the %d looked at", name, where.tooMany, maxTerms)
-		}
-		if !where.anywhere && len(where.any) == 0 {
-			return where, c.complain("correct its allowedTopologies", "is of the storage class %s, whose allowed topologies match no node", name)
-		}
-		return where, nil
+	var out *place
+	source, remedy := "is bound to the volume ", "correct the volume's node affinity"
+	if c.bound() {
+		out = x.affinity(c.volume.Affinity)
+		source += c.volume.VolumeName
+	} else {
+		out = x.classes[x.className(c)].where
+		source, remedy = "is of the storage class "+x.className(c), "correct its allowedTopologies"
 	}
-	where := affinity(c.volume.Affinity)
-	if where.tooMany > 0 {
-		return where, c.complain("write fewer terms", "is bound to the volume %s, whose %d node affinity terms are more than the %d looked at", c.volume.VolumeName, where.tooMany, maxTerms)
+	switch {
+	case out.terms > maxTerms:
+		return nil, c.complain("name fewer topologies", "%s, whose %d topologies are more than the %d looked at", source, out.terms, maxTerms)
+	case !out.anywhere && len(out.any) == 0:
+		return nil, c.complain(remedy, "%s, whose topologies match no node", source)
 	}
-	if !where.anywhere && len(where.any) == 0 {
-		return where, c.complain("correct the volume's node affinity", "is bound to the volume %s, whose node affinity matches no node", c.volume.VolumeName)
-	}
-	return where, nil
+	return out, nil
 }
 
 // whereExisting returns where the claim lets its pod run among nodes that exist.
-func (x *Index) whereExisting(c *claim) (place, *Problem) {
+func (x *Index) whereExisting(c *claim) (*place, *Problem) {
 	where, problem := x.where(c)
 	if problem != nil || where.anywhere {
 		return where, problem
 	}
-	return x.withoutHosts(where, func(hosts requirement.Set) (dropped, impossible bool) { return x.stranded(c, hosts), false }), nil
+	return withoutHosts(where, func(hosts requirement.Set) (dropped, impossible bool) { return x.stranded(c, hosts), false }), nil
 }
 
 // whereNew returns where the claim lets its pod run among nodes yet to be made. Whatever name such a node gets, it is one
 // that nothing was written about.
-func (x *Index) whereNew(c *claim) (place, *Problem) {
+func (x *Index) whereNew(c *claim) (*place, *Problem) {
 	where, problem := x.where(c)
 	if problem != nil {
-		return where, problem
+		return nil, problem
 	}
 	if x.driver(c) == autoDriver || where.auto {
-		return where, c.complain("use a storage class of the driver "+ebsDriver, "has a volume of %s, which only nodes of EKS Auto Mode can use", autoDriver)
+		return nil, c.complain("use a storage class of the driver "+ebsDriver, "has a volume of %s, which only nodes of EKS Auto Mode can use", autoDriver)
 	}
 	if where.anywhere {
 		return where, nil
 	}
-	out := x.withoutHosts(where, func(hosts requirement.Set) (dropped, impossible bool) {
+	out := withoutHosts(where, func(hosts requirement.Set) (dropped, impossible bool) {
 		dropped = x.stranded(c, hosts) || hosts.Has(freshHost)
 		return dropped, !dropped
 	})
 	if !out.anywhere && len(out.any) == 0 {
-		return out, c.complain("make room on that node, or delete the claim", "has its volume on one node (%s), and no other can use it", text(where.any))
+		return nil, c.complain("make room on that node, or delete the claim", "has its volume on one node (%s), and no other can use it", text(where.any))
 	}
 	return out, nil
 }
@@ -156,8 +188,8 @@ func (x *Index) stranded(c *claim, hosts requirement.Set) bool {
 
 // withoutHosts returns where without the host names that judge tells to drop, and without the alternatives it tells to be
 // impossible.
-func (x *Index) withoutHosts(where place, judge func(hosts requirement.Set) (dropped, impossible bool)) place {
-	out := place{auto: where.auto}
+func withoutHosts(where *place, judge func(hosts requirement.Set) (dropped, impossible bool)) *place {
+	var list []requirement.Requirements
 	changed := false
 	for _, alternative := range where.any {
 		if alternative.Has(model.LabelHostname) {
@@ -170,12 +202,10 @@ func (x *Index) withoutHosts(where place, judge func(hosts requirement.Set) (dro
 				alternative = alternative.Without(model.LabelHostname)
 			}
 		}
-		out.any = append(out.any, alternative)
+		list = append(list, alternative)
 	}
 	if !changed {
 		return where
 	}
-	out.any = canonical(out.any)
-	out.anywhere = len(out.any) == 1 && len(out.any[0]) == 0
-	return out
+	return newPlace(list)
 }

@@ -28,6 +28,8 @@ func TestWhereVolumesLetAPodRun(t *testing.T) {
 		{"a volume of two zones, in one term", newWorld().claim("data", bound(zone("b", "a"))), [][]model.Requirement{{ab}}},
 		{"and in two", newWorld().claim("data", bound(zone("b"), zone("a"))), [][]model.Requirement{{ab}}},
 		{"terms that differ in more", newWorld().claim("data", bound(term(b, y), term(a, x))), [][]model.Requirement{{x, a}, {y, b}}},
+		{"a value, or no such label", newWorld().claim("data", bound(term(x), term(model.Requirement{Key: "example.com/rack", Operator: model.DoesNotExist}))),
+			[][]model.Requirement{{{Key: "example.com/rack", Operator: model.DoesNotExist}}, {x}}},
 		{"a term that another includes", newWorld().claim("data", bound(term(a, x), zone("a", "b"))), [][]model.Requirement{{ab}}},
 		{"a term that asks for nothing matches nothing", newWorld().claim("data", bound(term(), zone("a"))), [][]model.Requirement{{a}}},
 		{"nor does one that contradicts itself", newWorld().claim("data", bound(term(a, b), zone("a"))), [][]model.Requirement{{a}}},
@@ -61,6 +63,7 @@ func TestWhereVolumesLetAPodRun(t *testing.T) {
 // host says nothing any more.
 func TestHostNames(t *testing.T) {
 	notOn := model.Requirement{Key: model.LabelHostname, Operator: model.NotIn, Values: []string{"n1"}}
+	nameless := model.Requirement{Key: model.LabelHostname, Operator: model.DoesNotExist}
 	a := in(model.LabelZone, "a")
 	tests := []struct {
 		name     string
@@ -74,6 +77,7 @@ func TestHostNames(t *testing.T) {
 		{"local, its node exists", newWorld().node("n1").claim("data", local(term(host("n1"), a))), nil, "n1", [][]model.Requirement{{host("n1"), a}}},
 		{"local, one of its nodes exists", newWorld().node("n1").claim("data", local(term(host("n1", "n2")))), nil, "n1", [][]model.Requirement{{host("n1", "n2")}}},
 		{"local, not on one node", newWorld().node("n1").claim("data", local(term(notOn))), nil, "", [][]model.Requirement{{notOn}}},
+		{"local, on a node without a host name", newWorld().claim("data", local(term(nameless))), nil, "DoesNotExist", [][]model.Requirement{{nameless}}},
 		{"not local, its node is gone", newWorld().claim("data", bound(term(host("n1")))), nil, "n1", [][]model.Requirement{{host("n1")}}},
 		{"not local, on a node or in a zone", newWorld().claim("data", bound(term(host("n1")), zone("a"))), [][]model.Requirement{{a}}, "", [][]model.Requirement{{host("n1")}, {a}}},
 		{"not local, not on one node", newWorld().claim("data", bound(term(notOn, a))), [][]model.Requirement{{a}}, "", [][]model.Requirement{{notOn, a}}},
@@ -91,6 +95,17 @@ func TestHostNames(t *testing.T) {
 			got, problem = test.world.existing()
 			expect(t, "Existing", got, problem, test.existing...)
 		})
+	}
+}
+
+// The API server takes the newest of several default classes. How old they are is not known, so that one of them is taken
+// whatever their order.
+func TestOneOfSeveralDefaultClasses(t *testing.T) {
+	standard := func(s *model.Storage) { s.Default, s.AllowedTopologies = true, []model.NodeTerm{zone("b")} }
+	fast := func(s *model.Storage) { s.Default, s.AllowedTopologies = true, []model.NodeTerm{zone("a")} }
+	for _, w := range []*world{newWorld().class("fast", fast).class("standard", standard), newWorld().class("standard", standard).class("fast", fast)} {
+		got, problem := w.ephemeral("scratch", "").alternatives()
+		expect(t, "Alternatives", got, problem, both(in(model.LabelZone, "a")))
 	}
 }
 
@@ -128,7 +143,7 @@ func TestClaimsThatLetAPodRunNowhere(t *testing.T) {
 		{"of its own, class missing", newWorld().ephemeral("scratch", "fast"), []string{"shop/db-0-scratch", "fast, which does not exist"}},
 		{"of its own, and no default class", newWorld().ephemeral("scratch", ""), []string{"shop/db-0-scratch", "no storage class"}},
 		{"of its own, being deleted", newWorld().class("standard", nil).ephemeral("scratch", "standard").claim("db-0-scratch", func(v *model.Volume) { v.DeletedUnix = 1 }), []string{"shop/db-0-scratch", "being deleted"}},
-		{"a node affinity that nothing matches", newWorld().claim("data", bound(term(), term(in(model.LabelZone)))), []string{"shop/data", "pv-data", "matches no node"}},
+		{"a node affinity that nothing matches", newWorld().claim("data", bound(term(), term(in(model.LabelZone)))), []string{"shop/data", "pv-data", "match no node"}},
 		{"a class that allows nowhere", newWorld().class("odd", topologies(term())).claim("data", unbound("odd")), []string{"shop/data", "odd", "match no node"}},
 		{"two zones at once", newWorld().claim("data", bound(a)).claim("logs", bound(b)), []string{"shop/data asks for topology.kubernetes.io/zone In [a]", "shop/logs asks for topology.kubernetes.io/zone In [b]"}},
 		{"two hosts at once", newWorld().node("n1").node("n2").claim("data", local(term(host("n1")))).claim("logs", local(term(host("n2")))), []string{"shop/data", "n1"}},
