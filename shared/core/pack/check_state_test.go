@@ -46,15 +46,16 @@ func (c *checker) together(plan model.Plan) {
 	c.oncePod(hosts)
 }
 
-// hosts makes every node there will be: those of the snapshot, claims on their way, claims of the plan.
-func (c *checker) hosts(plan model.Plan) []*finalNode {
+// hosts makes every node there will be: those of the snapshot, claims on their way, claims of the plan. What a
+// claim may become is told apart by the keys rules name and by more.
+func (c *checker) hosts(plan model.Plan, more ...string) []*finalNode {
 	var hosts []*finalNode
 	byName := make(map[string]*finalNode)
 	add := func(h *finalNode) {
 		hosts = append(hosts, h)
 		byName[h.name] = h
 	}
-	keys := c.seenKeys()
+	keys := append(c.seenKeys(), more...)
 	for i := range c.in.Snapshot.Nodes {
 		node := &c.in.Snapshot.Nodes[i]
 		add(&finalNode{name: node.Name, variants: []map[string]string{node.Labels}, taints: node.Taints})

@@ -177,16 +177,27 @@ func (w *world) shuffled(t *rapid.T) *world {
 		shapes[to], where[from] = s.Shapes[from], to
 	}
 	s.Shapes = shapes
-	s.Pods = slices.Clone(rapid.Permutation(s.Pods).Draw(t, "pods"))
-	for i := range s.Pods {
-		s.Pods[i].Shape = where[s.Pods[i].Shape]
+	s.Pods = make([]model.Pod, len(s.Pods))
+	now := make([]int, len(s.Pods))
+	for to, from := range rapid.Permutation(indexes(len(s.Pods))).Draw(t, "pods order") {
+		s.Pods[to], now[from] = w.in.Snapshot.Pods[from], to
+		s.Pods[to].Shape = where[s.Pods[to].Shape]
 	}
-	s.DaemonSets = slices.Clone(s.DaemonSets)
+	out.in.Pending = nil
+	for _, i := range w.in.Pending {
+		out.in.Pending = append(out.in.Pending, now[i])
+	}
+	s.DaemonSets = rapid.Permutation(s.DaemonSets).Draw(t, "daemons order")
 	for i := range s.DaemonSets {
 		s.DaemonSets[i].Shape = where[s.DaemonSets[i].Shape]
 	}
 	s.Nodes = rapid.Permutation(s.Nodes).Draw(t, "nodes order")
 	s.Pools = rapid.Permutation(s.Pools).Draw(t, "pools order")
+	s.Namespaces = rapid.Permutation(s.Namespaces).Draw(t, "namespaces order")
+	s.Volumes = rapid.Permutation(s.Volumes).Draw(t, "volumes order")
+	s.Storage = rapid.Permutation(s.Storage).Draw(t, "classes order")
+	s.CSINodes = rapid.Permutation(s.CSINodes).Draw(t, "CSI nodes order")
+	out.in.Claims = rapid.Permutation(w.in.Claims).Draw(t, "claims order")
 	out.in.Snapshot = &s
 	out.in.Catalogs = map[string][]model.InstanceType{"default": rapid.Permutation(w.in.Catalogs["default"]).Draw(t, "types order")}
 	return out

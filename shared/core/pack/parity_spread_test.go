@@ -1,0 +1,266 @@
+package pack
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+func TestF058ZonalSpread(t *testing.T) {
+	w := newWorld(64).pool("general", nil).pods("web", 6, asPod(appPod("web"), spreadBy(model.LabelZone, 1)))
+	if got := w.perDomain(w.complete(t), model.LabelZone, "web"); countsOf(got) != "2 2 2" {
+		t.Errorf("pods by zone: %v", got)
+	}
+}
+
+func TestF058SpreadGoesOnFromThePodsThatRun(t *testing.T) {
+	w := newWorld(64).pool("general", nil).zoned(600, "a", "b", "c")
+	w.running("web-old1", "node-a", appPod("web")).running("web-old2", "node-b", appPod("web"))
+	w.pods("web", 4, asPod(appPod("web"), spreadBy(model.LabelZone, 1)))
+	if got := w.perDomain(w.complete(t), model.LabelZone, "web"); countsOf(got) != "2 2 2" {
+		t.Errorf("pods by zone, running ones included: %v", got)
+	}
+}
+
+func TestF058PodsThatEndOrLeaveAreNotCounted(t *testing.T) {
+	for name, change := range map[string]func(*model.Pod){
+		"ended":         func(p *model.Pod) { p.Phase = model.Succeeded },
+		"being deleted": func(p *model.Pod) { p.DeletedUnix = testNow },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(64).pool("general", nil).zoned(2000, "a", "b", "c")
+			w.running("web-old1", "node-a", appPod("web")).running("web-old2", "node-a", appPod("web"))
+			change(&w.in.Snapshot.Pods[0])
+			change(&w.in.Snapshot.Pods[1])
+			w.in.Snapshot.Nodes[1].Allocatable[model.CPU], w.in.Snapshot.Nodes[2].Allocatable[model.CPU] = 600, 600
+			w.pods("web", 3, asPod(appPod("web"), spreadBy(model.LabelZone, 1)))
+			plan := w.complete(t)
+			if len(plan.Claims) != 0 {
+				t.Errorf("%d claims, nominations %+v", len(plan.Claims), plan.Nominations)
+			}
+		})
+	}
+}
+
+// Where no pool sells in a zone, it is no domain of new nodes.
+func TestF058ZonesThatCannotBeBoughtAreNoDomains(t *testing.T) {
+	w := newWorld(64).pool("general", func(p *model.Pool) { p.Template.Requirements = []model.Requirement{oneOf(model.LabelZone, "a", "b")} })
+	w.pods("web", 6, asPod(appPod("web"), spreadBy(model.LabelZone, 1)))
+	if got := w.perDomain(w.complete(t), model.LabelZone, "web"); countsOf(got) != "3 3" {
+		t.Errorf("pods by zone: %v", got)
+	}
+}
+
+// A zone without capacity has no node, so that kube-scheduler does not count it either; the peer leaves the pods waiting.
+func TestF058AZoneWithoutCapacityHoldsNothingUp(t *testing.T) {
+	w := newWorld(64).pool("general", nil)
+	w.gone("*/c/*")
+	w.pods("web", 6, asPod(appPod("web"), spreadBy(model.LabelZone, 1)))
+	if got := w.perDomain(w.complete(t), model.LabelZone, "web"); countsOf(got) != "3 3" {
+		t.Errorf("pods by zone: %v", got)
+	}
+}
+
+// A node in a zone makes the zone a domain, whether or not pods may still get there.
+func TestF058AFullZoneLimitsTheOthers(t *testing.T) {
+	w := newWorld(64).pool("general", nil).zoned(0, "c")
+	w.gone("*/c/*")
+	w.pods("web", 6, asPod(appPod("web"), spreadBy(model.LabelZone, 1)))
+	plan := w.sound(t)
+	if placed(plan) != 2 || len(plan.Unschedulable) != 4 {
+		t.Fatalf("%d placed, want one in each other zone", placed(plan))
+	}
+	for _, u := range plan.Unschedulable {
+		refusedWith(t, plan, u.Pod.Name, TopologySpread)
+	}
+}
+
+func TestF059HostnameSpread(t *testing.T) {
+	for _, maxSkew := range []int32{1, 3} {
+		t.Run(fmt.Sprint(maxSkew), func(t *testing.T) {
+			w := newWorld(64).pool("general", nil).pods("web", 6, asPod(appPod("web"), spreadBy(model.LabelHostname, maxSkew)))
+			hosts := w.perDomain(w.complete(t), model.LabelHostname, "web")
+			if maxSkew == 1 && countsOf(hosts) != "1 1 1 1 1 1" || len(hosts) < 2 {
+				t.Errorf("pods by host: %v", hosts)
+			}
+		})
+	}
+}
+
+// To kube-scheduler a new node is no domain before it is there: one node that exists may hold all pods. The peer opens
+// five more.
+func TestF059OneNodeThatExistsHoldsAllPods(t *testing.T) {
+	w := newWorld(64).pool("general", nil).node("n", nil).pods("web", 6, asPod(appPod("web"), spreadBy(model.LabelHostname, 1)))
+	if hosts := w.perDomain(w.complete(t), model.LabelHostname, "web"); hosts["n"] != 6 {
+		t.Errorf("pods by host: %v", hosts)
+	}
+}
+
+func TestF059EveryNodeThatExistsIsADomain(t *testing.T) {
+	w := newWorld(64).pool("general", nil).node("n", nil).node("full", func(n *model.Node) { n.Allocatable[model.CPU] = 0 })
+	w.pods("web", 6, asPod(appPod("web"), spreadBy(model.LabelHostname, 1)))
+	if hosts := w.perDomain(w.complete(t), model.LabelHostname, "web"); countsOf(hosts) != "1 1 1 1 1 1" || hosts["n"] != 1 {
+		t.Errorf("pods by host: %v", hosts)
+	}
+}
+
+func TestF060CapacityTypeSpread(t *testing.T) {
+	w := newWorld(64).pool("general", nil).pods("web", 6, asPod(appPod("web"), spreadBy(model.LabelCapacityType, 1)))
+	if got := w.perDomain(w.complete(t), model.LabelCapacityType, "web"); got[model.Spot] != 3 || got[model.OnDemand] != 3 {
+		t.Errorf("pods by capacity type: %v", got)
+	}
+}
+
+func TestF060CustomKeySpread(t *testing.T) {
+	w := newWorld(64).pool("general", func(p *model.Pool) { p.Template.Requirements = []model.Requirement{oneOf("rack", "1", "2", "3")} })
+	w.pool("east", func(p *model.Pool) { p.Template.Labels = map[string]string{"rack": "4"} })
+	w.pods("web", 8, asPod(appPod("web"), spreadBy("rack", 1)))
+	if got := w.perDomain(w.complete(t), "rack", "web"); countsOf(got) != "2 2 2 2" {
+		t.Errorf("pods by rack: %v", got)
+	}
+}
+
+func TestF060AKeyNoNodeHasHoldsThePodBack(t *testing.T) {
+	w := newWorld(64).pool("general", nil).node("n", nil).pods("web", 2, asPod(appPod("web"), spreadBy("no/such-key", 1)))
+	refusedWith(t, w.sound(t), "web-00000", TopologySpread)
+}
+
+func TestF060TwoConstraintsHoldTogether(t *testing.T) {
+	w := newWorld(64).pool("general", nil)
+	w.pods("web", 12, asPod(appPod("web"), spreadBy(model.LabelZone, 1), spreadBy(model.LabelCapacityType, 1), spreadBy(model.LabelHostname, 2)))
+	plan := w.complete(t)
+	if got := w.perDomain(plan, model.LabelZone, "web"); countsOf(got) != "4 4 4" {
+		t.Errorf("pods by zone: %v", got)
+	}
+	if got := w.perDomain(plan, model.LabelCapacityType, "web"); countsOf(got) != "6 6" {
+		t.Errorf("pods by capacity type: %v", got)
+	}
+}
+
+func minDomains(n int32) func(*model.Spread) { return func(s *model.Spread) { s.MinDomains = n } }
+
+func TestF061MinDomains(t *testing.T) {
+	twoZones := func(p *model.Pool) {
+		p.Template.Requirements = []model.Requirement{oneOf(model.LabelZone, "a", "b")}
+	}
+	w := newWorld(64).pool("general", twoZones).pods("web", 4, asPod(appPod("web"), spreadBy(model.LabelZone, 1, minDomains(3))))
+	plan := w.sound(t)
+	if placed(plan) != 2 {
+		t.Errorf("%d placed: two zones of three wanted hold maxSkew each", placed(plan))
+	}
+	for _, u := range plan.Unschedulable {
+		refusedWith(t, plan, u.Pod.Name, TopologySpread)
+	}
+	enough := newWorld(64).pool("general", twoZones).pods("web", 4, asPod(appPod("web"), spreadBy(model.LabelZone, 1, minDomains(2))))
+	if got := enough.perDomain(enough.complete(t), model.LabelZone, "web"); countsOf(got) != "2 2" {
+		t.Errorf("pods by zone: %v", got)
+	}
+}
+
+// Zones come into being with nodes: three pods that ask for three domains get three, though nothing runs yet.
+func TestF061MinDomainsAreOpened(t *testing.T) {
+	w := newWorld(64).pool("general", nil).zoned(4000, "a").pods("web", 3, asPod(appPod("web"), spreadBy(model.LabelZone, 1, minDomains(3))))
+	if got := w.perDomain(w.complete(t), model.LabelZone, "web"); countsOf(got) != "1 1 1" {
+		t.Errorf("pods by zone: %v", got)
+	}
+}
+
+// The peer shares the counts of constraints that differ in minDomains only, and with them the first one's minDomains.
+func TestF061MinDomainsAreEachConstraintsOwn(t *testing.T) {
+	w := newWorld(64).pool("general", func(p *model.Pool) { p.Template.Requirements = []model.Requirement{oneOf(model.LabelZone, "a", "b")} })
+	w.pods("strict", 1, asPod(appPod("web"), spreadBy(model.LabelZone, 1, minDomains(3))))
+	w.pods("lenient", 3, asPod(appPod("web"), spreadBy(model.LabelZone, 1)))
+	plan := w.sound(t)
+	if placed(plan) != 3 {
+		t.Errorf("%d placed, want three: the lenient ones, or one strict beside two", placed(plan))
+	}
+	for _, u := range plan.Unschedulable {
+		refusedWith(t, plan, u.Pod.Name, TopologySpread)
+	}
+}
+
+func TestF062MatchLabelKeysSpreadEachRevisionOnItsOwn(t *testing.T) {
+	byRevision := func(s *model.Spread) { s.MatchLabelKeys = []string{"rev", "not-on-the-pod"} }
+	w := newWorld(64).pool("general", nil).zoned(1600, "a", "b", "c")
+	for _, name := range []string{"web-old1", "web-old2", "web-old3"} {
+		w.running(name, "node-a", asPod(appPod("web"), labelled("rev", "1")))
+	}
+	w.pods("new", 3, asPod(appPod("web"), labelled("rev", "2"), spreadBy(model.LabelZone, 1, byRevision)))
+	if got := w.perDomain(w.complete(t), model.LabelZone, "new"); countsOf(got) != "1 1 1" {
+		t.Errorf("pods of the new revision by zone: %v", got)
+	}
+}
+
+func TestF063NodeAffinityPolicy(t *testing.T) {
+	ignore := func(s *model.Spread) { s.IgnoreNodeAffinity = true }
+	twoZones := needing(oneOf(model.LabelZone, "a", "b"))
+	honoured := newWorld(64).pool("general", nil).zoned(0, "c").pods("web", 4, asPod(appPod("web"), twoZones, spreadBy(model.LabelZone, 1)))
+	if got := honoured.perDomain(honoured.complete(t), model.LabelZone, "web"); countsOf(got) != "2 2" {
+		t.Errorf("Honor: pods by zone: %v", got)
+	}
+	ignored := newWorld(64).pool("general", nil).zoned(0, "c").pods("web", 4, asPod(appPod("web"), twoZones, spreadBy(model.LabelZone, 1, ignore)))
+	if plan := ignored.sound(t); placed(plan) != 2 {
+		t.Errorf("Ignore: %d placed, want one beside the empty zone c in each of a and b", placed(plan))
+	}
+}
+
+func TestF063NodeTaintsPolicy(t *testing.T) {
+	honour := func(s *model.Spread) { s.HonorNodeTaints = true }
+	build := func(changes ...func(*model.Spread)) *world {
+		w := newWorld(64).pool("general", nil).zoned(8000, "c")
+		w.in.Snapshot.Nodes[0].Taints = []model.Taint{{Key: "gpu", Effect: model.NoSchedule}}
+		w.gone("*/c/*")
+		return w.pods("web", 4, asPod(appPod("web"), spreadBy(model.LabelZone, 1, changes...)))
+	}
+	ignored := build()
+	if plan := ignored.sound(t); placed(plan) != 2 {
+		t.Errorf("Ignore: %d placed, want 2: the tainted node's zone counts", placed(plan))
+	}
+	honoured := build(honour)
+	if got := honoured.perDomain(honoured.complete(t), model.LabelZone, "web"); countsOf(got) != "2 2" {
+		t.Errorf("Honor: pods by zone: %v", got)
+	}
+}
+
+func TestF064ScheduleAnywayNeverHoldsAPodBack(t *testing.T) {
+	for _, key := range []string{model.LabelZone, "no/such-key"} {
+		w := newWorld(64).pool("general", func(p *model.Pool) { p.Template.Requirements = []model.Requirement{oneOf(model.LabelZone, "a")} })
+		newWorldComplete(t, w.zoned(0, "b").pods("web", 6, asPod(appPod("web"), spreadBy(key, 1, ifItCan))))
+	}
+}
+
+func newWorldComplete(t *testing.T, w *world) {
+	t.Helper()
+	if plan := w.complete(t); len(plan.Claims) == 0 {
+		t.Error("no claim")
+	}
+}
+
+// Where several nodes are needed anyway, the wish is free.
+func TestF064ScheduleAnywayIsHonouredWhereItIsFree(t *testing.T) {
+	full := func(s *model.PodShape) { s.NodeSelector = map[string]string{model.LabelInstanceType: "m5.large"} }
+	w := newWorld(64).pool("general", nil)
+	types := w.in.Catalogs["default"]
+	for i := range types {
+		for j := range types[i].Offers {
+			types[i].Offers[j].Price = 100_000 // every zone costs the same
+		}
+	}
+	w.pods("web", 3, asPod(appPod("web"), func(s *model.PodShape) { s.Requests[model.CPU] = 1500 }, full, spreadBy(model.LabelZone, 1, ifItCan)))
+	plan := w.complete(t)
+	if got := w.perDomain(plan, model.LabelZone, "web"); len(plan.Claims) == 3 && len(got) == 1 && got["a"]+got["b"]+got["c"] == 3 {
+		t.Errorf("pods by zone: %v; all in one although three nodes are bought at one price", got)
+	}
+}
+
+// The peer opens a node per pod for a preferred hostname spread; a wish is not worth a node.
+func TestF064ScheduleAnywayIsNotPaidForWithANodePerPod(t *testing.T) {
+	for _, key := range []string{model.LabelHostname, model.LabelZone} {
+		plain := newWorld(64).pool("general", nil).pods("web", 20, appPod("web")).complete(t)
+		wish := newWorld(64).pool("general", nil).pods("web", 20, asPod(appPod("web"), spreadBy(key, 1, ifItCan))).complete(t)
+		if float64(wish.Price) > 1.05*float64(plain.Price) {
+			t.Errorf("%s: price %d with the wish, %d without", key, wish.Price, plain.Price)
+		}
+	}
+}
