@@ -82,6 +82,7 @@ var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 func (b *batch) inSource(err error) string {
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	text = strings.TrimPrefix(text, "yaml: ")
+	text = strings.Join(strings.Fields(strings.TrimPrefix(text, "unmarshal errors:")), " ")
 	return "not YAML: " + lineNumber.ReplaceAllStringFunc(text, func(found string) string {
 		n, err := strconv.Atoi(found[len("line "):])
 		if err != nil {

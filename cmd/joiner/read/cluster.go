@@ -56,8 +56,11 @@ func Files(paths []string, options Options) (*Cluster, error) {
 			close(out.stop)
 		}
 	}
-	if c.problems != nil || broken != nil && !errors.Is(broken, errStopped) {
-		return nil, errors.Join(append(c.problems, broken)...)
+	if !errors.Is(broken, errStopped) {
+		c.problems = append(c.problems, broken)
+	}
+	if err := errors.Join(c.problems...); err != nil {
+		return nil, err
 	}
 	return c.cluster(options), nil
 }

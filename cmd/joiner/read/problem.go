@@ -2,6 +2,7 @@ package read
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -73,7 +74,7 @@ func remedy(err *json.SemanticError) string {
 	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]():
 		return "not a time; write one such as 2026-01-02T15:04:05Z"
 	}
-	if err.Err != nil {
+	if err.Err != nil && !errors.Is(err.Err, strconv.ErrRange) {
 		return err.Err.Error() // of the type's own reading
 	}
 	switch t.Kind() {

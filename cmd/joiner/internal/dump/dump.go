@@ -1,4 +1,7 @@
-package main
+// Package dump writes large clusters for tests and benchmarks, the way kubectl prints them.
+//
+//	err := dump.Write(file, 1000, 10000)
+package dump
 
 import (
 	"bytes"
@@ -7,23 +10,23 @@ import (
 	"math/rand/v2"
 )
 
-// writeDump writes what `kubectl get nodes,pods,… -A -o json` prints of a cluster: nodes with their images and conditions,
+// Write writes what `kubectl get nodes,pods,… -A -o json` prints of a cluster: nodes with their images and conditions,
 // pods with environment, probes, volumes and status, four spaces of indentation. Of ten pods nine run, one waits.
-func writeDump(w io.Writer, nodes, pods int) error {
+func Write(w io.Writer, nodes, pods int) error {
 	random := rand.New(rand.NewPCG(1, 2))
 	out := &bytes.Buffer{}
 	out.WriteString("{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n")
-	out.WriteString(dumpPool)
+	out.WriteString(pool)
 	for i := range nodes {
 		out.WriteString(",\n")
-		dumpNode(out, i)
+		writeNode(out, i)
 		if err := flush(w, out); err != nil {
 			return err
 		}
 	}
 	for i := range pods {
 		out.WriteString(",\n")
-		dumpPod(out, i, nodes, random)
+		writePod(out, i, nodes, random)
 		if err := flush(w, out); err != nil {
 			return err
 		}
@@ -37,7 +40,7 @@ func flush(w io.Writer, out *bytes.Buffer) error {
 	return err
 }
 
-const dumpPool = `        {
+const pool = `        {
             "apiVersion": "karpenter.sh/v1",
             "kind": "NodePool",
             "metadata": {"name": "default", "uid": "pool-default", "generation": 1},
@@ -54,7 +57,7 @@ const dumpPool = `        {
                 "subnetSelectorTerms": [{"tags": {"a": "b"}}], "securityGroupSelectorTerms": [{"tags": {"a": "b"}}]}
         }`
 
-func dumpNode(out *bytes.Buffer, i int) {
+func writeNode(out *bytes.Buffer, i int) {
 	zone := "us-west-2" + string(rune('a'+i%3))
 	fmt.Fprintf(out, `        {
             "apiVersion": "v1",
@@ -159,7 +162,7 @@ func dumpNode(out *bytes.Buffer, i int) {
         }`)
 }
 
-func dumpPod(out *bytes.Buffer, i, nodes int, random *rand.Rand) {
+func writePod(out *bytes.Buffer, i, nodes int, random *rand.Rand) {
 	service := random.IntN(200)
 	node, phase, scheduled := fmt.Sprintf("ip-10-0-%d-%d.us-west-2.compute.internal", i%nodes/256, i%nodes%256), "Running", "True"
 	condition := ""
