@@ -464,15 +464,24 @@ func (l *ledger) bestCell() int {
 	return best
 }
 
+// strayed is how much it counts that a pod goes where the pods that wait for its like are not.
+const strayed = 1_000_000
+
 // unbalance returns by how much a unit in the domain would break the balance pods that spread ask of those they count.
 func (l *ledger) unbalance(values []string) int64 {
 	sum := int64(0)
 	for _, add := range l.class.adds {
 		t := &l.book.tallies[add.tally]
-		if t.host || !t.wanted || values[slices.Index(l.class.keys, t.key)] == "" {
+		if t.host || values[slices.Index(l.class.keys, t.key)] == "" {
 			continue
 		}
 		k := slices.Index(l.class.keys, t.key)
+		if t.followed && t.total > 0 && t.count[values[k]] == 0 && !l.class.follows(add.tally) {
+			sum += strayed
+		}
+		if !t.wanted {
+			continue
+		}
 		low := int32(math.MaxInt32)
 		for c := range l.cells {
 			low = min(low, t.count[l.cells[c].values[k]])
@@ -545,13 +554,20 @@ func (p *planner) cells(c *class) []cell {
 		p.divisions[key] = known
 	}
 	cap := c.most()
+	n := int64(c.units())
+	for _, u := range c.uses {
+		if u.kind == spread && !u.byHost && int64(u.maxSkew) < n {
+			n = max(1, (n+int64(len(known))-1)/int64(max(1, len(known))))
+			break
+		}
+	}
 	var out []cell
 	for i := range known {
 		division := &known[i]
 		cost := int64(math.MaxInt64)
 		for _, s := range division.stands {
 			for _, o := range p.pools[s.pool].options(s.grounds, c.request, cap) {
-				cost = min(cost, o.worth)
+				cost = min(cost, p.pools[s.pool].costOf(o, c.request, n, cap))
 			}
 			if cost < math.MaxInt64 {
 				break // pools are asked in order
@@ -562,6 +578,23 @@ func (p *planner) cells(c *class) []cell {
 		}
 	}
 	return out
+}
+
+// costOf returns what one of n units costs at best on nodes of their own, in nano-USD per hour.
+func (p *pool) costOf(o *option, request vector, n, cap int64) int64 {
+	const few = 64
+	if n > few {
+		return o.worth
+	}
+	best := int64(math.MaxInt64)
+	for _, c := range o.offers {
+		copies := int64(request.copies(p.room[p.market.columns[c].instance], int(n)))
+		if cap > 0 {
+			copies = min(copies, cap)
+		}
+		best = min(best, p.market.columns[c].price*1000*((n+copies-1)/copies)/n)
+	}
+	return best
 }
 
 // divide lists the domains the class's pools can make nodes in.
@@ -615,7 +648,7 @@ func (p *pool) combinations(g ground, keys []string) [][]string {
 	for _, key := range keys {
 		var values []string
 		if decided(key) {
-			values = p.market.valuesIn(g.area.mask.and(p.open), key)
+			values = p.openValues(g.area, key)
 		} else if set := p.flags.sets[g.flag].Get(key); p.flags.sets[g.flag].Has(key) {
 			var listed bool
 			if values, listed = set.Listed(); !listed { // any value will do: the one the node gets

@@ -8,11 +8,23 @@ import (
 
 // Bounds on how much is tried, as counts.
 const (
-	sampleSize = 192 // lots looked at for one offer while comparing
-	ownOffers  = 8   // offers compared that suit the seed best
-	mixOffers  = 8   // offers compared that suit all there is best
-	fitOffers  = 6   // offers compared that suit the units of the seed there are best
-	lowOffers  = 3   // cheapest offers compared
+	thoroughly = 48 // nodes opened with everything compared; after them only every thoroughEvery-th is
+	everySo    = 16
+)
+
+// effort is how many offers are compared for a node, and by how many lots.
+type effort struct {
+	sample  int // lots looked at
+	own     int // offers that suit the seed best, were there endless units of it
+	mix     int // offers that suit all there is best
+	fit     int // offers that suit the units of the seed there are best
+	low     int // cheapest offers
+	winners int // offers nodes of the area were opened with lately
+}
+
+var (
+	thorough = effort{sample: 400, own: 32, mix: 32, fit: 16, low: 4}
+	quick    = effort{sample: 96, own: 2, mix: 2, fit: 2, low: 1, winners: 5}
 )
 
 // attempt is one offer to open a node with, and what of value it would carry.
@@ -20,17 +32,28 @@ type attempt struct {
 	option int
 	column int
 	worth  int64
+	even   bool // filled evenly
 }
 
 // attempts compares the offers the seed can be opened with, best value for money first.
 func (r *run) attempts(seed int) []attempt {
+	e := &quick
+	if r.opened < thoroughly || r.opened%everySo == 0 {
+		e = &thorough
+	}
+	r.opened++
+	sample := r.samples(e.sample)
 	var out []attempt
 	for o, option := range r.lots[seed].options {
-		for _, c := range r.shortlist(option, seed) {
+		for _, c := range r.shortlist(option, seed, e) {
 			if !r.open.has(c) || !within(r.pool.taken[r.pool.market.columns[c].instance], r.left) {
 				continue
 			}
-			out = append(out, attempt{option: o, column: c, worth: r.fill(seed, o, c, r.sample)})
+			whole := attempt{option: o, column: c, worth: r.fill(seed, o, c, sample)}
+			if even := r.fillEvenly(seed, o, c, sample); even > whole.worth {
+				whole.worth, whole.even = even, true
+			}
+			out = append(out, whole)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b attempt) int {
@@ -40,50 +63,79 @@ func (r *run) attempts(seed int) []attempt {
 	return out
 }
 
-// shortlist returns the option's offers worth comparing: those that would carry the lot best if there were endless pods
-// of it, those that would carry all that is left best, and the cheapest.
-func (r *run) shortlist(o *option, seed int) []int {
-	if len(o.offers) <= ownOffers+mixOffers+lowOffers {
-		if len(r.left) == 0 {
-			return o.offers
-		}
+// samples returns at most about n of the lots, evenly taken from the order.
+func (r *run) samples(n int) []int {
+	if list, known := r.sampled[n]; known {
+		return list
 	}
+	step := max(1, len(r.order)/n)
+	var out []int
+	for i := 0; i < len(r.order); i += step {
+		out = append(out, r.order[i])
+	}
+	r.sampled[n] = out
+	return out
+}
+
+// shortlist returns the option's offers worth comparing.
+func (r *run) shortlist(o *option, seed int, e *effort) []int {
 	if len(r.left) > 0 { // limits may leave the best of them too little
 		return r.allowed(o)
 	}
-	out := slices.Clone(o.offers[:min(len(o.offers), lowOffers)])
-	own := o.ranked
-	if own == nil {
-		request := r.lots[seed].class.request
-		own = r.best(o.offers, ownOffers, func(c int) int64 { return int64(request.copies(r.pool.room[r.pool.market.columns[c].instance], 1<<30)) })
-		o.ranked = own
+	if len(o.offers) <= e.own+e.mix {
+		return o.offers
+	}
+	request := r.lots[seed].class.request
+	holds := func(c int) bool { return request.fits(r.pool.room[r.pool.market.columns[c].instance]) }
+	if o.ranked == nil {
+		o.ranked = r.best(o.offers, thorough.own, func(c int) int64 { return int64(request.copies(r.pool.room[r.pool.market.columns[c].instance], 1<<30)) })
 	}
 	mix, known := r.mixes[o.area.id]
 	if !known {
 		mix = r.rankByMix(o.area)
 		r.mixes[o.area.id] = mix
 	}
-	out = append(out, own...)
+	out := append(r.short[:0], o.offers[:min(len(o.offers), e.low)]...)
+	out = append(out, o.ranked[:min(len(o.ranked), e.own)]...)
+	out = r.fewest(out, o, request, r.counts[seed], e.fit)
 	added := 0
-	request := r.lots[seed].class.request
-	out = r.fewest(out, o, request, r.lots[seed].count)
 	for _, c := range mix {
-		if added < mixOffers && request.fits(r.pool.room[r.pool.market.columns[c].instance]) {
+		if added < e.mix && holds(c) {
 			out = append(out, c)
 			added++
 		}
 	}
+	if e.winners > 0 {
+		for _, c := range r.winners[o.area.id] {
+			if holds(c) {
+				out = append(out, c)
+			}
+		}
+	}
 	slices.Sort(out)
-	return slices.Compact(out)
+	r.short = slices.Compact(out)
+	return r.short
+}
+
+// won notes the offer a node was opened with.
+func (r *run) won(a *area, column int) {
+	list := r.winners[a.id]
+	if i := slices.Index(list, column); i >= 0 {
+		list = slices.Delete(list, i, i+1)
+	} else if len(list) >= quick.winners {
+		list = list[:len(list)-1]
+	}
+	r.winners[a.id] = slices.Insert(list, 0, column)
 }
 
 // fewest adds the offers that carry the units there are, and no more, for the lowest price.
-func (r *run) fewest(out []int, o *option, request vector, count int) []int {
+func (r *run) fewest(out []int, o *option, request vector, count, most int) []int {
 	type ratio struct {
 		column         int
 		price, carried int64
 	}
-	var top [fitOffers]ratio
+	var space [16]ratio
+	top := space[:min(most, len(space))]
 	n := 0
 	for _, c := range o.offers {
 		x := ratio{c, r.pool.market.columns[c].price, int64(request.copies(r.pool.room[r.pool.market.columns[c].instance], count))}
@@ -113,14 +165,14 @@ func (r *run) allowed(o *option) []int {
 			out = append(out, c)
 		}
 	}
-	const most = 3 * (ownOffers + mixOffers + lowOffers)
+	const most = 64
 	if len(out) <= most {
 		return out
 	}
 	step := len(out)/most + 1
 	var some []int
 	for i, c := range out {
-		if i < lowOffers || i%step == 0 {
+		if i < thorough.low || i%step == 0 {
 			some = append(some, c)
 		}
 	}
@@ -150,11 +202,11 @@ func (r *run) best(columns []int, n int, carried func(column int) int64) []int {
 // rankByMix ranks an area's offers by what they charge for their part of all that is left to place there.
 func (r *run) rankByMix(a *area) []int {
 	total := make([]float64, r.dims)
-	for _, l := range r.sample {
+	for _, l := range r.samples(thorough.sample) {
 		lot := &r.lots[l]
 		if slices.ContainsFunc(lot.options, func(o *option) bool { return o.area == a || meet(o.area.mask, a.mask) }) {
 			for d, amount := range lot.class.request {
-				total[d] += float64(amount) * float64(lot.count)
+				total[d] += float64(amount) * float64(r.counts[l])
 			}
 		}
 	}
@@ -216,7 +268,7 @@ lots:
 			}
 		}
 		lot := &r.lots[l]
-		if lot.count == 0 || l == seed {
+		if r.counts[l] == 0 || l == seed {
 			continue
 		}
 		for o, option := range lot.options {
@@ -237,10 +289,126 @@ lots:
 	return worth
 }
 
+// fillEvenly is fill, but for taking turns between lots that ask for more CPU and lots that ask for more memory than the
+// node has of them, so that both are used up together.
+func (r *run) fillEvenly(seed, seedOption, column int, list []int) int64 {
+	room := r.pool.room[r.pool.market.columns[column].instance]
+	cpu, memory := r.cpu, r.memory
+	if room[cpu] <= 0 || room[memory] <= 0 {
+		return 0
+	}
+	copy(r.free, room)
+	r.items = r.items[:0]
+	r.beside.reset()
+	defer r.forget()
+	flag := r.lots[seed].options[seedOption].flag
+	perCPU, perMemory := 1/float64(room[cpu]), 1/float64(room[memory])
+	worth := r.addSome(seed, seedOption, 1)
+	free, requests, dims := r.free, r.requests, r.dims
+	balance := float64(room[cpu]) / float64(room[memory])
+	side := func(l int) int {
+		if r.leaning[l] < balance {
+			return 1
+		}
+		return 0
+	}
+	var next [2]int // into list, of lots that lean to CPU and to memory
+	first := [2]int{-1, -1}
+	first[side(seed)] = seed // the rest of the seed goes first
+	for {
+		gap := float64(float64(free[cpu])*perCPU) - float64(float64(free[memory])*perMemory)
+		turn := 0
+		if gap < 0 {
+			turn, gap = 1, -gap
+		}
+		l := -1
+		for range 2 {
+			if first[turn] >= 0 {
+				l = first[turn]
+				break
+			}
+			i := next[turn]
+			for ; i < len(list); i++ {
+				x := list[i]
+				if request := requests[x*dims : x*dims+dims]; request[cpu] <= free[cpu] && request[memory] <= free[memory] && side(x) == turn && x != seed && int(r.inside[x]) < r.counts[x] {
+					break
+				}
+			}
+			if next[turn] = i; i < len(list) {
+				l = list[i]
+				break
+			}
+			turn, gap = 1-turn, 0
+		}
+		if l < 0 {
+			return worth
+		}
+		want := 1
+		if by := float64(float64(requests[l*dims+cpu])*perCPU) - float64(float64(requests[l*dims+memory])*perMemory); by != 0 && r.counts[l] > 1 {
+			want = max(1, int(gap/max(by, -by)))
+		}
+		added := int64(0)
+		for o, option := range r.lots[l].options {
+			if !option.area.mask.has(column) || l == seed && o != seedOption {
+				continue
+			}
+			if joined, ok := r.pool.flags.join(flag, option.flag); ok {
+				if added = r.addSome(l, o, want); added > 0 {
+					worth, flag = worth+added, joined
+					break
+				}
+			}
+		}
+		switch {
+		case added > 0 && !r.smallest.fits(free):
+			return worth
+		case added > 0:
+		case l == seed:
+			first[turn] = -1
+		default:
+			next[turn]++
+		}
+	}
+}
+
+// forget clears what fillEvenly noted of its filling.
+func (r *run) forget() {
+	for _, it := range r.items {
+		r.inside[it.lot] = 0
+	}
+}
+
+// addSome puts at most want more units of the lot into r.free and returns their worth.
+func (r *run) addSome(l, o, want int) int64 {
+	lot := &r.lots[l]
+	n := lot.class.request.copies(r.free, min(want, r.counts[l]-int(r.inside[l])))
+	if lot.class.hosts && n > 0 {
+		n = r.beside.room(lot.class, n)
+	}
+	if lot.class.softMost > 0 {
+		n = min(n, int(lot.class.softMost)-int(r.inside[l]))
+	}
+	if n <= 0 {
+		return 0
+	}
+	r.free.take(lot.class.request, n)
+	if lot.class.hosts {
+		r.beside.put(lot.class, n)
+	}
+	if r.inside[l] > 0 && r.items[r.entry[l]].option == o {
+		r.items[r.entry[l]].count += n
+	} else {
+		r.entry[l] = int32(len(r.items))
+		r.items = append(r.items, item{lot: l, option: o, count: n})
+	}
+	r.inside[l] += int32(n)
+	return int64(n) * lot.options[o].worth
+}
+
 // add puts as many units of the lot as fit into r.free and returns their worth.
 func (r *run) add(l, o int) int64 {
 	lot := &r.lots[l]
-	n := lot.class.request.copies(r.free, lot.count)
+	n := lot.class.request.copies(r.free, r.counts[l])
 	if lot.class.hosts && n > 0 {
 		n = r.beside.room(lot.class, n)
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/joiner-sh/joiner/shared/core/resource"
+	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -134,6 +135,9 @@ func (b *board) merge(c, other *class, n int) *class {
 		unit.resources = resource.Add(unit.resources, other.resources)
 		unit.terms, unit.there, unit.own = crossTerms(c.terms, other.terms), crossTerms(c.there, other.there), crossTerms(c.own, other.own)
 		unit.tolerations = slices.Concat(c.tolerations, other.tolerations)
+		if _, clash := topology.PortsClash(c.ports, other.ports); clash {
+			return nil
+		}
 		unit.ports = slices.Concat(c.ports, other.ports)
 		unit.attaches = c.attaches || other.attaches
 		unit.priority = max(c.priority, other.priority)

@@ -26,7 +26,8 @@ type area struct {
 	whole *box    // what a claim can say of it, where every combination is acceptable
 	boxed bool    // whole has been looked for
 
-	options map[string]*option // by request and the most a node takes
+	options map[string]*option  // by request and the most a node takes
+	values  map[string][]string // by label: what its offers that can be bought now have
 }
 
 // entry is a type's cheapest offer.
@@ -57,6 +58,19 @@ func (p *pool) area(mask bitset) *area {
 	a.types, a.spot, a.plain = p.survey(mask.and(p.open))
 	p.areas[string(key)] = a
 	return a
+}
+
+// openValues returns the values of a label decided by the offer that the area's nodes can have now, sorted.
+func (p *pool) openValues(a *area, key string) []string {
+	known, ok := a.values[key]
+	if !ok {
+		known = p.market.valuesIn(a.mask.and(p.open), key)
+		if a.values == nil {
+			a.values = make(map[string][]string)
+		}
+		a.values[key] = known
+	}
+	return known
 }
 
 // survey lists the types among usable offers: exotic ones last, for they are bought only where no other will do. Under

@@ -74,6 +74,7 @@ type tally struct {
 	limit    map[int]int32 // of a host tally: the most any planned pod of the site allows
 	eligible []int         // of a host tally with a filter: sites that pass
 	wanted   bool          // a pending class spreads by it
+	followed bool          // a pending class waits for the pods it counts
 	tightest int32         // the smallest skew any of those allows
 
 	before      map[string]int32 // count, sites and total before anything was placed
@@ -232,6 +233,7 @@ func (b *rulebook) readAffinity(shape *model.PodShape) ([]use, *model.Reason) {
 	for i := range shape.PodAffinity {
 		u := use{kind: near, tally: b.tally(set, shape.PodAffinity[i].TopologyKey, -1), field: fmt.Sprintf("%s[%d]", field, i),
 			text: selectorText(shape.PodAffinity[i].Selector)}
+		b.tallies[u.tally].followed = true
 		if !slices.ContainsFunc(out, func(v use) bool { return v.tally == u.tally }) {
 			out = append(out, u)
 		}

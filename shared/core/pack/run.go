@@ -14,7 +14,7 @@ type lot struct {
 	party   *party
 	class   *class
 	options []*option
-	count   int // units, ≥ 0
+	count   int // units at first, ≥ 0
 }
 
 func newLot(party *party, options []*option) lot {
@@ -57,28 +57,42 @@ type run struct {
 	nodes    []node
 
 	dims     int
-	requests []int64 // of a unit, by lot
-	smallest vector  // of each resource, the least any lot with units left asks for
-	sample   []int   // of order: what offers are compared by
-	mixes    map[int][]int
+	cpu      int           // its dimension
+	memory   int           // its dimension
+	requests []int64       // of a unit, by lot
+	counts   []int         // units still to be placed, by lot
+	leaning  []float64     // CPU asked for per byte of memory, by lot
+	smallest vector        // of each resource, the least any lot with units left asks for
+	opened   int           // nodes opened, or tried to
+	sampled  map[int][]int // by size: some lots of order, which offers are compared by
+	mixes    map[int][]int // by area: offers by what they charge for all that is left
+	winners  map[int][]int // by area: offers nodes were opened with lately
+	short    []int         // scratch
 	joined   map[[2]int]*area
-	free     vector // scratch
-	items    []item // scratch
-	beside   beside // scratch
+	free     vector  // scratch
+	items    []item  // scratch
+	beside   beside  // scratch
+	inside   []int32 // scratch: units of each lot in the filling
+	entry    []int32 // scratch: where in items a lot's are
 }
 
 func newRun(p *planner, pool *pool, lots []lot, order []int) *run {
 	r := &run{planner: p, pool: pool, lots: slices.Clone(lots), order: slices.Clone(order), left: slices.Clone(pool.left), reserved: maps.Clone(p.reserved),
-		dims: len(p.dims), mixes: make(map[int][]int), joined: make(map[[2]int]*area)}
+		dims: len(p.dims), mixes: make(map[int][]int), sampled: make(map[int][]int), winners: make(map[int][]int), joined: make(map[[2]int]*area)}
+	r.cpu, r.memory = slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
 	r.open = slices.Clone(pool.open)
 	if pool.reserving {
 		r.closeExhausted()
 	}
 	r.requests = make([]int64, 0, r.dims*len(lots))
 	for i := range lots {
-		r.requests = append(r.requests, lots[i].class.request...)
+		request := lots[i].class.request
+		r.requests = append(r.requests, request...)
+		r.counts = append(r.counts, lots[i].count)
+		r.leaning = append(r.leaning, float64(request[r.cpu])/float64(max(1, request[r.memory])))
 	}
 	r.free = make(vector, r.dims)
+	r.inside, r.entry = make([]int32, len(lots)), make([]int32, len(lots))
 	r.beside = newBeside(p.book)
 	return r
 }
@@ -88,14 +102,14 @@ func (r *run) pack() {
 	seeds := slices.Clone(r.order)
 	r.compact()
 	for _, seed := range seeds {
-		for r.lots[seed].count > 0 && r.openNode(seed) {
+		for r.counts[seed] > 0 && r.openNode(seed) {
 		}
 	}
 }
 
 // compact drops spent lots from the order and looks again at what is left.
 func (r *run) compact() {
-	r.order = slices.DeleteFunc(r.order, func(l int) bool { return r.lots[l].count == 0 })
+	r.order = slices.DeleteFunc(r.order, func(l int) bool { return r.counts[l] == 0 })
 	r.spent = 0
 	r.smallest = nil
 	for _, l := range r.order {
@@ -107,11 +121,7 @@ func (r *run) compact() {
 			r.smallest[d] = min(r.smallest[d], amount)
 		}
 	}
-	r.sample = r.sample[:0]
-	step := max(1, len(r.order)/sampleSize)
-	for i := 0; i < len(r.order); i += step {
-		r.sample = append(r.sample, r.order[i])
-	}
+	clear(r.sampled)
 	clear(r.mixes)
 }
 
@@ -119,8 +129,8 @@ func (r *run) compact() {
 func (r *run) compareUnplaced(other *run) int {
 	a, b := make(map[int32]int), make(map[int32]int)
 	for i := range r.lots {
-		a[r.lots[i].class.priority] += r.lots[i].count * r.lots[i].class.stride
-		b[other.lots[i].class.priority] += other.lots[i].count * other.lots[i].class.stride
+		a[r.lots[i].class.priority] += r.counts[i] * r.lots[i].class.stride
+		b[other.lots[i].class.priority] += other.counts[i] * other.lots[i].class.stride
 	}
 	priorities := slices.Sorted(maps.Keys(a))
 	for _, priority := range slices.Backward(priorities) {
@@ -150,6 +160,7 @@ func (r *run) openNode(seed int) bool {
 	for _, how := range []care{flexible, filled, alone} {
 		for _, a := range attempts {
 			if n, ok := r.build(seed, a, how); ok {
+				r.won(r.lots[seed].options[a.option].area, a.column)
 				r.commit(n)
 				return true
 			}
@@ -171,6 +182,8 @@ const (
 func (r *run) build(seed int, a attempt, how care) (node, bool) {
 	if how == alone {
 		r.items = append(r.items[:0], item{lot: seed, option: a.option, count: 1})
+	} else if a.even {
+		r.fillEvenly(seed, a.option, a.column, r.order)
 	} else {
 		r.fill(seed, a.option, a.column, r.order)
 	}
@@ -274,7 +287,7 @@ func (r *run) settleAmong(n *node, open bitset) bool {
 func (r *run) commit(n node) {
 	times := 1 << 30
 	for _, it := range n.items {
-		times = min(times, r.lots[it.lot].count/it.count)
+		times = min(times, r.counts[it.lot]/it.count)
 	}
 	for i, amount := range n.hold {
 		if amount > 0 {
@@ -285,8 +298,7 @@ func (r *run) commit(n node) {
 		times = int(min(int64(times), r.reserved[n.reservation]))
 	}
 	for _, it := range n.items {
-		lot := &r.lots[it.lot]
-		if lot.count -= it.count * times; lot.count == 0 {
+		if r.counts[it.lot] -= it.count * times; r.counts[it.lot] == 0 {
 			r.spent++
 		}
 	}

@@ -241,12 +241,19 @@ func (s *site) meets(c *class) bool { return meetsAny(c.there, s) }
 
 // meetsAny reports whether a node of the site is sure to meet any one of the terms.
 func meetsAny(terms []requirement.Requirements, s *site) bool {
-	return slices.ContainsFunc(terms, func(term requirement.Requirements) bool {
-		if s.market == nil {
-			return term.Matches(s.labels)
+	if s.market == nil {
+		return slices.ContainsFunc(terms, func(term requirement.Requirements) bool { return term.Matches(s.labels) })
+	}
+	open := slices.Clone(s.mask)
+	for _, term := range terms {
+		if customPart(term).Matches(s.labels) {
+			met := s.market.columnsMeeting(term)
+			for w := range open {
+				open[w] &^= met[w]
+			}
 		}
-		return customPart(term).Matches(s.labels) && s.mask.within(s.market.columnsMeeting(term))
-	})
+	}
+	return open.empty()
 }
 
 // expected returns what an uninitialised node will have: what it says, and what its claim says where it says nothing.
@@ -391,6 +398,10 @@ func (p *places) tallyUp(moving map[int]bool) {
 					tally.eligible = append(tally.eligible, i)
 				} else {
 					tally.nodes[value]++
+				}
+			} else if s.market != nil && !s.blind && !tally.host && s.labels[tally.key] == "" && decided(tally.key) {
+				for _, possible := range s.market.valuesIn(s.mask, tally.key) {
+					tally.nodes[possible]++
 				}
 			}
 		}

@@ -3,7 +3,10 @@ package pack
 import (
 	"maps"
 	"math"
+	"slices"
+	"strconv"
 
+	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -13,6 +16,7 @@ type outcome struct {
 	classOf []*class           // by pod
 	count   []map[string]int32 // by tally and domain
 	hosts   []map[int]int32    // by host tally and place: sites, then nodes
+	free    []map[string]int32 // by tally and domain (hosts by number): pods that are there whatever the others do
 	nodes   []map[string]int32 // by tally: domains that count
 	total   []int32
 	spots   []spot
@@ -67,6 +71,11 @@ func (b *board) outcome() *outcome {
 	for i := range b.book.tallies {
 		t := &b.book.tallies[i]
 		o.count, o.hosts = append(o.count, maps.Clone(t.before)), append(o.hosts, maps.Clone(t.beforeSites))
+		free := maps.Clone(t.before)
+		for n, count := range t.beforeSites { // each site on its own: the order does not matter
+			free[strconv.Itoa(n)] = count
+		}
+		o.free = append(o.free, free)
 		o.nodes, o.total = append(o.nodes, maps.Clone(t.nodes)), append(o.total, t.beforeTotal)
 	}
 	for _, s := range b.places.sites {
@@ -80,6 +89,11 @@ func (b *board) outcome() *outcome {
 	for i := range o.spots {
 		if o.spots[i].node != nil {
 			o.announce(i)
+		}
+	}
+	for i := range o.spots {
+		if o.spots[i].node != nil {
+			o.settle(i)
 		}
 		for _, pod := range o.pods(i) {
 			o.note(i, pod, 1)
@@ -101,6 +115,32 @@ func (o *outcome) announce(i int) {
 		if tally := &o.board.book.tallies[t]; tally.filter >= 0 {
 			if value, counts := o.domain(t, i); counts {
 				o.nodes[t][value]++
+			}
+		}
+	}
+}
+
+// settle narrows a planned node to the domain of its cheapest offer, where another might be one that nothing is in and
+// that pods are spread over.
+func (o *outcome) settle(i int) {
+	s := &o.spots[i]
+	for t := range o.board.book.tallies {
+		tally := &o.board.book.tallies[t]
+		if !tally.wanted || tally.host || !decided(tally.key) {
+			continue
+		}
+		value, counts := o.domain(t, i)
+		if !counts {
+			continue
+		}
+		for _, other := range s.run.pool.openValues(s.run.pool.area(s.node.mask), tally.key) {
+			if other != value && o.nodes[t][other] == 0 {
+				pinned := s.run.pool.pin([]ground{{s.node.flag, s.run.pool.area(s.node.mask)}}, requirement.Requirements{tally.key: requirement.Values(value)})
+				if len(pinned) > 0 {
+					s.node.area = pinned[0].area
+					s.node.mask = s.node.area.mask
+				}
+				break
 			}
 		}
 	}
@@ -165,10 +205,14 @@ func (p *planner) labelOf(pool *pool, n *node, key string) string {
 
 // note counts a pod at a spot; times is −1 to take it off.
 func (o *outcome) note(i, pod int, times int32) {
-	for _, a := range o.classOf[pod].adds {
+	c := o.classOf[pod]
+	for _, a := range c.adds {
 		value, counts := o.domain(a.tally, i)
 		if !counts {
 			continue
+		}
+		if !c.follows(a.tally) {
+			o.free[a.tally][placeName(value, a.byHost, i)] += times * a.weight
 		}
 		o.total[a.tally] += times * a.weight
 		if a.byHost {
@@ -177,6 +221,18 @@ func (o *outcome) note(i, pod int, times int32) {
 			o.count[a.tally][value] += times * a.weight
 		}
 	}
+}
+
+// follows reports whether pods of the class wait for those the tally counts.
+func (c *class) follows(tally int) bool {
+	return slices.ContainsFunc(c.uses, func(u use) bool { return u.kind == near && u.tally == tally })
+}
+
+func placeName(value string, byHost bool, spot int) string {
+	if byHost {
+		return strconv.Itoa(spot)
+	}
+	return value
 }
 
 // mendSpot reports whether a pod of the spot breaks a rule, and with mend takes such pods off.
@@ -212,9 +268,27 @@ func (o *outcome) mendSpot(i int, mend bool) bool {
 			s.site.pods = kept
 		} else {
 			s.node.pods = kept
+			s.run.cheapen(s.node)
 		}
 	}
 	return broken
+}
+
+// cheapen buys the node by the cheapest offer of its zone and capacity type that still holds it, once pods were taken off.
+func (r *run) cheapen(n *node) {
+	if n.reservation != "" || len(n.pods) == 0 {
+		return
+	}
+	was := &r.pool.market.columns[n.column]
+	usable := n.mask.and(r.open)
+	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
+		col := &r.pool.market.columns[c]
+		if col.offer.Zone == was.offer.Zone && col.offer.CapacityType == was.offer.CapacityType && n.load.fits(r.pool.room[col.instance]) &&
+			!slices.ContainsFunc(exceed(r.pool.taken[col.instance], n.hold), func(more int64) bool { return more > 0 }) {
+			n.column, n.price = c, col.price
+			return
+		}
+	}
 }
 
 // brokenBy returns the rule that does not hold for the pod where it is; nil where all do.
@@ -232,7 +306,8 @@ func (o *outcome) brokenBy(i, pod int) *use {
 		}
 		switch u.kind {
 		case near:
-			if !counts || count-u.self <= 0 && (u.self == 0 || o.total[u.tally] > u.self) {
+			// Where only pods with the same rule are, one of them has to start, which it may only while there is no other.
+			if !counts || o.free[u.tally][placeName(value, u.byHost, i)] <= 0 && (u.self == 0 || o.total[u.tally] > count) {
 				return u
 			}
 		case far:
