@@ -21,7 +21,13 @@ type Client struct {
 	custom  dynamic.Interface    // in JSON, for the kinds of our definitions
 	now     func() time.Time
 	told    *told
+	spread  []model.Spread // of pods that declare none; nil = leave them alone
 }
+
+// SpreadByDefault makes List give pods without spread what kube-scheduler is configured to, see
+// translate.ParseDefaultSpread. It then reads Services, ReplicationControllers, ReplicaSets and StatefulSets, too, which
+// takes the right to. It must be called before the client is used.
+func (c *Client) SpreadByDefault(constraints []model.Spread) { c.spread = constraints }
 
 // Connect returns the client of a registered cluster, with the rights of the config's credentials. Nothing is sent yet.
 // Invalid where the registration lacks endpoint or certificate authority.

@@ -29,6 +29,15 @@ func (c *Client) listers() []lister {
 			func(l *storagev1.StorageClassList) []storagev1.StorageClass { return l.Items }),
 		of("csinodes", c.core.StorageV1().CSINodes().List, func(l *storagev1.CSINodeList) []storagev1.CSINode { return l.Items }),
 	}
+	if len(c.spread) > 0 {
+		out = append(out,
+			of("services", core.Services("").List, func(l *corev1.ServiceList) []corev1.Service { return l.Items }),
+			of("replicationcontrollers", core.ReplicationControllers("").List,
+				func(l *corev1.ReplicationControllerList) []corev1.ReplicationController { return l.Items }),
+			of("replicasets", c.core.AppsV1().ReplicaSets("").List, func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items }),
+			of("statefulsets", c.core.AppsV1().StatefulSets("").List, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }),
+		)
+	}
 	for _, resource := range customResources {
 		out = append(out, c.customLister(resource))
 	}

@@ -31,7 +31,7 @@ type lister struct {
 // that is not. Kinds whose definition is not in the cluster have no objects.
 func (c *Client) List(ctx context.Context) (*model.Snapshot, error) {
 	at := c.now().Unix()
-	builder := &translate.Builder{}
+	builder := &translate.Builder{DefaultSpread: c.spread}
 	var mu sync.Mutex // guards builder
 	add := func(object any) {
 		mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
@@ -25,6 +26,10 @@ type WatchOptions struct {
 	// Undefined is called with the name of a resource whose definition is not in the cluster, each time that is found; nil =
 	// nobody. The watch goes on looking for it.
 	Undefined func(resource string)
+	// DefaultSpread is what kube-scheduler is configured to do with pods that declare no spread, see
+	// translate.ParseDefaultSpread. Only where it is set are Services, ReplicationControllers, ReplicaSets and StatefulSets
+	// watched, which takes the right to.
+	DefaultSpread []model.Spread
 }
 
 // NewWatch returns a watch that has not begun.
@@ -42,7 +47,7 @@ func NewWatch(config *rest.Config, o WatchOptions) (*Watch, error) {
 		return nil, translateError(err, "connect to the cluster")
 	}
 	w := &Watch{}
-	for _, k := range append(coreKinds(core, o.Observe), customKinds(custom, o)...) {
+	for _, k := range append(coreKinds(core, o), customKinds(custom, o)...) {
 		w.add(k)
 	}
 	return w, nil

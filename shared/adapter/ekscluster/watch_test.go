@@ -232,7 +232,7 @@ func TestNothingOfAnObjectIsKeptButItsName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := coreKinds(client, o.observe)[0]
+	k := coreKinds(client, WatchOptions{Observe: o.observe})[0]
 	stored, err := k.strip(pod)
 	if err != nil {
 		t.Fatal(err)

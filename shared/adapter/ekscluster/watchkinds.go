@@ -1,15 +1,12 @@
 package ekscluster
 
 import (
-	"context"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
@@ -19,22 +16,21 @@ import (
 )
 
 // coreKinds are the kinds of Kubernetes itself that decisions look at.
-func coreKinds(core kubernetes.Interface, observe func(wire.Change)) []kind {
+func coreKinds(core kubernetes.Interface, o WatchOptions) []kind {
+	observe := o.Observe
 	from := sources{core}
-	volumes := newVolumes(observe)
-	return []kind{
-		changes(from.pods(), observe, func(o *corev1.Pod) wire.Change {
-			pod, shape := translate.Pod(o)
-			return wire.Change{Pod: &pod, Shape: &shape}
-		}, func(namespace, name string) wire.Change {
-			return wire.Change{Pod: &model.Pod{Namespace: namespace, Name: name}}
-		}),
-		changes(from.daemonSets(), observe, func(o *appsv1.DaemonSet) wire.Change {
-			set, shape := translate.DaemonSet(o)
-			return wire.Change{DaemonSet: &set, Shape: &shape}
-		}, func(namespace, name string) wire.Change {
-			return wire.Change{DaemonSet: &model.DaemonSet{Namespace: namespace, Name: name}}
-		}),
+	volumes, daemons := newVolumes(observe), newDaemons(observe)
+	kinds := []kind{
+		podKind(from, observe, daemons),
+		{
+			source: from.daemonSets(), object: &appsv1.DaemonSet{},
+			translate: func(o any) any {
+				set, shape := translate.DaemonSet(o.(*appsv1.DaemonSet))
+				return wire.Change{DaemonSet: &set, Shape: &shape}
+			},
+			deliver: func(c any) { daemons.changed(c.(wire.Change)) },
+			gone:    daemons.gone,
+		},
 		changes(from.nodes(), observe, func(o *corev1.Node) wire.Change { return wire.Change{Node: ref(translate.Node(o))} },
 			func(_, name string) wire.Change { return wire.Change{Node: &model.Node{Name: name}} }),
 		changes(from.namespaces(), observe, func(o *corev1.Namespace) wire.Change {
@@ -63,6 +59,70 @@ func coreKinds(core kubernetes.Interface, observe func(wire.Change)) []kind {
 			gone:      volumes.volumeGone,
 		},
 	}
+	if len(o.DefaultSpread) > 0 {
+		spreader := newSpreader(o.DefaultSpread, observe)
+		kinds[0] = spreadPodKind(from, spreader, daemons)
+		kinds = append(kinds, selectorKinds(from, spreader)...)
+	}
+	return kinds
+}
+
+// podKind hands pods on as they are.
+func podKind(from sources, observe func(wire.Change), daemons *daemons) kind {
+	k := changes(from.pods(), observe, func(o *corev1.Pod) wire.Change {
+		pod, shape := translate.Pod(o)
+		return wire.Change{Pod: &pod, Shape: &shape}
+	}, func(namespace, name string) wire.Change {
+		return wire.Change{Pod: &model.Pod{Namespace: namespace, Name: name}}
+	})
+	deliver := k.deliver
+	k.deliver = func(o any) {
+		c := o.(wire.Change)
+		daemons.pod(c.Pod, c.Shape)
+		deliver(o)
+	}
+	return k
+}
+
+// spreadPodKind hands pods on with the cluster's default spread.
+func spreadPodKind(from sources, spreader *spreader, daemons *daemons) kind {
+	type seen struct {
+		pod   model.Pod
+		shape model.PodShape
+		own   map[string]string
+	}
+	return kind{
+		source: from.pods(), object: &corev1.Pod{},
+		translate: func(o any) any {
+			pod, shape := translate.Pod(o.(*corev1.Pod))
+			return &seen{pod, shape, translate.OwnLabels(o.(*corev1.Pod))}
+		},
+		deliver: func(o any) {
+			s := o.(*seen)
+			daemons.pod(&s.pod, &s.shape)
+			spreader.pod(&s.pod, &s.shape, s.own)
+		},
+		gone: spreader.podGone,
+	}
+}
+
+// selectorKinds are the kinds that select pods.
+func selectorKinds(from sources, spreader *spreader) []kind {
+	selects := func(source cache.ListerWatcher, object runtime.Object, named func(metav1.ObjectMeta) any) kind {
+		return kind{
+			source: source, object: object, translate: translate.StripSelector,
+			deliver: func(o any) { spreader.selects(o.(metav1.Object).GetNamespace(), o, false) },
+			gone: func(namespace, name string) {
+				spreader.selects(namespace, named(metav1.ObjectMeta{Namespace: namespace, Name: name}), true)
+			},
+		}
+	}
+	return []kind{
+		selects(from.services(), &corev1.Service{}, func(m metav1.ObjectMeta) any { return &corev1.Service{ObjectMeta: m} }),
+		selects(from.replicationControllers(), &corev1.ReplicationController{}, func(m metav1.ObjectMeta) any { return &corev1.ReplicationController{ObjectMeta: m} }),
+		selects(from.replicaSets(), &appsv1.ReplicaSet{}, func(m metav1.ObjectMeta) any { return &appsv1.ReplicaSet{ObjectMeta: m} }),
+		selects(from.statefulSets(), &appsv1.StatefulSet{}, func(m metav1.ObjectMeta) any { return &appsv1.StatefulSet{ObjectMeta: m} }),
+	}
 }
 
 func ref[T any](v T) *T { return &v }
@@ -80,67 +140,4 @@ func changes[T runtime.Object](source cache.ListerWatcher, observe func(wire.Cha
 			observe(c)
 		},
 	}
-}
-
-// sources are the lists and watches of the typed client.
-type sources struct{ core kubernetes.Interface }
-
-// source makes one of a client's List and Watch; selector narrows which objects are looked at, empty meaning all.
-func source[L runtime.Object](core kubernetes.Interface, list func(context.Context, metav1.ListOptions) (L, error),
-	follow func(context.Context, metav1.ListOptions) (watch.Interface, error), selector string) cache.ListerWatcher {
-	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.FieldSelector = selector
-			return list(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.FieldSelector = selector
-			return follow(ctx, o)
-		},
-	}, core)
-}
-
-func (s sources) pods() cache.ListerWatcher {
-	c := s.core.CoreV1().Pods("")
-	return source(s.core, c.List, c.Watch, livePods)
-}
-
-func (s sources) nodes() cache.ListerWatcher {
-	c := s.core.CoreV1().Nodes()
-	return source(s.core, c.List, c.Watch, "")
-}
-
-func (s sources) namespaces() cache.ListerWatcher {
-	c := s.core.CoreV1().Namespaces()
-	return source(s.core, c.List, c.Watch, "")
-}
-
-func (s sources) daemonSets() cache.ListerWatcher {
-	c := s.core.AppsV1().DaemonSets("")
-	return source(s.core, c.List, c.Watch, "")
-}
-
-func (s sources) budgets() cache.ListerWatcher {
-	c := s.core.PolicyV1().PodDisruptionBudgets("")
-	return source(s.core, c.List, c.Watch, "")
-}
-
-func (s sources) claims() cache.ListerWatcher {
-	c := s.core.CoreV1().PersistentVolumeClaims("")
-	return source(s.core, c.List, c.Watch, "")
-}
-
-func (s sources) volumes() cache.ListerWatcher {
-	c := s.core.CoreV1().PersistentVolumes()
-	return source(s.core, c.List, c.Watch, "")
-}
-
-func (s sources) storageClasses() cache.ListerWatcher {
-	c := s.core.StorageV1().StorageClasses()
-	return source(s.core, c.List, c.Watch, "")
-}
-
-func (s sources) csiNodes() cache.ListerWatcher {
-	c := s.core.StorageV1().CSINodes()
-	return source(s.core, c.List, c.Watch, "")
 }

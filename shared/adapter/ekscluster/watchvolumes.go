@@ -10,36 +10,33 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// claimKey names a PersistentVolumeClaim.
-type claimKey struct{ namespace, name string }
-
 // volumes joins PersistentVolumeClaims with the volumes they name: the model has both as one. A change of either is a
 // change of the claim.
 type volumes struct {
 	observe func(wire.Change)
 
 	mu     sync.Mutex // held while a change is handed on, so that changes of one claim come in order
-	claims map[claimKey]*corev1.PersistentVolumeClaim
+	claims map[objectKey]*corev1.PersistentVolumeClaim
 	byName map[string]*corev1.PersistentVolume
-	users  map[string]map[claimKey]bool // claims by the volume they name
+	users  map[string]map[objectKey]bool // claims by the volume they name
 }
 
 func newVolumes(observe func(wire.Change)) *volumes {
 	return &volumes{
-		observe: observe, claims: make(map[claimKey]*corev1.PersistentVolumeClaim),
-		byName: make(map[string]*corev1.PersistentVolume), users: make(map[string]map[claimKey]bool),
+		observe: observe, claims: make(map[objectKey]*corev1.PersistentVolumeClaim),
+		byName: make(map[string]*corev1.PersistentVolume), users: make(map[string]map[objectKey]bool),
 	}
 }
 
 func (v *volumes) claim(claim *corev1.PersistentVolumeClaim) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	key := claimKey{claim.Namespace, claim.Name}
+	key := objectKey{claim.Namespace, claim.Name}
 	v.forget(key)
 	v.claims[key] = claim
 	if name := claim.Spec.VolumeName; name != "" {
 		if v.users[name] == nil {
-			v.users[name] = make(map[claimKey]bool)
+			v.users[name] = make(map[objectKey]bool)
 		}
 		v.users[name][key] = true
 	}
@@ -49,12 +46,12 @@ func (v *volumes) claim(claim *corev1.PersistentVolumeClaim) {
 func (v *volumes) claimGone(namespace, name string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.forget(claimKey{namespace, name})
+	v.forget(objectKey{namespace, name})
 	v.observe(wire.Change{Deleted: true, Volume: &model.Volume{Namespace: namespace, Name: name}})
 }
 
 // forget takes a claim out of both indexes.
-func (v *volumes) forget(key claimKey) {
+func (v *volumes) forget(key objectKey) {
 	old := v.claims[key]
 	if old == nil {
 		return
@@ -88,7 +85,7 @@ func (v *volumes) tellUsers(name string) {
 	}
 }
 
-func (v *volumes) tell(key claimKey) {
+func (v *volumes) tell(key objectKey) {
 	claim := v.claims[key]
 	v.observe(wire.Change{Volume: ref(translate.Volume(claim, v.byName[claim.Spec.VolumeName]))})
 }

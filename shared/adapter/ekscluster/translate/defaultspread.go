@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -76,13 +77,16 @@ type Selectors struct {
 
 type ownerKey struct{ kind, namespace, name string }
 
-// Put takes a Service, ReplicationController, ReplicaSet or StatefulSet, and leaves any other object alone.
-func (s *Selectors) Put(object any) {
+// Put takes a Service, ReplicationController, ReplicaSet or StatefulSet, leaves any other object alone, and returns whether
+// that changes what selects pods.
+func (s *Selectors) Put(object any) bool {
 	switch o := object.(type) {
 	case *corev1.Service:
 		if o.Spec.Selector == nil { // selects nothing, where an empty one selects everything
-			s.Delete(o)
-			return
+			return s.Delete(o)
+		}
+		if have, ok := s.services[o.Namespace][o.Name]; ok && maps.Equal(have, o.Spec.Selector) {
+			return false
 		}
 		if s.services == nil {
 			s.services = make(map[string]map[string]map[string]string)
@@ -91,34 +95,47 @@ func (s *Selectors) Put(object any) {
 			s.services[o.Namespace] = make(map[string]map[string]string)
 		}
 		s.services[o.Namespace][o.Name] = o.Spec.Selector
+		return true
 	case *corev1.ReplicationController:
-		s.own("ReplicationController", o, &model.Selector{MatchLabels: nonEmpty(o.Spec.Selector)})
+		return s.own("ReplicationController", o, &model.Selector{MatchLabels: nonEmpty(o.Spec.Selector)})
 	case *appsv1.ReplicaSet:
-		s.own("ReplicaSet", o, readable(o.Spec.Selector))
+		return s.own("ReplicaSet", o, readable(o.Spec.Selector))
 	case *appsv1.StatefulSet:
-		s.own("StatefulSet", o, readable(o.Spec.Selector))
+		return s.own("StatefulSet", o, readable(o.Spec.Selector))
 	}
+	return false
 }
 
-// Delete forgets an object that was put.
-func (s *Selectors) Delete(object any) {
+// Delete forgets an object that was put, of which namespace and name are enough, and returns whether it was there.
+func (s *Selectors) Delete(object any) bool {
 	switch o := object.(type) {
 	case *corev1.Service:
+		_, there := s.services[o.Namespace][o.Name]
 		delete(s.services[o.Namespace], o.Name)
+		return there
 	case *corev1.ReplicationController:
-		delete(s.owners, ownerKey{"ReplicationController", o.Namespace, o.Name})
+		return s.disown(ownerKey{"ReplicationController", o.Namespace, o.Name})
 	case *appsv1.ReplicaSet:
-		delete(s.owners, ownerKey{"ReplicaSet", o.Namespace, o.Name})
+		return s.disown(ownerKey{"ReplicaSet", o.Namespace, o.Name})
 	case *appsv1.StatefulSet:
-		delete(s.owners, ownerKey{"StatefulSet", o.Namespace, o.Name})
+		return s.disown(ownerKey{"StatefulSet", o.Namespace, o.Name})
 	}
+	return false
 }
 
-func (s *Selectors) own(kind string, o metav1.Object, by *model.Selector) {
-	if s.owners == nil {
-		s.owners = make(map[ownerKey]*model.Selector)
+func (s *Selectors) own(kind string, o metav1.Object, by *model.Selector) bool {
+	key := ownerKey{kind, o.GetNamespace(), o.GetName()}
+	if have, ok := s.owners[key]; ok && reflect.DeepEqual(have, by) {
+		return false
 	}
-	s.owners[ownerKey{kind, o.GetNamespace(), o.GetName()}] = by
+	put(&s.owners, key, by)
+	return true
+}
+
+func (s *Selectors) disown(key ownerKey) bool {
+	_, there := s.owners[key]
+	delete(s.owners, key)
+	return there
 }
 
 // readable returns a selector; nil for none and for one that cannot be read, which say nothing.
@@ -177,6 +194,17 @@ func selects(by, labels, own map[string]string) bool {
 		}
 	}
 	return true
+}
+
+// OwnLabels returns the labels of a pod that its shape leaves out; nil for none.
+func OwnLabels(pod *corev1.Pod) map[string]string { return ownLabelsOf(pod).labels() }
+
+func ownLabelsOf(pod *corev1.Pod) ownLabels {
+	var out ownLabels
+	for i, key := range perPodKeys {
+		out[i] = pod.Labels[key]
+	}
+	return out
 }
 
 func (o ownLabels) labels() map[string]string {

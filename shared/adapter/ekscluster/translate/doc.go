@@ -14,6 +14,10 @@
 // pod name and pod index, and the Job's completion index. Shapes leave them out, and a pod whose own affinity or spread
 // selects on one of them is Unsupported.
 //
-//	pod, shape := translate.Pod(object)
-//	pod.Shape, _ = shapes.Intern(&shape)
+// [Builder] makes a whole snapshot of objects in any order. It fills in what an API server would have (defaults of
+// requests, PriorityClass, RuntimeClass), and where an object cannot be read it names object, field and value.
+//
+//	builder := translate.Builder{AbsentConditionIsPending: true}
+//	known, err := builder.AddUntyped(object)
+//	snapshot := builder.Snapshot("prod", now)
 package translate

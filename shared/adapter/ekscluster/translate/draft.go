@@ -55,9 +55,7 @@ func (b *Builder) draft(pod *corev1.Pod, shape *model.PodShape) draft {
 		out.runtimeClass, out.overheadSet = *spec.RuntimeClassName, len(spec.Overhead) > 0
 	}
 	if len(b.DefaultSpread) > 0 && len(shape.Spread) == 0 {
-		for i, key := range perPodKeys {
-			out.own[i] = pod.Labels[key]
-		}
+		out.own = ownLabelsOf(pod)
 	}
 	return out
 }

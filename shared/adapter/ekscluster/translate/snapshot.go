@@ -119,11 +119,11 @@ func (b *Builder) addLookedUp(object any) bool {
 	return true
 }
 
-func put[T any](m *map[string]T, name string, object T) {
+func put[K comparable, T any](m *map[K]T, key K, object T) {
 	if *m == nil {
-		*m = make(map[string]T)
+		*m = make(map[K]T)
 	}
-	(*m)[name] = object
+	(*m)[key] = object
 }
 
 // Snapshot returns what was added, sorted, with shapes numbered in the order of the pods that have them, so that the

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -38,6 +39,21 @@ func StripVolume(volume *corev1.PersistentVolume) *corev1.PersistentVolume {
 		out.Spec.HostPath = &corev1.HostPathVolumeSource{}
 	}
 	return out
+}
+
+// StripSelector returns an object that Selectors takes with no more than they read.
+func StripSelector(object any) any {
+	switch o := object.(type) {
+	case *corev1.Service:
+		return &corev1.Service{ObjectMeta: stripMeta(&o.ObjectMeta), Spec: corev1.ServiceSpec{Selector: o.Spec.Selector}}
+	case *corev1.ReplicationController:
+		return &corev1.ReplicationController{ObjectMeta: stripMeta(&o.ObjectMeta), Spec: corev1.ReplicationControllerSpec{Selector: o.Spec.Selector}}
+	case *appsv1.ReplicaSet:
+		return &appsv1.ReplicaSet{ObjectMeta: stripMeta(&o.ObjectMeta), Spec: appsv1.ReplicaSetSpec{Selector: o.Spec.Selector}}
+	case *appsv1.StatefulSet:
+		return &appsv1.StatefulSet{ObjectMeta: stripMeta(&o.ObjectMeta), Spec: appsv1.StatefulSetSpec{Selector: o.Spec.Selector}}
+	}
+	return object
 }
 
 func stripMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
