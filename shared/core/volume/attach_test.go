@@ -28,7 +28,7 @@ func TestAttachments(t *testing.T) {
 		{"unbound, by the class of the driver once built in", newWorld().class("gp2", func(s *model.Storage) { s.Provisioner = "kubernetes.io/aws-ebs" }).claim("data", unbound("gp2")), []volume.Attachment{ebs("shop/data")}},
 		{"its volume missing, by its class", newWorld().class("standard", nil).claim("data", func(v *model.Volume) { v.Missing, v.Driver = true, "" }), []volume.Attachment{ebs("shop/data")}},
 		{"unbound, class missing", newWorld().claim("data", unbound("fast")), nil},
-		{"claim missing", newWorld().class("standard", nil).claim("data", nil), nil},
+		{"claim missing", newWorld().class("standard", func(s *model.Storage) { s.Default = true }).claim("data", nil), nil},
 		{"of its own, not there yet", newWorld().class("standard", func(s *model.Storage) { s.Default = true }).ephemeral("scratch", ""), []volume.Attachment{ebs("shop/db-0-scratch")}},
 	}
 	for _, test := range tests {
