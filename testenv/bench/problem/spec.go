@@ -1,0 +1,137 @@
+package problem
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Spec names a problem.
+type Spec struct {
+	Family   string // one of Families
+	Pods     int    // pending pods
+	Types    int    // instance types to choose from; 0 = 400
+	Nodes    int    // nodes that exist; only the families of Existing have any
+	Seed     uint64 // 0 = 1
+	OnDemand bool   // the pool allows on-demand capacity only
+}
+
+// Families that start from no node, in the order they are reported.
+var Families = []string{"bench", "benchfake", "diverse", "homogeneous", "spread", "gpu", "prefs"}
+
+// Existing are the families that start from nodes.
+var Existing = []string{"existing", "existingfull", "existingspread"}
+
+func (s Spec) withDefaults() Spec {
+	if s.Types == 0 {
+		s.Types = 400
+	}
+	if s.Seed == 0 {
+		s.Seed = 1
+	}
+	return s
+}
+
+// String returns the spec as a name, fit for a file or a benchmark.
+func (s Spec) String() string {
+	s = s.withDefaults()
+	name := fmt.Sprintf("%s-p%d-t%d", s.Family, s.Pods, s.Types)
+	if s.Nodes > 0 {
+		name += fmt.Sprintf("-n%d", s.Nodes)
+	}
+	if s.OnDemand {
+		name += "-od"
+	}
+	return fmt.Sprintf("%s-s%d", name, s.Seed)
+}
+
+// Validate says what is wrong with the spec.
+func (s Spec) Validate() error {
+	s = s.withDefaults()
+	known := slices.Concat(Families, Existing)
+	switch {
+	case !slices.Contains(known, s.Family):
+		return fmt.Errorf("family %q is none of %s", s.Family, strings.Join(known, ", "))
+	case s.Pods < 0 || s.Nodes < 0:
+		return fmt.Errorf("%s: %d pods and %d nodes: neither may be below 0", s.Family, s.Pods, s.Nodes)
+	case s.Family != "benchfake" && s.Types > len(machineNames()):
+		return fmt.Errorf("%s: %d instance types wanted, the catalogue has %d", s.Family, s.Types, len(machineNames()))
+	case s.Nodes > 0 && !slices.Contains(Existing, s.Family):
+		return fmt.Errorf("%s starts from no node; one of %s does", s.Family, strings.Join(Existing, ", "))
+	}
+	return nil
+}
+
+// Problem is a cluster and its catalogue.
+type Problem struct {
+	Spec       Spec
+	Types      []model.InstanceType // by name
+	Pools      []*apiv1.NodePool
+	DaemonSets []*appsv1.DaemonSet
+	Nodes      []*corev1.Node
+	Bound      []*corev1.Pod // that run on Nodes, daemons' pods included
+	Pods       []*corev1.Pod // that wait
+}
+
+// New makes the problem the spec names.
+func New(spec Spec) (*Problem, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Problem{Spec: spec.withDefaults(), Types: spec.Catalogue()}
+	spec.Each(func(object any) {
+		switch o := object.(type) {
+		case *apiv1.NodePool:
+			p.Pools = append(p.Pools, o)
+		case *appsv1.DaemonSet:
+			p.DaemonSets = append(p.DaemonSets, o)
+		case *corev1.Node:
+			p.Nodes = append(p.Nodes, o)
+		case *corev1.Pod:
+			if o.Spec.NodeName == "" {
+				p.Pods = append(p.Pods, o)
+			} else {
+				p.Bound = append(p.Bound, o)
+			}
+		}
+	})
+	return p, nil
+}
+
+// Each calls emit with the problem's Kubernetes objects one after another, so that a large problem need not be held as
+// objects. The spec must be valid.
+func (s Spec) Each(emit func(object any)) {
+	s = s.withDefaults()
+	g := &generator{spec: s, emit: emit, random: rand.New(rand.NewPCG(s.Seed, 0x6a6f696e6572))}
+	emit(g.pool())
+	if g.hasDaemons() {
+		for _, d := range daemons {
+			set := d.set()
+			g.daemonSets = append(g.daemonSets, set)
+			emit(set)
+		}
+	}
+	switch s.Family {
+	case "existing", "existingspread":
+		g.nodes(0.40, 0.80)
+	case "existingfull":
+		g.nodes(0.90, 0.97)
+	}
+	g.pods()
+}
+
+// Catalogue returns the instance types of the spec, by name.
+func (s Spec) Catalogue() []model.InstanceType {
+	s = s.withDefaults()
+	if s.Family == "benchfake" {
+		return arithmetic(s.Types)
+	}
+	return machines(s.Types)
+}
