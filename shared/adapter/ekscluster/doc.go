@@ -4,10 +4,11 @@
 // registers nodes, and tells people through events and conditions. It decides how to authenticate (a token that is a
 // signed STS request, made anew in good time), how connections outlive a frozen sandbox, and what each answer of the API
 // server means as a kind of error. For the watcher, [Watch] follows every kind that decisions look at and hands on each
-// change as the model has it; what it keeps in memory is the model's row and not the object. A DaemonSet is handed on as its newest
-// pod shows it. Where kube-scheduler is configured with default constraints of spread, both are told them
+// change as the model has it; what it keeps in memory is the model's row and not the object. A DaemonSet is handed on as
+// its newest pod shows it. Where kube-scheduler is configured with default constraints of spread, both are told them
 // (WatchOptions.DefaultSpread, Client.SpreadByDefault) and look at Services and controllers, too; otherwise nobody asks
-// for those. Package translate, beside it, says what of an object counts. Which claim, node or condition to write, and when, is decided by the flows.
+// for those. Package translate, beside it, says what of an object counts. Which claim, node or condition to write, and
+// when, is decided by the flows.
 //
 // Objects keep to the API of Karpenter: whoever reads NodeClaims with kubectl finds the labels, conditions and reasons
 // they know.

@@ -2,13 +2,11 @@ package translate
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -45,6 +43,22 @@ func sharedLabels(labels map[string]string) map[string]string {
 	return out
 }
 
+// Where the fields are that are looked at. What lies below them is spelled out only for a complaint.
+var (
+	specPath            = field.NewPath("spec")
+	spreadPath          = specPath.Child("topologySpreadConstraints")
+	nodeAffinityPath    = specPath.Child("affinity", "nodeAffinity")
+	nodeTermsPath       = nodeAffinityPath.Child(requiredField, "nodeSelectorTerms")
+	nodePreferencePath  = nodeAffinityPath.Child(preferredField)
+	podAffinityPath     = specPath.Child("affinity", "podAffinity")
+	podAntiAffinityPath = specPath.Child("affinity", "podAntiAffinity")
+)
+
+const (
+	requiredField  = "requiredDuringSchedulingIgnoredDuringExecution"
+	preferredField = "preferredDuringSchedulingIgnoredDuringExecution"
+)
+
 // affinities fills in the affinity and spread of a shape and returns a sentence for each part that cannot be expressed.
 func affinities(out *model.PodShape, spec *corev1.PodSpec) []string {
 	t := &terms{}
@@ -53,18 +67,16 @@ func affinities(out *model.PodShape, spec *corev1.PodSpec) []string {
 			t.nodes(out, a.NodeAffinity)
 		}
 		if a.PodAffinity != nil {
-			const field = "spec.affinity.podAffinity"
-			out.PodAffinity = t.required(field, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
-			out.PreferredPodAffinity = t.preferred(field, a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+			out.PodAffinity = t.required(podAffinityPath, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+			out.PreferredPodAffinity = t.preferred(podAffinityPath, a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 		}
 		if a.PodAntiAffinity != nil {
-			const field = "spec.affinity.podAntiAffinity"
-			out.PodAntiAffinity = t.required(field, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
-			out.PreferredPodAntiAffinity = t.preferred(field, a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
+			out.PodAntiAffinity = t.required(podAntiAffinityPath, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution)
+			out.PreferredPodAntiAffinity = t.preferred(podAntiAffinityPath, a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution)
 		}
 	}
 	for i := range spec.TopologySpreadConstraints {
-		out.Spread = append(out.Spread, t.spread(fmt.Sprintf("spec.topologySpreadConstraints[%d]", i), &spec.TopologySpreadConstraints[i]))
+		out.Spread = append(out.Spread, t.spread(spreadPath.Index(i), &spec.TopologySpreadConstraints[i]))
 	}
 	return t.problems
 }
@@ -80,15 +92,14 @@ func (t *terms) complain(format string, args ...any) {
 // still count; a preferred term that cannot be read keeps the pod from being scheduled at all.
 func (t *terms) nodes(out *model.PodShape, a *corev1.NodeAffinity) {
 	if required := a.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
-		const field = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 		if len(required.NodeSelectorTerms) == 0 {
-			t.complain("%s is empty and so matches no node; add a term", field)
+			t.complain("%s is empty and so matches no node; add a term", nodeTermsPath)
 		}
 		var problems []string
 		readable := 0
 		for i := range required.NodeSelectorTerms {
 			term := &required.NodeSelectorTerms[i]
-			if problem := unreadableTerm(fmt.Sprintf("%s[%d]", field, i), term); problem != "" {
+			if problem := unreadableTerm(nodeTermsPath.Index(i), term); problem != "" {
 				problems = append(problems, problem)
 				out.RequiredNodeAffinity = append(out.RequiredNodeAffinity, model.NodeTerm{})
 				continue
@@ -102,12 +113,12 @@ func (t *terms) nodes(out *model.PodShape, a *corev1.NodeAffinity) {
 	}
 	for i := range a.PreferredDuringSchedulingIgnoredDuringExecution {
 		p := &a.PreferredDuringSchedulingIgnoredDuringExecution[i]
-		field := fmt.Sprintf("spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[%d]", i)
 		if p.Weight == 0 || len(p.Preference.MatchExpressions)+len(p.Preference.MatchFields) == 0 {
 			continue // counts for nothing
 		}
-		t.weight(field, p.Weight)
-		if problem := unreadableTerm(field+".preference", &p.Preference); problem != "" {
+		at := nodePreferencePath.Index(i)
+		t.weight(at, p.Weight)
+		if problem := unreadableTerm(at.Child("preference"), &p.Preference); problem != "" {
 			t.problems = append(t.problems, problem)
 			continue
 		}
@@ -116,96 +127,57 @@ func (t *terms) nodes(out *model.PodShape, a *corev1.NodeAffinity) {
 }
 
 // weight complains about a weight that no API server lets through.
-func (t *terms) weight(field string, weight int32) {
+func (t *terms) weight(at *field.Path, weight int32) {
 	if weight < 1 || weight > 100 {
-		t.complain("%s.weight: %d: must be from 1 to 100", field, weight)
+		t.complain("%s.weight: %d: must be from 1 to 100", at, weight)
 	}
 }
 
-func nodeTerm(term *corev1.NodeSelectorTerm) model.NodeTerm {
-	return model.NodeTerm{Requirements: nodeRequirements(term.MatchExpressions), Fields: nodeRequirements(term.MatchFields)}
-}
-
-// unreadableTerm returns what is wrong with a term, empty for one that can be read.
-func unreadableTerm(path string, term *corev1.NodeSelectorTerm) string {
-	for i := range term.MatchExpressions {
-		switch e := &term.MatchExpressions[i]; e.Operator {
-		case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists,
-			corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
-		default:
-			return fmt.Sprintf("%s.matchExpressions[%d].operator: %q: must be one of In, NotIn, Exists, DoesNotExist, Gt, Lt", path, i, e.Operator)
-		}
-	}
-	for i := range term.MatchFields {
-		switch e := &term.MatchFields[i]; {
-		case e.Key != metav1.ObjectNameField:
-			return fmt.Sprintf("%s.matchFields[%d].key: %q: must be %s", path, i, e.Key, metav1.ObjectNameField)
-		case e.Operator != corev1.NodeSelectorOpIn && e.Operator != corev1.NodeSelectorOpNotIn:
-			return fmt.Sprintf("%s.matchFields[%d].operator: %q: must be In or NotIn", path, i, e.Operator)
-		case len(e.Values) != 1:
-			return fmt.Sprintf("%s.matchFields[%d].values has %d values, must have one", path, i, len(e.Values))
-		}
-	}
-	one := &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: term.MatchExpressions}}}
-	if _, err := nodeaffinity.NewNodeSelector(one); err != nil {
-		return path + strings.TrimPrefix(err.Error(), "nodeSelectorTerms[0]")
-	}
-	return ""
-}
-
-func nodeRequirements(list []corev1.NodeSelectorRequirement) []model.Requirement {
-	var out []model.Requirement
-	for i := range list {
-		out = append(out, model.Requirement{Key: list[i].Key, Operator: model.Operator(list[i].Operator), Values: list[i].Values})
-	}
-	return out
-}
-
-func (t *terms) required(field string, list []corev1.PodAffinityTerm) []model.PodTerm {
+func (t *terms) required(at *field.Path, list []corev1.PodAffinityTerm) []model.PodTerm {
 	var out []model.PodTerm
 	for i := range list {
-		out = append(out, t.pod(fmt.Sprintf("%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", field, i), &list[i]))
+		out = append(out, t.pod(at.Child(requiredField).Index(i), &list[i]))
 	}
 	return out
 }
 
-func (t *terms) preferred(field string, list []corev1.WeightedPodAffinityTerm) []model.WeightedPodTerm {
+func (t *terms) preferred(at *field.Path, list []corev1.WeightedPodAffinityTerm) []model.WeightedPodTerm {
 	var out []model.WeightedPodTerm
 	for i := range list {
-		at := fmt.Sprintf("%s.preferredDuringSchedulingIgnoredDuringExecution[%d].podAffinityTerm", field, i)
-		t.weight(fmt.Sprintf("%s.preferredDuringSchedulingIgnoredDuringExecution[%d]", field, i), list[i].Weight)
-		out = append(out, model.WeightedPodTerm{Weight: list[i].Weight, Term: t.pod(at, &list[i].PodAffinityTerm)})
+		at := at.Child(preferredField).Index(i)
+		t.weight(at, list[i].Weight)
+		out = append(out, model.WeightedPodTerm{Weight: list[i].Weight, Term: t.pod(at.Child("podAffinityTerm"), &list[i].PodAffinityTerm)})
 	}
 	return out
 }
 
-func (t *terms) pod(field string, term *corev1.PodAffinityTerm) model.PodTerm {
-	t.topologyKey(field, term.TopologyKey)
-	t.keys(field+".matchLabelKeys", term.MatchLabelKeys)
-	t.keys(field+".mismatchLabelKeys", term.MismatchLabelKeys)
+func (t *terms) pod(at *field.Path, term *corev1.PodAffinityTerm) model.PodTerm {
+	t.topologyKey(at, term.TopologyKey)
+	t.keys(at, "matchLabelKeys", term.MatchLabelKeys)
+	t.keys(at, "mismatchLabelKeys", term.MismatchLabelKeys)
 	return model.PodTerm{
 		TopologyKey:       term.TopologyKey,
-		Selector:          t.selector(field+".labelSelector", term.LabelSelector),
+		Selector:          t.selector(at, "labelSelector", term.LabelSelector),
 		Namespaces:        term.Namespaces,
-		NamespaceSelector: t.selector(field+".namespaceSelector", term.NamespaceSelector),
+		NamespaceSelector: t.selector(at, "namespaceSelector", term.NamespaceSelector),
 		MatchLabelKeys:    term.MatchLabelKeys,
 		MismatchLabelKeys: term.MismatchLabelKeys,
 	}
 }
 
-func (t *terms) spread(field string, c *corev1.TopologySpreadConstraint) model.Spread {
-	t.topologyKey(field, c.TopologyKey)
+func (t *terms) spread(at *field.Path, c *corev1.TopologySpreadConstraint) model.Spread {
+	t.topologyKey(at, c.TopologyKey)
 	if c.MaxSkew < 1 {
-		t.complain("%s.maxSkew: %d: must be at least 1", field, c.MaxSkew)
+		t.complain("%s.maxSkew: %d: must be at least 1", at, c.MaxSkew)
 	}
 	if c.MinDomains != nil && *c.MinDomains < 1 {
-		t.complain("%s.minDomains: %d: must be at least 1", field, *c.MinDomains)
+		t.complain("%s.minDomains: %d: must be at least 1", at, *c.MinDomains)
 	}
-	t.keys(field+".matchLabelKeys", c.MatchLabelKeys)
+	t.keys(at, "matchLabelKeys", c.MatchLabelKeys)
 	out := model.Spread{
 		TopologyKey:        c.TopologyKey,
 		MaxSkew:            c.MaxSkew,
-		Selector:           t.selector(field+".labelSelector", c.LabelSelector),
+		Selector:           t.selector(at, "labelSelector", c.LabelSelector),
 		MatchLabelKeys:     c.MatchLabelKeys,
 		IgnoreNodeAffinity: c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore,
 		HonorNodeTaints:    c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor,
@@ -215,7 +187,7 @@ func (t *terms) spread(field string, c *corev1.TopologySpreadConstraint) model.S
 		out.Anyway = true
 	case corev1.DoNotSchedule, "":
 	default:
-		t.complain("%s.whenUnsatisfiable: %q: must be DoNotSchedule or ScheduleAnyway", field, c.WhenUnsatisfiable)
+		t.complain("%s.whenUnsatisfiable: %q: must be DoNotSchedule or ScheduleAnyway", at, c.WhenUnsatisfiable)
 	}
 	if c.MinDomains != nil {
 		out.MinDomains = *c.MinDomains
@@ -223,39 +195,47 @@ func (t *terms) spread(field string, c *corev1.TopologySpreadConstraint) model.S
 	return out
 }
 
-func (t *terms) topologyKey(field, key string) {
+func (t *terms) topologyKey(at *field.Path, key string) {
 	if key == "" {
-		t.complain("%s.topologyKey is empty; name a node label", field)
+		t.complain("%s.topologyKey is empty; name a node label", at)
 	}
 }
 
 // keys complains about label keys that shapes do not carry.
-func (t *terms) keys(field string, keys []string) {
+func (t *terms) keys(at *field.Path, name string, keys []string) {
 	for _, key := range keys {
 		if perPod(key) {
-			t.complain("%s: %q: the label differs on every pod and is not looked at; use another", field, key)
+			t.complain("%s.%s: %q: the label differs on every pod and is not looked at; use another", at, name, key)
 		}
 	}
 }
 
-func (t *terms) selector(field string, s *metav1.LabelSelector) *model.Selector {
+func (t *terms) selector(at *field.Path, name string, s *metav1.LabelSelector) *model.Selector {
 	if s == nil {
 		return nil
 	}
-	t.keys(field+".matchLabels", slices.Sorted(maps.Keys(s.MatchLabels)))
+	for _, key := range perPodKeys {
+		if _, ok := s.MatchLabels[key]; ok {
+			t.keys(at, name+".matchLabels", []string{key})
+		}
+	}
 	known := true
 	for i := range s.MatchExpressions {
 		e := &s.MatchExpressions[i]
-		t.keys(fmt.Sprintf("%s.matchExpressions[%d].key", field, i), []string{e.Key})
+		if perPod(e.Key) {
+			t.keys(at, fmt.Sprintf("%s.matchExpressions[%d].key", name, i), []string{e.Key})
+		}
 		switch e.Operator {
 		case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist:
 		default:
 			known = false
-			t.complain("%s.matchExpressions[%d].operator: %q: must be one of In, NotIn, Exists, DoesNotExist", field, i, e.Operator)
+			t.complain("%s.%s.matchExpressions[%d].operator: %q: must be one of In, NotIn, Exists, DoesNotExist", at, name, i, e.Operator)
 		}
 	}
-	if _, err := metav1.LabelSelectorAsSelector(s); err != nil && known {
-		t.complain("%s: %v", field, err)
+	if known && !plainSelector(s) {
+		if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
+			t.complain("%s.%s: %v", at, name, err)
+		}
 	}
 	return selector(s)
 }

@@ -19,10 +19,10 @@ func DaemonShape(template, newest *model.PodShape) *model.PodShape {
 	return &out
 }
 
-// newestDaemons returns the youngest living pod of each DaemonSet, as an index; of equals the first by name. Pods are
+// newestDaemons returns the draft of the youngest living pod of each DaemonSet; of equals the first by name. Pods are
 // sorted, and their shapes are numbers of drafts.
 func newestDaemons(pods []model.Pod, list []draft) map[daemonKey]int {
-	out := make(map[daemonKey]int)
+	out, made := make(map[daemonKey]int), make(map[daemonKey]int64)
 	for i := range pods {
 		pod := &pods[i]
 		shape := list[pod.Shape].shape
@@ -30,8 +30,8 @@ func newestDaemons(pods []model.Pod, list []draft) map[daemonKey]int {
 			continue
 		}
 		key := daemonKey{pod.Namespace, shape.OwnerName}
-		if at, ok := out[key]; !ok || pod.CreatedUnix > pods[at].CreatedUnix {
-			out[key] = i
+		if _, ok := out[key]; !ok || pod.CreatedUnix > made[key] {
+			out[key], made[key] = pod.Shape, pod.CreatedUnix
 		}
 	}
 	return out

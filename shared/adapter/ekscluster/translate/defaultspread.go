@@ -2,7 +2,6 @@ package translate
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -30,18 +30,18 @@ func ParseDefaultSpread(text string) ([]model.Spread, error) {
 	t := &terms{}
 	var out []model.Spread
 	for i := range list {
-		field := fmt.Sprintf("defaultConstraints[%d]", i)
+		at := field.NewPath("defaultConstraints").Index(i)
 		c := &list[i]
 		if c.LabelSelector != nil {
-			t.complain("%s.labelSelector: must be left out; it is found for each pod", field)
+			t.complain("%s.labelSelector: must be left out; it is found for each pod", at)
 		}
 		if c.WhenUnsatisfiable == "" {
-			t.complain("%s.whenUnsatisfiable: %q: must be DoNotSchedule or ScheduleAnyway", field, "")
+			t.complain("%s.whenUnsatisfiable: %q: must be DoNotSchedule or ScheduleAnyway", at, "")
 		}
-		out = append(out, t.spread(field, c))
+		out = append(out, t.spread(at, c))
 		for j := range out[:i] {
 			if out[j].TopologyKey == out[i].TopologyKey && out[j].Anyway == out[i].Anyway {
-				t.complain("%s: %s is constrained twice", field, c.TopologyKey)
+				t.complain("%s: %s is constrained twice", at, c.TopologyKey)
 			}
 		}
 	}

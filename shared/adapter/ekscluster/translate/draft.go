@@ -64,25 +64,29 @@ func (b *Builder) draft(pod *corev1.Pod, shape *model.PodShape) draft {
 func (b *Builder) finish() {
 	s := &b.snapshot
 	var final wire.Shapes
-	done := make([]*model.PodShape, len(b.drafts.list))
-	complete := func(n int) *model.PodShape {
-		if done[n] == nil {
-			shape := b.complete(&b.drafts.list[n])
-			done[n] = &shape
+	shapes := make([]*model.PodShape, len(b.drafts.list)) // by number of the draft; nil = not complete yet
+	numbers := make([]int, len(b.drafts.list))            // of the final shapes
+	complete := func(draft int) *model.PodShape {
+		if shapes[draft] == nil {
+			shape := b.complete(&b.drafts.list[draft])
+			numbers[draft], shapes[draft] = final.Intern(&shape)
 		}
-		return done[n]
+		return shapes[draft]
 	}
 	newest := newestDaemons(s.Pods, b.drafts.list)
+	for i := range s.Pods {
+		draft := s.Pods[i].Shape
+		complete(draft)
+		s.Pods[i].Shape = numbers[draft]
+	}
 	for i := range s.DaemonSets {
 		set := &s.DaemonSets[i]
-		shape := complete(set.Shape)
+		template := b.complete(&b.drafts.list[set.Shape])
+		shape := &template
 		if at, ok := newest[daemonKey{set.Namespace, set.Name}]; ok {
-			shape = DaemonShape(shape, complete(s.Pods[at].Shape))
+			shape = DaemonShape(shape, shapes[at])
 		}
 		set.Shape, _ = final.Intern(shape)
-	}
-	for i := range s.Pods {
-		s.Pods[i].Shape, _ = final.Intern(complete(s.Pods[i].Shape))
 	}
 	s.Shapes = final.From(0)
 }
