@@ -47,6 +47,7 @@ type assigner struct {
 	book    *rulebook
 	anew    bool            // new nodes may be asked for
 	wide    map[*class]bool // classes that count domains no node is in yet; nil = all
+	strict  bool            // every pod keeps the balance others ask for, wherever that costs more
 }
 
 // party is pods of one class that are to be packed together onto new nodes.
@@ -161,6 +162,7 @@ type ledger struct {
 	universe [][]string // by use: the domains a spread constraint counts; nil for other uses
 	lows     []low      // by use: of a spread by host
 	softs    [][]string
+	spreads  bool // over domains
 	nearHost bool // needs a pod on the same node, which no new node has
 }
 
@@ -174,7 +176,8 @@ type low struct {
 func (a *assigner) newLedger(c *class) *ledger {
 	l := &ledger{assigner: a, class: c, groups: a.groups(c)}
 	for _, u := range c.uses {
-		l.nearHost = l.nearHost || u.kind == near && a.book.tallies[u.tally].host
+		l.nearHost = l.nearHost || u.kind == near && u.byHost
+		l.spreads = l.spreads || u.kind == spread && !u.byHost
 	}
 	if a.anew && !l.nearHost {
 		l.cells = a.planner.cells(c)
@@ -479,7 +482,7 @@ func (l *ledger) unbalance(values []string) int64 {
 		if t.followed && t.total > 0 && t.count[values[k]] == 0 && !l.class.follows(add.tally) {
 			sum += strayed
 		}
-		if !t.wanted {
+		if !t.wanted || l.anew && !l.spreads && l.adapts(add.tally) {
 			continue
 		}
 		low := int32(math.MaxInt32)
@@ -489,6 +492,34 @@ func (l *ledger) unbalance(values []string) int64 {
 		sum += int64(max(0, t.count[values[k]]+add.weight-low-t.tightest))
 	}
 	return sum
+}
+
+// adapts reports whether every pod that is spread by the tally may go wherever any of them may, so that they can make up
+// for others that go where it is cheapest.
+func (l *ledger) adapts(tally int) bool {
+	t := &l.book.tallies[tally]
+	if l.strict {
+		return false
+	}
+	if t.adapts == 0 {
+		t.adapts = 1
+		all := make(map[string]bool)
+		var domains []map[string]bool
+		for _, c := range l.planner.owners[tally] {
+			k, own := slices.Index(c.keys, t.key), make(map[string]bool)
+			for _, cell := range l.planner.cells(c) {
+				own[cell.values[k]], all[cell.values[k]] = true, true
+			}
+			domains = append(domains, own)
+		}
+		for value := range t.nodes { // whether any is missing does not depend on the order
+			all[value] = true
+		}
+		if len(all) < 2 || slices.ContainsFunc(domains, func(own map[string]bool) bool { return len(own) < len(all) }) {
+			t.adapts = -1
+		}
+	}
+	return t.adapts > 0
 }
 
 // penalty returns how much the class's preferences between pods speak against the domain.
@@ -554,7 +585,7 @@ func (p *planner) cells(c *class) []cell {
 		p.divisions[key] = known
 	}
 	cap := c.most()
-	n := int64(c.units())
+	n := max(1, int64(c.units()))
 	for _, u := range c.uses {
 		if u.kind == spread && !u.byHost && int64(u.maxSkew) < n {
 			n = max(1, (n+int64(len(known))-1)/int64(max(1, len(known))))
@@ -736,6 +767,9 @@ func (p *planner) narrow(c *class) {
 		trial.terms, trial.venue = terms, c.venue+"\x00preferred"+strconv.Itoa(i)
 		for _, s := range p.stands(&trial) {
 			if len(p.pools[s.pool].options(s.grounds, c.request, 0)) > 0 {
+				if c.wider == "" {
+					c.wider = c.venue
+				}
 				c.terms, c.venue = terms, trial.venue
 				break
 			}
@@ -743,18 +777,34 @@ func (p *planner) narrow(c *class) {
 	}
 }
 
+// widen takes the preferences out of what new nodes for the class must be; false where there are none in it.
+func (c *class) widen() bool {
+	if c.wider == "" {
+		return false
+	}
+	c.terms, c.venue, c.wider = c.needs, c.wider, ""
+	return true
+}
+
 // inOrder sorts classes for placing: what matters more first, then those other pods' places depend on, then those that
-// depend on others, then those no rule is about; each larger ones first.
+// depend on others, those that keep a balance last of them, then those no rule is about; each larger ones first.
 func inOrder(classes []*class) []*class {
 	out := slices.Clone(classes)
 	rank := func(c *class) int {
-		switch {
-		case c.plain():
-			return 2
-		case len(c.uses) > 0:
-			return 1
+		if c.plain() {
+			return 3
 		}
-		return 0
+		rank := 0
+		for _, u := range c.uses {
+			switch {
+			case u.byHost:
+			case u.kind == spread:
+				return 2
+			default:
+				rank = 1
+			}
+		}
+		return rank
 	}
 	slices.SortStableFunc(out, func(a, b *class) int {
 		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(rank(a), rank(b)), larger(a, b))

@@ -43,13 +43,18 @@ func (r *run) attempts(seed int) []attempt {
 	}
 	r.opened++
 	sample := r.samples(e.sample)
+	r.times = r.stepOf(e.sample)
+	defer func() { r.times = 1 }()
 	var out []attempt
 	for o, option := range r.lots[seed].options {
 		for _, c := range r.shortlist(option, seed, e) {
 			if !r.open.has(c) || !within(r.pool.taken[r.pool.market.columns[c].instance], r.left) {
 				continue
 			}
-			whole := attempt{option: o, column: c, worth: r.fill(seed, o, c, sample)}
+			whole := attempt{option: o, column: c}
+			if e == &thorough || len(r.order) <= len(sample) {
+				whole.worth = r.fill(seed, o, c, sample)
+			}
 			if even := r.fillEvenly(seed, o, c, sample); even > whole.worth {
 				whole.worth, whole.even = even, true
 			}
@@ -68,7 +73,7 @@ func (r *run) samples(n int) []int {
 	if list, known := r.sampled[n]; known {
 		return list
 	}
-	step := max(1, len(r.order)/n)
+	step := r.stepOf(n)
 	var out []int
 	for i := 0; i < len(r.order); i += step {
 		out = append(out, r.order[i])
@@ -76,6 +81,9 @@ func (r *run) samples(n int) []int {
 	r.sampled[n] = out
 	return out
 }
+
+// stepOf returns for how many lots each of about n samples stands.
+func (r *run) stepOf(n int) int { return max(1, len(r.order)/n) }
 
 // shortlist returns the option's offers worth comparing.
 func (r *run) shortlist(o *option, seed int, e *effort) []int {
@@ -87,16 +95,13 @@ func (r *run) shortlist(o *option, seed int, e *effort) []int {
 	}
 	request := r.lots[seed].class.request
 	holds := func(c int) bool { return request.fits(r.pool.room[r.pool.market.columns[c].instance]) }
-	if o.ranked == nil {
-		o.ranked = r.best(o.offers, thorough.own, func(c int) int64 { return int64(request.copies(r.pool.room[r.pool.market.columns[c].instance], 1<<30)) })
-	}
 	mix, known := r.mixes[o.area.id]
 	if !known {
 		mix = r.rankByMix(o.area)
 		r.mixes[o.area.id] = mix
 	}
 	out := append(r.short[:0], o.offers[:min(len(o.offers), e.low)]...)
-	out = append(out, o.ranked[:min(len(o.ranked), e.own)]...)
+	out = r.fewest(out, o, request, 1<<30, e.own)
 	out = r.fewest(out, o, request, r.counts[seed], e.fit)
 	added := 0
 	for _, c := range mix {
@@ -134,7 +139,7 @@ func (r *run) fewest(out []int, o *option, request vector, count, most int) []in
 		column         int
 		price, carried int64
 	}
-	var space [16]ratio
+	var space [32]ratio
 	top := space[:min(most, len(space))]
 	n := 0
 	for _, c := range o.offers {
@@ -257,6 +262,7 @@ func (r *run) fill(seed, seedOption, column int, list []int) int64 {
 	r.items = r.items[:0]
 	r.beside.reset()
 	flag := r.lots[seed].options[seedOption].flag
+	r.seed = seed
 	worth := r.add(seed, seedOption)
 	free, dims := r.free, r.dims
 lots:
@@ -303,6 +309,7 @@ func (r *run) fillEvenly(seed, seedOption, column int, list []int) int64 {
 	defer r.forget()
 	flag := r.lots[seed].options[seedOption].flag
 	perCPU, perMemory := 1/float64(room[cpu]), 1/float64(room[memory])
+	r.seed = seed
 	worth := r.addSome(seed, seedOption, 1)
 	free, requests, dims := r.free, r.requests, r.dims
 	balance := float64(room[cpu]) / float64(room[memory])
@@ -330,7 +337,7 @@ func (r *run) fillEvenly(seed, seedOption, column int, list []int) int64 {
 			i := next[turn]
 			for ; i < len(list); i++ {
 				x := list[i]
-				if request := requests[x*dims : x*dims+dims]; request[cpu] <= free[cpu] && request[memory] <= free[memory] && side(x) == turn && x != seed && int(r.inside[x]) < r.counts[x] {
+				if request := requests[x*dims : x*dims+dims]; request[cpu] <= free[cpu] && request[memory] <= free[memory] && side(x) == turn && x != seed && int(r.inside[x]) < r.counts[x]*r.times {
 					break
 				}
 			}
@@ -344,7 +351,7 @@ func (r *run) fillEvenly(seed, seedOption, column int, list []int) int64 {
 			return worth
 		}
 		want := 1
-		if by := float64(float64(requests[l*dims+cpu])*perCPU) - float64(float64(requests[l*dims+memory])*perMemory); by != 0 && r.counts[l] > 1 {
+		if by := float64(float64(requests[l*dims+cpu])*perCPU) - float64(float64(requests[l*dims+memory])*perMemory); by != 0 && r.stock(l) > 1 {
 			want = max(1, int(gap/max(by, -by)))
 		}
 		added := int64(0)
@@ -371,6 +378,14 @@ func (r *run) fillEvenly(seed, seedOption, column int, list []int) int64 {
 	}
 }
 
+// stock returns how many units of the lot there are, those it stands for included.
+func (r *run) stock(l int) int {
+	if l == r.seed {
+		return r.counts[l]
+	}
+	return r.counts[l] * r.times
+}
+
 // forget clears what fillEvenly noted of its filling.
 func (r *run) forget() {
 	for _, it := range r.items {
@@ -381,7 +396,7 @@ func (r *run) forget() {
 // addSome puts at most want more units of the lot into r.free and returns their worth.
 func (r *run) addSome(l, o, want int) int64 {
 	lot := &r.lots[l]
-	n := lot.class.request.copies(r.free, min(want, r.counts[l]-int(r.inside[l])))
+	n := lot.class.request.copies(r.free, min(want, r.stock(l)-int(r.inside[l])))
 	if lot.class.hosts && n > 0 {
 		n = r.beside.room(lot.class, n)
 	}
@@ -408,7 +423,7 @@ func (r *run) addSome(l, o, want int) int64 {
 // add puts as many units of the lot as fit into r.free and returns their worth.
 func (r *run) add(l, o int) int64 {
 	lot := &r.lots[l]
-	n := lot.class.request.copies(r.free, r.counts[l])
+	n := lot.class.request.copies(r.free, r.stock(l))
 	if lot.class.hosts && n > 0 {
 		n = r.beside.room(lot.class, n)
 	}

@@ -159,6 +159,7 @@ func (b *board) merge(c, other *class, n int) *class {
 		if len(unit.terms) == 0 {
 			return nil
 		}
+		unit.needs = unit.terms
 		unit.venue = c.venue + "\x00with\x00" + other.venue
 	}
 	if len(c.ports) > 0 && n > 1 {

@@ -1,13 +1,11 @@
 package pack
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
-	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -105,9 +103,18 @@ func (p *pool) list(n *node, b box, r *run, spare []int64) []int {
 
 // hold returns the most any of the types takes, of limits there are and of limits there may be later.
 func (p *pool) hold(types []int) model.Resources {
-	hold := make(model.Resources)
-	for _, t := range types {
-		hold = resource.Max(hold, p.market.types[t].Capacity)
+	m := p.market
+	most := slices.Clone(m.capacity[types[0]])
+	for _, t := range types[1:] {
+		for i, amount := range m.capacity[t] {
+			most[i] = max(most[i], amount)
+		}
+	}
+	hold := make(model.Resources, len(most)+1)
+	for i, amount := range most {
+		if amount != 0 {
+			hold[m.capacities[i]] = amount
+		}
 	}
 	hold[model.Nodes] = 1
 	return hold
@@ -124,21 +131,26 @@ func exceed(amounts, bound []int64) []int64 {
 
 // places returns the zones and capacity types the listed types can be bought in now, among usable columns.
 func (p *pool) places(types []int, usable bitset) (zones, capacityTypes []string) {
-	listed := make([]bool, len(p.market.types))
+	var inZones, inKinds uint64
 	for _, t := range types {
-		listed[t] = true
-	}
-	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
-		if col := &p.market.columns[c]; listed[col.instance] {
-			zones = append(zones, col.offer.Zone)
-			capacityTypes = append(capacityTypes, col.offer.CapacityType)
+		for _, c := range p.market.columnsOf[t] {
+			if usable.has(c) {
+				inZones |= 1 << p.market.columns[c].zone
+				inKinds |= 1 << p.market.columns[c].kind
+			}
 		}
 	}
-	slices.Sort(zones)
-	slices.SortFunc(capacityTypes, func(a, b string) int {
-		return cmp.Or(cmp.Compare(preference(a), preference(b)), cmp.Compare(a, b))
-	})
-	return slices.Compact(zones), slices.Compact(capacityTypes)
+	for i, zone := range p.market.zones {
+		if inZones>>i&1 != 0 {
+			zones = append(zones, zone)
+		}
+	}
+	for i, kind := range p.market.kinds {
+		if inKinds>>i&1 != 0 {
+			capacityTypes = append(capacityTypes, kind)
+		}
+	}
+	return zones, capacityTypes
 }
 
 // preference orders capacity types as they are preferred at launch.

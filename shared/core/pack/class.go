@@ -19,12 +19,14 @@ import (
 type class struct {
 	order     int    // of its first pod among all
 	venue     string // says where its new nodes may be: classes of one venue share the search
+	wider     string // venue without its preferences for nodes; empty where none is kept
 	resources model.Resources
 	request   vector
 	priority  int32
 
 	own         []requirement.Requirements // what the pod says of its node: any one must hold; never empty
 	terms       []requirement.Requirements // own together with where its volumes may be
+	needs       []requirement.Requirements // terms without what it would merely rather have
 	there       []requirement.Requirements // the same on a node that exists, where volumes are more particular
 	volumeTerms []requirement.Requirements // what its volumes say of a node that exists; nil = nothing
 	preferred   []requirement.Requirements // what it would rather have, heaviest first
@@ -272,6 +274,7 @@ func (c *census) newClass(info *shapeInfo, shape *model.PodShape, alternatives, 
 			out.stuck = c.stuck[name]
 		}
 	}
+	out.needs = out.terms
 	out.findHosts(c.book)
 	out.venue = strconv.Itoa(info.demand.id) + "\x00" + volumes
 	if len(shape.Tolerations) > 0 {

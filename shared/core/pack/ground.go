@@ -9,6 +9,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+const (
+	// minSpotTypes is how many types a spot claim should be able to fall back on, where its pods allow as many.
+	minSpotTypes = 10
+	// priceCeiling bounds prices where they are weighed against each other, in micro-USD per hour: far above any machine,
+	// and low enough that sums of products cannot overflow.
+	priceCeiling = 10_000_000_000
+)
+
 // ground is one way pods may be placed on a pool, whatever they ask for of resources: a combination of custom labels and
 // the offers that suit them then.
 type ground struct {
@@ -42,7 +50,6 @@ type option struct {
 	worth     int64 // what a pod costs at best, in nano-USD per hour; ≥ 1
 	spotTypes int   // types available as spot that hold one pod, at most minSpotTypes
 	offers    []int // columns to open a node with: for each type that holds one pod, its cheapest; by price
-	ranked    []int // of offers, those that carry most for their price; nil until asked for
 }
 
 // area interns a set of offers.
@@ -224,20 +231,36 @@ func (p *pool) weigh(o *option, request vector, cap int64, types []entry, spot [
 
 func (p *pool) weighAmong(o *option, request vector, cap int64, types []entry) {
 	o.offers, o.worth = nil, 0
-	for _, e := range types {
-		room := p.room[e.instance]
-		if !request.fits(room) {
-			continue
-		}
-		o.offers = append(o.offers, e.column)
-		price := p.market.columns[e.column].price
-		worth := share(price, request, room)
-		if cap > 0 {
-			worth = max(worth, price*1000/cap)
-		}
-		if o.worth == 0 || worth < o.worth {
-			o.worth = worth
+	least := 0.0
+	dims := len(request)
+	wanted := p.wanted[:0]
+	for d, amount := range request {
+		if amount > 0 {
+			wanted = append(wanted, d)
 		}
 	}
-	o.worth = max(1, o.worth)
+	p.wanted = wanted
+types:
+	for _, e := range types {
+		room, inverse := p.room[e.instance], p.inverse[e.instance*dims:]
+		share := 0.0
+		for _, d := range wanted {
+			amount := request[d]
+			if amount > room[d] {
+				continue types
+			}
+			share = max(share, float64(amount)*inverse[d])
+		}
+		if cap > 0 {
+			share = max(share, 1/float64(cap))
+		}
+		p.fitting = append(p.fitting, e.column)
+		if worth := share * float64(p.market.columns[e.column].price); len(p.fitting) == 1 || worth < least {
+			least = worth
+		}
+	}
+	// What a request is answerable for of a price is its part of the resource it takes most of.
+	o.worth = max(1, int64(least*1000))
+	o.offers = slices.Clone(p.fitting)
+	p.fitting = p.fitting[:0]
 }

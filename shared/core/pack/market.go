@@ -2,6 +2,7 @@ package pack
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,6 +21,12 @@ type market struct {
 	plain     bitset                // columns of types that are not exotic (see offer.Exotic)
 	whole     []vector              // by type: what pods and daemons together can have
 	masks     map[string]bitset     // columnsMeeting, by termKey
+
+	zones      []string  // of all columns, sorted; at most 63, what is beyond shares the last
+	kinds      []string  // capacity types of all columns, in the order they are preferred
+	columnsOf  [][]int   // by type
+	capacities []string  // resources any type has, sorted
+	capacity   [][]int64 // by type and capacities
 }
 
 // column is one offer of one type.
@@ -27,6 +34,8 @@ type column struct {
 	instance int // into market.types
 	offer    *model.Offer
 	price    int64 // micro-USD per hour, ≥ 0
+	zone     uint8 // into market.zones
+	kind     uint8 // into market.kinds
 }
 
 func newMarket(types []model.InstanceType, dims dimensions) *market {
@@ -45,6 +54,7 @@ func newMarket(types []model.InstanceType, dims dimensions) *market {
 	}
 	slices.SortStableFunc(m.columns, compareColumns)
 	m.dropRepeated()
+	m.number()
 	m.available, m.plain = newBitset(len(m.columns)), newBitset(len(m.columns))
 	for i, c := range m.columns {
 		if !offer.Exotic(m.types[c.instance]) {
@@ -55,6 +65,38 @@ func newMarket(types []model.InstanceType, dims dimensions) *market {
 		}
 	}
 	return m
+}
+
+// number numbers zones, capacity types and resources, so that claims are written without maps.
+func (m *market) number() {
+	names := make(map[string]bool)
+	m.columnsOf, m.capacity = make([][]int, len(m.types)), make([][]int64, len(m.types))
+	for _, t := range m.types {
+		for name := range t.Capacity { // sorted below
+			names[name] = true
+		}
+	}
+	m.capacities = slices.Sorted(maps.Keys(names))
+	for i, t := range m.types {
+		m.capacity[i] = make([]int64, len(m.capacities))
+		for n, name := range m.capacities {
+			m.capacity[i][n] = t.Capacity[name]
+		}
+	}
+	for _, c := range m.columns {
+		m.zones, m.kinds = append(m.zones, c.offer.Zone), append(m.kinds, c.offer.CapacityType)
+	}
+	slices.Sort(m.zones)
+	m.zones = slices.Compact(m.zones)
+	slices.SortFunc(m.kinds, func(a, b string) int {
+		return cmp.Or(cmp.Compare(preference(a), preference(b)), cmp.Compare(a, b))
+	})
+	m.kinds = slices.Compact(m.kinds)
+	for i := range m.columns {
+		c := &m.columns[i]
+		c.zone, c.kind = uint8(min(63, slices.Index(m.zones, c.offer.Zone))), uint8(min(63, slices.Index(m.kinds, c.offer.CapacityType)))
+		m.columnsOf[c.instance] = append(m.columnsOf[c.instance], i)
+	}
 }
 
 // dropRepeated keeps the cheapest of columns that a claim could not tell apart.

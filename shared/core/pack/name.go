@@ -3,7 +3,6 @@ package pack
 import (
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -20,10 +19,7 @@ const (
 func name(claims []model.PlannedClaim, salt string) {
 	taken := make(map[string]bool, len(claims))
 	for i := range claims {
-		content, err := json.Marshal(&claims[i])
-		if err != nil { // plain data always encodes
-			content = []byte(claims[i].Pool)
-		}
+		content := digestible(&claims[i])
 		for attempt := 0; claims[i].Name == ""; attempt++ {
 			candidate := prefix(claims[i].Pool) + "-" + suffix(content, salt, attempt)
 			if !taken[candidate] {
@@ -32,6 +28,21 @@ func name(claims []model.PlannedClaim, salt string) {
 			}
 		}
 	}
+}
+
+// digestible writes down what tells the claim from every other of a plan: its pods and how it is bought.
+func digestible(claim *model.PlannedClaim) []byte {
+	out := make([]byte, 0, 64+64*len(claim.Pods))
+	for _, text := range []string{claim.Pool, claim.Offer.InstanceType, claim.Offer.Zone, claim.Offer.CapacityType} {
+		out = append(append(out, text...), 0)
+	}
+	for i := range claim.Pods {
+		pod := &claim.Pods[i]
+		for _, text := range []string{pod.Namespace, pod.Name, pod.UID} {
+			out = append(append(out, text...), 0)
+		}
+	}
+	return out
 }
 
 // prefix is as much of the pool's name as fits, ending in a letter or digit.

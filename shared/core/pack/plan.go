@@ -63,15 +63,19 @@ func solve(in *Input, wishes wishes) *board {
 		// What was placed wholly is placed now and need not care for nodes to come; what was not counts their domains too.
 		wide := first.unplaced()
 		second := newBoard(in, wishes)
-		second.arrange(func(c *class) bool { return wide[c.order] })
+		second.arrange(func(c *class) bool { return wide[c.order] }, false)
 		if !second.verify(false) {
 			return second
 		}
 		first = newBoard(in, wishes)
 	}
-	first.arrange(nil)
-	first.verify(true)
-	return first
+	if first.arrange(nil, false); !first.verify(false) {
+		return first
+	}
+	last := newBoard(in, wishes)
+	last.arrange(nil, true)
+	last.verify(true)
+	return last
 }
 
 // moreWishes returns the ways in which preferences between pods can be kept that are worth trying, most first.
@@ -191,18 +195,24 @@ func (b *board) nominate() {
 }
 
 // arrange gives every pod a place on what exists or on new nodes. wide says which classes count domains without nodes;
-// nil = all.
-func (b *board) arrange(wide func(*class) bool) {
+// nil = all. strict has every pod keep the balance others ask for.
+func (b *board) arrange(wide func(*class) bool, strict bool) {
 	b.keepPromises()
-	a := assigner{planner: b.planner, places: b.places, book: b.book, anew: true}
+	a := assigner{planner: b.planner, places: b.places, book: b.book, anew: true, strict: strict}
 	if wide != nil {
 		a.wide = make(map[*class]bool)
 		for _, c := range b.classes {
 			a.wide[c] = wide(c)
 		}
 	}
+	b.planner.owners = make(map[int][]*class)
 	for _, c := range b.classes {
 		b.planner.narrow(c)
+		for _, u := range c.uses {
+			if u.kind == spread && !u.byHost {
+				b.planner.owners[u.tally] = append(b.planner.owners[u.tally], c)
+			}
+		}
 	}
 	order := inOrder(b.classes)
 	var parties []*party
@@ -221,9 +231,41 @@ func (b *board) arrange(wide func(*class) bool) {
 			}
 		}
 	}
+	b.pack(parties)
+	var again []*party
+	for _, c := range order {
+		if c.units() > 0 && c.widen() { // no pool could make enough of the nodes it would rather have
+			again = append(again, a.place(c)...)
+		}
+	}
+	if len(again) > 0 {
+		b.pack(again)
+	}
+}
+
+// pack packs the parties. What found no node goes back to its class.
+func (b *board) pack(parties []*party) {
 	b.planner.pack(parties)
-	for _, party := range parties { // what found no node goes back to its class
+	for _, party := range parties {
 		party.class.pods = append(party.class.pods, party.pods...)
+		b.forget(party)
+	}
+}
+
+// forget takes pods that found no node out of the tallies.
+func (b *board) forget(party *party) {
+	units := int32(len(party.pods) / party.class.stride)
+	if units == 0 {
+		return
+	}
+	for _, a := range party.class.adds {
+		t := &b.book.tallies[a.tally]
+		if t.host {
+			t.total -= units * a.weight
+		} else if value := party.values[slices.Index(party.class.keys, t.key)]; value != "" {
+			t.count[value] -= units * a.weight
+			t.total -= units * a.weight
+		}
 	}
 }
 
@@ -370,7 +412,8 @@ type planner struct {
 	reserved  map[string]int64 // instances left of each reservation
 	standsOf  map[string][]stand
 	divisions map[string][]cell
-	runs      []*run // the chosen ones, in the order they were packed
+	owners    map[int][]*class // by tally: classes that are spread by it, hosts aside
+	runs      []*run           // the chosen ones, in the order they were packed
 }
 
 // pack packs the parties pool by pool. What a pool's limits leave over goes on to the next pool that can hold it.
@@ -428,6 +471,9 @@ func (p *planner) packOn(pool *pool, lots []lot) {
 	p.runs = append(p.runs, best)
 }
 
+// manyLots is how many lots are packed in one order only.
+const manyLots = 2000
+
 // strategies returns the orders in which nodes are opened: as given (large first); those with the fewest offers first,
 // so that flexible pods fill up what picky ones need anyway; the dearest first, such as pods that need a node each. Where
 // limits may not let every pod in, what matters more goes first in all of them.
@@ -458,6 +504,9 @@ func strategies(lots []lot, limited bool) [][]int {
 		return cmp.Or(cmp.Compare(lots[b].class.resources[model.CPU], lots[a].class.resources[model.CPU]),
 			cmp.Compare(lots[b].class.resources[model.Memory], lots[a].class.resources[model.Memory]))
 	})
+	if len(lots) > manyLots {
+		return [][]int{dear}
+	}
 	picky := sorted(func(a, b int) int {
 		return cmp.Or(cmp.Compare(choices[a], choices[b]), cmp.Compare(worth[b], worth[a]))
 	})

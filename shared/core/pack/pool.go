@@ -35,6 +35,9 @@ type pool struct {
 	areas       map[string]*area // sets of offers met with so far
 	portDaemons []daemon         // daemons of the pool that take host ports
 	key         []byte           // scratch
+	wanted      []int            // scratch
+	fitting     []int            // scratch
+	inverse     []float64        // by type and dimension: 1/room
 
 	limited []string  // names its limits speak of, sorted
 	left    []int64   // what they leave, by limited
@@ -175,6 +178,9 @@ func (p *pool) placeDaemons(daemons []daemon) {
 		p.room[t] = m.whole[t].minus(p.daemons[t])
 		if slices.Min(p.room[t]) < 0 { // it would be over its capacity with no pod on it
 			p.room[t] = full(len(p.room[t]))
+		}
+		for _, amount := range p.room[t] {
+			p.inverse = append(p.inverse, 1/float64(max(1, amount)))
 		}
 	}
 }

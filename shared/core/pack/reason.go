@@ -72,12 +72,12 @@ func (p *planner) why(c *class, pool *pool) model.Reason {
 	if c.stuck != nil {
 		return *c.stuck
 	}
-	grounds := pool.grounds(c.terms, nil)
+	grounds := pool.grounds(c.needs, nil)
 	if len(grounds) == 0 {
 		return pool.conflict(c)
 	}
 	accepted := union(grounds)
-	if portable := pool.grounds(c.terms, c.ports); len(portable) == 0 {
+	if portable := pool.grounds(c.needs, c.ports); len(portable) == 0 {
 		return model.Reason{Code: HostPortTaken, Message: "spec.containers[].ports[].hostPort: a daemon of every node it may use takes the port",
 			Remedy: "use another host port, or keep the daemon off some nodes"}
 	}
@@ -115,7 +115,7 @@ func (p *pool) holding(mask bitset, request vector) bitset {
 
 // conflict says which requirement of the class's first alternative the pool cannot meet.
 func (p *pool) conflict(c *class) model.Reason {
-	term := c.terms[0]
+	term := c.needs[0]
 	remedy := "change the pod's node selection, or let a pool allow it"
 	combined := p.custom.Intersect(p.base)
 	for _, key := range term.Keys() {

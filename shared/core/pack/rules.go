@@ -74,6 +74,7 @@ type tally struct {
 	limit    map[int]int32 // of a host tally: the most any planned pod of the site allows
 	eligible []int         // of a host tally with a filter: sites that pass
 	wanted   bool          // a pending class spreads by it
+	adapts   int8          // whether those may go wherever any of them may: 1 yes, −1 no, 0 not looked at
 	followed bool          // a pending class waits for the pods it counts
 	tightest int32         // the smallest skew any of those allows
 

@@ -67,6 +67,8 @@ type run struct {
 	sampled  map[int][]int // by size: some lots of order, which offers are compared by
 	mixes    map[int][]int // by area: offers by what they charge for all that is left
 	winners  map[int][]int // by area: offers nodes were opened with lately
+	times    int           // for how many lots each of the list stands that is filled from
+	seed     int           // of the filling
 	short    []int         // scratch
 	joined   map[[2]int]*area
 	free     vector  // scratch
@@ -92,6 +94,7 @@ func newRun(p *planner, pool *pool, lots []lot, order []int) *run {
 		r.leaning = append(r.leaning, float64(request[r.cpu])/float64(max(1, request[r.memory])))
 	}
 	r.free = make(vector, r.dims)
+	r.times = 1
 	r.inside, r.entry = make([]int32, len(lots)), make([]int32, len(lots))
 	r.beside = newBeside(p.book)
 	return r
