@@ -153,7 +153,8 @@ func (w *world) without(pod *corev1.Pod) (*scheduler.Cluster, error) {
 	return c, nil
 }
 
-// holdsWith reports whether the plan holds, in some orders, with one pod assigned otherwise.
+// holdsWith reports whether the plan holds with one pod assigned otherwise: with that pod the first to arrive, the last,
+// and in some random orders.
 func (w *world) holdsWith(change assignment, extra []*corev1.Node) (bool, error) {
 	changed := *w
 	changed.planned = slices.DeleteFunc(slices.Clone(w.planned), func(a assignment) bool { return a.pod == change.pod })
@@ -161,7 +162,14 @@ func (w *world) holdsWith(change assignment, extra []*corev1.Node) (bool, error)
 	for _, node := range extra {
 		changed.extra = append(slices.Clone(changed.extra), node)
 	}
-	for order := range uint64(4) {
+	for order := range uint64(8) {
+		queue := shuffled(changed.planned, order)
+		switch order {
+		case 0:
+			slices.SortStableFunc(queue, func(a, b assignment) int { return is(b.pod == change.pod) - is(a.pod == change.pod) })
+		case 1:
+			slices.SortStableFunc(queue, func(a, b assignment) int { return is(a.pod == change.pod) - is(b.pod == change.pod) })
+		}
 		c, err := changed.cluster()
 		if err != nil {
 			return false, err
@@ -170,11 +178,18 @@ func (w *world) holdsWith(change assignment, extra []*corev1.Node) (bool, error)
 			c.Close()
 			return false, err
 		}
-		left, _, err := bind(c, shuffled(changed.planned, order))
+		left, _, err := bind(c, queue)
 		c.Close()
 		if err != nil || len(left) > 0 {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+func is(what bool) int {
+	if what {
+		return 1
+	}
+	return 0
 }

@@ -9,6 +9,7 @@ import (
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/oracle/problem"
+	"github.com/joiner-sh/joiner/testenv/oracle/scheduler"
 )
 
 // fresh is the name of a node that no plan has.
@@ -50,7 +51,13 @@ func (w *world) waiting(key string) *corev1.Pod {
 
 // newNodeFor returns a node that could be bought and that takes the pod; nil where there is none.
 func (w *world) newNodeFor(pod *corev1.Pod) (*corev1.Node, error) {
-	if left, err := w.unbound(); err != nil || left {
+	c, err := w.cluster()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	left, _, err := bind(c, w.planned)
+	if err != nil || len(left) > 0 {
 		return nil, err // what does not hold is found by Holds
 	}
 	for _, pool := range w.problem.Pools {
@@ -62,38 +69,39 @@ func (w *world) newNodeFor(pod *corev1.Pod) (*corev1.Node, error) {
 			return nil, err
 		}
 		for _, node := range nodes {
-			if ok, err := nodeTakes(node, pod); err != nil || !ok {
-				if err != nil {
-					return nil, err
-				}
-				continue
-			}
-			held, err := w.holdsWith(assignment{pod, fresh}, []*corev1.Node{node})
+			takes, err := nodeTakes(c, w.problem, node, pod)
 			if err != nil {
 				return nil, err
 			}
-			if held {
-				return node, nil
+			if !takes {
+				continue
+			}
+			held, err := w.holdsWith(assignment{pod, fresh}, []*corev1.Node{node})
+			if err != nil || held {
+				return node, err
 			}
 		}
 	}
 	return nil, nil
 }
 
-// unbound reports whether the plan leaves pods behind as it is.
-func (w *world) unbound() (bool, error) {
-	c, err := w.cluster()
+// nodeTakes reports whether the scheduler puts the pod on the node when that joins after everything else is bound. The
+// cluster is afterwards as it was.
+func nodeTakes(c *scheduler.Cluster, p *problem.Problem, node *corev1.Node, pod *corev1.Pod) (bool, error) {
+	if matches, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node); err != nil || !matches {
+		return false, err // a first look, to save the rest
+	}
+	if err := c.Add(node); err != nil {
+		return false, err
+	}
+	if err := addDaemons(c, p, []*corev1.Node{node}); err != nil {
+		return false, err
+	}
+	refused, err := c.Fits(pod, node.Name)
 	if err != nil {
 		return false, err
 	}
-	defer c.Close()
-	left, _, err := bind(c, w.planned)
-	return len(left) > 0, err
-}
-
-// nodeTakes is a first look, to save whole plans: the pod's own conditions on the node's labels.
-func nodeTakes(node *corev1.Node, pod *corev1.Pod) (bool, error) {
-	return nodeaffinity.GetRequiredNodeAffinity(pod).Match(node)
+	return !refused.Refused(), c.RemoveNode(node.Name)
 }
 
 // candidates returns nodes the pool could have: one of each category, architecture, zone, capacity type and rack that it

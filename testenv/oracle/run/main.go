@@ -24,11 +24,12 @@ func main() {
 	perKind := flag.Int("show", 5, "findings of each kind to print")
 	seed := flag.Int64("seed", -1, "judge the problem of this seed only, and write it down")
 	crowded := flag.Bool("crowded", false, "with -seed: the problem as pairs are taken from it")
+	shrink := flag.Bool("shrink", false, "with -seed: leave out of the problem what its first finding does not need")
 	folder := flag.String("out", ".", "with -seed: where to")
 	flag.Parse()
 	c.Depth = oracle.Default
 	if *seed >= 0 {
-		if err := one(uint64(*seed), *crowded, *folder); err != nil {
+		if err := one(uint64(*seed), *crowded, *shrink, *folder); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -41,38 +42,44 @@ func main() {
 	}
 }
 
-// one judges a single problem and writes it down.
-func one(seed uint64, crowded bool, folder string) error {
-	size := oracle.SizeOf(seed)
+// one judges a single problem, writes it down, and prints plan and findings.
+func one(seed uint64, crowded, shrink bool, folder string) error {
+	size, judge := oracle.SizeOf(seed), judgePlan
 	if crowded {
-		size = problem.Crowded
+		size, judge = problem.Crowded, judgeFit
 	}
 	p := problem.New(seed, size)
+	findings, err := judge(p)
+	if err != nil {
+		return err
+	}
+	if shrink && len(findings) > 0 {
+		p = oracle.Shrink(p, oracle.Like(findings[0], oracle.Default))
+		if findings, err = judge(p); err != nil {
+			return err
+		}
+	}
 	if err := write(p, folder); err != nil {
 		return err
 	}
 	if !crowded {
 		show(pack.Plan(p.Input()))
 	}
-	var findings []oracle.Finding
-	if crowded {
-		v, err := oracle.JudgeFit(p)
-		if err != nil {
-			return err
-		}
-		findings = v.Findings
-	} else {
-		v, err := oracle.Judge(p, oracle.Default)
-		if err != nil {
-			return err
-		}
-		findings = v.Findings
-	}
 	for _, f := range findings {
 		fmt.Println(f)
 	}
 	fmt.Printf("%d findings\n", len(findings))
 	return nil
+}
+
+func judgePlan(p *problem.Problem) ([]oracle.Finding, error) {
+	v, err := oracle.Judge(p, oracle.Default)
+	return v.Findings, err
+}
+
+func judgeFit(p *problem.Problem) ([]oracle.Finding, error) {
+	v, err := oracle.JudgeFit(p)
+	return v.Findings, err
 }
 
 // show prints where a plan has each pod.

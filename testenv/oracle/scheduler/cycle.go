@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -81,12 +82,19 @@ func (c *Cluster) Bind(pod *corev1.Pod, node string) error {
 	return c.add(bound)
 }
 
-// Remove takes a bound pod out of the cluster. Volumes it has got stay.
-func (c *Cluster) Remove(pod *corev1.Pod, node string) error {
-	bound := pod.DeepCopy()
-	bound.Spec.NodeName = node
+// RemoveNode takes a node out of the cluster, and the pods bound to it.
+func (c *Cluster) RemoveNode(name string) error {
+	info, err := c.node(name)
+	if err != nil {
+		return err
+	}
 	c.stale = true
-	return c.cache.RemovePod(c.logger, bound)
+	for _, pod := range slices.Clone(info.GetPods()) {
+		if err := c.cache.RemovePod(c.logger, pod.GetPod()); err != nil {
+			return fmt.Errorf("remove pod %s/%s: %w", pod.GetPod().Namespace, pod.GetPod().Name, err)
+		}
+	}
+	return c.cache.RemoveNode(c.logger, info.Node())
 }
 
 // filter runs the PreFilter and Filter plugins and returns the nodes none refuses, and the last refusal.
