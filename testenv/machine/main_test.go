@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -26,6 +27,10 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
+	flag.Parse()
+	if pattern := flag.Lookup("test.fuzz"); pattern != nil && pattern.Value.String() != "" {
+		return m.Run() // what is fuzzed needs no cluster, and every worker would start one
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := start(ctx); err != nil {
