@@ -249,7 +249,8 @@ func (l *ledger) placeUnit() bool {
 			if n < 0 {
 				continue
 			}
-			if p := l.penalty(l.groups[g].values, l.groups[g].has); site < 0 || p < penalty || p == penalty && n < site {
+			p := l.penalty(l.groups[g].values, l.groups[g].has) + 1000*l.unbalanceOf(l.groups[g].values, l.groups[g].has)
+			if site < 0 || p < penalty || p == penalty && n < site {
 				best, site, penalty = g, n, p
 			}
 		}
@@ -486,6 +487,36 @@ func (l *ledger) unbalance(values []string) int64 {
 			continue
 		}
 		low := int32(math.MaxInt32)
+		for c := range l.cells {
+			low = min(low, t.count[l.cells[c].values[k]])
+		}
+		sum += int64(max(0, t.count[values[k]]+add.weight-low-t.tightest))
+	}
+	return sum
+}
+
+// unbalanceOf is unbalance for a domain with sites, which counts those that exist and those of new nodes.
+func (l *ledger) unbalanceOf(values []string, has []bool) int64 {
+	sum := int64(0)
+	for _, add := range l.class.adds {
+		t := &l.book.tallies[add.tally]
+		if t.host {
+			continue
+		}
+		k := slices.Index(l.class.keys, t.key)
+		if !has[k] {
+			continue
+		}
+		if t.followed && t.total > 0 && t.count[values[k]] == 0 && !l.class.follows(add.tally) {
+			sum += strayed
+		}
+		if !t.wanted {
+			continue
+		}
+		low := int32(math.MaxInt32)
+		for value := range t.nodes { // a minimum does not depend on the order
+			low = min(low, t.count[value])
+		}
 		for c := range l.cells {
 			low = min(low, t.count[l.cells[c].values[k]])
 		}

@@ -17,9 +17,11 @@ func (b *board) bundled(order []*class, a *assigner) []*class {
 		if !b.needsHost(c) {
 			continue
 		}
-		existing := *a
-		existing.anew = false
-		existing.place(c)
+		if !b.starts(c) || !b.hasPartner(c, order) {
+			existing := *a
+			existing.anew = false
+			existing.place(c)
+		}
 		for c.units() > 0 {
 			unit := b.bundle(c, order, units)
 			if unit == nil {
@@ -36,6 +38,20 @@ func (b *board) bundled(order []*class, a *assigner) []*class {
 	}
 	b.classes = append(b.classes, units...)
 	return inOrder(append(out, units...))
+}
+
+// starts reports whether pods of the class may be the first of those they need beside them.
+func (b *board) starts(c *class) bool {
+	return !slices.ContainsFunc(c.uses, func(u use) bool { return u.kind == near && (u.self == 0 || b.book.tallies[u.tally].total > 0) })
+}
+
+// hasPartner reports whether pods that need nothing themselves are waiting that the class could be beside.
+func (b *board) hasPartner(c *class, order []*class) bool {
+	return slices.ContainsFunc(order, func(other *class) bool {
+		return other != c && other.units() > 0 && slices.ContainsFunc(c.uses, func(u use) bool {
+			return u.kind == near && u.byHost && weightIn(other.adds, u.tally) > 0 && !other.follows(u.tally)
+		})
+	})
 }
 
 // needsHost reports whether the class needs some pod on its own node.

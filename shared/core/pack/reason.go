@@ -22,9 +22,19 @@ func (b *board) unschedulable() []model.Unschedulable {
 		if len(c.pods) == 0 {
 			continue
 		}
-		why := b.planner.reasons(c)
+		why := make(map[*class][]model.Reason)
 		for _, i := range c.pods {
-			reasons[i] = why
+			own := c
+			if b.classOf != nil && b.classOf[i] != nil { // what the pod asks for, not those it was put beside
+				own = b.classOf[i]
+			}
+			if why[own] == nil {
+				if own.blocked == nil {
+					own.blocked = c.blocked
+				}
+				why[own] = b.planner.reasons(own)
+			}
+			reasons[i] = why[own]
 		}
 	}
 	out := []model.Unschedulable{}
@@ -73,6 +83,10 @@ func (p *planner) why(c *class, pool *pool) model.Reason {
 		return *c.stuck
 	}
 	grounds := pool.grounds(c.needs, nil)
+	if len(grounds) == 0 && len(pool.grounds(c.own, nil)) > 0 {
+		return model.Reason{Code: VolumeConflict, Message: "its volumes are where the pool makes no nodes: " + c.placesText(),
+			Remedy: "let a pool make nodes there, or move the volume"}
+	}
 	if len(grounds) == 0 {
 		return pool.conflict(c)
 	}
@@ -92,6 +106,15 @@ func (p *planner) why(c *class, pool *pool) model.Reason {
 		return *c.blocked
 	}
 	return p.limit(pool, roomy.and(pool.open))
+}
+
+// placesText says where the class's node must be.
+func (c *class) placesText() string {
+	var parts []string
+	for _, term := range c.needs[:min(len(c.needs), 3)] {
+		parts = append(parts, term.String())
+	}
+	return strings.Join(parts, " or ")
 }
 
 func union(grounds []ground) bitset {
@@ -115,7 +138,7 @@ func (p *pool) holding(mask bitset, request vector) bitset {
 
 // conflict says which requirement of the class's first alternative the pool cannot meet.
 func (p *pool) conflict(c *class) model.Reason {
-	term := c.needs[0]
+	term := c.own[0]
 	remedy := "change the pod's node selection, or let a pool allow it"
 	combined := p.custom.Intersect(p.base)
 	for _, key := range term.Keys() {
