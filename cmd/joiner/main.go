@@ -9,32 +9,26 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
-	"syscall"
 )
 
 func main() {
 	frugal()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run runs the command line and returns the exit status.
-func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+func run(args []string, in io.Reader, out, errs io.Writer) int {
 	command := newRoot()
 	command.SetArgs(args)
 	command.SetIn(in)
 	command.SetOut(out)
 	command.SetErr(errs)
-	err := command.ExecuteContext(ctx)
+	err := command.Execute()
 	if err == nil {
 		return 0
 	}

@@ -24,8 +24,10 @@ func newPlan() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plan",
 		Short: "Say what Joiner would do, from files and without a cloud",
-		Long:  "Says what Joiner would do with a cluster that is given as files. Nothing is asked of a cluster or of AWS, and nothing is changed.",
-		Args:  cobra.NoArgs,
+		Long: `Says what Joiner would do with a cluster that is given as files. Nothing is asked of a cluster or of AWS, and nothing
+is changed.`,
+		Args: cobra.NoArgs, // with RunE, so that a misspelt command is a mistake
+		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.AddCommand(newProvision())
 	return command
@@ -33,7 +35,7 @@ func newPlan() *cobra.Command {
 
 func (f *planFlags) register(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringArrayVarP(&f.files, "filename", "f", nil, "file, folder (the .json, .yaml and .yml files in it) or - for standard input; may be given again")
+	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`FILE`, folder, or - for standard input; may be given again")
 	flags.StringVar(&f.catalog, "catalog", "", "JSON `FILE` of what can be bought (default: the catalogue built in)")
 	flags.StringVar(&f.now, "now", "", "the `TIME` to plan at, such as 2026-01-02T15:04:05Z (default: now)")
 	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the plan")

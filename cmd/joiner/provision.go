@@ -24,9 +24,10 @@ const provisionLong = `Reads a cluster from files and says which nodes Joiner wo
 why a pod cannot be helped. Nothing is asked of a cluster or of AWS, and nothing is changed.
 
 Input (-f) is what "kubectl get ... -o yaml" or "-o json" prints, or manifests: YAML or JSON, several documents to a
-file, Lists, gzip. Planned for are pods without spec.nodeName that kube-scheduler found unschedulable or has not looked
-at. Nodes and NodeClaims are capacity that is there or on its way; NodePools say what may be bought. An object that is
-there twice counts as the last one says. Objects of kinds that planning does not look at are left out with a warning.
+file, Lists, gzip; of a folder the .json, .yaml and .yml files in it, not the folders. Planned for are pods without
+spec.nodeName that kube-scheduler found unschedulable or has not looked at. Nodes and NodeClaims are capacity that is
+there or on its way; NodePools say what may be bought. An object that is there twice counts as the last one says.
+Objects of kinds that planning does not look at are left out with a warning.
 
 What can be bought (--catalog) is a JSON file, gzip or not:
 
@@ -47,7 +48,8 @@ Exit status: 0 with a plan, pods that cannot be helped included; 2 where the inp
 and field named on standard error; 1 where the plan cannot be written.`
 
 const provisionExample = `  # the cluster kubectl points at, as it is now
-  kubectl get pods,nodes,daemonsets,namespaces,nodepools,nodeclaims,ec2nodeclasses -A -o json | joiner plan provision -f -
+  kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pv,pvc,storageclasses -A -o json |
+    joiner plan provision -f -
 
   # manifests that are not applied yet, on your own prices
   joiner plan provision -f nodepools.yaml -f pods/ --catalog catalog.json.gz
@@ -69,9 +71,9 @@ func newProvision() *cobra.Command {
 	}
 	flags.register(command)
 	choice(command, &flags.preferences, "preference-policy", "", respect, []string{respect, ignore},
-		"what preferred affinity and ScheduleAnyway spread mean for new nodes")
+		"preferred affinity and ScheduleAnyway spread")
 	choice(command, &flags.minValues, "min-values-policy", "", strict, []string{strict, bestEffort},
-		"what to do where a NodePool's minValues cannot be met: refuse the pods, or lower it")
+		"where minValues cannot be met: refuse pods, or lower it")
 	return command
 }
 

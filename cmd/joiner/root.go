@@ -23,7 +23,6 @@ Start with a cluster you have:
   kubectl get pods,nodes,daemonsets,nodepools,ec2nodeclasses -A -o json | joiner plan provision -f -`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
 	}
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, command.CommandPath())

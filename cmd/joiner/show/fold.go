@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -39,6 +40,9 @@ type group struct {
 	has   model.Resources // what all nodes of the cheapest type would have for them
 }
 
+// total returns what all nodes of the group cost per hour.
+func (g *group) total() model.MicroUSD { return g.price * model.MicroUSD(g.nodes) }
+
 // fold returns the new nodes by kind, the one that costs most in all first.
 func fold(r *Result) []*group {
 	type key struct {
@@ -53,21 +57,18 @@ func fold(r *Result) []*group {
 		k := key{c.Pool, zoneList(c.Zones), c.Offer}
 		g := byKey[k]
 		if g == nil {
-			g = &group{pool: c.Pool, offer: c.Offer, price: c.Price, zones: k.zones, asked: model.Resources{}, has: model.Resources{}}
+			g = &group{pool: c.Pool, offer: c.Offer, price: c.Price, zones: k.zones}
 			byKey[k] = g
 			groups = append(groups, g)
 		}
 		g.types.add(len(c.InstanceTypes), g.nodes == 0)
 		g.pods.add(len(c.Pods), g.nodes == 0)
 		g.nodes++
-		for _, name := range []string{model.CPU, model.Memory} {
-			g.asked[name] += c.Requests[name]
-			g.has[name] += allocatable(c.Class, c.Offer.InstanceType)[name]
-		}
+		g.asked = resource.Add(g.asked, c.Requests)
+		g.has = resource.Add(g.has, allocatable(c.Class, c.Offer.InstanceType))
 	}
-	total := func(g *group) model.MicroUSD { return g.price * model.MicroUSD(g.nodes) }
 	slices.SortStableFunc(groups, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(total(b), total(a)), strings.Compare(a.pool, b.pool), strings.Compare(a.offer.InstanceType, b.offer.InstanceType),
+		return cmp.Or(cmp.Compare(b.total(), a.total()), strings.Compare(a.pool, b.pool), strings.Compare(a.offer.InstanceType, b.offer.InstanceType),
 			strings.Compare(a.offer.Zone, b.offer.Zone), strings.Compare(a.zones, b.zones))
 	})
 	return groups
@@ -96,6 +97,18 @@ func (g *group) filled(name string) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.0f%%", 100*float64(g.asked[name])/float64(g.has[name]))
+}
+
+// devices returns how much of every other resource is asked for: "gpu 100%".
+func (g *group) devices() string {
+	var out []string
+	for _, name := range resource.Names(g.asked) {
+		_, device, named := strings.Cut(name, "/")
+		if named && g.asked[name] > 0 {
+			out = append(out, device+" "+g.filled(name))
+		}
+	}
+	return short(strings.Join(out, ", "), 24)
 }
 
 // zoneList writes zones shortly: us-west-2a,b,c where all begin alike.

@@ -70,34 +70,50 @@ func (t *table) newNodes() {
 	if len(groups) == 0 {
 		return
 	}
-	rows := [][]string{{"NODES", "POOL", "CHEAPEST OFFER", "ZONE", "$/HOUR", "TYPES", "MAY BE IN", "PODS", "CPU", "MEMORY"}}
-	for i, g := range groups {
-		if i == mostRows {
-			break
+	shown := groups[:min(len(groups), mostRows)]
+	head, align := []string{"NODES", "POOL", "CHEAPEST OFFER", "ZONE", "$/HOUR", "IN ALL", "TYPES", "MAY BE IN", "PODS", "CPU", "MEMORY"}, "r...rrr.rrr"
+	devices := slices.ContainsFunc(shown, func(g *group) bool { return g.devices() != "" })
+	if devices {
+		head, align = append(head, "DEVICES"), align+"."
+	}
+	rows := [][]string{head}
+	for _, g := range shown {
+		row := []string{
+			fmt.Sprint(g.nodes), short(g.pool, 20), short(g.offer.InstanceType+" "+g.offer.CapacityType, 28), g.offer.Zone, price(g.price), price(g.total()),
+			g.types.String(), g.zones, g.pods.String(), g.filled(model.CPU), g.filled(model.Memory),
 		}
-		rows = append(rows, []string{
-			fmt.Sprint(g.nodes), short(g.pool, 24), g.offer.InstanceType + " " + g.offer.CapacityType, g.offer.Zone,
-			fmt.Sprintf("%.4f", g.price.USD()), g.types.String(), g.zones, g.pods.String(), g.filled(model.CPU), g.filled(model.Memory),
-		})
+		if devices {
+			row = append(row, g.devices())
+		}
+		rows = append(rows, row)
 	}
 	t.line("")
-	t.grid(rows, "r...rr.rrr")
-	if more := len(groups) - mostRows; more > 0 {
+	t.grid(rows, align)
+	if more := groups[len(shown):]; len(more) > 0 {
 		var nodes int
-		var price model.MicroUSD
-		for _, g := range groups[mostRows:] {
-			nodes, price = nodes+g.nodes, price+g.price*model.MicroUSD(g.nodes)
+		var all model.MicroUSD
+		for _, g := range more {
+			nodes, all = nodes+g.nodes, all+g.total()
 		}
-		t.line("and %s of %s more, %s an hour", many(nodes, "node"), many(more, "kind"), dollars(price.USD()))
+		t.line("and %s of %s more, %s an hour", many(nodes, "node"), many(len(more), "kind"), dollars(all.USD()))
 	}
 }
 
+// dispensable are the columns left out, first to last, where a table is too wide.
+var dispensable = []string{"ZONE", "IN ALL", "TYPES", "DEVICES", "MAY BE IN"}
+
 // grid writes rows in columns, right-justified where align has an r.
 func (t *table) grid(rows [][]string, align string) {
-	width := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for c, cell := range row {
-			width[c] = max(width[c], len([]rune(cell)))
+	width := widths(rows)
+	for _, head := range dispensable {
+		if sum(width)+2*(len(width)-1) <= columns {
+			break
+		}
+		if c := slices.Index(rows[0], head); c >= 0 {
+			for i := range rows {
+				rows[i] = slices.Delete(rows[i], c, c+1)
+			}
+			align, width = align[:c]+align[c+1:], slices.Delete(width, c, c+1)
 		}
 	}
 	for _, row := range rows {
@@ -115,6 +131,25 @@ func (t *table) grid(rows [][]string, align string) {
 		}
 		t.line("%s", short(strings.TrimRight(line.String(), " "), columns))
 	}
+}
+
+// widths returns how wide each column is.
+func widths(rows [][]string) []int {
+	out := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for c, cell := range row {
+			out[c] = max(out[c], len([]rune(cell)))
+		}
+	}
+	return out
+}
+
+func sum(list []int) int {
+	n := 0
+	for _, v := range list {
+		n += v
+	}
+	return n
 }
 
 func (t *table) existingNodes() {
@@ -175,6 +210,8 @@ func many(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
+
+func price(amount model.MicroUSD) string { return fmt.Sprintf("%.4f", amount.USD()) }
 
 func dollars(amount float64) string { return fmt.Sprintf("$%.4f", amount) }
 

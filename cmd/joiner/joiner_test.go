@@ -1,0 +1,310 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write what is printed to testdata instead of comparing")
+
+// joiner runs the command line and returns its exit status and what it prints.
+func joiner(in string, args ...string) (code int, out, errs string) {
+	var stdout, stderr bytes.Buffer
+	code = run(args, strings.NewReader(in), &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+// What differs from run to run, or is core/pack's to word, is not compared.
+var (
+	planSeconds = regexp.MustCompile(`"planSeconds": [0-9.e-]+`)
+	claimName   = regexp.MustCompile(`"name": "default-[a-z0-9]+"`)
+	worded      = regexp.MustCompile(`"(message|remedy)": "[^"]+"`)
+)
+
+func same(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; run with -update where it should\ngot\n%s\nwant\n%s", path, got, want)
+	}
+}
+
+func TestPlanProvisionWritesJSON(t *testing.T) {
+	code, out, errs := joiner("", "plan", "provision", "-f", "testdata/small.yaml", "--catalog", "testdata/catalog.json", "-o", "json", "--now", "2026-01-02T15:04:05Z")
+	if code != 0 {
+		t.Fatalf("exit status %d: %s", code, errs)
+	}
+	out = planSeconds.ReplaceAllString(out, `"planSeconds": 0`)
+	out = claimName.ReplaceAllString(out, `"name": "default-NAME"`)
+	same(t, "small.json", worded.ReplaceAllString(out, `"$1": "WORDS"`))
+	if want := "warning: 1 object of kind ConfigMap (v1) is left out: planning does not look at the kind\n"; errs != want {
+		t.Errorf("on standard error %q, want %q", errs, want)
+	}
+}
+
+func TestPlanProvisionWritesATable(t *testing.T) {
+	code, out, errs := joiner("", "plan", "provision", "-f", "testdata/small.yaml", "--catalog", "testdata/catalog.json")
+	if code != 0 {
+		t.Fatalf("exit status %d: %s", code, errs)
+	}
+	table, _, _ := strings.Cut(out, "WITHOUT A PLACE")
+	same(t, "small.txt", table)
+	if !strings.Contains(out, "WITHOUT A PLACE\ndefault/huge\n  pool default: ResourcesTooLarge: ") {
+		t.Errorf("nothing is said of the pod that nothing can hold:\n%s", out)
+	}
+}
+
+// planOf runs plan provision and decodes what it prints.
+func planOf(t *testing.T, in string, args ...string) plan {
+	t.Helper()
+	code, out, errs := joiner(in, append([]string{"plan", "provision", "-o", "json"}, args...)...)
+	if code != 0 {
+		t.Fatalf("exit status %d: %s", code, errs)
+	}
+	var p plan
+	if err := json.Unmarshal([]byte(out), &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+type plan struct {
+	Claims []struct {
+		NodePool string
+		Offer    struct {
+			InstanceType, Zone string
+			PricePerHour       float64
+		}
+		Zones []string
+		Pods  []string
+	}
+	Nominations []struct {
+		Node string
+		Pods []string
+	}
+	Unschedulable []struct {
+		Pod     string
+		Reasons []struct{ NodePool, Code, Message string }
+	}
+	PricePerHour float64
+	Stats        struct{ Pods int }
+}
+
+func TestPlanProvisionWithoutACatalogueBuysOfTheBuiltInOne(t *testing.T) {
+	p := planOf(t, "", "-f", "testdata/shop")
+	if len(p.Claims) == 0 || p.Stats.Pods != 46 || len(p.Unschedulable) != 5 {
+		t.Fatalf("%d claims, %d pods, %d unschedulable", len(p.Claims), p.Stats.Pods, len(p.Unschedulable))
+	}
+	var sum float64
+	for _, c := range p.Claims {
+		sum += c.Offer.PricePerHour
+		if !strings.HasPrefix(c.Offer.Zone, "us-west-2") {
+			t.Errorf("bought in %s", c.Offer.Zone)
+		}
+	}
+	if diff := sum - p.PricePerHour; diff > 1e-9 || diff < -1e-9 {
+		t.Errorf("offers cost %v, the plan %v", sum, p.PricePerHour)
+	}
+}
+
+func TestPlanProvisionMovesTheBuiltInCatalogueToTheClustersZones(t *testing.T) {
+	text, err := os.ReadFile("testdata/shop/cluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := "---\n{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, resources: {requests: {cpu: '7'}}}]}}\n"
+	in := strings.ReplaceAll(string(text), "us-west-2", "eu-central-1") + pods
+	p := planOf(t, in, "-f", "-")
+	if len(p.Claims) != 1 || !slices.Equal(p.Claims[0].Zones, []string{"eu-central-1a"}) {
+		t.Errorf("%+v", p)
+	}
+	_, _, errs := joiner(in, "plan", "provision", "-f", "-")
+	if want := "warning: without --catalog, eu-central-1a is taken to sell what us-west-2 sells, at its prices\n"; errs != want {
+		t.Errorf("on standard error %q", errs)
+	}
+}
+
+func TestPlanProvisionNeedsTheClassWhereThereIsNoCatalogue(t *testing.T) {
+	p := planOf(t, "", "-f", "testdata/small.yaml")
+	for _, u := range p.Unschedulable {
+		if len(u.Reasons) != 1 || u.Reasons[0].Code != "ClassNotReady" {
+			t.Errorf("%+v", u)
+		}
+	}
+	if len(p.Claims) != 0 || len(p.Unschedulable) != 3 || len(p.Nominations) != 1 {
+		t.Errorf("%+v", p)
+	}
+}
+
+const claims = `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default, uid: pool-default}
+spec:
+  limits: {cpu: "6"}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: absent}
+      requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}]
+---
+apiVersion: karpenter.sh/v1
+kind: NodeClaim
+metadata:
+  name: on-its-way
+  labels: {karpenter.sh/nodepool: default, node.kubernetes.io/instance-type: four.xlarge, topology.kubernetes.io/zone: us-west-2a, karpenter.sh/capacity-type: on-demand}
+spec:
+  nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: absent}
+  requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [four.xlarge]}]
+STATUS
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, resources: {requests: {cpu: '1800m'}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: b}, spec: {containers: [{name: a, resources: {requests: {cpu: '1800m'}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: c}, spec: {containers: [{name: a, resources: {requests: {cpu: '1800m'}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: d}, spec: {containers: [{name: a, resources: {requests: {cpu: '1800m'}}}]}}
+`
+
+// A NodeClaim whose node has not joined takes pods and counts against its pool's limits, whether or not it says yet what
+// it has; once its node is there, the two are one.
+func TestPlanProvisionCountsClaimsOnTheirWay(t *testing.T) {
+	const launched = `status:
+  providerID: aws:///us-west-2a/i-1
+  capacity: {cpu: "4", memory: 16Gi, pods: "58"}
+  allocatable: {cpu: 3900m, memory: 15Gi, pods: "58"}
+  conditions: [{type: Launched, status: "True"}]`
+	const node = launched + `
+---
+apiVersion: v1
+kind: Node
+metadata:
+  name: joined
+  labels: {karpenter.sh/nodepool: default, karpenter.sh/registered: "true", karpenter.sh/initialized: "true", kubernetes.io/hostname: joined}
+spec: {providerID: "aws:///us-west-2a/i-1"}
+status:
+  capacity: {cpu: "4", memory: 16Gi, pods: "58"}
+  allocatable: {cpu: 3900m, memory: 15Gi, pods: "58"}
+  conditions: [{type: Ready, status: "True"}]`
+	for _, c := range []struct{ name, status, on string }{
+		{"not launched", "", "on-its-way"}, {"launched", launched, "on-its-way"}, {"joined", node, "joined"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := planOf(t, strings.Replace(claims, "STATUS", c.status, 1), "-f", "-", "--catalog", "testdata/catalog.json")
+			if len(p.Nominations) != 1 || p.Nominations[0].Node != c.on || len(p.Nominations[0].Pods) != 2 {
+				t.Errorf("nominations %+v, want two pods on %s", p.Nominations, c.on)
+			}
+			if len(p.Claims) != 1 || p.Claims[0].Offer.InstanceType != "two.large" {
+				t.Errorf("claims %+v: the limit of 6 CPU leaves room for one of 2", p.Claims)
+			}
+			if len(p.Unschedulable) != 1 || p.Unschedulable[0].Reasons[0].Code != "LimitReached" {
+				t.Errorf("unschedulable %+v", p.Unschedulable)
+			}
+		})
+	}
+}
+
+func TestExitStatusIsTwoWhereInputOrCommandLineCannotBeRead(t *testing.T) {
+	for _, c := range []struct {
+		name, in string
+		args     []string
+		want     string
+	}{
+		{"no file", "", []string{"plan", "provision"}, `required flag(s) "filename" not set`},
+		{"no such file", "", []string{"plan", "provision", "-f", "none.yaml"}, "-f none.yaml: no such file or directory"},
+		{"a wrong object", "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: 1}}", []string{"plan", "provision", "-f", "-"},
+			"joiner: standard input: document 1: Pod a: spec.nodeName: 1: not a string; put it in quotes"},
+		{"no such catalogue", "", []string{"plan", "provision", "-f", "-", "--catalog", "none.json"}, "--catalog none.json: no such file or directory"},
+		{"a wrong time", "", []string{"plan", "provision", "-f", "-", "--now", "today"}, `--now: "today": not a time`},
+		{"a wrong output", "", []string{"plan", "provision", "-f", "-", "-o", "yaml"}, "must be table or json"},
+		{"a wrong flag", "", []string{"plan", "provision", "--fast"}, "unknown flag: --fast; see joiner plan provision --help"},
+		{"a wrong argument", "", []string{"plan", "provision", "-f", "-", "cluster.yaml"}, "unknown command"},
+		{"a wrong command", "", []string{"plant"}, `unknown command "plant" for "joiner"`},
+		{"a wrong plan", "", []string{"plan", "provison"}, `unknown command "provison" for "joiner plan"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errs := joiner(c.in, c.args...)
+			if code != 2 || !strings.Contains(errs, c.want) || out != "" {
+				t.Errorf("exit status %d, want 2; on standard error\n%s\nwant %q; on standard output %q", code, errs, c.want, out)
+			}
+		})
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+func TestExitStatusIsOneWhereThePlanCannotBeWritten(t *testing.T) {
+	var errs bytes.Buffer
+	if code := run([]string{"plan", "provision", "-f", "-"}, strings.NewReader(""), full{}, &errs); code != 1 {
+		t.Errorf("exit status %d: %s", code, errs.String())
+	}
+}
+
+func TestCompletionKnowsCommandsFlagsAndValues(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		code, out, errs := joiner("", "completion", shell)
+		if code != 0 || !strings.Contains(out, "joiner") {
+			t.Errorf("%s: exit status %d, %d bytes, %s", shell, code, len(out), errs)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{""}, []string{"plan", "version", "completion"}},
+		{[]string{"plan", ""}, []string{"provision"}},
+		{[]string{"plan", "provision", "-o", ""}, []string{"table", "json"}},
+		{[]string{"plan", "provision", "--preference-policy", ""}, []string{"Respect", "Ignore"}},
+		{[]string{"plan", "provision", "-f", ""}, []string{"json", "yaml", "yml", "gz"}}, // endings of files
+		{[]string{"plan", "provision", "--c"}, []string{"--catalog"}},
+	} {
+		_, out, _ := joiner("", append([]string{"__complete"}, c.args...)...)
+		for _, want := range c.want {
+			if !regexp.MustCompile(`(?m)^` + want + `(\t|$)`).MatchString(out) {
+				t.Errorf("%v completes to\n%s\nwithout %s", c.args, out, want)
+			}
+		}
+	}
+}
+
+// Everything a command takes is in its help, with an example, and help fits a screen.
+func TestHelpStandsOnItsOwn(t *testing.T) {
+	_, out, _ := joiner("", "plan", "provision", "--help")
+	for _, want := range []string{"--filename", "--catalog", "--now", "--output", "instanceTypes", "reservationId", "Exit status", "Examples:", "kubectl get"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("nowhere in it: %q", want)
+		}
+	}
+	for _, args := range [][]string{{"--help"}, {"plan", "--help"}, {"plan", "provision", "--help"}} {
+		_, out, _ := joiner("", args...)
+		for _, line := range strings.Split(out, "\n") {
+			if len(line) > 120 {
+				t.Errorf("%v: %d columns: %s", args, len(line), line)
+			}
+		}
+	}
+}
+
+func TestVersionSaysOne(t *testing.T) {
+	if code, out, _ := joiner("", "version"); code != 0 || !strings.HasPrefix(out, "joiner ") {
+		t.Errorf("exit status %d: %q", code, out)
+	}
+}
