@@ -31,8 +31,14 @@ e2e: ## the long form: every end-to-end scenario on real parts
 conform: ## the contract suites against our model of AWS, and against moto (installed from PyPI into .cache)
 	./testenv/conform/run.sh
 
-bench: ## benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./shared/... ./cmd/...
+bench: ## benchmarks, and how each figure of the design is met; BENCH=regexp picks some
+	$(GO) test -timeout 60m -run '^$$' -bench '$(or $(BENCH),.)' -benchmem ./shared/... ./cmd/... ./testenv/bench/...
+
+bench-peer: ## the same problems side by side with Karpenter's scheduler; COMPARE="--only bench --large" and the like
+	@mkdir -p $(BIN)
+	cd testenv/bench/peer && $(GO) build -o ../../../$(BIN)/peer .
+	$(GO) build -o $(BIN)/compare ./testenv/bench/compare
+	$(BIN)/compare --peer $(BIN)/peer $(COMPARE)
 
 fuzz: ## every fuzz test, FUZZTIME (default 10m) in all
 	./testenv/fuzz.sh $(or $(FUZZTIME),10m)
@@ -65,4 +71,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache
 
 FORCE:
-.PHONY: help up down test e2e conform bench fuzz check generated build clean FORCE
+.PHONY: help up down test e2e conform bench bench-peer fuzz check generated build clean FORCE

@@ -1,0 +1,9 @@
+// Command compare gives the same problems to our planner and to the peer's scheduler, one after another and each in a
+// process of its own, and prints what each took and came to, with ratios.
+//
+//	compare --peer PATH [--only bench,spread] [--pods 1000] [--runs 3] [--large]
+//
+// Times, allocations and memory are medians of the runs; prices are those of the median run, since the peer's vary. Quote
+// ratios, not seconds: machines differ and are shared. It exits 1 where our plan breaks a rule, leaves more pods or costs
+// more than the peer's.
+package main

@@ -1,0 +1,120 @@
+// Package measure plans a problem once and says what that took: time, allocations and peak memory, the process's own. For a
+// peak that nothing else has raised, run it in a process of its own, as [Serve] and [Start] make one out of any program.
+//
+//	func main() { measure.Serve(); … stats, err := measure.Start(spec) … }
+package measure
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/bench/check"
+	"github.com/joiner-sh/joiner/testenv/bench/problem"
+)
+
+// Plan plans the input and measures it. Peak memory includes the input, and is 0 where the system does not tell it.
+func Plan(in pack.Input) (model.Plan, check.Stats) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	debug.FreeOSMemory()
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // forget the peak so far, where that can be done
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	plan := pack.Plan(in)
+	seconds := time.Since(start).Seconds()
+	runtime.ReadMemStats(&after)
+	return plan, check.Stats{
+		Pods:        len(in.Snapshot.Pods),
+		PlanSeconds: seconds,
+		AllocBytes:  after.TotalAlloc - before.TotalAlloc,
+		AllocCount:  after.Mallocs - before.Mallocs,
+		PeakBytes:   peakBytes(),
+	}
+}
+
+// peakBytes returns the most memory the process had resident since the peak was last forgotten.
+func peakBytes() uint64 {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if value, found := strings.CutPrefix(lines.Text(), "VmHWM:"); found {
+			kib, _ := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+// asked is the variable that makes a program plan a problem in place of what it is for.
+const asked = "JOINER_BENCH_PROBLEM"
+
+// Serve does nothing in a program started by hand. In one that Start started it plans the problem it was given, prints the
+// answer and exits.
+func Serve() {
+	text, ok := os.LookupEnv(asked)
+	if !ok {
+		return
+	}
+	if err := serve(text); err != nil {
+		fmt.Fprintln(os.Stderr, "plan in a process of its own:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func serve(text string) error {
+	var spec problem.Spec
+	if err := json.Unmarshal([]byte(text), &spec); err != nil {
+		return err
+	}
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	plan, stats := Plan(spec.Input())
+	answer := check.FromPlan(plan)
+	answer.Stats = stats
+	return json.NewEncoder(os.Stdout).Encode(answer)
+}
+
+// Start plans the problem in a new process of this program, whose main calls Serve first.
+func Start(spec problem.Spec) (check.Answer, error) {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return check.Answer{}, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return check.Answer{}, fmt.Errorf("find this program: %w", err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), asked+"="+string(text))
+	return Output(cmd)
+}
+
+// Output runs a program that prints an answer.
+func Output(cmd *exec.Cmd) (check.Answer, error) {
+	var out, failed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &failed
+	if err := cmd.Run(); err != nil {
+		return check.Answer{}, fmt.Errorf("run %s: %w: %s", cmd.Path, err, strings.TrimSpace(failed.String()))
+	}
+	var answer check.Answer
+	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
+		return check.Answer{}, fmt.Errorf("read the answer of %s: %w", cmd.Path, err)
+	}
+	return answer, nil
+}
