@@ -31,6 +31,9 @@ e2e: ## the long form: every end-to-end scenario on real parts
 conform: ## the contract suites against our model of AWS, and against moto (installed from PyPI into .cache)
 	./testenv/conform/run.sh
 
+oracle: ## plans of 10,000 random problems, and 1,000,000 pairs of pod and node, judged by the real kube-scheduler
+	cd testenv/oracle && $(GO) run ./run $(ORACLEFLAGS)
+
 bench: ## benchmarks, and how each figure of the design is met; BENCH=regexp picks some
 	$(GO) test -timeout 60m -run '^$$' -bench '$(or $(BENCH),.)' -benchmem ./shared/... ./cmd/... ./testenv/bench/...
 
@@ -71,4 +74,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache
 
 FORCE:
-.PHONY: help up down test e2e conform bench bench-peer fuzz check generated build clean FORCE
+.PHONY: help up down test e2e conform oracle bench bench-peer fuzz check generated build clean FORCE

@@ -154,8 +154,8 @@ func (r *Report) Write(out io.Writer, perKind int) {
 	fmt.Fprintf(out, "\n%d pairs of pod and node, %d of them of pods that both refuse whatever the node\n", r.Fit.Pairs, r.Fit.Hopeless)
 	for g, t := range r.Fit.Tallies {
 		if r.Fit.Pairs > 0 {
-			fmt.Fprintf(out, "  %-14s both accept %8d, both refuse %8d, only we refuse %d, only they refuse %d, of these listed %d: %.4f%% agreement\n",
-				Groups[g].Name, t.Accept, t.Refuse, t.OnlyWe, t.OnlyThey, t.Listed, percent(t.Accept+t.Refuse, r.Fit.Pairs-r.Fit.Hopeless))
+			fmt.Fprintf(out, "  %-14s both accept %8d, both refuse %8d, only we refuse %d, only they refuse %d, of these listed %d: %.5f%% agreement\n",
+				Groups[g].Name, t.Accept, t.Refuse, t.OnlyWe, t.OnlyThey, t.Listed, percent(t.Accept+t.Refuse, t.Accept+t.Refuse+t.OnlyWe+t.OnlyThey))
 		}
 	}
 	for _, d := range Differences {

@@ -1,6 +1,8 @@
 package oracle
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -150,15 +152,15 @@ func poolSelector(pool *apiv1.NodePool) (*nodeaffinity.NodeSelector, error) {
 	return nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}})
 }
 
-// rackAllowed reports whether nodes of the pool carry the rack ("" = no rack at all): that of its template, or one that
-// its requirements speak of.
+// rackAllowed reports whether nodes of the pool carry the rack ("" = no rack at all): that of its template, or one of those
+// its requirements list. What a label may be that a pool only wants to exist is not for us to say: no such node is tried.
 func rackAllowed(pool *apiv1.NodePool, rack string) bool {
 	if own := pool.Spec.Template.Metadata.Labels[problem.RackLabel]; own != "" {
 		return rack == own
 	}
 	for _, r := range pool.Spec.Template.Spec.Requirements {
 		if r.Key == problem.RackLabel {
-			return true
+			return slices.Contains(r.Values, rack) && r.Operator == corev1.NodeSelectorOpIn
 		}
 	}
 	return rack == ""

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -24,12 +25,13 @@ func main() {
 	perKind := flag.Int("show", 5, "findings of each kind to print")
 	seed := flag.Int64("seed", -1, "judge the problem of this seed only, and write it down")
 	crowded := flag.Bool("crowded", false, "with -seed: the problem as pairs are taken from it")
-	shrink := flag.Bool("shrink", false, "with -seed: leave out of the problem what its first finding does not need")
+	var like string
+	flag.StringVar(&like, "shrink", "", "with -seed: leave out of the problem what a finding of this check does not need")
 	folder := flag.String("out", ".", "with -seed: where to")
 	flag.Parse()
 	c.Depth = oracle.Default
 	if *seed >= 0 {
-		if err := one(uint64(*seed), *crowded, *shrink, *folder); err != nil {
+		if err := one(uint64(*seed), *crowded, like, *folder); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -43,7 +45,7 @@ func main() {
 }
 
 // one judges a single problem, writes it down, and prints plan and findings.
-func one(seed uint64, crowded, shrink bool, folder string) error {
+func one(seed uint64, crowded bool, like, folder string) error {
 	size, judge := oracle.SizeOf(seed), judgePlan
 	if crowded {
 		size, judge = problem.Crowded, judgeFit
@@ -53,8 +55,8 @@ func one(seed uint64, crowded, shrink bool, folder string) error {
 	if err != nil {
 		return err
 	}
-	if shrink && len(findings) > 0 {
-		p = oracle.Shrink(p, oracle.Like(findings[0], oracle.Default))
+	if at := slices.IndexFunc(findings, func(f oracle.Finding) bool { return string(f.Check) == like }); at >= 0 {
+		p = oracle.Shrink(p, oracle.Like(findings[at], oracle.Default))
 		if findings, err = judge(p); err != nil {
 			return err
 		}
