@@ -648,6 +648,12 @@ func (p *pool) costOf(o *option, request vector, n, cap int64) int64 {
 	if n > few {
 		return o.worth
 	}
+	if known, ok := o.costs[n]; ok {
+		return known
+	}
+	if o.costs == nil {
+		o.costs = make(map[int64]int64)
+	}
 	best := int64(math.MaxInt64)
 	for _, c := range o.offers {
 		copies := int64(request.copies(p.room[p.market.columns[c].instance], int(n)))
@@ -656,6 +662,7 @@ func (p *pool) costOf(o *option, request vector, n, cap int64) int64 {
 		}
 		best = min(best, p.market.columns[c].price*1000*((n+copies-1)/copies)/n)
 	}
+	o.costs[n] = best
 	return best
 }
 

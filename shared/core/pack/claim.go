@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -73,6 +74,9 @@ func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
 // list returns the types the claim may be bought as, cheapest first, at most MaxInstanceTypes and enough for minValues.
 // What they take of the limits beyond what the node holds already comes out of spare.
 func (p *pool) list(n *node, b box, r *run, spare []int64) []int {
+	if len(spare) == 0 && !p.minimums && !p.reserving && n.area != nil && n.area.whole != nil && slices.Equal(b.mask, n.area.whole.mask) {
+		return p.cheapestTypes(n)
+	}
 	all := p.holders(b.mask, r.openFor(n), n.load)
 	first := p.market.columns[n.column].instance
 	needed := map[int]bool{first: true}
@@ -99,6 +103,17 @@ func (p *pool) list(n *node, b box, r *run, spare []int64) []int {
 		}
 	}
 	return types
+}
+
+// cheapestTypes returns the first types that hold the node, by price, where nothing else decides.
+func (p *pool) cheapestTypes(n *node) []int {
+	out := make([]int, 0, MaxInstanceTypes)
+	for _, e := range n.area.types {
+		if len(out) < MaxInstanceTypes && n.load.fits(p.room[e.instance]) {
+			out = append(out, e.instance)
+		}
+	}
+	return out
 }
 
 // hold returns the most any of the types takes, of limits there are and of limits there may be later.
@@ -158,12 +173,45 @@ func preference(capacityType string) int {
 	return slices.Index([]string{model.OnDemand, model.Spot, model.Reserved}, capacityType) * -1
 }
 
+// nature is what a node is before types, zones and capacity types are listed, and its labels.
+type nature struct {
+	what   requirement.Requirements
+	labels map[string]string
+}
+
 // identity returns what the claim's node must be, and the labels that says which are known before it is launched.
 func (p *pool) identity(n *node, r *run, claim *model.PlannedClaim) ([]model.Requirement, map[string]string) {
+	venues := make([]string, 0, len(n.items))
+	for _, it := range n.items {
+		venues = append(venues, r.lots[it.lot].class.venue)
+	}
+	slices.Sort(venues)
+	key := strconv.Itoa(n.flag) + strings.Join(slices.Compact(venues), "\x01")
+	known, ok := p.natures[key]
+	if !ok {
+		known = p.natureOf(n, r)
+		if p.natures == nil {
+			p.natures = make(map[string]nature)
+		}
+		p.natures[key] = known
+	}
+	what := known.what.With(model.LabelInstanceType, values(claim.InstanceTypes)).
+		With(model.LabelZone, values(claim.Zones)).
+		With(model.LabelCapacityType, values(claim.CapacityTypes))
+	if n.relaxed {
+		what = p.relax(what, claim.InstanceTypes)
+	}
+	if n.reservation != "" {
+		what = what.With(requirement.ReservationID, values([]string{n.reservation}))
+	}
+	return what.List(), maps.Clone(known.labels)
+}
+
+func (p *pool) natureOf(n *node, r *run) nature {
 	what := p.base
 	for _, it := range n.items {
 		if terms := r.lots[it.lot].class.terms; len(terms) == 1 { // of alternatives a claim can say nothing
-			for key, set := range terms[0] {
+			for key, set := range terms[0] { // each key on its own: the order does not matter
 				if decided(key) {
 					what = what.With(key, set)
 				}
@@ -185,16 +233,7 @@ func (p *pool) identity(n *node, r *run, claim *model.PlannedClaim) ([]model.Req
 			labels[key] = value
 		}
 	}
-	what = what.With(model.LabelInstanceType, values(claim.InstanceTypes)).
-		With(model.LabelZone, values(claim.Zones)).
-		With(model.LabelCapacityType, values(claim.CapacityTypes))
-	if n.relaxed {
-		what = p.relax(what, claim.InstanceTypes)
-	}
-	if n.reservation != "" {
-		what = what.With(requirement.ReservationID, values([]string{n.reservation}))
-	}
-	return what.List(), labels
+	return nature{what, labels}
 }
 
 // relax lowers minValues to what the listed types have.

@@ -47,9 +47,10 @@ type entry struct {
 type option struct {
 	flag      int
 	area      *area
-	worth     int64 // what a pod costs at best, in nano-USD per hour; ≥ 1
-	spotTypes int   // types available as spot that hold one pod, at most minSpotTypes
-	offers    []int // columns to open a node with: for each type that holds one pod, its cheapest; by price
+	worth     int64           // what a pod costs at best, in nano-USD per hour; ≥ 1
+	spotTypes int             // types available as spot that hold one pod, at most minSpotTypes
+	costs     map[int64]int64 // of one of so many units on nodes of their own; filled when asked for
+	offers    []int           // columns to open a node with: for each type that holds one pod, its cheapest; by price
 }
 
 // area interns a set of offers.

@@ -29,15 +29,16 @@ type pool struct {
 	room    []vector                 // by type: what is left for pods; all −1 where daemons alone are too much
 	flags   flags                    // which custom requirements were met with so far
 
-	minimums    bool             // it asks for minValues
-	reserving   bool             // reserved capacity may be had
-	exotic      []bool           // by type: bought only where no other will do
-	areas       map[string]*area // sets of offers met with so far
-	portDaemons []daemon         // daemons of the pool that take host ports
-	key         []byte           // scratch
-	wanted      []int            // scratch
-	fitting     []int            // scratch
-	inverse     []float64        // by type and dimension: 1/room
+	minimums    bool              // it asks for minValues
+	reserving   bool              // reserved capacity may be had
+	exotic      []bool            // by type: bought only where no other will do
+	areas       map[string]*area  // sets of offers met with so far
+	natures     map[string]nature // what nodes are, by their custom labels and the venues of their pods
+	portDaemons []daemon          // daemons of the pool that take host ports
+	key         []byte            // scratch
+	wanted      []int             // scratch
+	fitting     []int             // scratch
+	inverse     []float64         // by type and dimension: 1/room
 
 	limited []string  // names its limits speak of, sorted
 	left    []int64   // what they leave, by limited
