@@ -161,6 +161,9 @@ func (c *checker) spread(hosts []*finalNode, h *finalNode, r finalPod) {
 			continue
 		}
 		most, least := c.countDomains(hosts, r, s, keys)
+		if _, isDomain := least[own]; isDomain {
+			least[own] = most[own] // what may be here is, and so nowhere else
+		}
 		fewest := int32(0)
 		if int32(len(least)) >= s.MinDomains {
 			fewest = 1 << 30

@@ -269,3 +269,25 @@ func TestF070WishesBetweenPodsAreNotPaidForWithNodes(t *testing.T) {
 		})
 	}
 }
+
+// On nodes that exist as on new ones, whoever is placed first.
+func TestF068PlannedPodsKeepApartOnNodesThatExist(t *testing.T) {
+	rules := map[string]func(*model.PodShape){
+		"hosts":      apartFrom(model.LabelHostname, "web"),
+		"zones":      apartFrom(model.LabelZone, "web"),
+		"host ports": withPort(80, "TCP", ""),
+	}
+	for name, rule := range rules {
+		for _, order := range [][2]int64{{100, 3000}, {3000, 100}, {500, 500}} {
+			t.Run(name, func(t *testing.T) {
+				w := newWorld(64).pool("general", nil).zoned(4000, "a", "b", "c").node("d", func(n *model.Node) { n.Labels[model.LabelZone] = "a" })
+				plain := asPod(appPod("web"), func(s *model.PodShape) { s.Requests[model.CPU] = order[1] })
+				if name == "host ports" {
+					plain = asPod(plain, rule)
+				}
+				w.pods("apart", 2, asPod(appPod("web"), rule, func(s *model.PodShape) { s.Requests[model.CPU] = order[0] })).pods("plain", 2, plain)
+				w.sound(t)
+			})
+		}
+	}
+}

@@ -283,7 +283,7 @@ func (w *world) carriedOut(plan model.Plan) *world {
 			if !selects(&shape, node.Labels) || !toleratesAll(&shape, node.Taints) {
 				continue
 			}
-			shape.OwnerKind, shape.OwnerName = "DaemonSet", d.Name
+			shape.OwnerKind, shape.OwnerName, shape.Namespace = "DaemonSet", d.Name, d.Namespace
 			s.Shapes = append(slices.Clone(s.Shapes), shape)
 			name := d.Name + "-on-" + claim.Name
 			s.Pods = append(s.Pods, model.Pod{Namespace: d.Namespace, Name: name, UID: "uid-" + name, NodeName: claim.Name, Phase: model.Running, Shape: len(s.Shapes) - 1})

@@ -214,3 +214,21 @@ func TestF094PodsWithResourceClaimsAreToldSo(t *testing.T) {
 		t.Errorf("message = %q", message)
 	}
 }
+
+// The peer looks at requests only; we serve the higher PriorityClass first where limits leave some out.
+func TestLimitsServeHigherPrioritiesFirst(t *testing.T) {
+	for _, request := range []int64{500, 1500} {
+		w := newWorld(64).pool("general", func(p *model.Pool) { p.Limits = model.Resources{model.CPU: 4000} })
+		w.pods("a-low", 10, cpu(1000))
+		w.pods("b-high", 2, asPod(cpu(request), func(s *model.PodShape) { s.Priority = 1000 }))
+		plan := w.sound(t)
+		for _, pod := range []string{"b-high-00000", "b-high-00001"} {
+			if codes(plan, pod) != nil {
+				t.Errorf("%dm: %s is left out for pods of lower priority", request, pod)
+			}
+		}
+		if len(plan.Unschedulable) == 0 {
+			t.Errorf("%dm: everything is placed; the limit does not bite", request)
+		}
+	}
+}

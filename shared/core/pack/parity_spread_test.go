@@ -264,3 +264,13 @@ func TestF064ScheduleAnywayIsNotPaidForWithANodePerPod(t *testing.T) {
 		}
 	}
 }
+
+func TestF058LargerSkewCostsNoMore(t *testing.T) {
+	free := newWorld(64).pool("general", nil).pods("web", 9, appPod("web")).complete(t)
+	for _, maxSkew := range []int32{9, 100} {
+		plan := newWorld(64).pool("general", nil).pods("web", 9, asPod(appPod("web"), spreadBy(model.LabelZone, maxSkew))).complete(t)
+		if float64(plan.Price) > 1.05*float64(free.Price) {
+			t.Errorf("maxSkew %d: price %d, %d without a constraint it cannot break", maxSkew, plan.Price, free.Price)
+		}
+	}
+}
