@@ -5,62 +5,11 @@ import (
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/draw"
 	"pgregory.net/rapid"
 )
 
-// drawAny makes a value of any type of package model with every field drawn, so that a field added there is tested here.
-// Lists and maps are absent or have one or two entries: an empty one is not told from an absent one on the wire.
-func drawAny[T any](t *rapid.T, label string) T {
-	var out T
-	fill(t, label, reflect.ValueOf(&out).Elem())
-	return out
-}
-
-func fill(t *rapid.T, label string, v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(t, label+"."+v.Type().Field(i).Name, v.Field(i))
-		}
-	case reflect.String:
-		v.SetString(rapid.SampledFrom([]string{"", "a", "In", "kubernetes.io/hostname", "é \"\\\n\x00", "-"}).Draw(t, label))
-	case reflect.Bool:
-		v.SetBool(rapid.Bool().Draw(t, label))
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		least, most := int64(-1<<31), int64(1<<31-1)
-		if v.Kind() == reflect.Int64 {
-			least, most = -1<<63, 1<<63-1
-		}
-		v.SetInt(rapid.Int64Range(least, most).Draw(t, label))
-	case reflect.Float64:
-		v.SetFloat(rapid.Float64Range(0, 1e6).Draw(t, label))
-	case reflect.Pointer:
-		if rapid.Bool().Draw(t, label) {
-			v.Set(reflect.New(v.Type().Elem()))
-			fill(t, label, v.Elem())
-		}
-	case reflect.Slice:
-		n := rapid.IntRange(0, 2).Draw(t, label)
-		for range n {
-			entry := reflect.New(v.Type().Elem()).Elem()
-			fill(t, label, entry)
-			v.Set(reflect.Append(v, entry))
-		}
-	case reflect.Map:
-		n := rapid.IntRange(0, 2).Draw(t, label)
-		for range n {
-			if v.IsNil() {
-				v.Set(reflect.MakeMap(v.Type()))
-			}
-			key, entry := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-			fill(t, label, key)
-			fill(t, label, entry)
-			v.SetMapIndex(key, entry)
-		}
-	default:
-		t.Fatalf("%s: no value is drawn for a %s", label, v.Type())
-	}
-}
+func drawAny[T any](t *rapid.T, label string) T { return draw.Any[T](t, label, draw.Options{}) }
 
 // drawWhole makes a snapshot that uses every field of every kind.
 func drawWhole(t *rapid.T) *model.Snapshot {
@@ -138,7 +87,7 @@ func TestShapesThatDifferAnywhereAreTwo(t *testing.T) {
 			b = a
 			fields := reflect.TypeFor[model.PodShape]().NumField()
 			n := rapid.IntRange(0, fields-1).Draw(t, "field")
-			fill(t, "changed", reflect.ValueOf(&b).Elem().Field(n))
+			draw.Fill(t, "changed", reflect.ValueOf(&b).Elem().Field(n), draw.Options{})
 		}
 		var shapes Shapes
 		first, _ := shapes.Intern(&a)

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -233,11 +234,26 @@ func (t *terms) selector(at *field.Path, name string, s *metav1.LabelSelector) *
 		}
 	}
 	if known && !plainSelector(s) {
-		if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
+		if err := unreadable(s); err != nil {
 			t.complain("%s.%s: %v", at, name, err)
 		}
 	}
 	return selector(s)
+}
+
+// unreadable returns what is wrong with a selector, always the same of several things.
+func unreadable(s *metav1.LabelSelector) error {
+	if _, err := metav1.LabelSelectorAsSelector(s); err == nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
+		one := &metav1.LabelSelector{MatchLabels: map[string]string{key: s.MatchLabels[key]}}
+		if _, err := metav1.LabelSelectorAsSelector(one); err != nil {
+			return fmt.Errorf("matchLabels: %w", err)
+		}
+	}
+	_, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: s.MatchExpressions})
+	return err
 }
 
 // selector translates a label selector; nil stays nil.

@@ -20,7 +20,7 @@ func PoolOf(object *unstructured.Unstructured) (pool model.Pool, managed bool) {
 		kind, _, _ := unstructured.NestedString(object.Object, "spec", "template", "spec", "nodeClassRef", "kind")
 		return model.Pool{
 			Name: object.GetName(), UID: string(object.GetUID()), Generation: object.GetGeneration(),
-			DeletedUnix: unix(object.GetDeletionTimestamp()), Invalid: []string{unreadable(err)},
+			DeletedUnix: unix(object.GetDeletionTimestamp()), Invalid: []string{cannotBeRead(err)},
 		}, Managed(apiv1.NodeClassReference{Group: group, Kind: kind})
 	}
 	return Pool(&typed), Managed(typed.Spec.Template.Spec.NodeClassRef)
@@ -32,7 +32,7 @@ func ClassOf(object *unstructured.Unstructured) model.Class {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &typed); err != nil {
 		return model.Class{
 			Name: object.GetName(), UID: string(object.GetUID()), Generation: object.GetGeneration(),
-			DeletedUnix: unix(object.GetDeletionTimestamp()), Unsupported: []string{unreadable(err)},
+			DeletedUnix: unix(object.GetDeletionTimestamp()), Unsupported: []string{cannotBeRead(err)},
 		}
 	}
 	return Class(&typed)
@@ -45,6 +45,6 @@ func ClaimOf(object *unstructured.Unstructured) (claim model.Object, managed boo
 	return Object(object), Managed(apiv1.NodeClassReference{Group: group, Kind: kind})
 }
 
-func unreadable(err error) string {
+func cannotBeRead(err error) string {
 	return fmt.Sprintf("spec: cannot be read: %v. Remedy: Apply the definitions of this release and correct the object.", err)
 }

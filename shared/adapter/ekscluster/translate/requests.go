@@ -75,28 +75,25 @@ func withDefaultRequests(pod *corev1.Pod) *corev1.Pod {
 }
 
 // withWholePodRequests adds the requests that limits of the pod as a whole stand for: those of resources that no
-// container requests, and of huge pages in any case.
+// container requests, and of huge pages in any case. The result has amounts of its own, as Kubernetes' arithmetic adds
+// overhead to the very ones it is given.
 func withWholePodRequests(pod *corev1.Pod) *corev1.Pod {
 	whole := pod.Spec.Resources
-	if whole == nil || len(whole.Limits) == 0 {
+	if whole == nil || len(whole.Requests)+len(whole.Limits) == 0 {
 		return pod
 	}
+	requests := whole.Requests.DeepCopy()
+	if requests == nil {
+		requests = make(corev1.ResourceList)
+	}
 	ofContainers := resources.AggregateContainerRequests(pod, resources.PodResourcesOptions{})
-	requests := maps.Clone(whole.Requests)
 	for name, limit := range whole.Limits {
 		_, own := whole.Requests[name]
 		_, requested := ofContainers[name]
 		hugePages := strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
-		if own || requested && !hugePages || !resources.IsSupportedPodLevelResource(name) {
-			continue
+		if !own && (!requested || hugePages) && resources.IsSupportedPodLevelResource(name) {
+			requests[name] = limit.DeepCopy()
 		}
-		if requests == nil {
-			requests = make(corev1.ResourceList)
-		}
-		requests[name] = limit
-	}
-	if len(requests) == len(whole.Requests) {
-		return pod
 	}
 	out := *pod
 	out.Spec.Resources = &corev1.ResourceRequirements{Requests: requests, Limits: whole.Limits}

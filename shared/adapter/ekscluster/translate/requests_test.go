@@ -197,6 +197,19 @@ func TestHostileQuantitiesMakeThePodUnsupported(t *testing.T) {
 	}
 }
 
+// Amounts beyond 64 bits are held by pointer, and Kubernetes' arithmetic adds to them in place.
+func TestHugeAmountsAreNotAddedTo(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{
+		Resources: &corev1.ResourceRequirements{Requests: list("memory", "16Ei")}, Overhead: list("memory", "8Ei"),
+		Containers: []corev1.Container{container("a")},
+	}}
+	_, first := Pod(pod)
+	_, second := Pod(pod)
+	if !reflect.DeepEqual(first, second) || len(first.Unsupported) != 1 {
+		t.Errorf("first %q, then %q", first.Unsupported, second.Unsupported)
+	}
+}
+
 func TestWhatANodeOffersRoundsUpAsKubeSchedulerDoes(t *testing.T) {
 	node := &corev1.Node{Status: corev1.NodeStatus{Allocatable: list("cpu", "3920500u", "memory", "1500m", "pods", "0")}}
 	want := model.Resources{}
