@@ -49,7 +49,7 @@ func (u unwritten) Unwrap() error { return u.error }
 func frugal() {
 	const (
 		growPercent = 400
-		limitBytes  = 768 << 20
+		limitBytes  = 940 << 20
 	)
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(growPercent)
