@@ -1,6 +1,8 @@
 package problem
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -189,8 +191,8 @@ func (m *maker) podTerm(w *workload) corev1.PodAffinityTerm {
 			term.NamespaceSelector = &metav1.LabelSelector{}
 		}
 	}
-	if term.LabelSelector == nil {
-		return term // label keys need a selector
+	if !extensible(term.LabelSelector) {
+		return term
 	}
 	if m.chance(12) {
 		term.MatchLabelKeys = []string{"track"}
@@ -221,11 +223,16 @@ func (m *maker) spread(w *workload, otherwise corev1.UnsatisfiableConstraintActi
 		if m.chance(25) {
 			c.NodeTaintsPolicy = m.policy()
 		}
-		if c.LabelSelector != nil && m.chance(15) {
+		if extensible(c.LabelSelector) && m.chance(15) {
 			c.MatchLabelKeys = []string{"track"}
 		}
 		w.template.TopologySpreadConstraints = append(w.template.TopologySpreadConstraints, c)
 	}
+}
+
+// extensible reports whether label keys may be added: there is a selector, and it does not speak of the key itself.
+func extensible(s *metav1.LabelSelector) bool {
+	return s != nil && !slices.ContainsFunc(s.MatchExpressions, func(e metav1.LabelSelectorRequirement) bool { return e.Key == "track" })
 }
 
 func (m *maker) policy() *corev1.NodeInclusionPolicy {
