@@ -96,6 +96,7 @@ func drawObjects(t *rapid.T) []any {
 		func() any { return drawn[corev1.PersistentVolume](t, "volume") },
 		func() any { return drawn[storagev1.StorageClass](t, "class") },
 		func() any { return drawn[storagev1.CSINode](t, "csiNode") },
+		func() any { return drawn[storagev1.VolumeAttachment](t, "attachment") },
 		func() any { return drawn[policyv1.PodDisruptionBudget](t, "budget") },
 		func() any { return drawn[schedulingv1.PriorityClass](t, "priority") },
 		func() any { return drawn[nodev1.RuntimeClass](t, "runtime") },

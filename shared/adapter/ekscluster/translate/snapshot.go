@@ -38,6 +38,8 @@ type Builder struct {
 	claims   []corev1.PersistentVolumeClaim // joined with volumes at the end
 	volumes  map[string]*corev1.PersistentVolume
 
+	attachments map[string]attachment // by name of the VolumeAttachment
+
 	priorities map[string]*schedulingv1.PriorityClass
 	runtimes   map[string]*nodev1.RuntimeClass
 	selectors  Selectors
@@ -95,6 +97,12 @@ func (b *Builder) addStorage(object any) bool {
 		s.Storage = append(s.Storage, StorageClass(o))
 	case *storagev1.CSINode:
 		s.CSINodes = append(s.CSINodes, CSINode(o))
+	case *storagev1.VolumeAttachment:
+		if a, ok := attached(o); ok {
+			put(&b.attachments, o.Name, a)
+		} else {
+			delete(b.attachments, o.Name)
+		}
 	default:
 		return false
 	}
@@ -112,7 +120,7 @@ func (b *Builder) addLookedUp(object any) bool {
 		if len(b.DefaultSpread) > 0 {
 			b.selectors.Put(o)
 		}
-	case *appsv1.Deployment, *batchv1.Job, *batchv1.CronJob, *storagev1.VolumeAttachment:
+	case *appsv1.Deployment, *batchv1.Job, *batchv1.CronJob:
 	default:
 		return false
 	}
@@ -145,6 +153,7 @@ func (b *Builder) Snapshot(cluster string, atUnix int64) *model.Snapshot {
 	s.Volumes = sorted(s.Volumes, func(v *model.Volume) (string, string) { return v.Namespace, v.Name })
 	s.Storage = sorted(s.Storage, func(c *model.Storage) (string, string) { return "", c.Name })
 	s.CSINodes = sorted(s.CSINodes, func(n *model.CSINode) (string, string) { return "", n.Node })
+	b.takeAttached()
 	b.finish()
 	return s
 }
