@@ -43,7 +43,7 @@ func provision(b *testing.B, spec problem.Spec) {
 	}
 	b.ReportMetric(float64(len(p.Pods)*b.N)/b.Elapsed().Seconds(), "pods/s")
 	b.ReportMetric(report.Price, "USD/h")
-	if bounded := bound.Price(p, bound.Options{EmptyHost: true, Branches: 1_000_000}); bounded.PerHour > 0 {
+	if bounded := bound.Price(p, bound.Options{EmptyHost: true, EveryZone: true, Branches: 1_000_000}); bounded.PerHour > 0 {
 		b.ReportMetric(report.Price/bounded.PerHour, "of-bound")
 	}
 }

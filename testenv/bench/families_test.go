@@ -56,7 +56,7 @@ func TestPlansOfEveryFamilyBreakNoRuleAndStayNearTheBound(t *testing.T) {
 			if len(p.Nodes) > 0 {
 				return
 			}
-			b := bound.Price(p, bound.Options{EmptyHost: true, Rounds: 300, Branches: 300_000})
+			b := bound.Price(p, bound.Options{EmptyHost: true, EveryZone: true, Rounds: 300, Branches: 300_000})
 			switch ratio := report.Price / b.PerHour; {
 			case ratio < 1:
 				t.Errorf("$%v/h is below the bound of $%v/h: the bound is wrong", report.Price, b.PerHour)

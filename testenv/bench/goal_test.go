@@ -134,7 +134,7 @@ func ratio(b *testing.B, spec problem.Spec) float64 {
 	if len(report.Violations) > 0 || report.Left > 0 {
 		b.Errorf("%s: %d pods are left, and broken are %v", spec, report.Left, report.Violations[:min(3, len(report.Violations))])
 	}
-	r := report.Price / bound.Price(p, bound.Options{EmptyHost: true, Branches: 1_000_000}).PerHour
+	r := report.Price / bound.Price(p, bound.Options{EmptyHost: true, EveryZone: true, Branches: 1_000_000}).PerHour
 	b.Log(fmt.Sprintf("%s: $%.4f/h, %.3f of the bound", spec, report.Price, r))
 	return r
 }

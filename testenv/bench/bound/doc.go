@@ -3,7 +3,7 @@
 //
 // What is kept of a problem: what each offer's node holds after daemons, which offers a pod's node selector and required
 // node affinity admit, that each pod fits the node it is on, and of pods that must not share a host, that a node has one
-// at most. Rules over zones are dropped, existing capacity is not modelled. Every plan is a solution of what is left, so
+// at most. Rules over zones are dropped but for one that [Options] may ask to keep; existing capacity is not modelled. Every plan is a solution of what is left, so
 // that its price is one the bound may not exceed.
 //
 // Two bounds are taken and the higher is returned.

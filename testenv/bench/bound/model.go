@@ -53,7 +53,7 @@ func (k *kind) fits(o *offer) bool {
 }
 
 // relax reads a problem.
-func relax(p *problem.Problem, emptyHost bool) *relaxed {
+func relax(p *problem.Problem, emptyHost, everyZone bool) *relaxed {
 	r := &relaxed{}
 	slots := slotsOf(p, emptyHost)
 	names := map[string]bool{}
@@ -71,8 +71,13 @@ func relax(p *problem.Problem, emptyHost bool) *relaxed {
 	for _, s := range slots {
 		r.names, r.units = append(r.names, s.name), append(r.units, 1)
 	}
-	selections, samples := selectionsOf(p)
-	r.readOffers(p, samples, resources, slots)
+	ways := check.Ways(p)
+	var zones map[*corev1.Pod]string
+	if everyZone {
+		zones = zonesOf(p, ways)
+	}
+	selections, samples := selectionsOf(p, zones)
+	r.readOffers(ways, samples, resources, slots)
 	r.readPods(p, selections, resources, slots)
 	return r
 }
@@ -111,13 +116,19 @@ func (r *relaxed) readPods(p *problem.Problem, selections map[*corev1.Pod]int, r
 	}
 }
 
-// selectionsOf numbers the different ways pods select nodes, and returns a pod of each.
-func selectionsOf(p *problem.Problem) (map[*corev1.Pod]int, []*corev1.Pod) {
+// sample is a pod of those that select nodes alike.
+type sample struct {
+	pod  *corev1.Pod
+	zone string // it may be taken to be in; "" = any
+}
+
+// selectionsOf numbers the different ways pods select nodes, and returns a sample of each.
+func selectionsOf(p *problem.Problem, zones map[*corev1.Pod]string) (map[*corev1.Pod]int, []sample) {
 	numbers := map[string]int{}
 	byPod := map[*corev1.Pod]int{}
-	var samples []*corev1.Pod
+	var samples []sample
 	for _, pod := range p.Pods {
-		key := fmt.Sprint(pod.Spec.NodeSelector, pod.Spec.Tolerations)
+		key := fmt.Sprint(zones[pod], pod.Spec.NodeSelector, pod.Spec.Tolerations)
 		if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 			key += a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.String()
 		}
@@ -125,7 +136,7 @@ func selectionsOf(p *problem.Problem) (map[*corev1.Pod]int, []*corev1.Pod) {
 		if !seen {
 			number = len(samples)
 			numbers[key] = number
-			samples = append(samples, pod)
+			samples = append(samples, sample{pod, zones[pod]})
 		}
 		byPod[pod] = number
 	}
@@ -133,8 +144,7 @@ func selectionsOf(p *problem.Problem) (map[*corev1.Pod]int, []*corev1.Pod) {
 }
 
 // readOffers lists what each pool can buy, without offers that another is at least as good as in every way.
-func (r *relaxed) readOffers(p *problem.Problem, samples []*corev1.Pod, resources int, slots []slot) {
-	ways := check.Ways(p)
+func (r *relaxed) readOffers(ways []check.Way, samples []sample, resources int, slots []slot) {
 	slices.SortStableFunc(ways, func(a, b check.Way) int {
 		switch {
 		case a.Price < b.Price:
@@ -153,7 +163,7 @@ func (r *relaxed) readOffers(p *problem.Problem, samples []*corev1.Pod, resource
 			o.capacity = append(o.capacity, s.perNode)
 		}
 		for _, sample := range samples {
-			o.admits = append(o.admits, way.Admits(sample))
+			o.admits = append(o.admits, (sample.zone == "" || sample.zone == way.Zone) && way.Admits(sample.pod))
 		}
 		if !slices.ContainsFunc(r.offers, func(other offer) bool { return other.covers(&o) }) {
 			r.offers = append(r.offers, o)

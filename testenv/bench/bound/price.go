@@ -15,6 +15,9 @@ type Options struct {
 	// than maxSkew of it. It holds for planners that count a node which just joined; kube-scheduler allows more once every
 	// node has one.
 	EmptyHost bool
+	// EveryZone takes for granted that every zone a pod's node could be bought in is a domain of its spread constraints, as
+	// package check does, so that like pods are spread over all of them. kube-scheduler knows zones by their nodes.
+	EveryZone bool
 	// Rounds bounds how often fillings are sought for each bound; 0 = 400.
 	Rounds int
 	// Kinds is how many kinds of pods the programmes tell apart; 0 = 200. Beyond it, similar pods share one worth, which
@@ -43,7 +46,7 @@ func Price(p *problem.Problem, options Options) Bound {
 	if len(p.Nodes) > 0 {
 		return Bound{}
 	}
-	r := relax(p, options.EmptyHost)
+	r := relax(p, options.EmptyHost, options.EveryZone)
 	b := Bound{Lost: r.lost, Kinds: len(r.kinds), Offers: len(r.offers)}
 	if len(r.kinds) == 0 {
 		return b

@@ -142,6 +142,30 @@ func TestWholePodsRaiseTheBoundWhereTheyLeaveGaps(t *testing.T) {
 	}
 }
 
+// TestLikePodsAreInEveryZoneWhereTheyAreSpread guards the share of each zone: with one zone made dear, spread pods cost
+// more, and a third of them at most are taken to be there.
+func TestLikePodsAreInEveryZoneWhereTheyAreSpread(t *testing.T) {
+	p, err := problem.New(problem.Spec{Family: "spread", Pods: 600, Types: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := Price(p, Options{EveryZone: true})
+	for i := range p.Types {
+		for j := range p.Types[i].Offers {
+			if o := &p.Types[i].Offers[j]; o.Zone == "zone-c" {
+				o.Price *= 10
+			}
+		}
+	}
+	after, free := Price(p, Options{EveryZone: true}), Price(p, Options{})
+	if low, high := 3.0*before.PerHour, 5.0*before.PerHour; after.PerHour < low || after.PerHour > high {
+		t.Errorf("with a zone ten times as dear the bound is %v, want %v to %v", after.PerHour, low, high)
+	}
+	if free.PerHour > before.PerHour*1.2 {
+		t.Errorf("without the rule the dear zone is avoided: bound %v, was %v", free.PerHour, before.PerHour)
+	}
+}
+
 func TestPodsNothingHoldsAreCountedAndNotBound(t *testing.T) {
 	p, err := problem.New(problem.Spec{Family: "diverse", Pods: 20, Types: 50})
 	if err != nil {
