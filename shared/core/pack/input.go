@@ -83,6 +83,9 @@ func pendingPods(in *Input) ([]int, map[int]bool) {
 		return list, chosen
 	}
 	for i := range in.Snapshot.Pods {
+		if in.Snapshot.Pods[i].NodeName != "" { // most are; saying why takes longer than looking
+			continue
+		}
 		if ok, _ := Provisionable(in.Snapshot, i); ok {
 			add(i)
 		}

@@ -71,7 +71,7 @@ func (p *places) build(moving map[int]bool, keys []string) {
 	snapshot := p.in.Snapshot
 	numbers := make(map[string]int, len(snapshot.Nodes))
 	p.sites = make([]*site, 0, len(snapshot.Nodes))
-	backing := make([]site, len(snapshot.Nodes))
+	backing, room := make([]site, len(snapshot.Nodes)), make(vector, len(snapshot.Nodes)*len(p.dims))
 	for i := range snapshot.Nodes {
 		node := &snapshot.Nodes[i]
 		if _, twice := numbers[node.Name]; twice {
@@ -80,6 +80,7 @@ func (p *places) build(moving map[int]bool, keys []string) {
 		numbers[node.Name] = len(p.sites)
 		claim := p.claimOf[node.Name]
 		s := &backing[i]
+		s.free = room[i*len(p.dims) : (i+1)*len(p.dims) : (i+1)*len(p.dims)]
 		p.fromNode(s, node)
 		s.closed = !p.asIs && (node.DeletedUnix != 0 || draining(node) || claim != nil && !claim.Live())
 		p.sites = append(p.sites, s)
@@ -157,7 +158,6 @@ func (p *places) countPods(numbers map[string]int, moving map[int]bool) [][]bool
 	for i := range running {
 		running[i] = flat[i*len(p.daemons) : (i+1)*len(p.daemons)]
 	}
-	requests := make([]vector, len(snapshot.Shapes))
 	for i := range snapshot.Pods {
 		if !onNode(snapshot, i, moving) {
 			continue
@@ -168,11 +168,10 @@ func (p *places) countPods(numbers map[string]int, moving map[int]bool) [][]bool
 			continue
 		}
 		s, shape := p.sites[n], &snapshot.Shapes[pod.Shape]
-		if requests[pod.Shape] == nil {
-			requests[pod.Shape] = p.dims.requests(shape.Requests)
-		}
-		for d, amount := range requests[pod.Shape] {
-			s.free[d] = saturatingSub(s.free[d], amount)
+		for d, name := range p.dims {
+			if amount := shape.Requests[name]; amount > 0 {
+				s.free[d] = saturatingSub(s.free[d], amount)
+			}
 		}
 		if shape.OwnerKind == "DaemonSet" {
 			if d, known := daemons[name{pod.Namespace, shape.OwnerName}]; known {
@@ -210,7 +209,15 @@ func (p *places) fromNode(s *site, node *model.Node) {
 	if _, known := s.labels[model.LabelHostname]; !known && !p.asIs {
 		s.labels = merged(s.labels, map[string]string{model.LabelHostname: node.Name}, true)
 	}
-	s.free = p.dims.vector(amounts)
+	if p.census.names[node.Name] {
+		s.labels = merged(s.labels, map[string]string{nodeName: node.Name}, true)
+	}
+	if s.free == nil {
+		s.free = make(vector, len(p.dims))
+	}
+	for d, name := range p.dims {
+		s.free[d] = amounts[name]
+	}
 	if p.needDisks {
 		s.attach = p.census.volumes.Limits(node.Name)
 	}
@@ -228,7 +235,9 @@ func (p *places) reserveDaemons(s *site, running []bool) {
 		}
 		hard, _ := untolerated(d.tolerations, s.taints)
 		if hard == nil && slices.ContainsFunc(d.terms, func(term requirement.Requirements) bool { return term.Matches(s.labels) }) {
-			s.free = s.free.minus(d.request)
+			for i, amount := range d.request {
+				s.free[i] = saturatingSub(s.free[i], amount)
+			}
 			if p.needPorts {
 				s.ports = append(s.ports, d.ports...)
 			}
