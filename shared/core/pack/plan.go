@@ -310,6 +310,11 @@ func (b *board) labelKeys() []string {
 		for _, key := range b.book.filters[i].keys {
 			seen[key] = true
 		}
+		for _, term := range b.book.filters[i].terms {
+			for key := range term { // sorted below
+				seen[key] = true
+			}
+		}
 	}
 	return slices.Sorted(maps.Keys(seen))
 }
@@ -464,6 +469,15 @@ func (p *planner) packOn(pool *pool, lots []lot) {
 		r.pack()
 		if best == nil || cmp.Or(r.compareUnplaced(best), cmp.Compare(r.price(), best.price())) < 0 {
 			best = r
+		}
+	}
+	last := best
+	for range reprices(len(lots)) {
+		again := last.repriced()
+		last = newRun(p, pool, again, strategies(again, len(pool.limited) > 0)[0])
+		last.pack()
+		if cmp.Or(last.compareUnplaced(best), cmp.Compare(last.price(), best.price())) < 0 {
+			best = last
 		}
 	}
 	best.assign()

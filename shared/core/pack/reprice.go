@@ -1,0 +1,49 @@
+package pack
+
+// Repricing: a lot is worth what it costs, and what it costs shows only when everything is packed. The first run takes
+// what a unit would cost at best; every later one moves that towards what units of the lot were charged in the run
+// before, each node's price being shared out by worth. Lots that are hard to place come to be worth more, and are then
+// packed with more care.
+
+// reprices returns how often so many lots are repriced: often where a run is short.
+func reprices(lots int) int {
+	switch {
+	case lots <= 400:
+		return 8
+	case lots <= manyLots:
+		return 2
+	}
+	return 0
+}
+
+// repriced returns the run's lots as they were given to it, worth what they were charged.
+func (r *run) repriced() []lot {
+	charged, units := make([]float64, len(r.lots)), make([]float64, len(r.lots))
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		total := 0.0
+		for _, it := range n.items {
+			total += float64(it.count) * float64(r.lots[it.lot].options[it.option].worth)
+		}
+		for _, it := range n.items {
+			part := float64(it.count) * float64(r.lots[it.lot].options[it.option].worth)
+			charged[it.lot] += float64(n.price) * 1000 * part / total
+			units[it.lot] += float64(it.count)
+		}
+	}
+	out := make([]lot, len(r.lots))
+	for i := range r.lots {
+		out[i] = r.lots[i]
+		if units[i] == 0 {
+			continue
+		}
+		paid := charged[i] / units[i]
+		out[i].options = make([]*option, len(r.lots[i].options))
+		for j, o := range r.lots[i].options {
+			changed := *o
+			changed.worth = max(1, int64((float64(o.worth)+paid)/2))
+			out[i].options[j] = &changed
+		}
+	}
+	return out
+}
