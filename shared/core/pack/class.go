@@ -24,7 +24,8 @@ type class struct {
 	request   vector
 	priority  int32
 
-	own         []requirement.Requirements // what the pod says of its node: any one must hold; never empty
+	own         []requirement.Requirements // what the pod says of a new node: any one must hold; never empty
+	ownThere    []requirement.Requirements // what it says of one that exists, whose name it may ask for
 	terms       []requirement.Requirements // own together with where its volumes may be
 	needs       []requirement.Requirements // terms without what it would merely rather have
 	there       []requirement.Requirements // the same on a node that exists, where volumes are more particular
@@ -86,6 +87,7 @@ type census struct {
 	ignorePreferred bool           // preferred node affinity is left to kube-scheduler
 	onceHeld        map[string]int // ReadWriteOncePod claims in use: by the pod
 
+	names   map[string]bool // of nodes, that some pod asks for or refuses
 	shapes  map[int]*shapeInfo
 	demands map[string]*demand
 	texts   map[string]int // interned texts, so that keys are short
@@ -157,7 +159,7 @@ func (c *census) readShape(index int) *shapeInfo {
 	info.resources[model.Pods] = max(1, info.resources[model.Pods])
 	maps.DeleteFunc(info.resources, func(_ string, amount int64) bool { return amount == 0 })
 	if len(shape.PodAffinity)+len(shape.PodAntiAffinity)+len(shape.Spread)+len(shape.PreferredPodAffinity)+len(shape.PreferredPodAntiAffinity) > 0 {
-		info.uses, info.soft, info.no = c.book.readUses(shape, info.demand.terms)
+		info.uses, info.soft, info.no = c.book.readUses(shape, info.demand.there)
 		info.guards = c.book.readGuards(shape)
 	}
 	return info
@@ -256,7 +258,8 @@ func (c *census) placesOfVolumes(i int, pod *model.Pod, shape *model.PodShape) (
 
 func (c *census) newClass(info *shapeInfo, shape *model.PodShape, alternatives, there []requirement.Requirements, volumes string) *class {
 	out := &class{
-		resources: info.resources, priority: shape.Priority, own: info.demand.terms, terms: info.demand.terms, there: info.demand.terms,
+		resources: info.resources, priority: shape.Priority, own: info.demand.terms, terms: info.demand.terms,
+		there: info.demand.there, ownThere: info.demand.there, stuck: info.demand.named,
 		preferred: info.demand.preferred, tolerations: [][]model.Toleration{shape.Tolerations}, selector: shape.NodeSelector, ports: shape.HostPorts,
 		uses: info.uses, soft: info.soft, adds: info.adds, keys: info.keys, stride: 1,
 	}
@@ -264,13 +267,13 @@ func (c *census) newClass(info *shapeInfo, shape *model.PodShape, alternatives, 
 		out.terms = crossTerms(out.own, alternatives)
 	}
 	if there != nil {
-		out.there, out.volumeTerms = crossTerms(out.own, there), there
+		out.there, out.volumeTerms = crossTerms(out.there, there), there
 	}
 	if len(out.terms) == 0 {
 		return nil
 	}
 	if len(alternatives) == 1 {
-		if name, one := alternatives[0].Get(model.LabelHostname).Single(); one {
+		if name, one := alternatives[0].Get(model.LabelHostname).Single(); one && c.stuck[name] != nil {
 			out.stuck = c.stuck[name]
 		}
 	}

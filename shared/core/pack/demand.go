@@ -19,7 +19,9 @@ const maxTerms = 64
 // demand is what a shape says of its node, read once: terms, or the reason why it can never be placed.
 type demand struct {
 	id        int
-	terms     []requirement.Requirements // any one of them must hold; sorted, each possible
+	there     []requirement.Requirements // any one of them must hold; sorted, each possible
+	terms     []requirement.Requirements // the same of a new node, whose name nothing knows yet
+	named     *model.Reason              // why no new node will do
 	preferred []requirement.Requirements // heaviest first, then as written
 	no        *model.Reason
 }
@@ -30,7 +32,11 @@ func (c *census) demandOf(shape *model.PodShape) *demand {
 	d, known := c.demands[key]
 	if !known {
 		d = &demand{id: len(c.demands)}
-		d.terms, d.no = nodeTerms(shape)
+		d.there, d.no = nodeTerms(shape)
+		d.forNewNodes()
+		for _, term := range d.there {
+			c.noteNames(term)
+		}
 		if !c.ignorePreferred {
 			d.preferred = preferredTerms(shape)
 		}
@@ -77,7 +83,14 @@ func preferredTerms(shape *model.PodShape) []requirement.Requirements {
 	var out []requirement.Requirements
 	for i := range list[:min(len(list), maxTerms)] {
 		term := &list[i].Term
-		if read, err := requirement.From(term.Requirements); err == nil && len(term.Fields) == 0 && len(read) > 0 && read.Possible() {
+		read, err := requirement.From(term.Requirements)
+		if err == nil {
+			read, err = withFields(read, term.Fields)
+		}
+		if err != nil || !read.Possible() || !read.Get(nodeName).AllowsAbsent() {
+			continue
+		}
+		if read = read.Without(nodeName); len(read) > 0 {
 			out = append(out, read)
 		}
 	}
@@ -124,13 +137,13 @@ func affinityTerms(list []model.NodeTerm) ([]requirement.Requirements, *model.Re
 	for i, term := range list[:min(len(list), maxTerms)] {
 		field := fmt.Sprintf("%s.nodeSelectorTerms[%d]", affinityField, i)
 		read, err := requirement.From(term.Requirements)
+		if err == nil {
+			read, err = withFields(read, term.Fields)
+		}
 		switch {
-		case len(term.Fields) > 0:
-			note(&model.Reason{Code: NotSupportedYet, Message: field + ".matchFields binds the pod to nodes by name",
-				Remedy: "use matchExpressions on labels"})
 		case err != nil:
 			note(invalid(field, err.Error(), "correct the expression"))
-		case len(term.Requirements) == 0:
+		case len(term.Requirements)+len(term.Fields) == 0:
 			note(invalid(field, "it is empty and matches no node", "give it an expression"))
 		case !read.Possible():
 			note(invalid(field, "its expressions contradict each other", "remove the contradiction"))

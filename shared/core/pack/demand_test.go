@@ -24,7 +24,10 @@ func TestHardRulesThatAreNotBuiltAreRefused(t *testing.T) {
 		{"outside the model", func(s *model.PodShape) { s.Unsupported = []string{"spec.x is y"} }, NotSupportedYet, "spec.x is y"},
 		{"by node name", func(s *model.PodShape) {
 			s.RequiredNodeAffinity = []model.NodeTerm{{Fields: []model.Requirement{{Key: "metadata.name", Operator: model.In, Values: []string{"n"}}}}}
-		}, NotSupportedYet, "nodeSelectorTerms[0].matchFields"},
+		}, RequirementConflict, `the node of the name "n"`},
+		{"by another field", func(s *model.PodShape) {
+			s.RequiredNodeAffinity = []model.NodeTerm{{Fields: []model.Requirement{{Key: "metadata.uid", Operator: model.In, Values: []string{"n"}}}}}
+		}, Invalid, "nodeSelectorTerms[0]: matchFields[0]"},
 		{"by node name or otherwise", func(s *model.PodShape) {
 			s.RequiredNodeAffinity = []model.NodeTerm{{Fields: []model.Requirement{{Key: "metadata.name", Operator: model.In, Values: []string{"n"}}}},
 				{Requirements: []model.Requirement{{Key: model.LabelZone, Operator: model.Exists}}}}

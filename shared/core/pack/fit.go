@@ -67,7 +67,7 @@ func (l *ledger) codes(pod, n int) []string {
 	if hard, _ := c.untolerated(s.taints); hard != nil {
 		out = append(out, TaintNotTolerated)
 	}
-	if !meetsAny(c.own, s) {
+	if !meetsAny(c.ownThere, s) {
 		out = append(out, RequirementConflict)
 	}
 	if c.volumeTerms != nil && !meetsAny(c.volumeTerms, s) {

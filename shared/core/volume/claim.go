@@ -121,6 +121,9 @@ func (x *Index) classProblem(c *claim) *Problem {
 		return c.complain("set storageClassName, or bind a volume to the claim", "has no volume and names no storage class")
 	case known == nil:
 		return c.complain("create the storage class, or name one that exists", "names the storage class %s, which does not exist", name)
+	case known.static && !known.immediate:
+		return c.complain("make a volume by hand that suits the claim, or use a class with a provisioner",
+			"has no volume, and nothing makes one for its storage class %s", name)
 	case known.immediate:
 		return c.complain("see the events of the claim, or use a class with volumeBindingMode WaitForFirstConsumer",
 			"has no volume, and its storage class %s makes one without waiting for a pod", name)

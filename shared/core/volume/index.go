@@ -21,6 +21,9 @@ type Index struct {
 	scratch  []byte
 }
 
+// noProvisioner is the provisioner of classes whose volumes are there, or not, before a pod asks for them.
+const noProvisioner = "kubernetes.io/no-provisioner"
+
 type claimName struct{ namespace, name string }
 
 func (n claimName) String() string { return n.namespace + "/" + n.name }
@@ -29,6 +32,7 @@ func (n claimName) String() string { return n.namespace + "/" + n.name }
 type class struct {
 	driver    string
 	immediate bool
+	static    bool // nothing makes its volumes: people do, or what looks for disks on nodes
 	where     *place
 }
 
@@ -44,7 +48,8 @@ func New(s *model.Snapshot) *Index {
 	}
 	for i := range s.Storage {
 		storage := &s.Storage[i]
-		x.classes[storage.Name] = &class{driver: driverOf(storage.Provisioner), immediate: storage.Immediate, where: allowed(storage.AllowedTopologies)}
+		x.classes[storage.Name] = &class{driver: driverOf(storage.Provisioner), immediate: storage.Immediate,
+			static: storage.Provisioner == noProvisioner, where: allowed(storage.AllowedTopologies)}
 		// Of several defaults the API server takes the newest. Ages are not known here: the first by name, then.
 		if storage.Default && (x.defaultClass == "" || storage.Name < x.defaultClass) {
 			x.defaultClass = storage.Name

@@ -1,0 +1,41 @@
+package pack
+
+import (
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+func byField(operator model.Operator, name string) func(*model.PodShape) {
+	return func(s *model.PodShape) {
+		s.RequiredNodeAffinity = []model.NodeTerm{{Fields: []model.Requirement{{Key: "metadata.name", Operator: operator, Values: []string{name}}}}}
+	}
+}
+
+func TestAPodThatNamesANodeGetsThatOne(t *testing.T) {
+	w := newWorld(32).pool("general", nil).node("n1", nil).node("n2", nil).pods("web", 1, byField(model.In, "n2"))
+	if plan := w.plan(); nodeOf(plan, "web-00000") != "n2" || len(plan.Claims) != 0 {
+		t.Errorf("nominations %+v, %d claims", plan.Nominations, len(plan.Claims))
+	}
+}
+
+func TestAPodThatRefusesANodeGetsAnyOther(t *testing.T) {
+	w := newWorld(32).pool("general", nil).node("n1", nil).pods("web", 1, byField(model.NotIn, "n1"))
+	if plan := w.plan(); len(plan.Claims) != 1 {
+		t.Errorf("nominations %+v, %d claims, want one", plan.Nominations, len(plan.Claims))
+	}
+	w.node("n2", nil)
+	if plan := w.plan(); nodeOf(plan, "web-00000") != "n2" {
+		t.Errorf("nominations %+v", plan.Nominations)
+	}
+}
+
+func TestNothingIsMadeForAClaimNobodyMakesAVolumeFor(t *testing.T) {
+	w := newWorld(32).pool("general", nil).node("n1", nil).storage("local", func(s *model.Storage) { s.Provisioner = "kubernetes.io/no-provisioner" })
+	w.pods("db", 1, nil).withClaim("db", func(_ int, v *model.Volume) { v.Class = "local" })
+	plan := w.sound(t)
+	if placed(plan) != 0 {
+		t.Errorf("placed: %+v", plan)
+	}
+	refusedWith(t, plan, "db-00000", VolumeConflict)
+}
