@@ -21,6 +21,7 @@ const (
 	ExistingFirst Check = "ExistingFirst"
 	Movable       Check = "Movable"
 	GivenUp       Check = "GivenUp"
+	Again         Check = "Again"
 	Fit           Check = "Fit"
 )
 
@@ -88,6 +89,7 @@ func JudgePlan(p *problem.Problem, plan *model.Plan, depth Depth) (Verdict, erro
 		func() error { return w.existingFirst(&v) },
 		func() error { return w.movable(&v) },
 		func() error { return w.givenUp(&v) },
+		func() error { return w.again(&v) },
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {
