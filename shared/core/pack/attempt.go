@@ -8,8 +8,8 @@ import (
 
 // Bounds on how much is tried, as counts.
 const (
-	thoroughly = 48 // nodes opened with everything compared; after them only every thoroughEvery-th is
-	everySo    = 16
+	thoroughly = 128 // nodes opened with everything compared; after them only every thoroughEvery-th is
+	everySo    = 12
 )
 
 // effort is how many offers are compared for a node, and by how many lots.
@@ -24,7 +24,7 @@ type effort struct {
 
 var (
 	thorough = effort{sample: 400, own: 32, mix: 32, fit: 16, low: 4}
-	quick    = effort{sample: 96, own: 2, mix: 2, fit: 2, low: 1, winners: 5}
+	quick    = effort{sample: 160, own: 6, mix: 12, fit: 4, low: 1, winners: 8}
 )
 
 // attempt is one offer to open a node with, and what of value it would carry.
