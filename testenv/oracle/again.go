@@ -6,8 +6,9 @@ import (
 	"github.com/joiner-sh/joiner/testenv/oracle/problem"
 )
 
-// again plans once more while the machines of the plan are on their way. What has a place must keep one among what
-// exists or is coming: a second machine for the same pods is money lost.
+// again plans once more while the machines of the plan are on their way. A pod that had a place must not get another new
+// node, one that a machine is coming for must not be given up on, and there must not be fewer with a place. On nodes that
+// exist, where nothing is promised, one pod may take the place of another.
 func (w *world) again(v *Verdict) error {
 	if len(w.plan.Claims) == 0 {
 		return nil
@@ -19,20 +20,22 @@ func (w *world) again(v *Verdict) error {
 		hold(&in, &claim)
 	}
 	second := pack.Plan(in)
-	placed := make(map[string]bool)
-	for _, a := range w.planned {
+	placed, promised := make(map[string]bool), make(map[string]bool)
+	for i, a := range w.planned {
 		placed[a.key()] = true
+		promised[a.key()] = i >= v.Nominated
 	}
+	left := v.Pods - len(second.Unschedulable)
 	for _, c := range second.Claims {
 		for _, ref := range c.Pods {
 			if placed[ref.Key()] {
-				v.Findings = append(v.Findings, Finding{Check: Again, Kind: "claim", Pod: ref.Key(), Node: c.Name, Message: "another new node, while the one planned for it is on its way"})
+				v.Findings = append(v.Findings, Finding{Check: Again, Kind: "claim", Pod: ref.Key(), Node: c.Name, Message: "another new node, while there is one for it"})
 			}
 		}
 	}
 	for _, u := range second.Unschedulable {
-		if placed[u.Pod.Key()] {
-			v.Findings = append(v.Findings, Finding{Check: Again, Kind: u.Reasons[0].Code, Pod: u.Pod.Key(), Message: "given up on, while the node planned for it is on its way: " + u.Reasons[0].Message})
+		if promised[u.Pod.Key()] || placed[u.Pod.Key()] && left < v.Planned {
+			v.Findings = append(v.Findings, Finding{Check: Again, Kind: u.Reasons[0].Code, Pod: u.Pod.Key(), Message: "given up on, while there is a node for it: " + u.Reasons[0].Message})
 		}
 	}
 	return nil

@@ -16,7 +16,8 @@
 //     another's rule is refused once that other is bound, and a pod that has to move for others breaks the changed plan.
 //   - GivenUp: no pod that was given up on could be on a new node of a pool that it and the pool's limits allow, all else
 //     as planned.
-//   - Again: planned once more while its machines are on their way, no pod that had a place gets another new node or none.
+//   - Again: planned once more while its machines are on their way, no pod that had a place gets another new node,
+//     and none that a machine is coming for is given up on.
 //   - Fit: what pack.NewFit says of a pod on a node is what each filter plugin says, one by one.
 //
 // A failure names the seed of its problem; `go run ./run -seed N` judges that one again and writes it as files that
