@@ -32,11 +32,13 @@ type cell struct {
 // group is the open sites a class cannot tell apart.
 type group struct {
 	sign    int
-	values  []string // by class.keys
-	has     []bool   // whether the label is there
-	soft    bool     // a PreferNoSchedule taint speaks against it
-	cursor  int      // slots before it hold no more of the class
-	settled bool     // nothing more fits
+	values  []string   // by class.keys
+	has     []bool     // whether the label is there
+	open    [][]string // of a claim on its way: what a label that is not there yet may be
+	vague   bool       // the class is counted by a label that may still be anything
+	soft    bool       // a PreferNoSchedule taint speaks against it
+	cursor  int        // slots before it hold no more of the class
+	settled bool       // nothing more fits
 }
 
 // assigner gives every class its place: a site that exists, or the domains of new nodes. After it no rule between pods of
@@ -148,6 +150,10 @@ func (a *assigner) groups(c *class) []group {
 			g.values[k], g.has[k] = s.labels[key]
 			g.has[k] = g.has[k] && g.values[k] != ""
 		}
+		if s.market != nil {
+			g.open = s.possibles(c.keys)
+			g.vague = slices.ContainsFunc(c.adds, func(add add) bool { return len(s.possible(a.book.tallies[add.tally].key)) > 0 })
+		}
 		out = append(out, g)
 	}
 	return out
@@ -160,17 +166,10 @@ type ledger struct {
 	groups   []group
 	cells    []cell
 	universe [][]string // by use: the domains a spread constraint counts; nil for other uses
-	lows     []low      // by use: of a spread by host
+	exact    []bool     // by use: of a spread by host that counts the sites there are
 	softs    [][]string
 	spreads  bool // over domains
 	nearHost bool // needs a pod on the same node, which no new node has
-}
-
-// low is the emptiest of a host spread's sites.
-type low struct {
-	exact bool
-	count int32
-	at    int // sites that have it
 }
 
 func (a *assigner) newLedger(c *class) *ledger {
@@ -184,12 +183,9 @@ func (a *assigner) newLedger(c *class) *ledger {
 	}
 	wide := a.anew && (a.wide == nil || a.wide[c])
 	l.universe, l.softs = l.universes(c.uses, wide), l.universes(c.soft, wide)
-	l.lows = make([]low, len(c.uses))
+	l.exact = make([]bool, len(c.uses))
 	for u := range c.uses {
-		if t := &a.book.tallies[c.uses[u].tally]; t.host && c.uses[u].kind == spread && !wide {
-			l.lows[u].exact = true
-			l.recount(u)
-		}
+		l.exact[u] = c.uses[u].byHost && c.uses[u].kind == spread && !wide
 	}
 	return l
 }
@@ -219,21 +215,25 @@ func (l *ledger) universes(uses []use, wide bool) [][]string {
 	return out
 }
 
-// recount finds the emptiest sites of a host spread.
-func (l *ledger) recount(u int) {
-	t := &l.book.tallies[l.class.uses[u].tally]
-	l.lows[u].count, l.lows[u].at = math.MaxInt32, 0
-	for _, n := range t.eligible {
-		switch count := t.sites[n]; {
-		case count < l.lows[u].count:
-			l.lows[u].count, l.lows[u].at = count, 1
-		case count == l.lows[u].count:
-			l.lows[u].at++
+// hostLow returns the count of the emptiest node a spread by host looks at: none, where new ones may come.
+func (l *ledger) hostLow(i int) int32 {
+	u := &l.class.uses[i]
+	t := &l.book.tallies[u.tally]
+	if !l.exact[i] || len(t.eligible) == 0 || len(t.eligible) < int(u.minDomains) {
+		return 0
+	}
+	return t.least
+}
+
+// hostLows sums up the emptiest nodes of all spreads by host, which only grow.
+func (l *ledger) hostLows() int32 {
+	sum := int32(0)
+	for i := range l.exact {
+		if l.exact[i] {
+			sum += l.hostLow(i)
 		}
 	}
-	if len(t.eligible) == 0 || len(t.eligible) < int(l.class.uses[u].minDomains) {
-		l.lows[u].count = 0
-	}
+	return sum
 }
 
 // placeUnit puts one unit on a site, or else in a cell; false where no place is left that keeps every rule.
@@ -242,7 +242,7 @@ func (l *ledger) placeUnit() bool {
 		best, site := -1, -1
 		var penalty int64
 		for g := range l.groups {
-			if l.groups[g].soft != soft || l.groups[g].settled || l.refuses(l.groups[g].values, l.groups[g].has) != nil {
+			if l.groups[g].soft != soft || l.groups[g].settled || l.groups[g].vague || l.refuses(l.groups[g].values, l.groups[g].has, l.groups[g].open) != nil {
 				continue
 			}
 			n := l.siteIn(&l.groups[g])
@@ -267,8 +267,9 @@ func (l *ledger) placeUnit() bool {
 	return false
 }
 
-// refuses returns the rule that keeps the class out of the domain, hosts aside; nil where none does.
-func (l *ledger) refuses(values []string, has []bool) *use {
+// refuses returns the rule that keeps the class out of the domain, hosts aside; nil where none does. A nil has is that of
+// a new node. open says what labels may still become.
+func (l *ledger) refuses(values []string, has []bool, open [][]string) *use {
 	for i := range l.class.uses {
 		u := &l.class.uses[i]
 		t := &l.book.tallies[u.tally]
@@ -283,11 +284,14 @@ func (l *ledger) refuses(values []string, has []bool) *use {
 				return u
 			}
 		case far:
-			if there && t.count[values[k]] > 0 {
+			if there && t.count[values[k]]+t.maybe[values[k]] > 0 {
+				return u
+			}
+			if !there && open != nil && slices.ContainsFunc(open[k], func(value string) bool { return t.count[value]+t.maybe[value] > 0 }) {
 				return u
 			}
 		case spread:
-			if !there || t.count[values[k]]+u.self-l.lowest(t, l.universe[i], u.minDomains) > u.maxSkew {
+			if !there || t.count[values[k]]+t.maybe[values[k]]+u.self-l.lowest(t, l.universe[i], u.minDomains) > u.maxSkew {
 				return u
 			}
 		}
@@ -349,13 +353,16 @@ func (l *ledger) hostRefuses(n int) string {
 			return PodAffinity
 		case u.kind == far && count > 0:
 			return PodAntiAffinity
-		case u.kind == spread && count+u.self-l.lows[i].count > u.maxSkew:
+		case u.kind == spread && count+u.self-l.hostLow(i) > u.maxSkew:
 			return TopologySpread
 		}
 	}
 	for _, add := range l.class.adds {
 		t := &l.book.tallies[add.tally]
 		if most, bound := t.limit[n]; bound && t.sites[n]+add.weight > most {
+			return TopologySpread
+		}
+		if most, bound := t.beyond[n]; bound && t.sites[n]+add.weight-t.least > most {
 			return TopologySpread
 		}
 	}
@@ -395,22 +402,23 @@ func (l *ledger) settleOn(n int) {
 	c, p := l.class, l.places
 	s := p.sites[n]
 	p.take(n, c.request, 1)
+	before := l.hostLows()
 	for _, add := range c.adds {
 		p.count(add.tally, n, add.weight)
+	}
+	if before != l.hostLows() { // what was too full may not be any more
+		for g := range l.groups {
+			l.groups[g].cursor, l.groups[g].settled = 0, false
+		}
 	}
 	for i, u := range c.uses {
 		t := &l.book.tallies[u.tally]
 		if !t.host || u.kind != spread {
 			continue
 		}
-		if l.lows[i].exact {
-			if u.self > 0 && t.sites[n]-u.self == l.lows[i].count {
-				if l.lows[i].at--; l.lows[i].at == 0 {
-					l.recount(i)
-					for g := range l.groups {
-						l.groups[g].cursor, l.groups[g].settled = 0, false
-					}
-				}
+		if l.exact[i] {
+			if most, bound := t.beyond[n]; !bound || u.maxSkew < most {
+				t.beyond[n] = u.maxSkew
 			}
 		} else if most, bound := t.limit[n]; !bound || u.maxSkew < most {
 			t.limit[n] = u.maxSkew
@@ -453,7 +461,7 @@ func (l *ledger) bestCell() int {
 	}
 	var list []candidate
 	for i := range l.cells {
-		if l.refuses(l.cells[i].values, nil) != nil {
+		if l.refuses(l.cells[i].values, nil, nil) != nil {
 			continue
 		}
 		list = append(list, candidate{i, l.unbalance(l.cells[i].values)})
@@ -585,13 +593,13 @@ func (l *ledger) penalty(values []string, has []bool) int64 {
 func (l *ledger) explain() {
 	c := l.class
 	for i := range l.cells {
-		if u := l.refuses(l.cells[i].values, nil); u != nil {
+		if u := l.refuses(l.cells[i].values, nil, nil); u != nil {
 			c.blocked = l.book.reason(u, c.keys, l.cells[i].values)
 			return
 		}
 	}
 	for i := range l.groups {
-		if u := l.refuses(l.groups[i].values, l.groups[i].has); u != nil {
+		if u := l.refuses(l.groups[i].values, l.groups[i].has, l.groups[i].open); u != nil {
 			c.blocked = l.book.reason(u, c.keys, l.groups[i].values)
 			return
 		}

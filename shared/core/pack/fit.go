@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"math"
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/topology"
@@ -111,12 +110,11 @@ func (l *ledger) useRefuses(i, n int) string {
 			return PodAntiAffinity
 		}
 	case spread:
-		low := l.lows[i].count
-		if !t.host {
+		low := int32(0)
+		if t.host {
+			low = l.hostLow(i)
+		} else {
 			low = l.lowest(t, l.universe[i], u.minDomains)
-		}
-		if low == math.MaxInt32 {
-			low = 0
 		}
 		if !there || count+u.self-low > u.maxSkew {
 			return TopologySpread

@@ -54,7 +54,7 @@ func (l *ledger) keeps(n int) bool {
 		return false
 	}
 	values, has := s.values(l.class.keys)
-	if u := l.refuses(values, has); u != nil && u.kind != near {
+	if u := l.refuses(values, has, s.possibles(l.class.keys)); u != nil && u.kind != near {
 		return false
 	}
 	l.settleOn(n)
@@ -69,6 +69,18 @@ func (s *site) values(keys []string) ([]string, []bool) {
 		has[k] = has[k] && values[k] != ""
 	}
 	return values, has
+}
+
+// possibles returns, for each label, the values it may take where it is not there yet; nil where all are known.
+func (s *site) possibles(keys []string) [][]string {
+	if s.market == nil {
+		return nil
+	}
+	out := make([][]string, len(keys))
+	for k, key := range keys {
+		out[k] = s.possible(key)
+	}
+	return out
 }
 
 // nominations returns what the sites took, by node name.

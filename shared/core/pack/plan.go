@@ -57,15 +57,17 @@ func solve(in *Input, wishes wishes) *board {
 	// What exists may be enough. kube-scheduler counts the domains of nodes that are there, so that is what counts now.
 	first := newBoard(in, wishes)
 	if len(first.places.sites) > 0 && first.spreads() {
-		if first.nominate(); first.left() == 0 {
+		first.nominate()
+		if first.left() == 0 && !first.verify(false) {
 			return first
 		}
 		// What was placed wholly is placed now and need not care for nodes to come; what was not counts their domains too.
-		wide := first.unplaced()
-		second := newBoard(in, wishes)
-		second.arrange(func(c *class) bool { return wide[c.order] }, false)
-		if !second.verify(false) {
-			return second
+		if wide := first.unplaced(); len(wide) > 0 {
+			second := newBoard(in, wishes)
+			second.arrange(func(c *class) bool { return wide[c.order] }, false)
+			if !second.verify(false) {
+				return second
+			}
 		}
 		first = newBoard(in, wishes)
 	}

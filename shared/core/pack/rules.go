@@ -70,15 +70,22 @@ type tally struct {
 	nodes map[string]int32 // by domain: nodes that exist and pass the filter
 	total int32
 
+	maybe map[string]int32 // by domain: pods on claims on their way that may come up there or elsewhere; in total too
+
 	sites    map[int]int32 // of a host tally: by site
 	limit    map[int]int32 // of a host tally: the most any planned pod of the site allows
+	beyond   map[int]int32 // of a host tally: the most any planned pod of the site allows beyond the emptiest site
 	eligible []int         // of a host tally with a filter: sites that pass
+	having   []int32       // of a host tally with a filter: how many of those have 0, 1, … pods
+	least    int32         // the first of having that is not 0
 	wanted   bool          // a pending class spreads by it
 	adapts   int8          // whether those may go wherever any of them may: 1 yes, −1 no, 0 not looked at
 	followed bool          // a pending class waits for the pods it counts
 	tightest int32         // the smallest skew any of those allows
+	domains  int32         // the most domains any of those asks for
 
-	before      map[string]int32 // count, sites and total before anything was placed
+	before      map[string]int32 // count, maybe, sites and total before anything was placed
+	beforeMaybe map[string]int32
 	beforeSites map[int]int32
 	beforeTotal int32
 }
@@ -147,9 +154,9 @@ func (b *rulebook) tally(set int, key string, filter int) int {
 	i, known := b.tallyIndex[name]
 	if !known {
 		i = len(b.tallies)
-		t := tally{set: set, key: key, host: key == model.LabelHostname, filter: filter, count: make(map[string]int32), nodes: make(map[string]int32)}
+		t := tally{set: set, key: key, host: key == model.LabelHostname, filter: filter, count: make(map[string]int32), nodes: make(map[string]int32), maybe: make(map[string]int32)}
 		if t.host {
-			t.sites, t.limit = make(map[int]int32), make(map[int]int32)
+			t.sites, t.limit, t.beyond = make(map[int]int32), make(map[int]int32), make(map[int]int32)
 			t.slot = len(b.hosts)
 			b.hosts = append(b.hosts, i)
 		}
@@ -297,6 +304,7 @@ func (b *rulebook) readSpreads(shape *model.PodShape, own []requirement.Requirem
 		if !t.wanted || u.maxSkew < t.tightest {
 			t.wanted, t.tightest = true, u.maxSkew
 		}
+		t.domains = max(t.domains, u.minDomains)
 		hard = append(hard, u)
 	}
 	return hard, soft, nil

@@ -24,6 +24,7 @@ type site struct {
 	// only where it fits all of them.
 	market *market
 	mask   bitset
+	open   map[string][]string // by label: what it may be
 	// blind is set where nothing is known of what the claim will hold: it takes the pods it was planned for, and no other.
 	blind bool
 
@@ -405,11 +406,12 @@ func (p *places) tallyUp(moving map[int]bool) {
 			if value, counts := p.domain(tally, s); counts && !s.blind {
 				if tally.host {
 					tally.eligible = append(tally.eligible, i)
+					tally.having = []int32{int32(len(tally.eligible))}
 				} else {
 					tally.nodes[value]++
 				}
-			} else if s.market != nil && !s.blind && !tally.host && s.labels[tally.key] == "" && decided(tally.key) {
-				for _, possible := range s.market.valuesIn(s.mask, tally.key) {
+			} else if !tally.host {
+				for _, possible := range s.possible(tally.key) {
 					tally.nodes[possible]++
 				}
 			}
@@ -466,14 +468,54 @@ func (p *places) count(t, n int, weight int32) {
 	tally := &p.book.tallies[t]
 	value, counts := p.domain(tally, p.sites[n])
 	if !counts {
+		if possible := p.sites[n].possible(tally.key); len(possible) > 0 && !tally.host {
+			for _, value := range possible {
+				tally.maybe[value] += weight
+			}
+			tally.total += weight
+		}
 		return
 	}
 	if tally.host {
 		tally.sites[n] += weight
+		tally.move(tally.sites[n]-weight, tally.sites[n])
 	} else {
 		tally.count[value] += weight
 	}
 	tally.total += weight
+}
+
+// move notes that a site with so many pods has another number of them now.
+func (t *tally) move(from, to int32) {
+	if t.filter < 0 {
+		return
+	}
+	for int(to) >= len(t.having) {
+		t.having = append(t.having, 0)
+	}
+	t.having[from]--
+	t.having[to]++
+	t.least = min(t.least, to)
+	for t.having[t.least] == 0 {
+		t.least++
+	}
+}
+
+// possible returns the values a label may take on a claim on its way that does not have it yet; none where it is known,
+// or will not be there.
+func (s *site) possible(key string) []string {
+	if s.market == nil || s.blind || s.labels[key] != "" || !decided(key) {
+		return nil
+	}
+	known, asked := s.open[key]
+	if !asked {
+		if s.open == nil {
+			s.open = make(map[string][]string)
+		}
+		known = s.market.valuesIn(s.mask, key)
+		s.open[key] = known
+	}
+	return known
 }
 
 // attachAll notes volumes that are attached.

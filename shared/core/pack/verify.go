@@ -18,7 +18,11 @@ type outcome struct {
 	hosts   []map[int]int32    // by host tally and place: sites, then nodes
 	free    []map[string]int32 // by tally and domain (hosts by number): pods that are there whatever the others do
 	nodes   []map[string]int32 // by tally: domains that count
+	maybe   []map[string]int32 // by tally and domain: pods that may be there or elsewhere
+	lows    []int32            // by tally: the count of the emptiest domain; −1 = not known
+	vacant  []bool             // by host tally: a planned node without any of the pods may count
 	total   []int32
+	splits  map[kindOfNode][]part
 	spots   []spot
 	memo    map[seen]verdict
 }
@@ -43,7 +47,7 @@ type seen struct {
 func (b *rulebook) baseline() {
 	for i := range b.tallies {
 		t := &b.tallies[i]
-		t.before, t.beforeSites, t.beforeTotal = maps.Clone(t.count), maps.Clone(t.sites), t.total
+		t.before, t.beforeMaybe, t.beforeSites, t.beforeTotal = maps.Clone(t.count), maps.Clone(t.maybe), maps.Clone(t.sites), t.total
 	}
 }
 
@@ -67,7 +71,8 @@ func (b *board) verify(mend bool) bool {
 }
 
 func (b *board) outcome() *outcome {
-	o := &outcome{board: b, classOf: b.classOf, memo: make(map[seen]verdict)}
+	o := &outcome{board: b, classOf: b.classOf, memo: make(map[seen]verdict), splits: make(map[kindOfNode][]part),
+		vacant: make([]bool, len(b.book.tallies)), lows: slices.Repeat([]int32{-1}, len(b.book.tallies))}
 	for i := range b.book.tallies {
 		t := &b.book.tallies[i]
 		o.count, o.hosts = append(o.count, maps.Clone(t.before)), append(o.hosts, maps.Clone(t.beforeSites))
@@ -76,6 +81,7 @@ func (b *board) outcome() *outcome {
 			free[strconv.Itoa(n)] = count
 		}
 		o.free = append(o.free, free)
+		o.maybe = append(o.maybe, maps.Clone(t.beforeMaybe))
 		o.nodes, o.total = append(o.nodes, maps.Clone(t.nodes)), append(o.total, t.beforeTotal)
 	}
 	for _, s := range b.places.sites {
@@ -120,32 +126,6 @@ func (o *outcome) announce(i int) {
 	}
 }
 
-// settle narrows a planned node to the domain of its cheapest offer, where another might be one that nothing is in and
-// that pods are spread over.
-func (o *outcome) settle(i int) {
-	s := &o.spots[i]
-	for t := range o.board.book.tallies {
-		tally := &o.board.book.tallies[t]
-		if !tally.wanted || tally.host || !decided(tally.key) {
-			continue
-		}
-		value, counts := o.domain(t, i)
-		if !counts {
-			continue
-		}
-		for _, other := range s.run.pool.openValues(s.run.pool.area(s.node.mask), tally.key) {
-			if other != value && o.nodes[t][other] == 0 {
-				pinned := s.run.pool.pin([]ground{{s.node.flag, s.run.pool.area(s.node.mask)}}, requirement.Requirements{tally.key: requirement.Values(value)})
-				if len(pinned) > 0 {
-					s.node.area = pinned[0].area
-					s.node.mask = s.node.area.mask
-				}
-				break
-			}
-		}
-	}
-}
-
 // domain returns the value of the tally's label at the spot, and whether the spot counts.
 func (o *outcome) domain(t, i int) (string, bool) {
 	tally, s := &o.board.book.tallies[t], &o.spots[i]
@@ -173,7 +153,10 @@ func (o *outcome) domain(t, i int) (string, bool) {
 
 // labels returns the labels of a planned node any rule asks about, should it be bought as its cheapest offer.
 func (o *outcome) labels(i int) map[string]string {
-	s := &o.spots[i]
+	return o.labelsOf(&o.spots[i])
+}
+
+func (o *outcome) labelsOf(s *spot) map[string]string {
 	if s.labels == nil {
 		s.labels = map[string]string{model.LabelHostname: newHostname}
 		for _, key := range o.board.keys {
@@ -195,9 +178,23 @@ func (p *planner) labelOf(pool *pool, n *node, key string) string {
 		value, _ := set.Pick()
 		return value
 	}
-	column := newBitset(len(pool.market.columns))
-	column.set(n.column)
-	if values := pool.market.valuesIn(column, key); len(values) == 1 {
+	return pool.market.label(n.column, key)
+}
+
+// label returns a label of nodes bought by the column; empty where they have none, or any of several.
+func (m *market) label(column int, key string) string {
+	c := &m.columns[column]
+	switch key {
+	case model.LabelZone:
+		return c.offer.Zone
+	case model.LabelZoneID:
+		return c.offer.ZoneID
+	case model.LabelCapacityType:
+		return c.offer.CapacityType
+	case requirement.ReservationID:
+		return c.offer.ReservationID
+	}
+	if values := m.types[c.instance].Labels[key]; len(values) == 1 {
 		return values[0]
 	}
 	return ""
@@ -208,7 +205,9 @@ func (o *outcome) note(i, pod int, times int32) {
 	c := o.classOf[pod]
 	for _, a := range c.adds {
 		value, counts := o.domain(a.tally, i)
+		o.lows[a.tally] = -1
 		if !counts {
+			o.noteMaybe(i, a, times)
 			continue
 		}
 		if !c.follows(a.tally) {
@@ -219,6 +218,19 @@ func (o *outcome) note(i, pod int, times int32) {
 			o.hosts[a.tally][i] += times * a.weight
 		} else {
 			o.count[a.tally][value] += times * a.weight
+		}
+	}
+}
+
+// noteMaybe counts a pod on a claim on its way wherever that may come up.
+func (o *outcome) noteMaybe(i int, a add, times int32) {
+	if s := o.spots[i].site; s != nil && !a.byHost {
+		possible := s.possible(o.board.book.tallies[a.tally].key)
+		for _, value := range possible {
+			o.maybe[a.tally][value] += times * a.weight
+		}
+		if len(possible) > 0 {
+			o.total[a.tally] += times * a.weight
 		}
 	}
 }
@@ -303,6 +315,7 @@ func (o *outcome) brokenBy(i, pod int) *use {
 			if u.byHost {
 				count = o.hosts[u.tally][i]
 			}
+			count += o.maybe[u.tally][value]
 		}
 		switch u.kind {
 		case near:
@@ -311,7 +324,7 @@ func (o *outcome) brokenBy(i, pod int) *use {
 				return u
 			}
 		case far:
-			if count-u.self > 0 {
+			if count-u.self > 0 || !counts && o.clashes(i, u) {
 				return u
 			}
 		case spread:
@@ -323,14 +336,50 @@ func (o *outcome) brokenBy(i, pod int) *use {
 	return nil
 }
 
+// clashes reports whether a claim on its way may come up where pods are that the class keeps away from.
+func (o *outcome) clashes(i int, u *use) bool {
+	s := o.spots[i].site
+	return s != nil && !u.byHost && slices.ContainsFunc(s.possible(o.board.book.tallies[u.tally].key), func(value string) bool {
+		return o.count[u.tally][value]+o.maybe[u.tally][value]-u.self > 0
+	})
+}
+
 // lowest returns the count of the emptiest domain the spread counts.
 func (o *outcome) lowest(u *use) int32 {
-	if u.byHost || len(o.nodes[u.tally]) < int(u.minDomains) || len(o.nodes[u.tally]) == 0 {
+	t := &o.board.book.tallies[u.tally]
+	domains := len(o.nodes[u.tally])
+	if u.byHost {
+		domains = len(t.eligible) + int(o.nodes[u.tally][newHostname])
+	}
+	if domains == 0 || domains < int(u.minDomains) {
 		return 0
 	}
+	if o.lows[u.tally] < 0 {
+		o.lows[u.tally] = o.emptiest(u.tally)
+	}
+	return o.lows[u.tally]
+}
+
+// emptiest returns the least any domain of the tally has.
+func (o *outcome) emptiest(t int) int32 {
+	tally := &o.board.book.tallies[t]
 	low := int32(math.MaxInt32)
-	for value := range o.nodes[u.tally] { // a minimum does not depend on the order
-		low = min(low, o.count[u.tally][value])
+	if !tally.host {
+		for value := range o.nodes[t] { // a minimum does not depend on the order
+			low = min(low, o.count[t][value])
+		}
+		return low
+	}
+	if o.vacant[t] {
+		return 0
+	}
+	for _, n := range tally.eligible {
+		low = min(low, o.hosts[t][n])
+	}
+	for i := len(o.board.places.sites); i < len(o.spots); i++ {
+		if _, counts := o.domain(t, i); counts {
+			low = min(low, o.hosts[t][i])
+		}
 	}
 	return low
 }
