@@ -280,7 +280,7 @@ func (l *ledger) refuses(values []string, has []bool, open [][]string) *use {
 		there := has == nil && values[k] != "" || has != nil && has[k]
 		switch u.kind {
 		case near:
-			if !there || t.count[values[k]] == 0 && !l.bootstraps() {
+			if !there || t.count[values[k]] == 0 && !l.mayStart(u) {
 				return u
 			}
 		case far:
@@ -311,10 +311,18 @@ func (l *ledger) lowest(t *tally, universe []string, minDomains int32) int32 {
 	return low
 }
 
+// mayStart reports whether the class may be the first of the pods the rule looks for.
+func (l *ledger) mayStart(u *use) bool {
+	if u.claim {
+		return l.book.tallies[u.tally].total == 0
+	}
+	return l.bootstraps()
+}
+
 // bootstraps reports whether the class may be the first of the pods its affinity looks for.
 func (l *ledger) bootstraps() bool {
 	for _, u := range l.class.uses {
-		if u.kind == near && (u.self == 0 || l.book.tallies[u.tally].total > 0) {
+		if u.kind == near && !u.claim && (u.self == 0 || l.book.tallies[u.tally].total > 0) {
 			return false
 		}
 	}
@@ -886,11 +894,14 @@ func (b *rulebook) reason(u *use, keys, values []string) *model.Reason {
 	if k := slices.Index(keys, t.key); k >= 0 && values[k] != "" {
 		where = " in " + t.key + " " + values[k]
 	}
-	switch u.kind {
-	case near:
+	switch {
+	case u.claim:
+		return &model.Reason{Code: VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and it cannot be where the others are",
+			Remedy: "let all of them run in one zone, or use a volume that can be had in all of them"}
+	case u.kind == near:
 		return &model.Reason{Code: PodAffinity, Message: u.field + ": no domain of " + t.key + " it may use has all it looks for (" + u.text + ")",
 			Remedy: "start such a pod, or make the rule a preference"}
-	case far:
+	case u.kind == far:
 		return &model.Reason{Code: PodAntiAffinity, Message: u.field + ": " + u.text + " run already" + where + " and in every other domain of " + t.key + " it may use",
 			Remedy: "allow more domains of " + t.key + ", run fewer such pods, or make the rule a preference"}
 	default:

@@ -42,7 +42,9 @@ func (b *board) bundled(order []*class, a *assigner) []*class {
 
 // starts reports whether pods of the class may be the first of those they need beside them.
 func (b *board) starts(c *class) bool {
-	return !slices.ContainsFunc(c.uses, func(u use) bool { return u.kind == near && (u.self == 0 || b.book.tallies[u.tally].total > 0) })
+	return !slices.ContainsFunc(c.uses, func(u use) bool {
+		return u.kind == near && !u.claim && (u.self == 0 || b.book.tallies[u.tally].total > 0)
+	})
 }
 
 // hasPartner reports whether pods that need nothing themselves are waiting that the class could be beside.

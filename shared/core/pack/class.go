@@ -88,6 +88,7 @@ type census struct {
 	onceHeld        map[string]int // ReadWriteOncePod claims in use: by the pod
 
 	names   map[string]bool // of nodes, that some pod asks for or refuses
+	shared  map[string]int  // claims whose volume is yet to be made: by how many waiting pods
 	shapes  map[int]*shapeInfo
 	demands map[string]*demand
 	texts   map[string]int // interned texts, so that keys are short
@@ -134,6 +135,7 @@ func (c *census) classesOf(pending []int, existing []int) ([]*class, map[int]*mo
 			info.key = c.shapeKey(&c.snapshot.Shapes[index], info)
 		}
 	}
+	c.findShared(pending)
 	for n, i := range pending {
 		c.addPod(n, i)
 	}
@@ -213,6 +215,7 @@ func (c *census) addPod(n, i int) {
 	shape := c.snapshot.ShapeOf(pod)
 	key, alternatives, there := info.key, []requirement.Requirements(nil), []requirement.Requirements(nil)
 	attaches, volumes := false, ""
+	var shared []string
 	if len(pod.Claims)+len(shape.Ephemeral) > 0 {
 		var no *model.Reason
 		if alternatives, there, no = c.placesOfVolumes(i, pod, shape); no != nil {
@@ -221,6 +224,9 @@ func (c *census) addPod(n, i int) {
 		}
 		attaches = len(c.volumes.Attachments(pod, shape)) > 0
 		volumes = fmt.Sprintf("%d\x00%d\x00%t", c.intern(termsKey(alternatives)), c.intern(termsKey(there)), attaches)
+		if shared = c.sharedBy(pod, shape); len(shared) > 0 {
+			volumes += fmt.Sprintf("\x00%q", shared)
+		}
 		key += "\x00" + volumes
 	}
 	known := c.classes[key]
@@ -231,6 +237,7 @@ func (c *census) addPod(n, i int) {
 			return
 		}
 		known.order, known.attaches = n, attaches
+		known.share(c.book, shared)
 		c.classes[key] = known
 	}
 	known.pods = append(known.pods, i)

@@ -102,6 +102,9 @@ func (l *ledger) useRefuses(i, n int) string {
 	}
 	switch u.kind {
 	case near:
+		if u.claim { // there is no volume yet, and where it will be is not decided
+			return ""
+		}
 		if !there || count == 0 && !l.bootstraps() {
 			return PodAffinity
 		}

@@ -28,6 +28,7 @@ type use struct {
 	minDomains int32
 	weight     int32 // of a preference; 0 = must hold
 	foreign    bool  // the rule is another pod's
+	claim      bool  // of near: the pods share a claim, and whichever of them is first decides
 	byHost     bool  // the tally is by host
 	slot       int   // of the tally among those by host
 	field      string

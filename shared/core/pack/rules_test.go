@@ -39,3 +39,20 @@ func TestNothingIsMadeForAClaimNobodyMakesAVolumeFor(t *testing.T) {
 	}
 	refusedWith(t, plan, "db-00000", VolumeConflict)
 }
+
+// The volume of a claim is made where the first of its pods goes, and the others must go there too.
+func TestPodsThatShareAClaimYetToBeMadeStayInOneZone(t *testing.T) {
+	w := newWorld(64).pool("general", nil).zoned(2500, "a", "b").storage("standard", func(s *model.Storage) { s.Default = true })
+	w.pods("web", 6, cpu(1000)).withClaim("web", func(_ int, v *model.Volume) {})
+	for i := range w.in.Snapshot.Pods {
+		w.in.Snapshot.Pods[i].Claims = w.in.Snapshot.Pods[0].Claims
+	}
+	plan := w.complete(t)
+	seen := make(map[string]bool)
+	for _, zone := range w.domainOf(plan, model.LabelZone) {
+		seen[zone] = true
+	}
+	if len(seen) != 1 {
+		t.Errorf("pods in the zones %v, want one zone", seen)
+	}
+}

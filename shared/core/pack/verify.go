@@ -320,6 +320,12 @@ func (o *outcome) brokenBy(i, pod int) *use {
 		switch u.kind {
 		case near:
 			// Where only pods with the same rule are, one of them has to start, which it may only while there is no other.
+			if u.claim {
+				if !counts || o.total[u.tally] > count {
+					return u
+				}
+				continue
+			}
 			if !counts || o.free[u.tally][placeName(value, u.byHost, i)] <= 0 && (u.self == 0 || o.total[u.tally] > count) {
 				return u
 			}

@@ -70,3 +70,19 @@ func (x *Index) OncePod(pod *model.Pod, shape *model.PodShape) []string {
 	}
 	return out
 }
+
+// Unmade returns the claims of the pod, as namespace/name and sorted, whose volume is yet to be made, in the zone of the
+// first pod that uses it: all pods that share such a claim must run in one zone. Claims made for the pod are not among
+// them; nor are those of drivers whose volumes are not known to keep to a zone.
+func (x *Index) Unmade(pod *model.Pod, shape *model.PodShape) []string {
+	if pod == nil || len(pod.Claims) == 0 {
+		return nil
+	}
+	var out []string
+	for _, c := range x.claimsOf(pod, shape) {
+		if !c.ephemeral && c.volume != nil && c.volume.VolumeName == "" && x.driver(&c) == ebsDriver {
+			out = append(out, c.name.String())
+		}
+	}
+	return out
+}

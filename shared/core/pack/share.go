@@ -1,0 +1,49 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// findShared counts the waiting pods of each claim whose volume is yet to be made.
+func (c *census) findShared(pending []int) {
+	for _, i := range pending {
+		pod := &c.snapshot.Pods[i]
+		if len(pod.Claims) == 0 || c.shapes[pod.Shape].no != nil {
+			continue
+		}
+		for _, claim := range c.volumes.Unmade(pod, c.snapshot.ShapeOf(pod)) {
+			if c.shared == nil {
+				c.shared = make(map[string]int)
+			}
+			c.shared[claim]++
+		}
+	}
+}
+
+// sharedBy returns the pod's claims that other waiting pods use too and whose volume is yet to be made.
+func (c *census) sharedBy(pod *model.Pod, shape *model.PodShape) []string {
+	if len(c.shared) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(c.volumes.Unmade(pod, shape), func(claim string) bool { return c.shared[claim] < 2 })
+}
+
+// share keeps the class in one zone with all pods that use one of the claims: where the first of them goes, the volume is
+// made.
+func (c *class) share(book *rulebook, claims []string) {
+	if len(claims) == 0 {
+		return
+	}
+	c.uses, c.adds = slices.Clone(c.uses), slices.Clone(c.adds)
+	for _, claim := range claims {
+		t := book.tally(book.set("claim\x00"+claim, nil, false), model.LabelZone, -1)
+		c.uses = append(c.uses, use{kind: near, tally: t, self: 1, claim: true, field: "spec.volumes", text: "the pods that share the claim " + claim})
+		c.adds = append(c.adds, add{tally: t, weight: 1})
+	}
+	if !slices.Contains(c.keys, model.LabelZone) {
+		c.keys = append(slices.Clone(c.keys), model.LabelZone)
+		slices.Sort(c.keys)
+	}
+}
