@@ -47,6 +47,17 @@ func (b *Builder) defaultPriority() *schedulingv1.PriorityClass {
 	return lowest
 }
 
+// defaultClass returns the storage class of claims that name none, the first by name of several; empty for none.
+func (b *Builder) defaultClass() string {
+	first := ""
+	for i := range b.snapshot.Storage {
+		if c := &b.snapshot.Storage[i]; c.Default && (first == "" || c.Name < first) {
+			first = c.Name
+		}
+	}
+	return first
+}
+
 // runIn adds what a runtime class takes for itself and where it can run. The two parts of a request are rounded up each,
 // so that fractions of a unit may count once too often.
 func runIn(shape *model.PodShape, class *nodev1.RuntimeClass, overhead bool) {

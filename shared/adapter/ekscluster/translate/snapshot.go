@@ -22,8 +22,8 @@ import (
 // translations, not the objects, so that a list may be added page by page.
 //
 // A manifest lacks what admission fills in, so that the Builder does: a pod without a priority gets that of its
-// PriorityClass, one that was never stored (no UID) the overhead and the place of its RuntimeClass, where those were
-// added. DaemonSets are what their newest pods are, see [DaemonShape].
+// PriorityClass, one that was never stored (no UID) the overhead and the place of its RuntimeClass, and such a claim for a
+// volume the default class, where those were added. DaemonSets are what their newest pods are, see [DaemonShape].
 type Builder struct {
 	// AbsentConditionIsPending takes a pod that no scheduler has looked at yet, having no PodScheduled condition, for one
 	// that waits for capacity. Manifests are such pods; in a live cluster they are a moment's old.
@@ -139,8 +139,14 @@ func put[K comparable, T any](m *map[K]T, key K, object T) {
 func (b *Builder) Snapshot(cluster string, atUnix int64) *model.Snapshot {
 	s := &b.snapshot
 	s.Cluster, s.AtUnix = cluster, atUnix
+	s.Storage = sorted(s.Storage, func(c *model.Storage) (string, string) { return "", c.Name })
 	for i := range b.claims {
-		s.Volumes = append(s.Volumes, Volume(&b.claims[i], b.volumes[b.claims[i].Spec.VolumeName]))
+		claim := &b.claims[i]
+		volume := Volume(claim, b.volumes[claim.Spec.VolumeName])
+		if claim.UID == "" && volume.Class == "" && volume.VolumeName == "" {
+			volume.Class = b.defaultClass()
+		}
+		s.Volumes = append(s.Volumes, volume)
 	}
 	s.Pods = sorted(s.Pods, func(p *model.Pod) (string, string) { return p.Namespace, p.Name })
 	s.Nodes = sorted(s.Nodes, func(n *model.Node) (string, string) { return "", n.Name })
@@ -151,7 +157,6 @@ func (b *Builder) Snapshot(cluster string, atUnix int64) *model.Snapshot {
 	s.Namespaces = sorted(s.Namespaces, func(n *model.Namespace) (string, string) { return "", n.Name })
 	s.Budgets = sorted(s.Budgets, func(p *model.PDB) (string, string) { return p.Namespace, p.Name })
 	s.Volumes = sorted(s.Volumes, func(v *model.Volume) (string, string) { return v.Namespace, v.Name })
-	s.Storage = sorted(s.Storage, func(c *model.Storage) (string, string) { return "", c.Name })
 	s.CSINodes = sorted(s.CSINodes, func(n *model.CSINode) (string, string) { return "", n.Node })
 	b.takeAttached()
 	b.finish()

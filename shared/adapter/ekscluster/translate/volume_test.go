@@ -2,6 +2,7 @@ package translate
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -107,6 +108,40 @@ spec:
 	}
 	if want := []string{"web-0-a", "data", "web-0-c", "web-0-d", "web-0-e"}; !reflect.DeepEqual(pod.Claims, want) {
 		t.Errorf("claims: got %q, want %q", pod.Claims, want)
+	}
+}
+
+func TestAClaimThatWasNeverStoredGetsTheDefaultClass(t *testing.T) {
+	const storage = `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: standard, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}
+provisioner: p
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: fast, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}
+provisioner: p
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: a}
+provisioner: p
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+`
+	for claim, want := range map[string]string{
+		`metadata: {namespace: a, name: data}`:                                 "fast",
+		`metadata: {namespace: a, name: data, uid: u}`:                         "",
+		"metadata: {namespace: a, name: data}\nspec: {storageClassName: a}":    "a",
+		"metadata: {namespace: a, name: data}\nspec: {storageClassName: \"\"}": model.NoStorageClass,
+		"metadata: {namespace: a, name: data}\nspec: {volumeName: pv}":         "",
+	} {
+		s := build(t, Builder{}, strings.TrimPrefix(storage, "\n")+claim)
+		if got := s.Volumes[0].Class; got != want {
+			t.Errorf("%s: got %q, want %q", claim, got, want)
+		}
 	}
 }
 
