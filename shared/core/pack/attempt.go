@@ -8,7 +8,7 @@ import (
 
 // Bounds on how much is tried, as counts.
 const (
-	thoroughly = 128 // nodes opened with everything compared; after them only every thoroughEvery-th is
+	thoroughly = 128 // nodes opened with everything compared, a third of it where lots are many; after them only every so many
 	everySo    = 12
 )
 
@@ -38,7 +38,7 @@ type attempt struct {
 // attempts compares the offers the seed can be opened with, best value for money first.
 func (r *run) attempts(seed int) []attempt {
 	e := &quick
-	if r.opened < thoroughly || r.opened%everySo == 0 {
+	if r.opened < thoroughly && len(r.lots) <= someLots || r.opened < thoroughly/3 || r.opened%everySo == 0 {
 		e = &thorough
 	}
 	r.opened++

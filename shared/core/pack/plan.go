@@ -487,8 +487,11 @@ func (p *planner) packOn(pool *pool, lots []lot) {
 	p.runs = append(p.runs, best)
 }
 
-// manyLots is how many lots are packed in one order only.
-const manyLots = 2000
+// someLots is up to how many lots are packed in every order, manyLots up to how many in more than one.
+const (
+	someLots = 400
+	manyLots = 2000
+)
 
 // strategies returns the orders in which nodes are opened: as given (large first); those with the fewest offers first,
 // so that flexible pods fill up what picky ones need anyway; the dearest first, such as pods that need a node each. Where

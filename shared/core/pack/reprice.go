@@ -8,10 +8,10 @@ package pack
 // reprices returns how often so many lots are repriced: often where a run is short.
 func reprices(lots int) int {
 	switch {
-	case lots <= 400:
+	case lots <= someLots:
 		return 8
 	case lots <= manyLots:
-		return 2
+		return 1
 	}
 	return 0
 }

@@ -161,16 +161,45 @@ func (r *run) openNode(seed int) bool {
 	}
 	attempts := r.attempts(seed)
 	for _, how := range []care{flexible, filled, alone} {
-		for _, a := range attempts {
-			if n, ok := r.build(seed, a, how); ok {
-				r.won(r.lots[seed].options[a.option].area, a.column)
-				r.commit(n)
-				return true
-			}
+		if n, a := r.bestOf(seed, attempts, how); a != nil {
+			r.won(r.lots[seed].options[a.option].area, a.column)
+			r.commit(n)
+			return true
 		}
 	}
 	return false
 }
+
+// bestOf builds the attempts, best promise first, until what was built is worth more for its price than any other still
+// promises. A promise is made by a sample of the lots and may not be kept. Nil where no attempt makes a node.
+func (r *run) bestOf(seed int, attempts []attempt, how care) (node, *attempt) {
+	var best node
+	var won *attempt
+	var worth int64
+	built := 0
+	for i := range attempts {
+		a := &attempts[i]
+		if won != nil && (built >= maxBuilt || compareRatios(best.price, worth, r.pool.market.columns[a.column].price, a.worth) <= 0) {
+			break
+		}
+		n, ok := r.build(seed, *a, how)
+		if !ok {
+			continue
+		}
+		built++
+		sum := int64(0)
+		for _, it := range n.items {
+			sum += int64(it.count) * r.lots[it.lot].options[it.option].worth
+		}
+		if won == nil || compareRatios(n.price, sum, best.price, worth) < 0 {
+			best, won, worth = n, a, sum
+		}
+	}
+	return best, won
+}
+
+// maxBuilt is how many nodes are built at most to open one.
+const maxBuilt = 6
 
 // care is how much is asked of a node before it is opened.
 type care uint8
