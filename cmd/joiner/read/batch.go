@@ -1,6 +1,7 @@
 package read
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"runtime"
@@ -21,7 +22,7 @@ type batch struct {
 	text    []byte // values one after the other
 	ends    []int  // in text, of each value
 	first   int    // number of the first value in its list; 0 = the text is one value, not of a list
-	yaml    bool   // the text is YAML: one value, or the lines of a list
+	yaml    bool   // the values are YAML: one, or lists of one item each
 	line    int    // of the source, where the text starts, from 1; 0 = not known
 
 	problem *Problem // the text could not be cut further
@@ -30,56 +31,52 @@ type batch struct {
 }
 
 // run reads the batch.
-func (b *batch) run() {
+func (b *batch) run(plain *plainYAML) {
 	defer close(b.done)
 	if b.problem != nil {
 		return
 	}
-	if b.yaml {
-		b.runYAML()
-		return
-	}
 	start := 0
 	for i, end := range b.ends {
-		b.one(b.text[start:end], i)
+		raw := b.text[start:end]
+		at := b.at
+		if b.first > 0 {
+			at = at.item(b.first + i)
+		}
+		if b.yaml {
+			raw = b.json(plain, raw, start, at)
+		}
+		if raw != nil {
+			b.read.value(raw, b.assumed, at, 0)
+		}
 		start = end
 	}
 }
 
-func (b *batch) one(raw []byte, i int) {
-	at := b.at
-	if b.first > 0 {
-		at = at.item(b.first + i)
+// json returns a YAML value as JSON, nil where there is none or where it cannot be read.
+func (b *batch) json(plain *plainYAML, text []byte, start int, at place) []byte {
+	raw, ok := plain.convert(text)
+	if !ok {
+		var err error
+		if raw, err = yaml.YAMLToJSONStrict(text); err != nil {
+			b.read.problems = append(b.read.problems, &Problem{At: at, What: b.inSource(err, start)})
+			return nil
+		}
 	}
-	b.read.value(raw, b.assumed, at, 0)
-}
-
-func (b *batch) runYAML() {
-	raw, err := yaml.YAMLToJSONStrict(b.text)
-	if err != nil {
-		b.read.problems = append(b.read.problems, &Problem{At: b.at, What: b.inSource(err)})
-		return
+	raw = bytes.TrimSpace(raw)
+	if b.first > 0 { // a list of one item
+		raw = bytes.TrimSuffix(bytes.TrimPrefix(raw, []byte{'['}), []byte{']'})
 	}
-	if string(raw) == "null" {
-		return
+	if len(raw) == 0 || b.first == 0 && string(raw) == "null" {
+		return nil
 	}
-	if b.first == 0 {
-		b.one(raw, 0)
-		return
-	}
-	items, err := elements(raw)
-	if err != nil {
-		b.read.problems = append(b.read.problems, &Problem{At: b.at, What: err.Error()})
-	}
-	for i, item := range items {
-		b.one(item, i)
-	}
+	return raw
 }
 
 var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 
-// inSource turns the lines an error speaks of into lines of the source.
-func (b *batch) inSource(err error) string {
+// inSource turns the lines that an error of the text from start on speaks of into lines of the source.
+func (b *batch) inSource(err error, start int) string {
 	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	text = strings.TrimPrefix(text, "yaml: ")
 	text = strings.Join(strings.Fields(strings.TrimPrefix(text, "unmarshal errors:")), " ")
@@ -91,7 +88,7 @@ func (b *batch) inSource(err error) string {
 		if b.line == 0 {
 			return fmt.Sprintf("line %d of the document", n)
 		}
-		return fmt.Sprintf("line %d", n+b.line-1)
+		return fmt.Sprintf("line %d", n+b.line-1+bytes.Count(b.text[:start], []byte{'\n'}))
 	})
 }
 
@@ -108,8 +105,9 @@ func newWorkers() *workers {
 	w := &workers{work: make(chan *batch, n), ordered: make(chan *batch, 2*n), stop: make(chan struct{})}
 	for range n {
 		w.wait.Go(func() {
+			plain := &plainYAML{}
 			for b := range w.work {
-				b.run()
+				b.run(plain)
 			}
 		})
 	}

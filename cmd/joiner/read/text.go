@@ -172,20 +172,3 @@ func (c *cutter) add(b *batch) error {
 	}
 	return nil
 }
-
-// elements returns the elements of a JSON array, [] where it is none.
-func elements(raw []byte) ([]jsontext.Value, error) {
-	decoder := jsontext.NewDecoder(bytes.NewBuffer(raw), lenient)
-	if _, err := decoder.ReadToken(); err != nil {
-		return nil, err
-	}
-	var out []jsontext.Value
-	for kind := decoder.PeekKind(); kind != ']' && kind != 0; kind = decoder.PeekKind() {
-		value, err := decoder.ReadValue()
-		if err != nil {
-			return out, err
-		}
-		out = append(out, value.Clone())
-	}
-	return out, nil
-}

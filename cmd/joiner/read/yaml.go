@@ -132,7 +132,7 @@ func (d *document) finish() error {
 	case d.items != nil:
 		return d.items.flush()
 	}
-	return d.cutter.add(&batch{at: place{source: d.source, doc: d.doc}, text: d.text, yaml: true, line: d.known(d.line)})
+	return d.cutter.add(&batch{at: place{source: d.source, doc: d.doc}, text: d.text, ends: []int{len(d.text)}, yaml: true, line: d.known(d.line)})
 }
 
 // itemCutter cuts the block list below "items:" between its items.
@@ -162,6 +162,8 @@ func (c *itemCutter) add(line []byte) error {
 				if err := c.flush(); err != nil {
 					return err
 				}
+			} else if c.count >= c.next.first {
+				c.next.ends = append(c.next.ends, len(c.next.text))
 			}
 			c.count++
 		}
@@ -175,6 +177,8 @@ func (c *itemCutter) add(line []byte) error {
 func (c *itemCutter) flush() error {
 	full := c.next
 	next := *full
+	full.ends = append(full.ends, len(full.text))
+	next.ends = nil
 	next.first = c.count + 1
 	next.text = make([]byte, 0, len(full.text))
 	if full.line > 0 {
