@@ -1,20 +1,36 @@
 // Package pack decides which nodes to ask for: [Plan] takes one snapshot, what each class can buy and what is on its
-// way, and says which pods fit what exists, which claims to make for the others, and why nothing can hold the rest.
+// way, and says which pods fit what exists, which claims to make for the others, and why nothing can hold the rest. [Fit]
+// judges a single pod on a single node that exists, by the same rules.
 //
 // It is a pure function: same input, byte-identical plan, whatever the order of the lists it is given. It does not
-// record, launch or report; the flow does. Instance types and their offers come from core/offer.
+// record, launch or report; the flow does. Instance types and their offers come from core/offer, which pods a rule speaks
+// of from core/topology, where volumes may be from core/volume.
 //
-// Planned for are resources, node selectors and required node affinity, taints, pool weights, limits and minValues,
-// daemons, existing nodes and claims on their way. A pod that needs pod affinity or anti-affinity, topology spread, host
-// ports, volumes or dynamic resources as a hard rule is refused as [NotSupportedYet], and never placed wrongly.
-// Preferences are left to kube-scheduler, which weighs them among the nodes there are; of them only PreferNoSchedule
-// taints are avoided where it costs nothing but order.
+// Planned for are resources, node selectors and affinity, taints, pod affinity and anti-affinity with its symmetry,
+// topology spread, host ports, volumes, priorities, pool weights, limits and minValues, daemons, reserved capacity,
+// existing nodes and claims on their way. A pod with dynamic resources is refused as [NotSupportedYet], never placed
+// wrongly. Preferences for nodes are kept where some pool can meet them, heaviest first; preferences between pods where
+// the whole plan costs little more for it.
 //
-// How it works: pods that scheduling cannot tell apart are one class with a count. What a class can buy is a market:
-// offers numbered by price, so that a set of offers is a bitset and its cheapest the lowest bit. A node is opened where
-// the price for what it carries is best, each pod counting what it would cost at its own best, so that pods that take
-// anything are not drawn onto dear nodes of pods that are picky; filled from every class that accepts the offer; and
-// repeated as often as the filling can be. A few orders of opening are tried and the cheapest result is kept.
+// How it works, in the order of the files:
+//
+//  1. Pods that scheduling cannot tell apart are one class with a count (class.go, demand.go). Rules between pods become
+//     tallies: how many pods of a set are in each domain of a label (rules.go).
+//  2. What exists, or is on its way, becomes sites with free room; an index finds the first with enough (site.go,
+//     finder.go).
+//  3. Every class gets its place: a site, or the domains of its new nodes (assign.go). A pod whose zone, capacity type or
+//     custom label matters to a rule is pinned to the domain that was counted, so that packing need not know of rules
+//     between nodes. Pods that must share a host become one unit (bundle.go).
+//  4. What a class can buy is a market: offers numbered by price, so that a set of offers is a bitset and its cheapest
+//     the lowest bit (market.go, pool.go, ground.go). A node is opened where the price for what it carries is best, each
+//     pod counting what it would cost at its own best, so that pods that take anything are not drawn onto dear nodes of
+//     picky ones; filled so that CPU and memory run out together; and repeated as often as the filling can be (run.go,
+//     attempt.go). A few orders of opening are tried, and pods are priced again by what they were charged (reprice.go);
+//     the cheapest result is kept.
+//  5. The plan is looked at as kube-scheduler will once every node is there, whatever the order of binding; a pod for
+//     which a rule would not hold is taken off again (verify.go).
+//
+// All bounds on effort are counts, never time.
 //
 //	plan := pack.Plan(pack.Input{
 //		Snapshot: snapshot,
