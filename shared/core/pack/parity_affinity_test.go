@@ -291,3 +291,47 @@ func TestF068PlannedPodsKeepApartOnNodesThatExist(t *testing.T) {
 		}
 	}
 }
+
+// openClaim puts a claim on its way that may still come up in any zone and by any capacity type, with room to spare.
+func openClaim(w *world) {
+	other := newWorld(64).pool("general", nil).pods("other", 1, cpu(1000))
+	w.pods("other", 1, cpu(1000))
+	for _, planned := range other.plan().Claims {
+		w.in.Claims = append(w.in.Claims, asLedger(planned))
+	}
+}
+
+func TestF068AnOpenClaimMayBeInAnyDomain(t *testing.T) {
+	for _, key := range []string{model.LabelZone, model.LabelCapacityType} {
+		for name, build := range map[string]func(w *world){
+			"apart from what runs": func(w *world) {
+				w.running("db", "node-a", appPod("db")).pods("web", 1, asPod(appPod("web"), apartFrom(key, "db")))
+			},
+			"kept apart by what runs": func(w *world) {
+				w.running("db", "node-a", asPod(appPod("db"), apartFrom(key, "web"))).pods("web", 1, appPod("web"))
+			},
+			"kept apart by what is planned": func(w *world) {
+				w.pods("db", 1, asPod(appPod("db"), apartFrom(key, "web"), selecting(model.LabelZone, "b"))).pods("web", 2, appPod("web"))
+			},
+			"apart from each other": func(w *world) { w.pods("web", 2, asPod(appPod("web"), apartFrom(key, "web"))) },
+			"near what runs": func(w *world) {
+				w.running("db", "node-a", appPod("db")).pods("web", 1, asPod(appPod("web"), nearApp(key, "db")))
+			},
+			"near each other": func(w *world) { w.pods("web", 12, asPod(appPod("web"), nearApp(key, "web"))) },
+			"spread":          func(w *world) { w.pods("web", 6, asPod(appPod("web"), spreadBy(key, 1))) },
+			"spread, others counted": func(w *world) {
+				w.pods("web", 3, asPod(appPod("web"), spreadBy(key, 1))).pods("plain", 5, appPod("web"))
+			},
+		} {
+			t.Run(name+" by "+key, func(t *testing.T) {
+				w := newWorld(64).pool("general", nil).node("node-a", func(n *model.Node) {
+					n.Labels[model.LabelZone], n.Labels[model.LabelCapacityType] = "a", model.Spot
+					n.Allocatable[model.CPU] = 600
+				})
+				openClaim(w)
+				build(w)
+				w.complete(t)
+			})
+		}
+	}
+}

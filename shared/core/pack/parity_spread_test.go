@@ -274,3 +274,21 @@ func TestF058LargerSkewCostsNoMore(t *testing.T) {
 		}
 	}
 }
+
+// A pod without a rule is counted all the same where it matches another pod's constraint.
+func TestF058PodsWithoutARuleDoNotUpsetWhatIsSpread(t *testing.T) {
+	for _, key := range []string{model.LabelHostname, model.LabelZone} {
+		for _, priority := range []int32{0, 10} {
+			for _, plain := range []int{1, 4, 9} {
+				w := newWorld(64).pool("general", nil).zoned(8000, "a", "b", "c")
+				w.in.Snapshot.Nodes[0].Taints = []model.Taint{{Key: "dedicated", Effect: model.NoSchedule}}
+				w.pods("spread", 2, asPod(appPod("web"), spreadBy(key, 1), func(s *model.PodShape) { s.Priority = priority }))
+				w.pods("plain", plain, appPod("web"))
+				w.sound(t)
+				if t.Failed() {
+					t.Fatalf("%s, priority %d, %d plain pods", key, priority, plain)
+				}
+			}
+		}
+	}
+}

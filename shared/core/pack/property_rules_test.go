@@ -134,3 +134,17 @@ func drawHostile(t *rapid.T, s *model.PodShape) {
 	}
 	s.Priority = number("hostile priority")
 }
+
+// Every reason is of a pool or of all of them, and true.
+func TestReasonsAreTrue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawRules(t)
+		plan := w.plan()
+		for _, problem := range reasonProblems(w.in, plan, 10) {
+			t.Error(problem)
+		}
+		if t.Failed() {
+			t.Log(w.describe())
+		}
+	})
+}
