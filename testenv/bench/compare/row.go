@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/joiner-sh/joiner/testenv/bench/bound"
@@ -24,6 +26,7 @@ const heading = "problem                             whose    time      pods/s  
 func (r *row) String() string {
 	var out strings.Builder
 	r.line(&out, "ours", r.ours, r.ourReport)
+	broken(&out, "ours", r.ourReport)
 	if r.theirs == nil {
 		return out.String()
 	}
@@ -32,6 +35,7 @@ func (r *row) String() string {
 	fmt.Fprintf(&out, "%-35s %-5s %7s %11s %10s %9s %18s %12s\n", "", "ratio",
 		over(theirs.PlanSeconds, ours.PlanSeconds), "", over(float64(theirs.AllocBytes), float64(ours.AllocBytes)), over(float64(theirs.PeakBytes), float64(ours.PeakBytes)),
 		"", over(r.theirReport.Price, r.ourReport.Price))
+	broken(&out, "peer", r.theirReport)
 	return out.String()
 }
 
@@ -42,6 +46,19 @@ func (r *row) line(out *strings.Builder, whose string, a check.Answer, report ch
 	}
 	fmt.Fprintf(out, "%-35s %-5s %6.3fs %11.0f %7.1f MB %6.0f MB %5d %6d %10.4f %9s %7d\n", r.spec, whose, a.Stats.PlanSeconds, float64(report.Placed)/a.Stats.PlanSeconds,
 		float64(a.Stats.AllocBytes)/1e6, float64(a.Stats.PeakBytes)/1e6, report.Left, report.Claims, report.Price, ofBound, len(report.Violations))
+}
+
+// broken writes how often each rule is broken, and the first time of each.
+func broken(out *strings.Builder, whose string, report check.Report) {
+	times, first := map[string]int{}, map[string]string{}
+	for _, v := range report.Violations {
+		if times[v.Rule]++; times[v.Rule] == 1 {
+			first[v.Rule] = v.Message
+		}
+	}
+	for _, rule := range slices.Sorted(maps.Keys(times)) {
+		fmt.Fprintf(out, "  %s breaks %s %d times: %s\n", whose, rule, times[rule], first[rule])
+	}
 }
 
 // over returns how many times b goes into a.

@@ -35,12 +35,23 @@ func Plan(in pack.Input) (model.Plan, check.Stats) {
 	seconds := time.Since(start).Seconds()
 	runtime.ReadMemStats(&after)
 	return plan, check.Stats{
-		Pods:        len(in.Snapshot.Pods),
+		Pods:        waiting(in.Snapshot),
 		PlanSeconds: seconds,
 		AllocBytes:  after.TotalAlloc - before.TotalAlloc,
 		AllocCount:  after.Mallocs - before.Mallocs,
 		PeakBytes:   peakBytes(),
 	}
+}
+
+// waiting counts the pods that are on no node.
+func waiting(snapshot *model.Snapshot) int {
+	n := 0
+	for i := range snapshot.Pods {
+		if snapshot.Pods[i].NodeName == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // peakBytes returns the most memory the process had resident since the peak was last forgotten.
