@@ -269,7 +269,7 @@ func (p *plainYAML) plain(rest []byte, n int) {
 
 // plainText reports whether text is nothing but part of a plain scalar.
 func plainText(text []byte) bool {
-	if bytes.IndexByte([]byte("!&*|>%@`?,#[]{}:'\""), text[0]) >= 0 || text[0] == '-' && (len(text) == 1 || text[1] == ' ') {
+	if bytes.IndexByte([]byte(" !&*|>%@`?,#[]{}:'\""), text[0]) >= 0 || text[0] == '-' && (len(text) == 1 || text[1] == ' ') {
 		return false
 	}
 	return text[len(text)-1] != ':' && !bytes.Contains(text, []byte(": ")) && !bytes.Contains(text, []byte(" #"))
