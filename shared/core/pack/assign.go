@@ -38,6 +38,7 @@ type group struct {
 	vague   bool       // the class is counted by a label that may still be anything
 	soft    bool       // a PreferNoSchedule taint speaks against it
 	cursor  int        // slots before it hold no more of the class
+	wrapped bool       // the sites before where the search began are looked at too
 	settled bool       // nothing more fits
 }
 
@@ -93,6 +94,9 @@ func (a *assigner) placePlain(c *class) {
 		return
 	}
 	groups := a.groups(c)
+	for i := range groups {
+		groups[i].cursor = p.like(groups[i].sign, c.request)
+	}
 	for _, soft := range []bool{false, true} {
 		for c.units() > 0 {
 			best, bestGroup := -1, -1
@@ -102,6 +106,10 @@ func (a *assigner) placePlain(c *class) {
 					continue
 				}
 				slot := p.finders[g.sign].first(c.request, g.cursor)
+				if slot < 0 && !g.wrapped { // round once, from where sites are free as the class asks
+					g.wrapped, g.cursor = true, 0
+					slot = p.finders[g.sign].first(c.request, 0)
+				}
 				if slot < 0 {
 					g.settled = true
 					continue
@@ -772,7 +780,7 @@ func (p *planner) stands(c *class) []stand {
 		if hard != nil {
 			continue
 		}
-		grounds := pool.grounds(c.terms, c.ports)
+		grounds := pool.without(pool.grounds(c.terms, c.ports), c.foes)
 		switch {
 		case len(grounds) == 0:
 		case soft:
@@ -878,7 +886,7 @@ const (
 func judge(c *class, s *site) verdict {
 	hard, soft := c.untolerated(s.taints)
 	switch {
-	case hard != nil || !s.meets(c):
+	case hard != nil || !s.meets(c) || slices.ContainsFunc(c.foes, func(set int) bool { return slices.Contains(s.coming, set) }):
 		return refused
 	case soft:
 		return reluctant

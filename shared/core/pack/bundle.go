@@ -159,6 +159,7 @@ func (b *board) merge(c, other *class, n int) *class {
 		}
 		unit.ports = slices.Concat(c.ports, other.ports)
 		unit.attaches = c.attaches || other.attaches
+		unit.foes = slices.Concat(c.foes, other.foes)
 		unit.priority = max(c.priority, other.priority)
 		unit.order = min(c.order, other.order)
 		unit.soft = append(slices.Clone(c.soft), other.soft...)

@@ -36,6 +36,7 @@ type class struct {
 	ports       []model.HostPort
 	attaches    bool // has volumes with an attach limit: its pods are looked at one by one
 
+	foes     []int // DaemonSets whose pods cannot be beside it
 	uses     []use // hard rules
 	soft     []use
 	adds     []add
@@ -103,6 +104,7 @@ type shapeInfo struct {
 	demand     *demand
 	resources  model.Resources
 	guards     []int
+	foes       []int // DaemonSets whose pods cannot be beside it
 	uses, soft []use
 	adds       []add
 	keys       []string
@@ -120,6 +122,11 @@ func (c *census) classesOf(pending []int, existing []int) ([]*class, map[int]*mo
 		if c.shapes[index] == nil {
 			c.shapes[index] = c.readShape(index)
 			order = append(order, index)
+		}
+	}
+	for _, index := range order {
+		if info := c.shapes[index]; info.no == nil {
+			info.foes = c.foesOf(&c.snapshot.Shapes[index])
 		}
 	}
 	for _, index := range existing {
@@ -268,7 +275,7 @@ func (c *census) newClass(info *shapeInfo, shape *model.PodShape, alternatives, 
 		resources: info.resources, priority: shape.Priority, own: info.demand.terms, terms: info.demand.terms,
 		there: info.demand.there, ownThere: info.demand.there, stuck: info.demand.named,
 		preferred: info.demand.preferred, tolerations: [][]model.Toleration{shape.Tolerations}, selector: shape.NodeSelector, ports: shape.HostPorts,
-		uses: info.uses, soft: info.soft, adds: info.adds, keys: info.keys, stride: 1,
+		uses: info.uses, soft: info.soft, adds: info.adds, keys: info.keys, stride: 1, foes: info.foes,
 	}
 	if alternatives != nil {
 		out.terms = crossTerms(out.own, alternatives)
@@ -289,6 +296,9 @@ func (c *census) newClass(info *shapeInfo, shape *model.PodShape, alternatives, 
 	out.venue = strconv.Itoa(info.demand.id) + "\x00" + volumes
 	if len(shape.Tolerations) > 0 {
 		out.venue += "\x00t" + strconv.Itoa(c.intern(tolerationsKey(shape.Tolerations)))
+	}
+	if len(info.foes) > 0 {
+		out.venue += fmt.Sprintf("\x00f%d", info.foes)
 	}
 	for _, p := range shape.HostPorts {
 		out.venue += fmt.Sprintf("\x00%q/%d/%s", p.IP, p.Port, p.Protocol)
@@ -352,6 +362,10 @@ func (c *census) shapeKey(shape *model.PodShape, info *shapeInfo) string {
 				number(n)
 			}
 		}
+	}
+	number(-4)
+	for _, set := range info.foes {
+		number(int64(set))
 	}
 	number(-3)
 	for _, a := range info.adds {

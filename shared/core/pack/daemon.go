@@ -10,6 +10,7 @@ import (
 
 // daemon is a DaemonSet: one pod on every node that fits it.
 type daemon struct {
+	set             int // index into the snapshot's DaemonSets
 	namespace, name string
 	request         vector
 	terms           []requirement.Requirements
@@ -35,7 +36,7 @@ func daemonsOf(snapshot *model.Snapshot, dims dimensions) []daemon {
 			request[pods] = max(1, request[pods])
 		}
 		tolerations := append(slices.Clone(shape.Tolerations), model.Toleration{Operator: tolerationExists, Effect: model.PreferNoSchedule})
-		out = append(out, daemon{set.Namespace, set.Name, request, terms, tolerations, shape.HostPorts})
+		out = append(out, daemon{i, set.Namespace, set.Name, request, terms, tolerations, shape.HostPorts})
 	}
 	slices.SortStableFunc(out, func(a, b daemon) int {
 		if c := strings.Compare(a.namespace, b.namespace); c != 0 {

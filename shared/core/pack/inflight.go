@@ -1,6 +1,8 @@
 package pack
 
 import (
+	"slices"
+
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -88,6 +90,9 @@ func (p *places) daemonsOn(s *site, t int) vector {
 		for _, term := range d.terms {
 			if customPart(term).Matches(s.labels) && !s.market.columnsMeeting(term).and(ofType).empty() {
 				sum.addSaturating(d.request)
+				if p.needFoes && !slices.Contains(s.coming, d.set) {
+					s.coming = append(s.coming, d.set)
+				}
 				break
 			}
 		}

@@ -54,7 +54,7 @@ func (l *ledger) keeps(n int) bool {
 		return false
 	}
 	values, has := s.values(l.class.keys)
-	if u := l.refuses(values, has, s.possibles(l.class.keys)); u != nil && u.kind != near {
+	if u := l.refuses(values, has, s.possibles(l.class.keys)); u != nil && u.kind == far { // for the other kinds pods may count that are placed later
 		return false
 	}
 	l.settleOn(n)

@@ -54,6 +54,13 @@ func plan(in *Input, wishes wishes) (model.Plan, []wishes) {
 }
 
 func solve(in *Input, wishes wishes) *board {
+	b := placeAll(in, wishes)
+	b.retry()
+	return b
+}
+
+// placeAll places what it can so that every rule holds in the end.
+func placeAll(in *Input, wishes wishes) *board {
 	// What exists may be enough. kube-scheduler counts the domains of nodes that are there, so that is what counts now.
 	first := newBoard(in, wishes)
 	if len(first.places.sites) > 0 && first.spreads() {
@@ -147,6 +154,7 @@ func prepare(in *Input, wishes wishes, asIs bool) *board {
 	for _, c := range b.classes {
 		b.places.needPorts = b.places.needPorts || len(c.ports) > 0
 		b.places.needDisks = b.places.needDisks || c.attaches
+		b.places.needFoes = b.places.needFoes || len(c.foes) > 0
 	}
 	b.keys = b.labelKeys()
 	b.places.build(moving, b.keys)

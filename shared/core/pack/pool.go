@@ -35,6 +35,7 @@ type pool struct {
 	areas       map[string]*area  // sets of offers met with so far
 	natures     map[string]nature // what nodes are, by their custom labels and the venues of their pods
 	portDaemons []daemon          // daemons of the pool that take host ports
+	tolerated   []daemon          // daemons that tolerate the pool's taints
 	key         []byte            // scratch
 	wanted      []int             // scratch
 	fitting     []int             // scratch
@@ -166,6 +167,7 @@ func (p *pool) placeDaemons(daemons []daemon) {
 		if hard, _ := untolerated(d.tolerations, p.source.Template.Taints); hard != nil {
 			continue
 		}
+		p.tolerated = append(p.tolerated, d)
 		if len(d.ports) > 0 {
 			p.portDaemons = append(p.portDaemons, d)
 		}

@@ -95,6 +95,9 @@ func (p *planner) why(c *class, pool *pool) model.Reason {
 		return model.Reason{Code: HostPortTaken, Message: "spec.containers[].ports[].hostPort: a daemon of every node it may use takes the port",
 			Remedy: "use another host port, or keep the daemon off some nodes"}
 	}
+	if len(c.foes) > 0 && len(pool.without(grounds, c.foes)) == 0 {
+		return p.kept(c)
+	}
 	roomy := pool.holding(accepted, c.request)
 	switch {
 	case roomy.empty():

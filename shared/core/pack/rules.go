@@ -371,6 +371,23 @@ func (f *filter) passes(labels map[string]string, taints []model.Taint) bool {
 	return true
 }
 
+// passesSite reports whether the site is sure to count, whatever it may become.
+func (f *filter) passesSite(s *site) bool {
+	if s.market == nil {
+		return f.passes(s.labels, s.taints)
+	}
+	if slices.ContainsFunc(f.keys, func(key string) bool { return s.labels[key] == "" && len(s.possible(key)) == 0 }) {
+		return false
+	}
+	if f.terms != nil && !meetsAny(f.terms, s) {
+		return false
+	}
+	return !slices.ContainsFunc(f.tolerations, func(list []model.Toleration) bool {
+		hard, _ := untolerated(list, s.taints)
+		return hard != nil
+	})
+}
+
 // memberships returns what a pod of the shape adds to each tally, given the guards it owns.
 func (b *rulebook) memberships(shape *model.PodShape, guards []int) []add {
 	var out []add

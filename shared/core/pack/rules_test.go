@@ -56,3 +56,13 @@ func TestPodsThatShareAClaimYetToBeMadeStayInOneZone(t *testing.T) {
 		t.Errorf("pods in the zones %v, want one zone", seen)
 	}
 }
+
+// A spread counts domains that nodes are in: where no on-demand node comes of the plan, spot alone is in balance.
+func TestARuleIsHeldAgainstThePlanThatCameOfIt(t *testing.T) {
+	ofCache := func(s *model.Spread) { s.Selector = ofApp("cache") }
+	w := newWorld(64).pool("general", nil).pods("cache", 3, asPod(appPod("cache"), selecting(model.LabelCapacityType, model.Spot)))
+	w.pods("web", 1, asPod(appPod("web"), spreadBy(model.LabelCapacityType, 1, ofCache), nearApp(model.LabelCapacityType, "cache")))
+	if plan := w.complete(t); placed(plan) != 4 {
+		t.Errorf("%d of 4 pods placed", placed(plan))
+	}
+}

@@ -3,6 +3,7 @@ package pack
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
@@ -28,13 +29,15 @@ type site struct {
 	// blind is set where nothing is known of what the claim will hold: it takes the pods it was planned for, and no other.
 	blind bool
 
+	coming   []int                      // DaemonSets whose pods are not there yet; noted where any class minds
 	ports    []model.HostPort           // taken
 	attached map[string]map[string]bool // by driver: volumes there
 	attach   map[string]int64           // by driver: the most it can attach
 
-	signature int   // equal for sites no class can tell apart by labels and taints
-	slot      int   // among the open sites of its signature
-	pods      []int // placed by this plan
+	signature int     // equal for sites no class can tell apart by labels and taints
+	slot      int     // among the open sites of its signature
+	shape     float64 // CPU free per byte of memory, to begin with; 0 where sites are few
+	pods      []int   // placed by this plan
 }
 
 // places is everything there is to put pods on, and what is counted of it.
@@ -53,6 +56,7 @@ type places struct {
 	finders   []finder       // by signature
 	addsOf    map[int][]add  // by shape
 	needPorts bool
+	needFoes  bool
 	needDisks bool
 
 	claimOf map[string]*model.Claim // by node name: the live claim the node belongs to
@@ -239,6 +243,9 @@ func (p *places) reserveDaemons(s *site, running []bool) {
 			for i, amount := range d.request {
 				s.free[i] = saturatingSub(s.free[i], amount)
 			}
+			if p.needFoes {
+				s.coming = append(s.coming, d.set)
+			}
 			if p.needPorts {
 				s.ports = append(s.ports, d.ports...)
 			}
@@ -366,6 +373,9 @@ func (p *places) sign(keys []string) {
 		for _, t := range s.taints {
 			b = append(append(append(append(append(append(b, end...), t.Key...), end...), t.Value...), end...), t.Effect...)
 		}
+		for _, set := range s.coming {
+			b = strconv.AppendInt(append(append(b, end...), "daemon"+end...), int64(set), 10)
+		}
 		if s.market != nil {
 			b = append(append(append(b, end...), "claim"+end...), s.name...)
 		}
@@ -383,8 +393,50 @@ func (p *places) sign(keys []string) {
 	}
 	p.finders = make([]finder, len(p.bySign))
 	for n := range p.bySign {
+		p.lineUp(p.bySign[n])
 		p.finders[n] = newFinder(len(p.dims), p.bySign[n], p.sites)
 	}
+}
+
+// lineUp orders like sites so that neighbours are free in like proportions: then the most that is free of each resource
+// in a part of the list is often free on one site, and the finder need not look far.
+func (p *places) lineUp(list []int) {
+	const many = 64
+	if len(list) <= many {
+		return
+	}
+	cpu, memory := slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
+	shape := make(map[int]float64, len(list))
+	for _, n := range list {
+		shape[n] = float64(p.sites[n].free[cpu]) / float64(max(1, p.sites[n].free[memory]))
+	}
+	slices.SortFunc(list, func(a, b int) int {
+		if x, y := p.sites[a].initialized, p.sites[b].initialized; x != y {
+			return compareBools(y, x)
+		}
+		return cmp.Or(cmp.Compare(shape[a], shape[b]), cmp.Compare(a, b))
+	})
+	for slot, n := range list {
+		p.sites[n].slot = slot
+		p.sites[n].shape = shape[n]
+	}
+}
+
+// like returns the first slot of the signature's sites that is free in the proportion of the request, or leans more to CPU.
+func (p *places) like(sign int, request vector) int {
+	list := p.bySign[sign]
+	cpu, memory := slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
+	shape := float64(request[cpu]) / float64(max(1, request[memory]))
+	low, high := 0, len(list)
+	for low < high {
+		middle := (low + high) / 2
+		if s := p.sites[list[middle]]; s.initialized && s.shape < shape {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
 }
 
 // tallyUp counts the pods there are in every tally.
@@ -457,7 +509,7 @@ func (p *places) domain(t *tally, s *site) (string, bool) {
 	f := &p.book.filters[t.filter]
 	passed, known := f.passed[s.signature]
 	if !known {
-		passed = f.passes(s.labels, s.taints)
+		passed = f.passesSite(s)
 		f.passed[s.signature] = passed
 	}
 	return value, passed

@@ -23,6 +23,8 @@ type outcome struct {
 	vacant  []bool             // by host tally: a planned node without any of the pods may count
 	total   []int32
 	splits  map[kindOfNode][]part
+	daemons []*class          // of those that any tally counts: what they add
+	runs    map[string][]bool // by pool and daemon: the types it runs on
 	spots   []spot
 	memo    map[seen]verdict
 }
@@ -92,6 +94,7 @@ func (b *board) outcome() *outcome {
 			o.spots = append(o.spots, spot{node: &r.nodes[i], run: r, taints: r.pool.source.Template.Taints})
 		}
 	}
+	o.daemons, o.runs = b.countedDaemons(), make(map[string][]bool)
 	for i := range o.spots {
 		if o.spots[i].node != nil {
 			o.announce(i)
@@ -100,6 +103,7 @@ func (b *board) outcome() *outcome {
 	for i := range o.spots {
 		if o.spots[i].node != nil {
 			o.settle(i)
+			o.noteDaemons(i)
 		}
 		for _, pod := range o.pods(i) {
 			o.note(i, pod, 1)
@@ -202,7 +206,10 @@ func (m *market) label(column int, key string) string {
 
 // note counts a pod at a spot; times is −1 to take it off.
 func (o *outcome) note(i, pod int, times int32) {
-	c := o.classOf[pod]
+	o.noteAdds(i, o.classOf[pod], times)
+}
+
+func (o *outcome) noteAdds(i int, c *class, times int32) {
 	for _, a := range c.adds {
 		value, counts := o.domain(a.tally, i)
 		o.lows[a.tally] = -1
@@ -218,6 +225,39 @@ func (o *outcome) note(i, pod int, times int32) {
 			o.hosts[a.tally][i] += times * a.weight
 		} else {
 			o.count[a.tally][value] += times * a.weight
+		}
+	}
+}
+
+// countedDaemons returns what pods of daemons add to tallies, those that add nothing left out.
+func (b *board) countedDaemons() []*class {
+	var out []*class
+	for _, d := range b.places.daemons {
+		shape := &b.in.Snapshot.Shapes[b.in.Snapshot.DaemonSets[d.set].Shape]
+		if adds := b.book.memberships(shape, b.book.readGuards(shape)); len(adds) > 0 {
+			out = append(out, &class{order: d.set, adds: adds})
+		}
+	}
+	return out
+}
+
+// noteDaemons counts the daemons of a planned node.
+func (o *outcome) noteDaemons(i int) {
+	s := &o.spots[i]
+	for _, c := range o.daemons {
+		key := s.run.pool.source.Name + "\x00" + strconv.Itoa(c.order)
+		runs, known := o.runs[key]
+		if !known {
+			runs = make([]bool, len(s.run.pool.market.types))
+			for _, d := range s.run.pool.tolerated {
+				if d.set == c.order {
+					runs = s.run.pool.attracts(d)
+				}
+			}
+			o.runs[key] = runs
+		}
+		if runs[s.run.pool.market.columns[s.node.column].instance] {
+			o.noteAdds(i, c, 1)
 		}
 	}
 }

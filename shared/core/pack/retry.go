@@ -1,0 +1,116 @@
+package pack
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/topology"
+)
+
+const (
+	// retryCost bounds how many pods are looked at again to find room for those that rules between pods left over.
+	retryCost = 400_000
+	// retryCells bounds how many domains of new nodes are tried for one unit, and retrySites how many nodes of a kind.
+	retryCells = 12
+	retrySites = 4
+)
+
+// retry looks for places for pods that a rule between pods left over: what kept them out while pods were placed need not
+// keep them out of the plan that came of it. Each place is tried and kept where the whole plan still holds.
+func (b *board) retry() {
+	if b.book.empty() || b.left() == 0 {
+		return
+	}
+	pods := len(b.pending) + len(b.places.sites)
+	budget := retryCost / max(1, pods)
+	order := inOrder(b.classes)
+	for progress := true; progress; { // one that found a place may make room for another
+		progress = false
+		for _, c := range order {
+			for c.blocked != nil && c.units() > 0 && budget > 0 && (b.retryOnSites(c, &budget) || b.retryOnNewNode(c, &budget)) {
+				progress = true
+			}
+		}
+	}
+}
+
+// retryOnSites tries what exists, one node of each kind.
+func (b *board) retryOnSites(c *class, budget *int) bool {
+	if c.attaches {
+		return false
+	}
+	a := assigner{planner: b.planner, places: b.places, book: b.book}
+	groups := a.groups(c)
+	slices.SortStableFunc(groups, func(x, y group) int { return compareBools(x.soft, y.soft) })
+	for i := range groups {
+		sites := b.roomIn(c, &groups[i])
+		for _, n := range sites {
+			if *budget--; *budget < 0 {
+				return false
+			}
+			if b.trySite(c, n) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// trySite puts a unit on the site if every rule still holds then.
+func (b *board) trySite(c *class, n int) bool {
+	s, unit, ports := b.places.sites[n], c.takeUnits(1), len(b.places.sites[n].ports)
+	b.places.take(n, c.request, 1)
+	s.ports, s.pods = append(s.ports, c.ports...), append(s.pods, unit...)
+	if !b.verify(false) {
+		return true
+	}
+	s.ports, s.pods = s.ports[:ports], s.pods[:len(s.pods)-len(unit)]
+	b.places.take(n, c.request, -1)
+	c.pods = append(slices.Clone(unit), c.pods...)
+	return false
+}
+
+// roomIn returns the first sites of the group with room for a unit, rules between pods aside.
+func (b *board) roomIn(c *class, g *group) []int {
+	var out []int
+	finder := &b.places.finders[g.sign]
+	for slot := finder.first(c.request, 0); slot >= 0 && len(out) < retrySites; slot = finder.first(c.request, slot+1) {
+		n := b.places.bySign[g.sign][slot]
+		if _, clash := topology.PortsClash(c.ports, b.places.sites[n].ports); !clash {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// retryOnNewNode tries a node of the unit's own in one domain after the other, cheap ones first.
+func (b *board) retryOnNewNode(c *class, budget *int) bool {
+	if b.needsHost(c) {
+		return false
+	}
+	p := b.planner
+	cells := p.cells(c)
+	slices.SortStableFunc(cells, func(x, y cell) int { return cmp.Compare(x.cost, y.cost) })
+	for i := range cells[:min(len(cells), retryCells)] {
+		if *budget <= 0 {
+			return false
+		}
+		*budget--
+		unit := slices.Clone(c.takeUnits(1))
+		runs, reserved, left := len(p.runs), p.reserved, make([][]int64, len(p.pools))
+		for n, pool := range p.pools {
+			left[n] = pool.left
+		}
+		tried := &party{class: c, pods: unit, values: cells[i].values, stands: cells[i].stands}
+		p.pack([]*party{tried})
+		if len(tried.pods) == 0 && !b.verify(false) {
+			return true
+		}
+		p.runs, p.reserved = p.runs[:runs], reserved
+		for n, pool := range p.pools {
+			pool.left = left[n]
+		}
+		c.pods = append(unit, c.pods...)
+	}
+	return false
+}
