@@ -398,11 +398,13 @@ func (p *places) sign(keys []string) {
 	}
 }
 
+// fewSites is how many like sites are not worth lining up.
+const fewSites = 64
+
 // lineUp orders like sites so that neighbours are free in like proportions: then the most that is free of each resource
 // in a part of the list is often free on one site, and the finder need not look far.
 func (p *places) lineUp(list []int) {
-	const many = 64
-	if len(list) <= many {
+	if len(list) <= fewSites {
 		return
 	}
 	cpu, memory := slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
@@ -425,6 +427,9 @@ func (p *places) lineUp(list []int) {
 // like returns the first slot of the signature's sites that is free in the proportion of the request, or leans more to CPU.
 func (p *places) like(sign int, request vector) int {
 	list := p.bySign[sign]
+	if len(list) <= fewSites {
+		return 0
+	}
 	cpu, memory := slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
 	shape := float64(request[cpu]) / float64(max(1, request[memory]))
 	low, high := 0, len(list)
@@ -435,6 +440,9 @@ func (p *places) like(sign int, request vector) int {
 		} else {
 			high = middle
 		}
+	}
+	if low < len(list) && !p.sites[list[low]].initialized {
+		return 0
 	}
 	return low
 }
