@@ -329,8 +329,8 @@ func (b *board) labelKeys() []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// guardShapes returns the shapes with required anti-affinity that some pod on a node has, in an order of what they are,
-// so that the order of shapes in the snapshot never shows.
+// guardShapes returns the shapes with required anti-affinity that some pod on a node has, in the order of those pods' keys,
+// so that the order of lists in the snapshot never shows.
 func guardShapes(snapshot *model.Snapshot, moving map[int]bool) []int {
 	guards := false
 	for i := range snapshot.Shapes {
@@ -339,10 +339,16 @@ func guardShapes(snapshot *model.Snapshot, moving map[int]bool) []int {
 	if !guards {
 		return nil
 	}
+	var owners []int
+	for i := range snapshot.Pods {
+		if onNode(snapshot, i, moving) && len(snapshot.Shapes[snapshot.Pods[i].Shape].PodAntiAffinity) > 0 {
+			owners = append(owners, i)
+		}
+	}
 	var shapes []int
 	seen := make(map[int]bool)
-	for i := range snapshot.Pods {
-		if index := snapshot.Pods[i].Shape; onNode(snapshot, i, moving) && !seen[index] && len(snapshot.Shapes[index].PodAntiAffinity) > 0 {
+	for _, i := range sortedPods(snapshot, owners) {
+		if index := snapshot.Pods[i].Shape; !seen[index] {
 			seen[index] = true
 			shapes = append(shapes, index)
 		}
