@@ -13,14 +13,7 @@ import (
 // problems returns everything that is wrong with a plan, judged by making every node it may lead to and looking at it
 // as kube-scheduler does. It shares no code with the planner but sums of resources.
 func problems(in Input, plan model.Plan) []string {
-	c := checker{in: in, shapeOf: make(map[string]*model.PodShape), moving: make(map[int]bool)}
-	for i := range in.Snapshot.Pods {
-		pod := &in.Snapshot.Pods[i]
-		c.shapeOf[pod.UID] = in.Snapshot.ShapeOf(pod)
-	}
-	for _, i := range in.Pending {
-		c.moving[i] = true
-	}
+	c := newChecker(in)
 	c.everyPodOnce(plan)
 	for i := range plan.Claims {
 		c.claim(&plan.Claims[i])
@@ -30,6 +23,18 @@ func problems(in Input, plan model.Plan) []string {
 	c.nominations(plan)
 	c.together(plan)
 	return c.found
+}
+
+func newChecker(in Input) *checker {
+	c := &checker{in: in, shapeOf: make(map[string]*model.PodShape), moving: make(map[int]bool)}
+	for i := range in.Snapshot.Pods {
+		pod := &in.Snapshot.Pods[i]
+		c.shapeOf[pod.UID] = in.Snapshot.ShapeOf(pod)
+	}
+	for _, i := range in.Pending {
+		c.moving[i] = true
+	}
+	return c
 }
 
 const reservationLabel = "karpenter.k8s.aws/capacity-reservation-id"

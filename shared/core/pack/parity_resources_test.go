@@ -307,3 +307,16 @@ func TestF041BestEffortMinValuesAreLoweredAndToldSo(t *testing.T) {
 		t.Errorf("annotations = %v although nothing was lowered, %v", claim.Annotations, err)
 	}
 }
+
+func TestF040MinValuesHoldForPodsOnNodesOfTheirOwn(t *testing.T) {
+	for name, rule := range map[string]func(*model.PodShape){
+		"spread over hosts": spreadBy(model.LabelHostname, 1), "apart on hosts": apartFrom(model.LabelHostname, "web"), "host ports": withPort(80, "TCP", ""),
+		"together in a zone": nearApp(model.LabelZone, "web"), "spread over zones": spreadBy(model.LabelZone, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(64).pool("strict", func(p *model.Pool) { p.Weight = 9; families(5)(p) }).pool("lax", nil)
+			w.pods("web", 3, asPod(appPod("web"), selecting(model.LabelArch, "arm64"), rule)).pods("plain", 3, cpu(500))
+			w.complete(t)
+		})
+	}
+}

@@ -11,6 +11,25 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// What single claims must be is TestPlanIsSound's; here it is who is put beside whom.
+func TestPlansKeepRulesBetweenPods(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawRules(t)
+		plan := w.plan()
+		c := newChecker(w.in)
+		c.everyPodOnce(plan)
+		c.nominations(plan)
+		c.limits(plan)
+		c.together(plan)
+		for _, problem := range c.found {
+			t.Error(problem)
+		}
+		if len(c.found) > 0 {
+			t.Log(w.describe())
+		}
+	})
+}
+
 func TestPlansWithRulesAreTheSameOnAnyNumberOfProcessors(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
