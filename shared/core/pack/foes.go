@@ -1,8 +1,10 @@
 package pack
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/topology"
@@ -23,6 +25,10 @@ func (c *census) foesOf(shape *model.PodShape) []int {
 			out = append(out, i)
 		}
 	}
+	slices.SortFunc(out, func(a, b int) int { // by name: the order in the snapshot never shows
+		x, y := &c.snapshot.DaemonSets[a], &c.snapshot.DaemonSets[b]
+		return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Name, y.Name))
+	})
 	return out
 }
 
