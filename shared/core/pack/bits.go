@@ -29,16 +29,6 @@ func (b bitset) or(c bitset) bitset {
 	return out
 }
 
-// within reports whether everything in b is in c.
-func (b bitset) within(c bitset) bool {
-	for i := range b {
-		if b[i]&^c[i] != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 func (b bitset) empty() bool {
 	for _, word := range b {
 		if word != 0 {

@@ -112,7 +112,6 @@ type guard struct {
 	peers  topology.Peers
 	key    string
 	owners int // set
-	text   string
 }
 
 func newRulebook(in *Input, wishes wishes) *rulebook {

@@ -51,7 +51,6 @@ type run struct {
 	order    []int // lots, in the order nodes are opened for them and filled from; spent ones are dropped now and then
 	spent    int   // lots of order without units
 	open     bitset
-	closing  bool             // some offers were closed since the pool was prepared
 	left     []int64          // of the pool's limits
 	reserved map[string]int64 // instances left of each reservation
 	nodes    []node
