@@ -2,6 +2,7 @@ package pack
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/topology"
@@ -36,9 +37,6 @@ func (b *board) retry() {
 
 // retryOnSites tries what exists, one node of each kind.
 func (b *board) retryOnSites(c *class, budget *int) bool {
-	if c.attaches {
-		return false
-	}
 	a := assigner{planner: b.planner, places: b.places, book: b.book}
 	groups := a.groups(c)
 	slices.SortStableFunc(groups, func(x, y group) int { return compareBools(x.soft, y.soft) })
@@ -58,13 +56,30 @@ func (b *board) retryOnSites(c *class, budget *int) bool {
 
 // trySite puts a unit on the site if every rule still holds then.
 func (b *board) trySite(c *class, n int) bool {
-	s, unit, ports := b.places.sites[n], c.takeUnits(1), len(b.places.sites[n].ports)
+	s, attached, ports := b.places.sites[n], b.places.sites[n].attached, len(b.places.sites[n].ports)
+	if c.attaches {
+		l := ledger{assigner: &assigner{planner: b.planner, places: b.places, book: b.book}, class: c}
+		if !l.attachable(s) {
+			return false
+		}
+	}
+	unit := c.takeUnits(1)
+	if c.attaches {
+		s.attached = make(map[string]map[string]bool, len(attached))
+		for driver, handles := range attached { // each driver on its own: the order does not matter
+			s.attached[driver] = maps.Clone(handles)
+		}
+		for _, i := range unit {
+			pod := &b.in.Snapshot.Pods[i]
+			s.attachAll(b.census.volumes.Attachments(pod, b.in.Snapshot.ShapeOf(pod)))
+		}
+	}
 	b.places.take(n, c.request, 1)
 	s.ports, s.pods = append(s.ports, c.ports...), append(s.pods, unit...)
 	if !b.verify(false) {
 		return true
 	}
-	s.ports, s.pods = s.ports[:ports], s.pods[:len(s.pods)-len(unit)]
+	s.ports, s.pods, s.attached = s.ports[:ports], s.pods[:len(s.pods)-len(unit)], attached
 	b.places.take(n, c.request, -1)
 	c.pods = append(slices.Clone(unit), c.pods...)
 	return false

@@ -23,6 +23,7 @@ type outcome struct {
 	vacant  []bool             // by host tally: a planned node without any of the pods may count
 	total   []int32
 	splits  map[kindOfNode][]part
+	started map[start]bool    // of pods that wait for others
 	daemons []*class          // of those that any tally counts: what they add
 	runs    map[string][]bool // by pool and daemon: the types it runs on
 	spots   []spot
@@ -109,6 +110,7 @@ func (b *board) outcome() *outcome {
 			o.note(i, pod, 1)
 		}
 	}
+	o.startWaiting()
 	return o
 }
 
@@ -217,7 +219,7 @@ func (o *outcome) noteAdds(i int, c *class, times int32) {
 			o.noteMaybe(i, a, times)
 			continue
 		}
-		if !c.follows(a.tally) {
+		if !c.waits() || o.started[start{i, c}] {
 			o.free[a.tally][placeName(value, a.byHost, i)] += times * a.weight
 		}
 		o.total[a.tally] += times * a.weight
@@ -227,6 +229,63 @@ func (o *outcome) noteAdds(i int, c *class, times int32) {
 			o.count[a.tally][value] += times * a.weight
 		}
 	}
+}
+
+// start names the pods of a class at one spot.
+type start struct {
+	spot  int
+	class *class
+}
+
+// waits reports whether pods of the class can only start beside others.
+func (c *class) waits() bool {
+	return slices.ContainsFunc(c.uses, func(u use) bool { return u.kind == near && !u.claim })
+}
+
+// startWaiting lets pods that wait for others start where those are, until no more do: two that wait for each other never
+// start, however well each would be placed once the other runs.
+func (o *outcome) startWaiting() {
+	pods := make(map[start]int32)
+	var waiting []start
+	for i := range o.spots {
+		for _, pod := range o.pods(i) {
+			if c := o.classOf[pod]; c.waits() {
+				if pods[start{i, c}]++; pods[start{i, c}] == 1 {
+					waiting = append(waiting, start{i, c})
+				}
+			}
+		}
+	}
+	o.started = make(map[start]bool, len(waiting))
+	for before := -1; len(waiting) != before; {
+		before = len(waiting)
+		waiting = slices.DeleteFunc(waiting, func(s start) bool {
+			if slices.ContainsFunc(s.class.uses, func(u use) bool { return u.kind == near && !u.claim && !o.starts(s.spot, &u) }) {
+				return false
+			}
+			o.started[s] = true
+			for _, a := range s.class.adds {
+				if value, counts := o.domain(a.tally, s.spot); counts {
+					o.free[a.tally][placeName(value, a.byHost, s.spot)] += pods[s] * a.weight
+				}
+			}
+			return true
+		})
+	}
+}
+
+// starts reports whether a pod at the spot finds what the rule looks for, or may be the first: where only pods that wait
+// are, one of them has to start, which it may only while there is no other.
+func (o *outcome) starts(i int, u *use) bool {
+	value, counts := o.domain(u.tally, i)
+	if !counts {
+		return false
+	}
+	count := o.count[u.tally][value]
+	if u.byHost {
+		count = o.hosts[u.tally][i]
+	}
+	return o.free[u.tally][placeName(value, u.byHost, i)] > 0 || u.self > 0 && o.total[u.tally] <= count
 }
 
 // countedDaemons returns what pods of daemons add to tallies, those that add nothing left out.
@@ -359,14 +418,13 @@ func (o *outcome) brokenBy(i, pod int) *use {
 		}
 		switch u.kind {
 		case near:
-			// Where only pods with the same rule are, one of them has to start, which it may only while there is no other.
 			if u.claim {
 				if !counts || o.total[u.tally] > count {
 					return u
 				}
 				continue
 			}
-			if !counts || o.free[u.tally][placeName(value, u.byHost, i)] <= 0 && (u.self == 0 || o.total[u.tally] > count) {
+			if !o.starts(i, u) {
 				return u
 			}
 		case far:
