@@ -210,14 +210,6 @@ func (w *world) drawMoving(t *rapid.T) {
 	}
 }
 
-// record makes the plan's claims the ledger's, what they hold their pools' usage.
-func (w *world) record(plan model.Plan) {
-	w.usedBy(plan)
-	for _, planned := range plan.Claims {
-		w.in.Claims = append(w.in.Claims, asLedger(planned))
-	}
-}
-
 // describe names what a world is made of, for failures.
 func (w *world) describe() string {
 	out := ""
