@@ -60,10 +60,10 @@ func (b *board) verify(mend bool) bool {
 	if b.book.empty() {
 		return false
 	}
-	o := b.outcome()
 	broken := false
-	for again := true; again; {
+	for again := true; again; { // what was taken off may have been what others need
 		again = false
+		o := b.outcome()
 		for i := range o.spots {
 			if o.mendSpot(i, mend) {
 				broken, again = true, mend
