@@ -31,6 +31,9 @@ func newChecker(in Input) *checker {
 		pod := &in.Snapshot.Pods[i]
 		c.shapeOf[pod.UID] = in.Snapshot.ShapeOf(pod)
 	}
+	if in.Pending == nil {
+		in.Pending = Pending(in.Snapshot)
+	}
 	for _, i := range in.Pending {
 		c.moving[i] = true
 	}
@@ -73,10 +76,18 @@ func (c *checker) everyPodOnce(plan model.Plan) {
 			}
 		}
 	}
+	asked := make(map[int]bool)
+	list := c.in.Pending
+	if list == nil {
+		list = Pending(c.in.Snapshot)
+	}
+	for _, i := range list {
+		asked[i] = true
+	}
 	for i := range c.in.Snapshot.Pods {
 		pod := &c.in.Snapshot.Pods[i]
 		want := 0
-		if ok, _ := Provisionable(c.in.Snapshot, i); ok && c.in.Pending == nil || c.moving[i] {
+		if asked[i] {
 			want = 1
 		}
 		if times[pod.UID] != want {

@@ -31,7 +31,9 @@ func (p *planner) claims() ([]model.PlannedClaim, model.MicroUSD) {
 			out = append(out, claim)
 		}
 	}
-	name(out, p.in.Salt)
+	if len(out) > 0 {
+		name(out, p.in)
+	}
 	return out, total
 }
 

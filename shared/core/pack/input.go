@@ -2,7 +2,9 @@ package pack
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -21,7 +23,7 @@ type Input struct {
 	Usage map[string]model.Resources
 	// Marks only serve reasons: until when an unavailable offer is left alone. Catalogs already show their effect.
 	Marks []model.Mark
-	// Pending are the pods to place, as indexes into Snapshot.Pods; nil means every provisionable one. A pod listed here
+	// Pending are the pods to place, as indexes into Snapshot.Pods; nil means what Pending returns. A pod listed here
 	// takes nothing of the node it is bound to. Indexes out of range and repeated ones are ignored.
 	Pending []int
 	NowUnix int64
@@ -82,13 +84,60 @@ func pendingPods(in *Input) ([]int, map[int]bool) {
 		}
 		return list, chosen
 	}
-	for i := range in.Snapshot.Pods {
-		if in.Snapshot.Pods[i].NodeName != "" { // most are; saying why takes longer than looking
-			continue
-		}
-		if ok, _ := Provisionable(in.Snapshot, i); ok {
-			add(i)
-		}
+	for _, i := range Pending(in.Snapshot) {
+		add(i)
 	}
 	return list, chosen
+}
+
+// Pending returns the pods that ask for capacity, as indexes into the snapshot's pods, ascending: the provisionable ones,
+// and those that will have to leave nodes being deleted or drained.
+func Pending(snapshot *model.Snapshot) []int {
+	leaving := make(map[string]bool)
+	for i := range snapshot.Nodes {
+		if node := &snapshot.Nodes[i]; node.DeletedUnix != 0 || draining(node) {
+			leaving[node.Name] = true
+		}
+	}
+	var out []int
+	for i := range snapshot.Pods {
+		if node := snapshot.Pods[i].NodeName; node != "" { // most are; saying why not takes longer than looking
+			if len(leaving) > 0 && leaving[node] && displaced(snapshot, i) {
+				out = append(out, i)
+			}
+			continue
+		}
+		if ok, _ := Provisionable(snapshot, i); ok {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// displaced reports whether a pod of a node that goes away will be made anew elsewhere: it is neither a daemon nor a static
+// pod, has not ended, and may be evicted. A StatefulSet's pod on its way out comes back under the same name.
+func displaced(snapshot *model.Snapshot, i int) bool {
+	pod := &snapshot.Pods[i]
+	if pod.Terminal() || pod.Shape < 0 || pod.Shape >= len(snapshot.Shapes) {
+		return false
+	}
+	shape := snapshot.ShapeOf(pod)
+	switch {
+	case shape.OwnerKind == "DaemonSet", shape.OwnerKind == "Node":
+		return false
+	case pod.DeletedUnix != 0:
+		return shape.OwnerKind == "StatefulSet"
+	case shape.DoNotDisrupt == "true":
+		return false
+	}
+	return !slices.ContainsFunc(snapshot.Budgets, func(b model.PDB) bool { return blocks(&b, shape) })
+}
+
+// blocks reports whether the budget never lets a pod of the shape be evicted.
+func blocks(b *model.PDB, shape *model.PodShape) bool {
+	if b.MaxUnavailable != "0" && b.MaxUnavailable != "0%" && b.MinAvailable != "100%" || b.Namespace != shape.Namespace {
+		return false
+	}
+	matched, err := topology.Matches(b.Selector, shape.Labels)
+	return err == nil && matched
 }

@@ -77,3 +77,31 @@ func TestAPodWithoutASpecIsInvalid(t *testing.T) {
 		t.Errorf("codes = %v, want %s", got, Invalid)
 	}
 }
+
+func TestPodsOfNodesThatGoAwayArePlannedAhead(t *testing.T) {
+	w := newWorld(64).pool("general", nil).node("stays", nil)
+	w.node("goes", func(n *model.Node) { n.Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}} })
+	owned := func(kind string, change func(*model.PodShape)) func(*model.PodShape) {
+		return func(s *model.PodShape) {
+			s.OwnerKind = kind
+			if change != nil {
+				change(s)
+			}
+		}
+	}
+	w.running("web", "goes", owned("ReplicaSet", nil)).running("other", "stays", owned("ReplicaSet", nil))
+	w.running("daemon", "goes", owned("DaemonSet", nil)).running("static", "goes", owned("Node", nil))
+	w.running("busy", "goes", owned("ReplicaSet", func(s *model.PodShape) { s.DoNotDisrupt = "true" }))
+	w.running("guarded", "goes", owned("ReplicaSet", func(s *model.PodShape) { s.Labels = map[string]string{"app": "guarded"} }))
+	w.in.Snapshot.Budgets = []model.PDB{{Namespace: "default", Name: "never", MaxUnavailable: "0", Selector: &model.Selector{MatchLabels: map[string]string{"app": "guarded"}}}}
+	var names []string
+	for _, i := range Pending(w.in.Snapshot) {
+		names = append(names, w.in.Snapshot.Pods[i].Name)
+	}
+	if len(names) != 1 || names[0] != "web" {
+		t.Errorf("pods that ask for capacity: %v, want web alone", names)
+	}
+	if plan := w.plan(); placed(plan) != 1 || len(plan.Nominations) != 1 || plan.Nominations[0].Node != "stays" {
+		t.Errorf("plan = %+v, want web on the node that stays", plan)
+	}
+}

@@ -15,13 +15,22 @@ const (
 )
 
 // name gives each claim the name of its pool and a short hash of what it is. Same claims and salt, same names; no two
-// claims of the list share one.
-func name(claims []model.PlannedClaim, salt string) {
+// claims of the list share one, nor has any that of a node or claim there is.
+func name(claims []model.PlannedClaim, in *Input) {
 	taken := make(map[string]bool, len(claims))
+	for i := range in.Snapshot.Nodes {
+		taken[in.Snapshot.Nodes[i].Name] = true
+	}
+	for i := range in.Snapshot.Claims {
+		taken[in.Snapshot.Claims[i].Name] = true
+	}
+	for i := range in.Claims {
+		taken[in.Claims[i].Name] = true
+	}
 	for i := range claims {
 		content := digestible(&claims[i])
 		for attempt := 0; claims[i].Name == ""; attempt++ {
-			candidate := prefix(claims[i].Pool) + "-" + suffix(content, salt, attempt)
+			candidate := prefix(claims[i].Pool) + "-" + suffix(content, in.Salt, attempt)
 			if !taken[candidate] {
 				claims[i].Name = candidate
 				taken[candidate] = true

@@ -16,7 +16,7 @@ import (
 // provision plans and launches until every pending pod has a home or a reason. A capacity error marks the offer and
 // plans again, in this same run; the number of rounds is bounded.
 func (r *run) provision(ctx context.Context) error {
-	pending := provisionable(r.snapshot)
+	pending := len(pack.Pending(r.snapshot))
 	r.out.Pending = pending
 	if pending == 0 && !r.configDue() {
 		return nil
@@ -106,17 +106,6 @@ func (r *run) inFlight() []model.Claim {
 		claims = append(claims, claim)
 	}
 	return claims
-}
-
-// provisionable counts the pods that ask for capacity.
-func provisionable(snapshot *model.Snapshot) int {
-	var n int
-	for i := range snapshot.Pods {
-		if ok, _ := pack.Provisionable(snapshot, i); ok {
-			n++
-		}
-	}
-	return n
 }
 
 func (r *run) countRound(plan model.Plan, round model.Round) {
