@@ -104,7 +104,8 @@ type rulebook struct {
 	filterOf   map[string]int
 	guards     []guard
 	guardIndex map[string]int
-	hosts      []int // tallies by host
+	known      map[[4]string]topology.Peers // by what asks, namespace and label
+	hosts      []int                        // tallies by host
 }
 
 // guard is a required anti-affinity term of some pod: whom it keeps away from its owners, and where.
@@ -118,7 +119,7 @@ func newRulebook(in *Input, wishes wishes) *rulebook {
 	return &rulebook{
 		ignoreSoft: wishes == noWishes, hostWishes: wishes == allWishes,
 		namespaces: topology.NamespacesOf(in.Snapshot.Namespaces),
-		setIndex:   make(map[string]int), tallyIndex: make(map[string]int), filterOf: make(map[string]int), guardIndex: make(map[string]int),
+		setIndex:   make(map[string]int), tallyIndex: make(map[string]int), filterOf: make(map[string]int), guardIndex: make(map[string]int), known: make(map[[4]string]topology.Peers),
 	}
 }
 
@@ -186,7 +187,7 @@ func (b *rulebook) readGuards(shape *model.PodShape) []int {
 	var out []int
 	for i := range shape.PodAntiAffinity {
 		term := &shape.PodAntiAffinity[i]
-		peers, err := topology.OfTerm(term, shape, b.namespaces)
+		peers, err := b.ofTerm(term, shape)
 		if err != nil || term.TopologyKey == "" {
 			continue
 		}
@@ -196,6 +197,41 @@ func (b *rulebook) readGuards(shape *model.PodShape) []int {
 		}
 	}
 	return out
+}
+
+// ofTerm returns the pods an affinity term speaks of. Most terms are one label, and many pods have the same.
+func (b *rulebook) ofTerm(term *model.PodTerm, shape *model.PodShape) (topology.Peers, error) {
+	if !oneLabel(term.Selector) || len(term.Namespaces)+len(term.MatchLabelKeys)+len(term.MismatchLabelKeys) > 0 || term.NamespaceSelector != nil {
+		return topology.OfTerm(term, shape, b.namespaces)
+	}
+	return b.remember("term", shape.Namespace, term.Selector, func() (topology.Peers, error) { return topology.OfTerm(term, shape, b.namespaces) })
+}
+
+// ofSpread returns the pods a spread constraint counts.
+func (b *rulebook) ofSpread(s *model.Spread, shape *model.PodShape) (topology.Peers, error) {
+	if !oneLabel(s.Selector) || len(s.MatchLabelKeys) > 0 {
+		return topology.OfSpread(s, shape)
+	}
+	return b.remember("spread", shape.Namespace, s.Selector, func() (topology.Peers, error) { return topology.OfSpread(s, shape) })
+}
+
+func oneLabel(s *model.Selector) bool {
+	return s != nil && len(s.MatchLabels) == 1 && len(s.Expressions) == 0
+}
+
+func (b *rulebook) remember(what, namespace string, selector *model.Selector, read func() (topology.Peers, error)) (topology.Peers, error) {
+	key := [4]string{what, namespace}
+	for name, value := range selector.MatchLabels { // one
+		key[2], key[3] = name, value
+	}
+	if known, ok := b.known[key]; ok {
+		return known, nil
+	}
+	peers, err := read()
+	if err == nil {
+		b.known[key] = peers
+	}
+	return peers, err
 }
 
 // readUses returns the shape's own rules; an error names the field that cannot be read.
@@ -227,7 +263,7 @@ func (b *rulebook) readAffinity(shape *model.PodShape) ([]use, *model.Reason) {
 	const field = "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 	var all []topology.Peers
 	for i := range shape.PodAffinity {
-		peers, err := topology.OfTerm(&shape.PodAffinity[i], shape, b.namespaces)
+		peers, err := b.ofTerm(&shape.PodAffinity[i], shape)
 		switch {
 		case err != nil:
 			return nil, invalid(fmt.Sprintf("%s[%d]", field, i), err.Error(), "correct the term")
@@ -253,7 +289,7 @@ func (b *rulebook) readAnti(shape *model.PodShape) ([]use, *model.Reason) {
 	const field = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 	var out []use
 	for i := range shape.PodAntiAffinity {
-		peers, err := topology.OfTerm(&shape.PodAntiAffinity[i], shape, b.namespaces)
+		peers, err := b.ofTerm(&shape.PodAntiAffinity[i], shape)
 		switch {
 		case err != nil:
 			return nil, invalid(fmt.Sprintf("%s[%d]", field, i), err.Error(), "correct the term")
@@ -282,7 +318,7 @@ func (b *rulebook) readSpreads(shape *model.PodShape, own []requirement.Requirem
 			continue
 		}
 		field := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
-		peers, err := topology.OfSpread(s, shape)
+		peers, err := b.ofSpread(s, shape)
 		switch {
 		case s.Anyway && (err != nil || s.TopologyKey == ""):
 			continue
