@@ -164,7 +164,13 @@ func (p *Problem) Input() pack.Input {
 		Snapshot: b.Snapshot("oracle", Now),
 		Catalogs: map[string][]model.InstanceType{Class: p.Catalog},
 		Usage:    make(map[string]model.Resources),
+		Pending:  []int{}, // those that wait alone: pods of nodes that go away are not the scheduler's yet
 		NowUnix:  Now,
+	}
+	for i := range in.Snapshot.Pods {
+		if ok, _ := pack.Provisionable(in.Snapshot, i); ok {
+			in.Pending = append(in.Pending, i)
+		}
 	}
 	for i := range in.Snapshot.Nodes {
 		node := &in.Snapshot.Nodes[i]
