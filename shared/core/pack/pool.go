@@ -206,6 +206,17 @@ func (p *pool) attracts(d daemon) []bool {
 	return runs
 }
 
+// runsBy returns the offers on whose nodes the daemon runs.
+func (p *pool) runsBy(d daemon) bitset {
+	out := newBitset(len(p.market.columns))
+	for _, term := range d.terms {
+		if p.custom.Compatible(customPart(term), nil) == nil {
+			out = out.or(p.market.columnsMeeting(term).and(p.allowed))
+		}
+	}
+	return out
+}
+
 // customPart returns the requirements that offers do not decide.
 func customPart(term requirement.Requirements) requirement.Requirements {
 	out := make(requirement.Requirements)

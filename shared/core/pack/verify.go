@@ -25,7 +25,7 @@ type outcome struct {
 	splits  map[kindOfNode][]part
 	started map[start]bool    // of pods that wait for others
 	daemons []*class          // of those that any tally counts: what they add
-	runs    map[string][]bool // by pool and daemon: the types it runs on
+	runs    map[string]bitset // by pool and daemon: the types it runs on
 	spots   []spot
 	memo    map[seen]verdict
 }
@@ -95,7 +95,7 @@ func (b *board) outcome() *outcome {
 			o.spots = append(o.spots, spot{node: &r.nodes[i], run: r, taints: r.pool.source.Template.Taints})
 		}
 	}
-	o.daemons, o.runs = b.countedDaemons(), make(map[string][]bool)
+	o.daemons, o.runs = b.countedDaemons(), make(map[string]bitset)
 	for i := range o.spots {
 		if o.spots[i].node != nil {
 			o.announce(i)
@@ -307,15 +307,15 @@ func (o *outcome) noteDaemons(i int) {
 		key := s.run.pool.source.Name + "\x00" + strconv.Itoa(c.order)
 		runs, known := o.runs[key]
 		if !known {
-			runs = make([]bool, len(s.run.pool.market.types))
+			runs = newBitset(len(s.run.pool.market.columns))
 			for _, d := range s.run.pool.tolerated {
 				if d.set == c.order {
-					runs = s.run.pool.attracts(d)
+					runs = s.run.pool.runsBy(d)
 				}
 			}
 			o.runs[key] = runs
 		}
-		if runs[s.run.pool.market.columns[s.node.column].instance] {
+		if runs.has(s.node.column) {
 			o.noteAdds(i, c, 1)
 		}
 	}
