@@ -3,6 +3,7 @@ package dynamodb_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	fake := clock.NewFake(start)
 	model := dynamodb.NewModel(dynamodb.Options{Clock: fake})
-	server := httptest.NewServer(dynamodb.NewHandler(model))
+	server := httptest.NewServer(unhurried(dynamodb.NewHandler(model)))
 	t.Cleanup(server.Close)
 	w := &world{model: model, clock: fake, Client: sdk.New(sdk.Options{
 		Region: "us-west-2", BaseEndpoint: aws.String(server.URL), Retryer: aws.NopRetryer{},
@@ -43,6 +44,15 @@ func newWorld(t testing.TB) *world {
 		t.Fatalf("create table: %v", err)
 	}
 	return w
+}
+
+// unhurried answers after a millisecond, as the local AWS of the stack does: the SDK sometimes drops the connection of an
+// answer that comes before its own write has returned, and these clients repeat nothing.
+func unhurried(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(time.Millisecond)
+		handler.ServeHTTP(w, r)
+	})
 }
 
 func ledger(name string) *sdk.CreateTableInput {
