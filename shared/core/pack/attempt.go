@@ -209,7 +209,7 @@ func (r *run) rankByMix(a *area) []int {
 	total := make([]float64, r.dims)
 	for _, l := range r.samples(thorough.sample) {
 		lot := &r.lots[l]
-		if slices.ContainsFunc(lot.options, func(o *option) bool { return o.area == a || meet(o.area.mask, a.mask) }) {
+		if slices.ContainsFunc(lot.options, func(o *option) bool { return o.area == a || o.area.mask.meets(a.mask) }) {
 			for d, amount := range lot.class.request {
 				total[d] += float64(amount) * float64(r.counts[l])
 			}
@@ -246,24 +246,12 @@ func (a *area) plainOrAll() int {
 	return len(a.types)
 }
 
-func meet(a, b bitset) bool {
-	for i := range a {
-		if a[i]&b[i] != 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // fill works out what goes onto a node bought by the column: as many units of the seed as fit, then of each lot of the
 // list that accepts the offer. It leaves the filling in r.items and r.free and returns what it is worth.
 func (r *run) fill(seed, seedOption, column int, list []int) int64 {
-	copy(r.free, r.pool.room[r.pool.market.columns[column].instance])
-	r.items = r.items[:0]
-	r.beside.reset()
+	r.begin(seed, column)
 	flag := r.lots[seed].options[seedOption].flag
-	r.seed = seed
-	worth := r.add(seed, seedOption)
+	worth := r.add(seed, seedOption, r.stock(seed))
 	free, dims := r.free, r.dims
 lots:
 	for _, l := range list {
@@ -282,7 +270,7 @@ lots:
 				continue
 			}
 			if joined, ok := r.pool.flags.join(flag, option.flag); ok {
-				if added := r.add(l, o); added > 0 {
+				if added := r.add(l, o, r.stock(l)); added > 0 {
 					worth, flag = worth+added, joined
 					if !r.smallest.fits(free) {
 						return worth
@@ -303,14 +291,10 @@ func (r *run) fillEvenly(seed, seedOption, column int, list []int) int64 {
 	if room[cpu] <= 0 || room[memory] <= 0 {
 		return 0
 	}
-	copy(r.free, room)
-	r.items = r.items[:0]
-	r.beside.reset()
-	defer r.forget()
+	r.begin(seed, column)
 	flag := r.lots[seed].options[seedOption].flag
 	perCPU, perMemory := 1/float64(room[cpu]), 1/float64(room[memory])
-	r.seed = seed
-	worth := r.addSome(seed, seedOption, 1)
+	worth := r.add(seed, seedOption, 1)
 	free, requests, dims := r.free, r.requests, r.dims
 	balance := float64(room[cpu]) / float64(room[memory])
 	side := func(l int) int {
@@ -360,7 +344,7 @@ func (r *run) fillEvenly(seed, seedOption, column int, list []int) int64 {
 				continue
 			}
 			if joined, ok := r.pool.flags.join(flag, option.flag); ok {
-				if added = r.addSome(l, o, want); added > 0 {
+				if added = r.add(l, o, want); added > 0 {
 					worth, flag = worth+added, joined
 					break
 				}
@@ -386,15 +370,18 @@ func (r *run) stock(l int) int {
 	return r.counts[l] * r.times
 }
 
-// forget clears what fillEvenly noted of its filling.
-func (r *run) forget() {
+// begin empties the filling and takes the room of a node bought by the column.
+func (r *run) begin(seed, column int) {
 	for _, it := range r.items {
 		r.inside[it.lot] = 0
 	}
+	copy(r.free, r.pool.room[r.pool.market.columns[column].instance])
+	r.items, r.seed = r.items[:0], seed
+	r.beside.reset()
 }
 
-// addSome puts at most want more units of the lot into r.free and returns their worth.
-func (r *run) addSome(l, o, want int) int64 {
+// add puts at most want more units of the lot into r.free and returns their worth.
+func (r *run) add(l, o, want int) int64 {
 	lot := &r.lots[l]
 	n := lot.class.request.copies(r.free, min(want, r.stock(l)-int(r.inside[l])))
 	if lot.class.hosts && n > 0 {
@@ -417,27 +404,6 @@ func (r *run) addSome(l, o, want int) int64 {
 		r.items = append(r.items, item{lot: l, option: o, count: n})
 	}
 	r.inside[l] += int32(n)
-	return int64(n) * lot.options[o].worth
-}
-
-// add puts as many units of the lot as fit into r.free and returns their worth.
-func (r *run) add(l, o int) int64 {
-	lot := &r.lots[l]
-	n := lot.class.request.copies(r.free, r.stock(l))
-	if lot.class.hosts && n > 0 {
-		n = r.beside.room(lot.class, n)
-	}
-	if lot.class.softMost > 0 {
-		n = min(n, int(lot.class.softMost))
-	}
-	if n == 0 {
-		return 0
-	}
-	r.free.take(lot.class.request, n)
-	if lot.class.hosts {
-		r.beside.put(lot.class, n)
-	}
-	r.items = append(r.items, item{lot: l, option: o, count: n})
 	return int64(n) * lot.options[o].worth
 }
 

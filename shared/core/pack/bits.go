@@ -29,6 +29,16 @@ func (b bitset) or(c bitset) bitset {
 	return out
 }
 
+// meets reports whether anything is in both.
+func (b bitset) meets(c bitset) bool {
+	for i := range b {
+		if b[i]&c[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (b bitset) empty() bool {
 	for _, word := range b {
 		if word != 0 {

@@ -129,6 +129,7 @@ type board struct {
 	places  *places
 	planner *planner
 	classOf []*class // by pod; only where there are rules between pods
+	daemons []*class // of the DaemonSets any rule counts: what their pods add
 	keys    []string // labels any class or rule asks about
 }
 
@@ -160,6 +161,7 @@ func prepare(in *Input, wishes wishes, asIs bool) *board {
 	b.places.build(moving, b.keys)
 	if !b.book.empty() {
 		b.book.baseline()
+		b.daemons = b.countedDaemons()
 		b.classOf = make([]*class, len(in.Snapshot.Pods))
 		for _, c := range b.classes {
 			for _, i := range c.pods {

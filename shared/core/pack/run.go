@@ -212,7 +212,8 @@ const (
 // build makes a node of the attempt's filling; false where that is no node after all.
 func (r *run) build(seed int, a attempt, how care) (node, bool) {
 	if how == alone {
-		r.items = append(r.items[:0], item{lot: seed, option: a.option, count: 1})
+		r.begin(seed, a.column)
+		r.items = append(r.items, item{lot: seed, option: a.option, count: 1})
 	} else if a.even {
 		r.fillEvenly(seed, a.option, a.column, r.order)
 	} else {

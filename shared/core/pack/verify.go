@@ -95,7 +95,7 @@ func (b *board) outcome() *outcome {
 			o.spots = append(o.spots, spot{node: &r.nodes[i], run: r, taints: r.pool.source.Template.Taints})
 		}
 	}
-	o.daemons, o.runs = b.countedDaemons(), make(map[string]bitset)
+	o.daemons, o.runs = b.daemons, make(map[string]bitset)
 	for i := range o.spots {
 		if o.spots[i].node != nil {
 			o.announce(i)
@@ -395,7 +395,7 @@ func (r *run) cheapen(n *node) {
 	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
 		col := &r.pool.market.columns[c]
 		if col.offer.Zone == was.offer.Zone && col.offer.CapacityType == was.offer.CapacityType && n.load.fits(r.pool.room[col.instance]) &&
-			!slices.ContainsFunc(exceed(r.pool.taken[col.instance], n.hold), func(more int64) bool { return more > 0 }) {
+			within(r.pool.taken[col.instance], n.hold) {
 			n.column, n.price = c, col.price
 			return
 		}
