@@ -32,8 +32,7 @@ type cell struct {
 // group is the open sites a class cannot tell apart.
 type group struct {
 	sign    int
-	values  []string   // by class.keys
-	has     []bool     // whether the label is there
+	values  []string   // by class.keys; empty where the label is not there
 	open    [][]string // of a claim on its way: what a label that is not there yet may be
 	vague   bool       // the class is counted by a label that may still be anything
 	soft    bool       // a PreferNoSchedule taint speaks against it
@@ -153,11 +152,7 @@ func (a *assigner) groups(c *class) []group {
 		if verdict == refused {
 			continue
 		}
-		g := group{sign: sign, soft: verdict == reluctant, values: make([]string, len(c.keys)), has: make([]bool, len(c.keys))}
-		for k, key := range c.keys {
-			g.values[k], g.has[k] = s.labels[key]
-			g.has[k] = g.has[k] && g.values[k] != ""
-		}
+		g := group{sign: sign, soft: verdict == reluctant, values: s.values(c.keys)}
 		if s.market != nil {
 			g.open = s.possibles(c.keys)
 			g.vague = slices.ContainsFunc(c.adds, func(add add) bool { return len(s.possible(a.book.tallies[add.tally].key)) > 0 })
@@ -250,14 +245,14 @@ func (l *ledger) placeUnit() bool {
 		best, site := -1, -1
 		var penalty int64
 		for g := range l.groups {
-			if l.groups[g].soft != soft || l.groups[g].settled || l.groups[g].vague || l.refuses(l.groups[g].values, l.groups[g].has, l.groups[g].open) != nil {
+			if l.groups[g].soft != soft || l.groups[g].settled || l.groups[g].vague || l.refuses(l.groups[g].values, l.groups[g].open) != nil {
 				continue
 			}
 			n := l.siteIn(&l.groups[g])
 			if n < 0 {
 				continue
 			}
-			p := l.penalty(l.groups[g].values, l.groups[g].has) + 1000*l.unbalanceOf(l.groups[g].values, l.groups[g].has)
+			p := l.penalty(l.groups[g].values) + 1000*l.unbalance(l.groups[g].values, true)
 			if site < 0 || p < penalty || p == penalty && n < site {
 				best, site, penalty = g, n, p
 			}
@@ -275,9 +270,9 @@ func (l *ledger) placeUnit() bool {
 	return false
 }
 
-// refuses returns the rule that keeps the class out of the domain, hosts aside; nil where none does. A nil has is that of
-// a new node. open says what labels may still become.
-func (l *ledger) refuses(values []string, has []bool, open [][]string) *use {
+// refuses returns the rule that keeps the class out of the domain, hosts aside; nil where none does. open says what labels
+// of a claim on its way may still become.
+func (l *ledger) refuses(values []string, open [][]string) *use {
 	for i := range l.class.uses {
 		u := &l.class.uses[i]
 		t := &l.book.tallies[u.tally]
@@ -285,7 +280,7 @@ func (l *ledger) refuses(values []string, has []bool, open [][]string) *use {
 			continue
 		}
 		k := slices.Index(l.class.keys, t.key)
-		there := has == nil && values[k] != "" || has != nil && has[k]
+		there := values[k] != ""
 		switch u.kind {
 		case near:
 			if !there || t.count[values[k]] == 0 && !l.mayStart(u) {
@@ -477,14 +472,14 @@ func (l *ledger) bestCell() int {
 	}
 	var list []candidate
 	for i := range l.cells {
-		if l.refuses(l.cells[i].values, nil, nil) != nil {
+		if l.refuses(l.cells[i].values, nil) != nil {
 			continue
 		}
-		list = append(list, candidate{i, l.unbalance(l.cells[i].values)})
+		list = append(list, candidate{i, l.unbalance(l.cells[i].values, false)})
 	}
 	for _, x := range list {
 		cell := &l.cells[x.cell]
-		key := [3]int64{x.unbalance, l.penalty(cell.values, nil), cell.cost}
+		key := [3]int64{x.unbalance, l.penalty(cell.values), cell.cost}
 		if best < 0 || slices.Compare(key[:], bestKey[:]) < 0 {
 			best, bestKey = x.cell, key
 		}
@@ -496,31 +491,9 @@ func (l *ledger) bestCell() int {
 const strayed = 1_000_000
 
 // unbalance returns by how much a unit in the domain would break the balance pods that spread ask of those they count.
-func (l *ledger) unbalance(values []string) int64 {
-	sum := int64(0)
-	for _, add := range l.class.adds {
-		t := &l.book.tallies[add.tally]
-		if t.host || values[slices.Index(l.class.keys, t.key)] == "" {
-			continue
-		}
-		k := slices.Index(l.class.keys, t.key)
-		if t.followed && t.total > 0 && t.count[values[k]] == 0 && !l.class.follows(add.tally) {
-			sum += strayed
-		}
-		if !t.wanted || l.anew && !l.spreads && l.adapts(add.tally) {
-			continue
-		}
-		low := int32(math.MaxInt32)
-		for c := range l.cells {
-			low = min(low, t.count[l.cells[c].values[k]])
-		}
-		sum += int64(max(0, t.count[values[k]]+add.weight-low-t.tightest))
-	}
-	return sum
-}
-
-// unbalanceOf is unbalance for a domain with sites, which counts those that exist and those of new nodes.
-func (l *ledger) unbalanceOf(values []string, has []bool) int64 {
+// Where nodes of the domain exist, the domains of all that exist count too, and pods that could make up for it are not
+// relied on.
+func (l *ledger) unbalance(values []string, exists bool) int64 {
 	sum := int64(0)
 	for _, add := range l.class.adds {
 		t := &l.book.tallies[add.tally]
@@ -528,18 +501,20 @@ func (l *ledger) unbalanceOf(values []string, has []bool) int64 {
 			continue
 		}
 		k := slices.Index(l.class.keys, t.key)
-		if !has[k] {
+		if values[k] == "" {
 			continue
 		}
 		if t.followed && t.total > 0 && t.count[values[k]] == 0 && !l.class.follows(add.tally) {
 			sum += strayed
 		}
-		if !t.wanted {
+		if !t.wanted || !exists && l.anew && !l.spreads && l.adapts(add.tally) {
 			continue
 		}
 		low := int32(math.MaxInt32)
-		for value := range t.nodes { // a minimum does not depend on the order
-			low = min(low, t.count[value])
+		if exists {
+			for value := range t.nodes { // a minimum does not depend on the order
+				low = min(low, t.count[value])
+			}
 		}
 		for c := range l.cells {
 			low = min(low, t.count[l.cells[c].values[k]])
@@ -578,7 +553,7 @@ func (l *ledger) adapts(tally int) bool {
 }
 
 // penalty returns how much the class's preferences between pods speak against the domain.
-func (l *ledger) penalty(values []string, has []bool) int64 {
+func (l *ledger) penalty(values []string) int64 {
 	sum := int64(0)
 	for i := range l.class.soft {
 		u := &l.class.soft[i]
@@ -587,10 +562,7 @@ func (l *ledger) penalty(values []string, has []bool) int64 {
 			continue
 		}
 		k := slices.Index(l.class.keys, t.key)
-		count := int64(0)
-		if has == nil || has[k] {
-			count = int64(t.count[values[k]])
-		}
+		count := int64(t.count[values[k]]) // none where the label is not there
 		switch u.kind {
 		case near:
 			if count == 0 && t.total > 0 {
@@ -609,13 +581,13 @@ func (l *ledger) penalty(values []string, has []bool) int64 {
 func (l *ledger) explain() {
 	c := l.class
 	for i := range l.cells {
-		if u := l.refuses(l.cells[i].values, nil, nil); u != nil {
+		if u := l.refuses(l.cells[i].values, nil); u != nil {
 			c.blocked = l.book.reason(u, c.keys, l.cells[i].values)
 			return
 		}
 	}
 	for i := range l.groups {
-		if u := l.refuses(l.groups[i].values, l.groups[i].has, l.groups[i].open); u != nil {
+		if u := l.refuses(l.groups[i].values, l.groups[i].open); u != nil {
 			c.blocked = l.book.reason(u, c.keys, l.groups[i].values)
 			return
 		}

@@ -53,22 +53,20 @@ func (l *ledger) keeps(n int) bool {
 	if !l.class.request.fits(s.free) || judge(l.class, s) == refused || l.hostRefuses(n) != "" {
 		return false
 	}
-	values, has := s.values(l.class.keys)
-	if u := l.refuses(values, has, s.possibles(l.class.keys)); u != nil && u.kind == far { // for the other kinds pods may count that are placed later
+	if u := l.refuses(s.values(l.class.keys), s.possibles(l.class.keys)); u != nil && u.kind == far { // for the other kinds pods may count that are placed later
 		return false
 	}
 	l.settleOn(n)
 	return true
 }
 
-// values returns the site's values of the labels, and which of them it has.
-func (s *site) values(keys []string) ([]string, []bool) {
-	values, has := make([]string, len(keys)), make([]bool, len(keys))
+// values returns the site's values of the labels, empty where it has none.
+func (s *site) values(keys []string) []string {
+	values := make([]string, len(keys))
 	for k, key := range keys {
-		values[k], has[k] = s.labels[key]
-		has[k] = has[k] && values[k] != ""
+		values[k] = s.labels[key]
 	}
-	return values, has
+	return values
 }
 
 // possibles returns, for each label, the values it may take where it is not there yet; nil where all are known.
