@@ -1,0 +1,168 @@
+package world
+
+import (
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Log is everything that happened in a world, in order. Models write it in the same moment they change; an auditor judges
+// by it alone. Nothing that is judged reads it.
+type Log struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	actor   string
+	entries []Entry
+}
+
+// Entry is one fact with its place in the order of things.
+type Entry struct {
+	Seq   int64     // 1, 2, …
+	At    time.Time // by the world's clock, not by anybody's own
+	Actor string    // the process that caused it; empty = nature or a person
+	Fact  Fact
+}
+
+// Fact is one of the types below.
+type Fact interface{ fact() }
+
+// NewLog returns an empty log.
+func NewLog(now func() time.Time) *Log { return &Log{now: now} }
+
+// Note adds a fact. Whatever it refers to must not be written to afterwards.
+func (l *Log) Note(fact Fact) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = append(l.entries, Entry{Seq: int64(len(l.entries)) + 1, At: l.now(), Actor: l.actor, Fact: fact})
+}
+
+// As notes facts of what do does as caused by actor. One process acts at a time.
+func (l *Log) As(actor string, do func() error) error {
+	l.mu.Lock()
+	before := l.actor
+	l.actor = actor
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		l.actor = before
+		l.mu.Unlock()
+	}()
+	return do()
+}
+
+// Since returns the entries after the n-th, without copying them.
+func (l *Log) Since(n int64) []Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.entries[n:len(l.entries):len(l.entries)]
+}
+
+// FleetCalled is one call of CreateFleet that reached EC2, whether or not its answer reached the caller.
+type FleetCalled struct {
+	Cluster      string
+	Intent       string // as tagged
+	Token        string
+	Request      []byte // the exact bytes
+	Wanted       int
+	CapacityType string
+	Pools        []model.OfferKey    // that may be used
+	Refused      string              // EC2's code where the call as a whole was refused; nothing happened then
+	Repeat       bool                // its token was known: the first answer was given again
+	Errors       []model.LaunchError //
+	Instances    []string            // ids of the answer
+}
+
+// InstanceStarted is a machine that EC2 began to run.
+type InstanceStarted struct {
+	Instance  model.Instance
+	Price     model.MicroUSD // per hour
+	VisibleAt time.Time      // when describing calls begin to show it
+}
+
+// InstanceWarned is a spot machine that will be taken away.
+type InstanceWarned struct {
+	ID  string
+	Due time.Time
+}
+
+// InstanceEnded is a machine that stopped existing: from here on it runs nothing and costs nothing.
+type InstanceEnded struct {
+	ID    string
+	Cause string // terminate, spot, failure, person
+}
+
+// TerminateCalled is a call of TerminateInstances that reached EC2.
+type TerminateCalled struct {
+	IDs []string
+}
+
+// LeaseTaken is a planner lease that changed hands, or was renewed.
+type LeaseTaken struct{ Fence model.Fence }
+
+// LedgerWritten is one committed transaction of the ledger: everything it changed.
+type LedgerWritten struct {
+	Cluster string
+	Op      string       // the port's method: record, calling, settle, advance, …
+	Fence   *model.Fence // that it was written under; nil where the operation needs none
+	Intents []model.Intent
+	Claims  []ClaimChange
+	Usage   []model.Usage // pools' usage afterwards
+	Marks   []model.Mark  // as stored now
+}
+
+// ClaimChange is a claim before and after. Before is nil for a new one, After for one that was removed.
+type ClaimChange struct{ Before, After *model.Claim }
+
+// ObjectWritten is one change of one object at the API server.
+type ObjectWritten struct {
+	Cluster string
+	Kind    string // Pod, Node, NodeClaim, NodePool, EC2NodeClass, PodDisruptionBudget
+	Name    string // namespace/name where there is a namespace
+	UID     string
+	Verb    string // create, update, bind, status, evict, delete (asked for), gone (really)
+	Version int64  // resourceVersion after the change
+
+	// The object afterwards; at most one is set, none for kinds without a model.
+	Pod   *model.Pod
+	Shape *model.PodShape // with Pod
+	Node  *model.Node
+	Claim *model.Claim // as the NodeClaim object shows it
+	Pool  *model.Pool
+}
+
+// MessageMoved is a message on its way through a queue.
+type MessageMoved struct {
+	Queue    string
+	ID       string
+	Group    string
+	Verb     string // send, duplicate (deduplicated, never shown), receive, delete, return (visible again), dead (to the DLQ), lost
+	Receives int    // how often it was received by now
+}
+
+// ProcessMoved is an invocation or another program that starts or ends.
+type ProcessMoved struct {
+	Process string
+	Program string // provision, interruption, watcher, …
+	Verb    string // start, end, kill, timeout
+	Error   string
+}
+
+// FaultInjected is something that was made to go wrong.
+type FaultInjected struct {
+	Process string // whom it hit; empty = a model
+	What    string // such as "dies after ledger.record"
+}
+
+func (FleetCalled) fact()     {}
+func (InstanceStarted) fact() {}
+func (InstanceWarned) fact()  {}
+func (InstanceEnded) fact()   {}
+func (TerminateCalled) fact() {}
+func (LeaseTaken) fact()      {}
+func (LedgerWritten) fact()   {}
+func (ObjectWritten) fact()   {}
+func (MessageMoved) fact()    {}
+func (ProcessMoved) fact()    {}
+func (FaultInjected) fact()   {}
