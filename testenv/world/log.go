@@ -76,7 +76,9 @@ type FleetCalled struct {
 
 // InstanceStarted is a machine that EC2 began to run.
 type InstanceStarted struct {
+	Cluster   string // whose tags it carries; empty = nobody's
 	Instance  model.Instance
+	UserData  []byte         // what it boots with
 	Price     model.MicroUSD // per hour
 	VisibleAt time.Time      // when describing calls begin to show it
 }
