@@ -2,145 +2,175 @@ package world
 
 import (
 	"context"
+	"time"
 
+	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// The ports of a process: each write is an effect that may go wrong, and each read fails once the process is dead.
-
-type ledgerPort struct {
-	*Ledger
-	p *Process
+// Ports is the world as one process sees it: every operation, reads too, passes the process's gate. No port embeds its
+// model, so that a method that was added to a flow's port does not compile before it passes the gate too.
+type Ports struct {
+	world   *World
+	gate    Gate
+	process string
 }
 
-func (l ledgerPort) Cluster(ctx context.Context, name string) (model.Registration, error) {
-	if err := l.p.alive(); err != nil {
-		return model.Registration{}, err
+// Ports returns the world behind a gate, for the process of that name.
+func (w *World) Ports(gate Gate, process string) *Ports {
+	return &Ports{world: w, gate: gate, process: process}
+}
+
+// Provision returns the flow of provisioning with the world behind its ports. now is the process's own clock.
+func (p *Ports) Provision(now func() time.Time, settings provision.Settings) *provision.Flow {
+	ledger, store := ledgerPort{p}, storePort{p}
+	return &provision.Flow{
+		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger,
+		Decisions: store, Snapshots: store, Hints: hintsPort{p}, Connector: p,
+		Now: now, NewID: p.world.newID, Settings: settings,
 	}
-	return l.Ledger.Cluster(ctx, name)
 }
 
-func (l ledgerPort) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
-	if err := l.p.alive(); err != nil {
-		return model.Ledger{}, err
+// Connect opens the one cluster there is.
+func (p *Ports) Connect(ctx context.Context, _ model.Registration) (provision.Site, error) {
+	return read(ctx, p, "site.connect", func() (provision.Site, error) {
+		cluster := clusterPort{p}
+		return provision.Site{Cluster: cluster, Reporter: cluster, Fleet: fleetPort{p}, Catalog: catalogPort{p}}, nil
+	})
+}
+
+// read passes an operation that changes nothing; its answer is lost with an error.
+func read[T any](ctx context.Context, p *Ports, name string, act func() (T, error)) (T, error) {
+	return pass(ctx, p, Op{Process: p.process, Name: name}, act)
+}
+
+// write passes an operation that may change something; its answer is lost with an error.
+func write[T any](ctx context.Context, p *Ports, name string, act func() (T, error)) (T, error) {
+	return pass(ctx, p, Op{Process: p.process, Name: name, Write: true}, act)
+}
+
+// do passes a write that has no answer.
+func do(ctx context.Context, p *Ports, name string, act func() error) error {
+	_, err := write(ctx, p, name, func() (struct{}, error) { return struct{}{}, act() })
+	return err
+}
+
+func pass[T any](ctx context.Context, p *Ports, op Op, act func() (T, error)) (T, error) {
+	var answer, none T
+	err := p.gate.Pass(ctx, op, func() error {
+		return p.world.Log.As(op.Process, func() (err error) {
+			answer, err = act()
+			return err
+		})
+	})
+	if err != nil {
+		return none, err
 	}
-	return l.Ledger.Load(ctx, reg)
+	return answer, nil
 }
 
-func (l ledgerPort) Acquire(ctx context.Context, cluster, owner string, nowUnix, untilUnix int64) (fence model.Fence, err error) {
-	err = l.p.do("acquire", func() (err error) {
-		fence, err = l.Ledger.Acquire(ctx, cluster, owner, nowUnix, untilUnix)
-		return err
+type ledgerPort struct{ *Ports }
+
+func (p ledgerPort) Clusters(ctx context.Context) ([]model.Registration, error) {
+	return read(ctx, p.Ports, "ledger.clusters", func() ([]model.Registration, error) { return p.world.Ledger.Clusters(ctx) })
+}
+
+func (p ledgerPort) Cluster(ctx context.Context, name string) (model.Registration, error) {
+	return read(ctx, p.Ports, "ledger.cluster", func() (model.Registration, error) { return p.world.Ledger.Cluster(ctx, name) })
+}
+
+func (p ledgerPort) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
+	return read(ctx, p.Ports, "ledger.load", func() (model.Ledger, error) { return p.world.Ledger.Load(ctx, reg) })
+}
+
+func (p ledgerPort) Acquire(ctx context.Context, cluster, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+	return write(ctx, p.Ports, "ledger.acquire", func() (model.Fence, error) {
+		return p.world.Ledger.Acquire(ctx, cluster, owner, nowUnix, untilUnix)
 	})
-	return fence, err
 }
 
-func (l ledgerPort) Release(ctx context.Context, fence model.Fence) error {
-	return l.p.do("release", func() error { return l.Ledger.Release(ctx, fence) })
+func (p ledgerPort) Release(ctx context.Context, fence model.Fence) error {
+	return do(ctx, p.Ports, "ledger.release", func() error { return p.world.Ledger.Release(ctx, fence) })
 }
 
-func (l ledgerPort) Record(ctx context.Context, fence model.Fence, intent model.Intent, claims []model.Claim, limits model.Resources) error {
-	return l.p.do("record", func() error { return l.Ledger.Record(ctx, fence, intent, claims, limits) })
+func (p ledgerPort) Record(ctx context.Context, fence model.Fence, intent model.Intent, claims []model.Claim, limits model.Resources) error {
+	return do(ctx, p.Ports, "ledger.record", func() error { return p.world.Ledger.Record(ctx, fence, intent, claims, limits) })
 }
 
-func (l ledgerPort) Calling(ctx context.Context, fence model.Fence, intent model.Intent) error {
-	return l.p.do("calling", func() error { return l.Ledger.Calling(ctx, fence, intent) })
+func (p ledgerPort) Calling(ctx context.Context, fence model.Fence, intent model.Intent) error {
+	return do(ctx, p.Ports, "ledger.calling", func() error { return p.world.Ledger.Calling(ctx, fence, intent) })
 }
 
-func (l ledgerPort) Settle(ctx context.Context, fence model.Fence, outcome model.Settlement) error {
-	return l.p.do("settle", func() error { return l.Ledger.Settle(ctx, fence, outcome) })
+func (p ledgerPort) Settle(ctx context.Context, fence model.Fence, outcome model.Settlement) error {
+	return do(ctx, p.Ports, "ledger.settle", func() error { return p.world.Ledger.Settle(ctx, fence, outcome) })
 }
 
-func (l ledgerPort) Advance(ctx context.Context, cluster string, claim model.Claim) (next model.Claim, err error) {
-	next = claim
-	err = l.p.do("advance", func() (err error) {
-		next, err = l.Ledger.Advance(ctx, cluster, claim)
-		return err
-	})
+func (p ledgerPort) Advance(ctx context.Context, cluster string, claim model.Claim) (model.Claim, error) {
+	next, err := write(ctx, p.Ports, "ledger.advance", func() (model.Claim, error) { return p.world.Ledger.Advance(ctx, cluster, claim) })
 	if err != nil {
 		return claim, err
 	}
 	return next, nil
 }
 
-func (l ledgerPort) Mark(ctx context.Context, reg model.Registration, marks []model.Mark) error {
-	return l.p.do("mark", func() error { return l.Ledger.Mark(ctx, reg, marks) })
+func (p ledgerPort) Mark(ctx context.Context, reg model.Registration, marks []model.Mark) error {
+	return do(ctx, p.Ports, "ledger.mark", func() error { return p.world.Ledger.Mark(ctx, reg, marks) })
 }
 
-type storePort struct {
-	*Store
-	p *Process
+type storePort struct{ *Ports }
+
+func (p storePort) Put(ctx context.Context, decision model.Decision) error {
+	return do(ctx, p.Ports, "store.decision", func() error { return p.world.Store.Put(ctx, decision) })
 }
 
-func (s storePort) Put(ctx context.Context, decision model.Decision) error {
-	return s.p.do("decision", func() error { return s.Store.Put(ctx, decision) })
+func (p storePort) At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error) {
+	return read(ctx, p.Ports, "store.at", func() (*model.Snapshot, error) { return p.world.Store.At(ctx, pointer) })
 }
 
-func (s storePort) At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error) {
-	if err := s.p.alive(); err != nil {
-		return nil, err
-	}
-	return s.Store.At(ctx, pointer)
+type hintsPort struct{ *Ports }
+
+func (p hintsPort) Sweep(ctx context.Context, cluster, tick string) error {
+	return do(ctx, p.Ports, "queue.sweep", func() error { return p.world.Store.Sweep(ctx, cluster, tick) })
 }
 
-type clusterPort struct {
-	*Cluster
-	p *Process
+type clusterPort struct{ *Ports }
+
+func (p clusterPort) List(ctx context.Context) (*model.Snapshot, error) {
+	return read(ctx, p.Ports, "cluster.list", func() (*model.Snapshot, error) { return p.world.Cluster.List(ctx) })
 }
 
-func (c clusterPort) List(ctx context.Context) (*model.Snapshot, error) {
-	if err := c.p.alive(); err != nil {
-		return nil, err
-	}
-	return c.Cluster.List(ctx)
+func (p clusterPort) PutClaim(ctx context.Context, claim model.Claim) (string, error) {
+	return write(ctx, p.Ports, "cluster.show", func() (string, error) { return p.world.Cluster.PutClaim(ctx, claim) })
 }
 
-func (c clusterPort) PutClaim(ctx context.Context, claim model.Claim) (uid string, err error) {
-	err = c.p.do("show", func() (err error) {
-		uid, err = c.Cluster.PutClaim(ctx, claim)
-		return err
-	})
-	return uid, err
+func (p clusterPort) PatchNode(ctx context.Context, patch model.NodePatch) error {
+	return do(ctx, p.Ports, "cluster.node", func() error { return p.world.Cluster.PatchNode(ctx, patch) })
 }
 
-func (c clusterPort) PatchNode(ctx context.Context, patch model.NodePatch) error {
-	return c.p.do("node", func() error { return c.Cluster.PatchNode(ctx, patch) })
+func (p clusterPort) Report(ctx context.Context, report model.Report) error {
+	return do(ctx, p.Ports, "cluster.tell", func() error { return p.world.Cluster.Report(ctx, report) })
 }
 
-func (c clusterPort) Report(ctx context.Context, report model.Report) error {
-	return c.p.do("tell", func() error { return c.Cluster.Report(ctx, report) })
+type fleetPort struct{ *Ports }
+
+func (p fleetPort) Request(ctx context.Context, launch model.Launch) ([]byte, error) {
+	return write(ctx, p.Ports, "fleet.template", func() ([]byte, error) { return p.world.Fleet.Request(ctx, launch) })
 }
 
-type fleetPort struct {
-	*Fleet
-	p *Process
+func (p fleetPort) Launch(ctx context.Context, request []byte) (model.LaunchResult, error) {
+	return write(ctx, p.Ports, "fleet.launch", func() (model.LaunchResult, error) { return p.world.Fleet.Launch(ctx, request) })
 }
 
-func (f fleetPort) Request(ctx context.Context, launch model.Launch) (request []byte, err error) {
-	err = f.p.do("template", func() (err error) {
-		request, err = f.Fleet.Request(ctx, launch)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return request, nil
+func (p fleetPort) Find(ctx context.Context, intent string) ([]model.Instance, error) {
+	return read(ctx, p.Ports, "fleet.find", func() ([]model.Instance, error) { return p.world.Fleet.Find(ctx, intent) })
 }
 
-func (f fleetPort) Launch(ctx context.Context, request []byte) (result model.LaunchResult, err error) {
-	err = f.p.do("launch", func() (err error) {
-		result, err = f.Fleet.Launch(ctx, request)
-		return err
-	})
-	if err != nil {
-		return model.LaunchResult{}, err
-	}
-	return result, nil
+type catalogPort struct{ *Ports }
+
+func (p catalogPort) Types(ctx context.Context) (model.MachineCatalog, error) {
+	return read(ctx, p.Ports, "catalog.types", func() (model.MachineCatalog, error) { return p.world.Catalog.Types(ctx) })
 }
 
-func (f fleetPort) Find(ctx context.Context, intent string) ([]model.Instance, error) {
-	if err := f.p.alive(); err != nil {
-		return nil, err
-	}
-	return f.Fleet.Find(ctx, intent)
+func (p catalogPort) Resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
+	return read(ctx, p.Ports, "catalog.resolve", func() (model.ClassStatus, error) { return p.world.Catalog.Resolve(ctx, class, images) })
 }

@@ -3,12 +3,12 @@ package world
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
-	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // Mode is how an effect goes wrong.
@@ -35,7 +35,8 @@ type Fault struct {
 // InvocationTimeout is when a process is killed at the latest.
 const InvocationTimeout = 30 * time.Second
 
-// Process is one invocation of provision.
+// Process is one invocation of provision, and the gate of its own operations: each is carried out at once. Its effects
+// are the writes it asks for, each named by the method alone.
 type Process struct {
 	world *World
 	owner string
@@ -72,57 +73,36 @@ func (p *Process) RunRequest(ctx context.Context, request provision.Request) (pr
 
 // Flow returns the flow with the world behind its ports. One call is made at a time, so that effects have an order.
 func (p *Process) Flow() *provision.Flow {
-	w := p.world
-	ledger := ledgerPort{w.Ledger, p}
-	return &provision.Flow{
-		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger,
-		Decisions: storePort{w.Store, p}, Snapshots: storePort{w.Store, p}, Hints: w.Store, Connector: p,
-		Now: w.Clock.Now, NewID: w.newID, Settings: provision.Settings{Build: "world", Parallel: 1},
-	}
+	return p.world.Ports(p, p.owner).Provision(p.world.Clock.Now, provision.Settings{Build: "world", Parallel: 1})
 }
 
-// Connect opens the one cluster there is.
-func (p *Process) Connect(context.Context, model.Registration) (provision.Site, error) {
-	if err := p.alive(); err != nil {
-		return provision.Site{}, err
-	}
-	w := p.world
-	return provision.Site{
-		Cluster: clusterPort{w.Cluster, p}, Reporter: clusterPort{w.Cluster, p}, Fleet: fleetPort{w.Fleet, p}, Catalog: w.Catalog,
-	}, nil
-}
-
-// alive returns an error once the process has been killed: nothing it still asks for is carried out or answered.
-func (p *Process) alive() error {
+// Pass carries out an operation, or whatever the fault makes of it. Nothing a killed process asks for is carried out or
+// answered.
+func (p *Process) Pass(_ context.Context, op Op, act func() error) error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.dead {
+		p.mu.Unlock()
 		return fault.New(fault.Internal, "Killed", "process %s is dead", p.owner)
 	}
-	return nil
-}
-
-// do carries out an effect, or whatever the fault makes of it.
-func (p *Process) do(name string, effect func() error) error {
-	if err := p.alive(); err != nil {
-		return err
+	_, name, _ := strings.Cut(op.Name, ".")
+	hit := false
+	if op.Write {
+		p.effects = append(p.effects, name)
+		if p.fault.Effect == "" || p.fault.Effect == name {
+			p.counted++
+			hit = p.counted == p.fault.At
+		}
 	}
-	p.mu.Lock()
-	p.effects = append(p.effects, name)
-	if p.fault.Effect == "" || p.fault.Effect == name {
-		p.counted++
-	}
-	hit := p.counted == p.fault.At && (p.fault.Effect == "" || p.fault.Effect == name)
 	p.dead = hit && p.fault.Mode == DiesBefore
 	p.mu.Unlock()
+	if !hit {
+		return act()
+	}
 	injected := fault.New(fault.Internal, "Injected", "%s %s", name, p.fault.Mode)
-	if hit && (p.fault.Mode == DiesBefore || p.fault.Mode == Fails) {
+	if p.fault.Mode == DiesBefore || p.fault.Mode == Fails {
 		return injected
 	}
-	err := effect()
-	if !hit {
-		return err
-	}
+	_ = act() // whatever came of it, the process does not hear it
 	p.mu.Lock()
 	p.dead = p.fault.Mode == DiesAfter
 	p.mu.Unlock()

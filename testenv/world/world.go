@@ -26,6 +26,7 @@ type Options struct {
 // World holds everything. Its parts are safe for concurrent use.
 type World struct {
 	Clock   *clock.Fake
+	Log     *Log
 	Ledger  *Ledger
 	Cluster *Cluster
 	Fleet   *Fleet
@@ -34,6 +35,15 @@ type World struct {
 
 	options Options
 	ids     atomic.Int64
+	timed   []timed // in the order they run in where several are due at once
+}
+
+// timed is a model in which things happen by themselves as time passes.
+type timed interface {
+	// Next returns when something is due next; false where nothing ever is unless somebody does something first.
+	Next() (time.Time, bool)
+	// Run does everything that is due at now. Afterwards Next is later than now, or false.
+	Run(now time.Time)
 }
 
 // Start is when every world begins.
@@ -48,11 +58,13 @@ func New(options Options) *World {
 		options.Ready = 5 * time.Second
 	}
 	w := &World{Clock: clock.NewFake(Start), options: options}
+	w.Log = NewLog(w.Clock.Now)
 	w.Ledger = NewLedger(w.Clock.Now)
 	w.Cluster = newCluster(w.Clock.Now)
 	w.Catalog = newCatalog(w.Clock.Now, options.Types)
 	w.Fleet = newFleet(w.Clock.Now, options.Visibility)
 	w.Store = newStore()
+	w.timed = []timed{&secondly{world: w, next: Start.Add(time.Second)}}
 	if err := w.Ledger.Register(context.Background(), Registration()); err != nil {
 		panic(fmt.Sprintf("register the cluster: %v", err)) // an in-memory write of plain data
 	}
@@ -67,13 +79,61 @@ func Registration() model.Registration {
 	}
 }
 
-// Tick lets d pass, a second at a time: machines join and become ready, and kube-scheduler binds what it can.
-func (w *World) Tick(d time.Duration) {
-	for end := w.Clock.Now().Add(d); w.Clock.Now().Before(end); {
-		w.Clock.Advance(min(time.Second, end.Sub(w.Clock.Now())))
-		w.boot()
-		w.Cluster.schedule()
+// Next returns when something happens in the world by itself next; false where nothing does.
+func (w *World) Next() (time.Time, bool) {
+	var next time.Time
+	found := false
+	for _, model := range w.timed {
+		if at, due := model.Next(); due && (!found || at.Before(next)) {
+			next, found = at, true
+		}
 	}
+	return next, found
+}
+
+// Run does what is due by now: machines join and become ready, kube-scheduler binds what it can, and so on. What one model
+// does may make something due in another.
+func (w *World) Run() {
+	now := w.Clock.Now()
+	for {
+		next, due := w.Next()
+		if !due || next.After(now) {
+			return
+		}
+		for _, model := range w.timed {
+			if at, due := model.Next(); due && !at.After(now) {
+				model.Run(now)
+			}
+		}
+	}
+}
+
+// Tick lets d pass, and what happens by itself meanwhile happen at its time.
+func (w *World) Tick(d time.Duration) {
+	end := w.Clock.Now().Add(d)
+	for {
+		next, due := w.Next()
+		if !due || next.After(end) {
+			break
+		}
+		w.Clock.Advance(max(0, next.Sub(w.Clock.Now())))
+		w.Run()
+	}
+	w.Clock.Advance(end.Sub(w.Clock.Now()))
+}
+
+// secondly lets machines join and become ready and pods be bound, looking once a second.
+type secondly struct {
+	world *World
+	next  time.Time
+}
+
+func (s *secondly) Next() (time.Time, bool) { return s.next, true }
+
+func (s *secondly) Run(now time.Time) {
+	s.next = now.Add(time.Second)
+	s.world.boot()
+	s.world.Cluster.schedule()
 }
 
 // newID returns ids that sort by the order they were asked for in.
