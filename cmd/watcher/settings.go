@@ -64,8 +64,19 @@ func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) forwa
 		Publisher: s3snapshot.New(s3.NewFromConfig(config), s.Bucket),
 		Pointer:   dynamoledger.New(dynamodb.NewFromConfig(config), s.Table),
 		Queue:     sqsqueue.New(sqs.NewFromConfig(config), s.QueueURL),
-		Now:       time.Now, After: time.After,
+		Now:       time.Now, Wait: wait,
 		Tell:     func(note forward.Note) { log(logger, note) },
 		Settings: forward.Settings{QuietWindow: s.BatchQuiet, MaxWindow: s.BatchMax, IdleWindow: s.IdlePublish},
+	}
+}
+
+// wait waits for d, for something to wake it, or for the end of ctx.
+func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-wake:
+	case <-timer.C:
 	}
 }

@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"context"
 	"time"
 )
 
@@ -52,9 +53,11 @@ type Config struct {
 	Pointer   Pointer
 	Queue     Queue
 	Now       func() time.Time
-	After     func(time.Duration) <-chan time.Time // as time.After
-	Tell      func(Note)                           // what happens, for the log; nil = nobody
-	Settings  Settings
+	// Wait is where Lead rests: it returns when ctx is done, when it has received from wake, or when d has passed,
+	// whichever comes first.
+	Wait     func(ctx context.Context, wake <-chan struct{}, d time.Duration)
+	Tell     func(Note) // what happens, for the log; nil = nobody
+	Settings Settings
 }
 
 // Note is one thing worth a line in the log.

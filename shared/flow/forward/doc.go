@@ -16,7 +16,7 @@
 // writes a month (about $3), in practice far fewer. A batch costs one put, one write and one message.
 //
 //	f := forward.New(forward.Config{Cluster: "prod", Owner: "watcher-0", Publisher: store, Pointer: ledger, Queue: queue,
-//		Now: time.Now, After: time.After})
+//		Now: time.Now, Wait: wait})
 //	f.Observe(change)   // from the watch, leading or not
 //	err := f.Lead(ctx)  // while holding the lease
 package forward

@@ -95,11 +95,9 @@ func (f *Forwarder) Lead(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		f.config.Wait(ctx, f.wake, wait)
+		if ctx.Err() != nil {
 			return nil
-		case <-f.wake:
-		case <-f.config.After(wait):
 		}
 	}
 }

@@ -125,7 +125,7 @@ func TestLeadHintsWhatManyGoroutinesObserve(t *testing.T) {
 	l := &locked{world: newWorld(t), hinted: make(chan wire.Hint, 100)}
 	f := New(Config{
 		Cluster: "prod", Owner: "watcher-0", Publisher: l, Pointer: l, Queue: l,
-		Now: time.Now, After: time.After, Settings: Settings{QuietWindow: 5 * ms, IdleWindow: 10 * ms},
+		Now: time.Now, Wait: wait, Settings: Settings{QuietWindow: 5 * ms, IdleWindow: 10 * ms},
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)

@@ -145,7 +145,7 @@ func podsOf(s *model.Snapshot) []string {
 func (w *world) forwarder(settings Settings) *Forwarder {
 	return New(Config{
 		Cluster: "prod", Owner: "watcher-0", Publisher: w, Pointer: w, Queue: w, Settings: settings,
-		Now: func() time.Time { return w.now }, After: func(time.Duration) <-chan time.Time { return nil },
+		Now: func() time.Time { return w.now }, Wait: wait,
 	})
 }
 
@@ -188,6 +188,15 @@ func (w *world) settle(f *Forwarder) {
 	w.pass(f, 9*time.Second)
 	w.hints = nil
 	clear(w.calls)
+}
+
+// wait waits as the watcher does.
+func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-wake:
+	case <-time.After(d):
+	}
 }
 
 func podChange(name string, edit func(*model.Pod)) wire.Change {
