@@ -53,7 +53,7 @@ func (c *checker) affinity(hosts []*finalNode) {
 				open = append(open, waiting{h, r})
 				continue
 			}
-			there[r.uid] = true
+			there[r.uid] = !r.unsure
 		}
 	}
 	settle := func() {
@@ -105,28 +105,29 @@ func (c *checker) near(hosts []*finalNode, h *finalNode, r finalPod, counts func
 	return true
 }
 
-// mayStart reports whether the pod matches itself and every pod it would have to be near is in its own domains or may
-// come nowhere else.
+// mayStart reports whether the pod matches itself, and every pod it would have to be near is in its domain of every term
+// or in no domain of any: kube-scheduler lets a pod be the first only where no term finds anybody anywhere.
 func (c *checker) mayStart(hosts []*finalNode, h *finalNode, r finalPod) bool {
 	if !c.aimsAll(r.shape, r.shape) {
 		return false
 	}
-	for i := range r.shape.PodAffinity {
-		key := r.shape.PodAffinity[i].TopologyKey
-		own, ok := h.domain(key)
-		if !ok || own == "" {
-			return false
+	for _, other := range hosts {
+		if !slices.ContainsFunc(other.pods, func(q finalPod) bool { return c.aimsAll(r.shape, q.shape) }) {
+			continue
 		}
-		for _, other := range hosts {
-			if value, sure := other.domain(key); sure && value == own {
-				continue
+		inAll, inAny := true, false
+		for i := range r.shape.PodAffinity {
+			key := r.shape.PodAffinity[i].TopologyKey
+			own, ok := h.domain(key)
+			if !ok || own == "" {
+				return false
 			}
-			for _, q := range other.pods {
-				// A running pod on a node without the label is in no domain, and counts nowhere.
-				if c.aimsAll(r.shape, q.shape) && !slices.Equal(other.domains(key), []string{""}) {
-					return false
-				}
-			}
+			value, sure := other.domain(key)
+			inAll = inAll && sure && value == own
+			inAny = inAny || !slices.Equal(other.domains(key), []string{""})
+		}
+		if inAny && !inAll {
+			return false
 		}
 	}
 	return true
@@ -189,10 +190,13 @@ func (c *checker) spread(hosts []*finalNode, h *finalNode, r finalPod) {
 func (c *checker) countDomains(hosts []*finalNode, r finalPod, s *model.Spread, keys []string) (most, least map[string]int32) {
 	most, least = make(map[string]int32), make(map[string]int32)
 	for _, h := range hosts {
-		pods := int32(0)
+		pods, unsure := int32(0), int32(0)
 		for _, q := range h.pods {
 			if q.uid != r.uid && !q.leaving && q.shape.Namespace == r.shape.Namespace && countsPod(s, r.shape, q.shape.Namespace, q.shape.Labels, false) {
 				pods++
+				if q.unsure {
+					unsure++
+				}
 			}
 		}
 		values := make(map[string]bool)
@@ -208,7 +212,7 @@ func (c *checker) countDomains(hosts []*finalNode, r finalPod, s *model.Spread, 
 			most[value] += pods
 			least[value] += 0
 			if len(values) == 1 && !left {
-				least[value] += pods
+				least[value] += pods - unsure
 			}
 		}
 	}
@@ -245,17 +249,8 @@ func presentKeys(keys []string, labels map[string]string) []string {
 
 // ports checks that no planned pod takes a port of its node that another pod, or a daemon of a new node, has.
 func (c *checker) ports(h *finalNode) {
-	pods := slices.Clone(h.pods)
-	for i := range c.in.Snapshot.DaemonSets {
-		daemon := &c.in.Snapshot.DaemonSets[i]
-		shape := &c.in.Snapshot.Shapes[daemon.Shape]
-		may := slices.ContainsFunc(h.variants, func(v map[string]string) bool { return selects(shape, v) })
-		if h.claim && may && toleratesAll(shape, h.taints) {
-			pods = append(pods, finalPod{key: "daemon " + daemon.Name, shape: shape})
-		}
-	}
-	for i, a := range pods {
-		for _, b := range pods[i+1:] {
+	for i, a := range h.pods {
+		for _, b := range h.pods[i+1:] {
 			if !a.planned && !b.planned {
 				continue
 			}

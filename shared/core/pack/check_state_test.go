@@ -27,6 +27,7 @@ type finalPod struct {
 	pod     *model.Pod
 	planned bool
 	leaving bool // being deleted
+	unsure  bool // a daemon that not every machine the claim may become runs
 }
 
 // together judges the pods of the plan beside each other and those that run.
@@ -78,7 +79,31 @@ func (c *checker) hosts(plan model.Plan, more ...string) []*finalNode {
 			}, claim.Requirements)})
 	}
 	c.house(plan, byName)
+	for _, h := range hosts {
+		c.daemons(h)
+	}
 	return hosts
+}
+
+// daemons adds the daemons of a node to come: they are neighbours as any pod is. On nodes that exist only those count that
+// run already.
+func (c *checker) daemons(h *finalNode) {
+	if !h.claim {
+		return
+	}
+	for i := range c.in.Snapshot.DaemonSets {
+		set := &c.in.Snapshot.DaemonSets[i]
+		shape := &c.in.Snapshot.Shapes[set.Shape]
+		runs := 0
+		for _, v := range h.variants {
+			if selects(shape, v) && toleratesAll(shape, h.taints) {
+				runs++
+			}
+		}
+		if runs > 0 {
+			h.pods = append(h.pods, finalPod{key: "of daemon " + set.Name, uid: set.Name + " on " + h.name, shape: shape, unsure: runs < len(h.variants)})
+		}
+	}
 }
 
 // house puts the pods that stay and those of the plan where they will be.
@@ -88,12 +113,12 @@ func (c *checker) house(plan model.Plan, byName map[string]*finalNode) {
 		pod := &c.in.Snapshot.Pods[i]
 		podOf[pod.UID] = pod
 		if h := byName[pod.NodeName]; h != nil && !pod.Terminal() && !c.moving[i] {
-			h.pods = append(h.pods, finalPod{pod.Key(), pod.UID, c.shapeOf[pod.UID], pod, false, pod.DeletedUnix != 0})
+			h.pods = append(h.pods, finalPod{pod.Key(), pod.UID, c.shapeOf[pod.UID], pod, false, pod.DeletedUnix != 0, false})
 		}
 	}
 	arrive := func(node string, pods []model.PodRef) {
 		for _, ref := range pods {
-			byName[node].pods = append(byName[node].pods, finalPod{ref.Key(), ref.UID, c.shapeOf[ref.UID], podOf[ref.UID], true, false})
+			byName[node].pods = append(byName[node].pods, finalPod{ref.Key(), ref.UID, c.shapeOf[ref.UID], podOf[ref.UID], true, false, false})
 		}
 	}
 	for _, claim := range plan.Claims {

@@ -77,6 +77,26 @@ func TestF066TwoTermsHoldTogether(t *testing.T) {
 	}
 }
 
+// kube-scheduler lets a pod be the first of its kind only while no term finds anybody anywhere.
+func TestF066TwoTermsAreStartedTogether(t *testing.T) {
+	terms := asPod(appPod("web"), nearApp(model.LabelZone, "web"), nearApp("rack", "web"))
+	racked := func(p *model.Pool) { p.Template.Labels = map[string]string{"rack": "1"} }
+	t.Run("nobody is there", func(t *testing.T) {
+		w := newWorld(64).pool("general", racked).pods("web", 5, terms)
+		if got := w.perDomain(w.complete(t), model.LabelZone, "web"); countsOf(got) != "5" {
+			t.Errorf("pods by zone: %v", got)
+		}
+	})
+	t.Run("one runs where only one of the terms counts it", func(t *testing.T) {
+		w := newWorld(64).pool("general", racked).zoned(500, "a").running("old", "node-a", appPod("web")).pods("web", 2, terms)
+		refusedWith(t, w.sound(t), "web-00000", PodAffinity)
+	})
+	t.Run("one may come first where only one of the terms counts it", func(t *testing.T) {
+		w := newWorld(64).pool("general", racked).zoned(500, "a").pods("other", 1, appPod("web")).pods("web", 2, terms)
+		refusedWith(t, w.sound(t), "web-00000", PodAffinity)
+	})
+}
+
 // The peer places one such pod a pass, until the first node's zone is known; pinned zones place all at once.
 func TestF067ZonalAntiAffinity(t *testing.T) {
 	w := newWorld(64).pool("general", nil).pods("web", 5, asPod(appPod("web"), apartFrom(model.LabelZone, "web")))

@@ -1,8 +1,10 @@
 package pack
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 
@@ -210,14 +212,38 @@ func (w *world) drawMoving(t *rapid.T) {
 	}
 }
 
-// describe names what a world is made of, for failures.
-func (w *world) describe() string {
-	out := ""
+// describe writes down a world and what was planned for it, for failures.
+func (w *world) describe(plan model.Plan) string {
+	var out strings.Builder
+	write := func(what string, value any) {
+		text, err := json.Marshal(value)
+		if err != nil {
+			text = []byte(err.Error())
+		}
+		fmt.Fprintf(&out, "\n%s: %s", what, text)
+	}
 	for i, s := range w.in.Snapshot.Shapes {
-		out += fmt.Sprintf("\nshape %d: %+v", i, s)
+		write(fmt.Sprintf("shape %d", i), s)
+	}
+	for _, p := range w.in.Snapshot.Pools {
+		write("pool "+p.Name, p)
 	}
 	for _, n := range w.in.Snapshot.Nodes {
-		out += fmt.Sprintf("\nnode %s: %v %v", n.Name, n.Labels, n.Taints)
+		write("node "+n.Name, []any{n.Labels, n.Taints, n.Allocatable})
 	}
-	return out
+	for _, p := range w.in.Snapshot.Pods {
+		write("pod "+p.Key(), []any{p.Shape, p.NodeName, p.Claims})
+	}
+	for _, d := range w.in.Snapshot.DaemonSets {
+		write("daemon "+d.Name, d.Shape)
+	}
+	write("pending", w.in.Pending)
+	for _, n := range plan.Nominations {
+		write("to node "+n.Node, n.Pods)
+	}
+	for _, c := range plan.Claims {
+		write("claim "+c.Name, []any{c.InstanceTypes, c.Zones, c.CapacityTypes, c.Labels, c.Pods})
+	}
+	write("refused", plan.Unschedulable)
+	return out.String()
 }

@@ -25,7 +25,7 @@ func TestPlansKeepRulesBetweenPods(t *testing.T) {
 			t.Error(problem)
 		}
 		if len(c.found) > 0 {
-			t.Log(w.describe())
+			t.Log(w.describe(plan))
 		}
 	})
 }
@@ -163,7 +163,7 @@ func TestReasonsAreTrue(t *testing.T) {
 			t.Error(problem)
 		}
 		if t.Failed() {
-			t.Log(w.describe())
+			t.Log(w.describe(plan))
 		}
 	})
 }

@@ -260,7 +260,7 @@ func (o *outcome) startWaiting() {
 	for before := -1; len(waiting) != before; {
 		before = len(waiting)
 		waiting = slices.DeleteFunc(waiting, func(s start) bool {
-			if slices.ContainsFunc(s.class.uses, func(u use) bool { return u.kind == near && !u.claim && !o.starts(s.spot, &u) }) {
+			if o.lonely(s.spot, s.class) != nil {
 				return false
 			}
 			o.started[s] = true
@@ -274,18 +274,35 @@ func (o *outcome) startWaiting() {
 	}
 }
 
-// starts reports whether a pod at the spot finds what the rule looks for, or may be the first: where only pods that wait
-// are, one of them has to start, which it may only while there is no other.
-func (o *outcome) starts(i int, u *use) bool {
-	value, counts := o.domain(u.tally, i)
-	if !counts {
-		return false
+// lonely returns a rule of the class by which a pod at the spot finds nobody it looks for; nil where there is none, or the
+// pod may be the first: where only pods that wait are, one of them has to start. kube-scheduler lets it only while no pod
+// that it looks for is in any domain of any of its rules, which is sure where all there will be are in its own domains.
+func (o *outcome) lonely(i int, c *class) *use {
+	var out *use
+	first, among := true, int32(-1)
+	for n := range c.uses {
+		u := &c.uses[n]
+		if u.kind != near || u.claim {
+			continue
+		}
+		value, counts := o.domain(u.tally, i)
+		if !counts {
+			return u
+		}
+		count := o.count[u.tally][value]
+		if u.byHost {
+			count = o.hosts[u.tally][i]
+		}
+		if out == nil && o.free[u.tally][placeName(value, u.byHost, i)] <= 0 {
+			out = u
+		}
+		first = first && u.self > 0 && o.total[u.tally] <= count && (among < 0 || among == count)
+		among = count
 	}
-	count := o.count[u.tally][value]
-	if u.byHost {
-		count = o.hosts[u.tally][i]
+	if first {
+		return nil
 	}
-	return o.free[u.tally][placeName(value, u.byHost, i)] > 0 || u.self > 0 && o.total[u.tally] <= count
+	return out
 }
 
 // countedDaemons returns what pods of daemons add to tallies, those that add nothing left out.
@@ -424,7 +441,7 @@ func (o *outcome) brokenBy(i, pod int) *use {
 				}
 				continue
 			}
-			if !o.starts(i, u) {
+			if o.lonely(i, c) == u {
 				return u
 			}
 		case far:
