@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,22 +14,60 @@ import (
 
 // Catalog is what can be bought and what selectors mean.
 type Catalog struct {
-	now      func() time.Time
-	machines []model.MachineType // by name; read-only
+	now func() time.Time
 
-	mu     sync.Mutex
-	broken error
+	mu       sync.Mutex
+	machines []model.MachineType // by name; replaced, never written to
+	prices   map[model.OfferKey]model.MicroUSD
+	version  int
+	broken   error
 }
 
 // newCatalog sells the types named, and every one where names is nil.
 func newCatalog(now func() time.Time, names []string) *Catalog {
-	c := &Catalog{now: now}
+	c := &Catalog{now: now, prices: map[model.OfferKey]model.MicroUSD{}, version: 1}
 	for _, t := range catalog.Types() {
 		if names == nil || slices.Contains(names, t.Name) {
 			c.machines = append(c.machines, machine(t))
 		}
 	}
+	for _, m := range c.machines {
+		for _, o := range m.Offers {
+			c.prices[model.OfferKey{InstanceType: m.Name, Zone: o.Zone, CapacityType: o.CapacityType}] = o.Price
+		}
+	}
 	return c
+}
+
+// Price returns what an offer costs now, 0 where it is not sold.
+func (c *Catalog) Price(offer model.OfferKey) model.MicroUSD {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.prices[offer]
+}
+
+// setPrice moves the price of an offer that is sold.
+func (c *Catalog) setPrice(offer model.OfferKey, price model.MicroUSD) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, sold := c.prices[offer]; !sold {
+		return
+	}
+	c.prices[offer] = price
+	c.version++
+	c.machines = slices.Clone(c.machines)
+	for i := range c.machines {
+		m := &c.machines[i]
+		if m.Name != offer.InstanceType {
+			continue
+		}
+		m.Offers = slices.Clone(m.Offers)
+		for j := range m.Offers {
+			if o := &m.Offers[j]; o.Zone == offer.Zone && o.CapacityType == offer.CapacityType {
+				o.Price = price
+			}
+		}
+	}
 }
 
 // Fail makes every question fail until it is called with nil.
@@ -49,7 +88,9 @@ func (c *Catalog) Types(context.Context) (model.MachineCatalog, error) {
 	if err := c.failure(); err != nil {
 		return model.MachineCatalog{}, err
 	}
-	return model.MachineCatalog{Types: c.machines, ReadUnix: c.now().Unix(), Version: "1"}, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return model.MachineCatalog{Types: c.machines, ReadUnix: c.now().Unix(), Version: strconv.Itoa(c.version)}, nil
 }
 
 // machine is a type of the sandbox catalogue as the model has it.

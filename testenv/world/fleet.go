@@ -2,8 +2,12 @@ package world
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -12,258 +16,319 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Fleet sells machines.
+// Fleet is EC2 as far as it sells, shows and ends machines.
+//
+// A call is refused as a whole or answered; an answer may hold machines and errors together. What goes wrong with it is
+// set beforehand, see Short, RefuseNext, Throttle, Unreachable and Chances. A machine is pending, running, shutting-down,
+// terminated, and then forgotten; describing calls begin to show it after a while of its own.
 type Fleet struct {
-	now        func() time.Time
-	visibility time.Duration
+	now     func() time.Time
+	log     *Log
+	catalog *Catalog
+	options FleetOptions
 
 	mu        sync.Mutex
+	agenda    agenda
 	machines  []*Machine // in the order they were launched
+	byID      map[string]*Machine
+	byIntent  map[string][]*Machine
+	listed    []*Machine // in the order they were launched, without those that are not described any more
+	changes   []MachineChange
 	tokens    map[string]answer
+	templates map[string]fleetTemplate
 	stock     map[model.OfferKey]int // what is left; absent = plenty
-	broken    map[model.OfferKey]model.LaunchError
-	refusals  []error // of the next calls, in order
-	templates map[string]bool
-	forget    bool
-	lose      bool
-	surplus   int
-	calls     int
+	trouble
+	calls int
 }
 
+// FleetOptions say how a fleet behaves. The zero value is one without delays and without chance.
+type FleetOptions struct {
+	Rand         *rand.Rand    // nil: every span lasts its least, and nothing happens by chance
+	Visibility   Span          // from launch until describing calls show a machine
+	Pending      Span          // from launch until running
+	ShuttingDown Span          // from the order to end until terminated
+	Listed       time.Duration // how long describing calls show a terminated machine: 0 = 1 h
+	TokenLife    time.Duration // how long a client token is remembered: 0 = for ever
+	SpotLife     time.Duration // mean time until a spot machine is taken away; 0 = never
+	FailureLife  time.Duration // mean time until a machine fails; 0 = never
+	SpotNotice   time.Duration // between the warning and the end of a spot machine: 0 = 2 min
+}
+
+// answer is what a client token was answered with.
 type answer struct {
 	request string
 	result  model.LaunchResult
+	at      time.Time
 }
 
-// Machine is an instance with what its user data says to it.
+// Machine is an instance with what its user data says to it. State is pending, running, shutting-down or terminated.
 type Machine struct {
 	model.Instance
+	Cluster    string // whose tags it carries; empty = nobody's
 	UserData   []byte
 	LaunchedAt time.Time
+	VisibleAt  time.Time
+	EndedAt    time.Time // zero while it is not terminated
 	Terminated bool
 	Joined     bool
+
+	shutting bool // told to end: Terminated follows
+	limited  bool // came out of a stock that is counted
+	cost     meter
 }
+
+// MachineChange is a machine that entered a state.
+type MachineChange struct{ ID, State string }
+
+// Instance states, as EC2 names them.
+const (
+	statePending      = "pending"
+	stateRunning      = "running"
+	stateShuttingDown = "shutting-down"
+	stateTerminated   = "terminated"
+)
 
 // request is what the fleet's bytes hold.
 type request struct {
-	Intent       string                 `json:"intent"`
-	Token        string                 `json:"token"`
-	Class        string                 `json:"class"`
-	CapacityType string                 `json:"capacityType"`
-	Count        int                    `json:"count"`
-	Templates    []model.LaunchTemplate `json:"templates"`
+	Cluster      string            `json:"cluster"`
+	Intent       string            `json:"intent"`
+	Token        string            `json:"token"`
+	CapacityType string            `json:"capacityType"`
+	Count        int               `json:"count"`
+	Tags         map[string]string `json:"tags"`
+	Templates    []requestTemplate `json:"templates"`
 }
 
-func newFleet(now func() time.Time, visibility time.Duration) *Fleet {
+// requestTemplate names a launch template and the pools of capacity it is used with.
+type requestTemplate struct {
+	Name      string           `json:"name"`
+	Overrides []model.Override `json:"overrides"`
+}
+
+// fleetTemplate is a launch template: what its machines boot.
+type fleetTemplate struct {
+	imageID  string
+	userData []byte
+}
+
+// NewFleet returns a fleet that sells what the catalogue has, at its prices. log may be nil.
+func NewFleet(now func() time.Time, log *Log, catalog *Catalog, options FleetOptions) *Fleet {
+	if options.Listed == 0 {
+		options.Listed = time.Hour
+	}
+	if options.SpotNotice == 0 {
+		options.SpotNotice = 2 * time.Minute
+	}
+	if log == nil {
+		log = NewLog(now)
+	}
 	return &Fleet{
-		now: now, visibility: visibility, tokens: map[string]answer{}, stock: map[model.OfferKey]int{},
-		broken: map[model.OfferKey]model.LaunchError{}, templates: map[string]bool{},
+		now: now, log: log, catalog: catalog, options: options, byID: map[string]*Machine{}, byIntent: map[string][]*Machine{},
+		tokens: map[string]answer{}, templates: map[string]fleetTemplate{}, stock: map[model.OfferKey]int{}, trouble: trouble{buckets: map[string]*bucket{}},
 	}
 }
 
-// SetCapacity says how many more machines an offer can give.
-func (f *Fleet) SetCapacity(offer model.OfferKey, n int) {
+// enter is how every call begins: what became due happens first.
+func (f *Fleet) enter() func() {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.stock[offer] = n
+	f.happen(f.now())
+	return f.mu.Unlock
 }
 
-// Break makes every launch from an offer fail with a code; empty fields of the offer match any. The code "" mends it.
-func (f *Fleet) Break(offer model.OfferKey, code string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.broken, offer)
-	if code != "" {
-		f.broken[offer] = model.LaunchError{Code: code, Message: "injected for " + fmt.Sprint(offer)}
+// happen does what is due. It is nobody's doing.
+func (f *Fleet) happen(now time.Time) {
+	if next, due := f.agenda.next(); due && !next.After(now) {
+		_ = f.log.As("", func() error { f.agenda.run(now); return nil })
 	}
 }
 
-// RefuseNext makes the next calls fail as a whole, one error each, without any effect.
-func (f *Fleet) RefuseNext(errs ...error) {
+// Next returns when something happens by itself; false where nothing will.
+func (f *Fleet) Next() (time.Time, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.refusals = append(f.refusals, errs...)
+	return f.agenda.next()
 }
 
-// ForgetBeforeNext deletes every launch template just before the next call, as somebody tidying up would.
-func (f *Fleet) ForgetBeforeNext() {
+// Run lets happen what is due.
+func (f *Fleet) Run(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.forget = true
+	f.happen(now)
 }
 
-// LoseNextReply carries the next call out and answers with an error that says nothing.
-func (f *Fleet) LoseNextReply() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.lose = true
-}
-
-// ForgetTokens lets every client token lapse.
-func (f *Fleet) ForgetTokens() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.tokens = map[string]answer{}
-}
-
-// GiveMore makes every launch give n machines more than it was asked for.
-func (f *Fleet) GiveMore(n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.surplus = n
-}
-
-// Request returns the bytes of a launch, and makes its launch template.
+// Request returns the bytes of a launch, and makes its launch templates.
 func (f *Fleet) Request(_ context.Context, launch model.Launch) ([]byte, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.templates[launch.Class.Name] = true
-	return json.Marshal(request{
-		Intent: launch.Intent, Token: launch.Token, Class: launch.Class.Name, CapacityType: launch.CapacityType, Count: len(launch.Claims),
-		Templates: launch.Templates,
-	})
+	defer f.enter()()
+	if err := f.reach("CreateLaunchTemplate"); err != nil {
+		return nil, err
+	}
+	r := request{
+		Cluster: launch.Cluster, Intent: launch.Intent, Token: launch.Token, CapacityType: launch.CapacityType, Count: len(launch.Claims), Tags: tagsOf(launch),
+	}
+	for _, t := range launch.Templates {
+		name := templateName(launch, t)
+		f.templates[name] = fleetTemplate{t.ImageID, t.UserData}
+		r.Templates = append(r.Templates, requestTemplate{name, t.Overrides})
+	}
+	if len(r.Templates) == 0 || r.Count == 0 {
+		return nil, fault.New(fault.Invalid, "", "launch %s has %d templates for %d claims", launch.Intent, len(r.Templates), r.Count)
+	}
+	return json.Marshal(r)
 }
+
+// templateName is a digest of what a template says, so that the same launch names the same template.
+func templateName(launch model.Launch, t model.LaunchTemplate) string {
+	digest := sha256.New()
+	fmt.Fprintf(digest, "%s\x00%s\x00%s\x00%s\x00", launch.Cluster, launch.Class.Name, launch.CapacityType, t.ImageID)
+	digest.Write(t.UserData)
+	return "joiner/" + launch.Cluster + "/" + hex.EncodeToString(digest.Sum(nil)[:16])
+}
+
+// tagsOf are the tags of a launch's machines: the class's, and over them ours.
+func tagsOf(launch model.Launch) map[string]string {
+	tags := union(launch.Class.Tags, map[string]string{
+		"kubernetes.io/cluster/" + launch.Cluster: "owned", "eks:eks-cluster-name": launch.Cluster,
+		model.LabelNodePool: launch.Pool, model.LabelNodeClass: launch.Class.Name, tagIntent: launch.Intent,
+	})
+	if len(launch.Claims) == 1 {
+		tags["karpenter.sh/nodeclaim"] = launch.Claims[0]
+	}
+	return tags
+}
+
+const tagIntent = "joiner.sh/intent"
 
 // Launch carries a request out; one whose token was used before is answered as before.
 func (f *Fleet) Launch(_ context.Context, text []byte) (model.LaunchResult, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	defer f.enter()()
 	f.calls++
+	if f.unreachable() {
+		return model.LaunchResult{}, unreachable()
+	}
 	var r request
 	if err := json.Unmarshal(text, &r); err != nil {
 		return model.LaunchResult{}, fault.Wrap(fault.Invalid, "", err, "decode request")
 	}
+	called := FleetCalled{
+		Cluster: r.Cluster, Intent: r.Intent, Token: r.Token, Request: slices.Clone(text), Wanted: r.Count, CapacityType: r.CapacityType, Pools: poolsOf(r),
+	}
+	before, used := f.remembered(r.Token)
+	if err := f.refuse(r, string(text), before, used); err != nil {
+		called.Refused = fault.CodeOf(err)
+		f.log.Note(called)
+		return model.LaunchResult{}, err
+	}
+	result := before.result
+	if !used {
+		var started []*Machine
+		result, started = f.allocate(r)
+		f.tokens[r.Token] = answer{string(text), result, f.now()}
+		defer f.noteStarted(started) // after the call that made them
+	}
+	called.Repeat, called.Errors = used, result.Errors
+	for _, i := range result.Instances {
+		called.Instances = append(called.Instances, i.ID)
+	}
+	f.log.Note(called)
+	if f.losesReply() {
+		return model.LaunchResult{}, fault.New(fault.Internal, "", "connection reset by peer")
+	}
+	return model.LaunchResult{Instances: slices.Clone(result.Instances), Errors: slices.Clone(result.Errors)}, nil
+}
+
+func poolsOf(r request) []model.OfferKey {
+	var out []model.OfferKey
+	for _, t := range r.Templates {
+		for _, o := range t.Overrides {
+			out = append(out, model.OfferKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: r.CapacityType})
+		}
+	}
+	return out
+}
+
+// remembered returns the answer of a client token that has not lapsed.
+func (f *Fleet) remembered(token string) (answer, bool) {
+	before, used := f.tokens[token]
+	if used && f.options.TokenLife > 0 && f.now().Sub(before.at) >= f.options.TokenLife {
+		delete(f.tokens, token)
+		return answer{}, false
+	}
+	return before, used
+}
+
+// refuse returns why a call is not carried out at all. A request that is refused does not use its token up.
+func (f *Fleet) refuse(r request, text string, before answer, used bool) error {
+	if err := f.throttled("CreateFleet"); err != nil {
+		return err
+	}
 	if f.forget {
-		f.templates, f.forget = map[string]bool{}, false
+		f.templates, f.forget = map[string]fleetTemplate{}, false
 	}
 	if len(f.refusals) > 0 {
 		err := f.refusals[0]
 		f.refusals = f.refusals[1:]
-		return model.LaunchResult{}, err
+		return err
 	}
-	if before, used := f.tokens[r.Token]; used {
-		if before.request != string(text) {
-			return model.LaunchResult{}, fault.New(fault.Conflict, "IdempotentParameterMismatch", "token %s was used for another request", r.Token)
+	if f.by(f.chances.ServerError) {
+		return refusal("InternalError", "an internal error has occurred")
+	}
+	if used {
+		if before.request != text {
+			return refusal("IdempotentParameterMismatch", "token %s was used for another request", r.Token)
 		}
-		return clone(before.result), nil
+		return nil
 	}
-	if !f.templates[r.Class] {
-		return model.LaunchResult{}, fault.New(fault.Invalid, "InvalidLaunchTemplateName.NotFoundException", "the launch template of class %s does not exist", r.Class)
-	}
-	result := f.allocate(r)
-	f.tokens[r.Token] = answer{string(text), result}
-	if f.lose {
-		f.lose = false
-		return model.LaunchResult{}, fault.New(fault.Internal, "", "connection reset by peer")
-	}
-	return clone(result), nil
-}
-
-// choice is one pool of capacity of a request.
-type choice struct {
-	offer    model.OfferKey
-	override model.Override
-	template model.LaunchTemplate
-}
-
-// allocate tries the pools from the cheapest; each that does not give all that is asked of it leaves an error.
-func (f *Fleet) allocate(r request) model.LaunchResult {
-	var choices []choice
 	for _, t := range r.Templates {
-		for _, o := range t.Overrides {
-			choices = append(choices, choice{model.OfferKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: r.CapacityType}, o, t})
+		if _, exists := f.templates[t.Name]; !exists {
+			return refusal("InvalidLaunchTemplateName.NotFoundException", "launch template %s does not exist", t.Name)
 		}
 	}
-	sort.SliceStable(choices, func(i, j int) bool { return choices[i].override.Price < choices[j].override.Price })
-	var result model.LaunchResult
-	missing := r.Count
-	for _, c := range choices {
-		if missing == 0 {
-			break
-		}
-		broken, is := f.failure(c.offer)
-		give := missing
-		if left, limited := f.stock[c.offer]; limited {
-			give = min(missing, left)
-			broken = model.LaunchError{Code: "InsufficientInstanceCapacity", Message: "no capacity for " + fmt.Sprint(c.offer)}
-		}
-		if is {
-			give = 0
-		}
-		if give < missing {
-			broken.Offer, broken.SubnetID = c.offer, c.override.SubnetID
-			result.Errors = append(result.Errors, broken)
-		}
-		if _, limited := f.stock[c.offer]; limited {
-			f.stock[c.offer] -= give
-		}
-		missing -= give
-		if give > 0 {
-			give += f.surplus
-		}
-		for range give {
-			result.Instances = append(result.Instances, f.start(r, c))
-		}
-	}
-	return result
+	return nil
 }
 
-func (f *Fleet) failure(offer model.OfferKey) (model.LaunchError, bool) {
-	fits := func(pattern, value string) bool { return pattern == "" || pattern == value }
-	for pattern, e := range f.broken {
-		if fits(pattern.InstanceType, offer.InstanceType) && fits(pattern.Zone, offer.Zone) && fits(pattern.CapacityType, offer.CapacityType) {
-			return e, true
-		}
-	}
-	return model.LaunchError{}, false
-}
-
-func (f *Fleet) start(r request, c choice) model.Instance {
-	machine := &Machine{
-		Instance: model.Instance{
-			ID: fmt.Sprintf("i-%017x", len(f.machines)+1), Type: c.offer.InstanceType, Zone: c.offer.Zone, CapacityType: c.offer.CapacityType,
-			ImageID: c.template.ImageID, SubnetID: c.override.SubnetID, State: "pending", LaunchedUnix: f.now().Unix(),
-			Tags: map[string]string{"joiner.sh/intent": r.Intent},
-		},
-		UserData: c.template.UserData, LaunchedAt: f.now(),
-	}
-	f.machines = append(f.machines, machine)
-	return machine.Instance
-}
-
-// Find returns the visible machines of an intent that are not terminated.
+// Find returns the visible machines of an intent that are not on their way out, by id.
 func (f *Fleet) Find(_ context.Context, intent string) ([]model.Instance, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	defer f.enter()()
+	if err := f.reach("DescribeInstances"); err != nil {
+		return nil, err
+	}
 	var out []model.Instance
-	for _, m := range f.machines {
-		if m.Tags["joiner.sh/intent"] == intent && !m.Terminated && f.now().Sub(m.LaunchedAt) >= f.visibility {
-			out = append(out, clone(m.Instance))
+	for _, m := range f.byIntent[intent] {
+		if f.visible(m) && (m.State == statePending || m.State == stateRunning) {
+			out = append(out, m.Instance)
 		}
 	}
+	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
 	return out, nil
 }
 
-// Terminate ends a machine.
-func (f *Fleet) Terminate(id string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, m := range f.machines {
-		if m.ID == id {
-			m.Terminated = true
-		}
-	}
-}
+// visible reports whether describing calls show a machine by now.
+func (f *Fleet) visible(m *Machine) bool { return !f.now().Before(m.VisibleAt) }
 
 // Machines returns every machine ever launched, in that order.
 func (f *Fleet) Machines() []Machine {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	defer f.enter()()
 	out := make([]Machine, len(f.machines))
 	for i, m := range f.machines {
 		out[i] = *m
 	}
 	return out
+}
+
+// Machine returns one machine; false where there never was one.
+func (f *Fleet) Machine(id string) (Machine, bool) {
+	defer f.enter()()
+	m := f.byID[id]
+	if m == nil {
+		return Machine{}, false
+	}
+	return *m, true
+}
+
+// Changes returns the states machines entered after the n-th such change, in order, without copying them.
+func (f *Fleet) Changes(n int) []MachineChange {
+	defer f.enter()()
+	return f.changes[n:len(f.changes):len(f.changes)]
 }
 
 // Calls returns how often Launch was called.

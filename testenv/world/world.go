@@ -62,9 +62,9 @@ func New(options Options) *World {
 	w.Ledger = NewLedger(w.Clock.Now)
 	w.Cluster = newCluster(w.Clock.Now)
 	w.Catalog = newCatalog(w.Clock.Now, options.Types)
-	w.Fleet = newFleet(w.Clock.Now, options.Visibility)
+	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, FleetOptions{Visibility: Span{Min: options.Visibility}, Pending: Span{Min: options.Boot}})
 	w.Store = newStore()
-	w.timed = []timed{&secondly{world: w, next: Start.Add(time.Second)}}
+	w.timed = []timed{w.Fleet, &secondly{world: w, next: Start.Add(time.Second)}}
 	if err := w.Ledger.Register(context.Background(), Registration()); err != nil {
 		panic(fmt.Sprintf("register the cluster: %v", err)) // an in-memory write of plain data
 	}

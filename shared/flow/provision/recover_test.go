@@ -92,7 +92,7 @@ func TestUnfinishedLaunchThatIsNotShownYetIsNotDoubled(t *testing.T) {
 
 func TestUnfinishedLaunchOfWhichOnlyPartIsFoundIsPlannedAgain(t *testing.T) {
 	w := unfinished(t, 3, world.DiesAfter)
-	w.Fleet.Terminate(w.Fleet.Machines()[0].ID)
+	w.Fleet.EndByHand(w.Fleet.Machines()[0].ID)
 	w.Tick(due)
 	outcome := run(t, w, provision.TriggerSweep)
 	if outcome.Recovered != 1 || outcome.Claims != 1 || len(w.Fleet.Machines()) != 4 {

@@ -1,0 +1,158 @@
+package world
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// choice is one pool of capacity of a request.
+type choice struct {
+	offer    model.OfferKey
+	subnet   string
+	price    model.MicroUSD // now, whatever the request thinks
+	shallow  bool           // known to hold something, but less than is wanted
+	template fleetTemplate
+}
+
+// choices returns the pools of a request in the order they are tried: from the cheapest; of spot, those known to hold
+// less than is wanted come last. A pool that is quite dry is found out by trying it.
+func (f *Fleet) choices(r request) []choice {
+	var out []choice
+	for _, t := range r.Templates {
+		for _, o := range t.Overrides {
+			c := choice{
+				offer:  model.OfferKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: r.CapacityType},
+				subnet: o.SubnetID, template: f.templates[t.Name],
+			}
+			if c.price = f.catalog.Price(c.offer); c.price == 0 {
+				c.price = o.Price
+			}
+			left, limited := f.stock[c.offer]
+			c.shallow = r.CapacityType == model.Spot && limited && left > 0 && left < r.Count
+			out = append(out, c)
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		if out[i].shallow != out[j].shallow {
+			return out[j].shallow
+		}
+		return out[i].price < out[j].price
+	})
+	return out
+}
+
+// allocate tries the pools in order; each that does not give all that is asked of it leaves an error.
+func (f *Fleet) allocate(r request) (model.LaunchResult, []*Machine) {
+	var started []*Machine
+	var result model.LaunchResult
+	missing := f.wanted(r.Count)
+	for _, c := range f.choices(r) {
+		if missing <= 0 {
+			break
+		}
+		give, failure := f.grant(c, missing)
+		if failure != nil {
+			result.Errors = append(result.Errors, failure.LaunchError)
+		}
+		missing -= give
+		if give > 0 && give+missing >= r.Count {
+			give += f.surplus
+		}
+		for range give {
+			m := f.start(r, c)
+			started = append(started, m)
+			result.Instances = append(result.Instances, m.Instance)
+		}
+		if failure != nil && failure.alone {
+			break
+		}
+	}
+	sort.Slice(result.Instances, func(i, j int) bool { return result.Instances[i].ID < result.Instances[j].ID })
+	return result, started
+}
+
+// wanted is how many machines a call sets out to give that is asked for n.
+func (f *Fleet) wanted(n int) int {
+	switch {
+	case f.by(f.chances.Partial):
+		return n - 1
+	case f.by(f.chances.Surplus):
+		return n + 1
+	}
+	return n
+}
+
+// shortage is a launch error that may be the only one a call hears of.
+type shortage struct {
+	model.LaunchError
+	alone bool
+}
+
+// grant takes up to n machines out of a pool, and says why where it gives fewer.
+func (f *Fleet) grant(c choice, n int) (give int, failure *shortage) {
+	if s := f.short(c); s != nil {
+		return 0, &shortage{launchError(c, s.Code), s.OneAtATime}
+	}
+	left, limited := f.stock[c.offer]
+	if !limited {
+		return n, nil
+	}
+	give = min(n, left)
+	f.stock[c.offer] = left - give
+	if give < n {
+		failure = &shortage{launchError(c, "InsufficientInstanceCapacity"), false}
+	}
+	return give, failure
+}
+
+func launchError(c choice, code string) model.LaunchError {
+	return model.LaunchError{Code: code, Message: fmt.Sprintf("%s: %s %s in %s", code, c.offer.CapacityType, c.offer.InstanceType, c.offer.Zone), Offer: c.offer, SubnetID: c.subnet}
+}
+
+// start makes a machine.
+func (f *Fleet) start(r request, c choice) *Machine {
+	_, limited := f.stock[c.offer]
+	m := &Machine{
+		Instance: model.Instance{
+			ID: f.newInstanceID(), Type: c.offer.InstanceType, Zone: c.offer.Zone, CapacityType: c.offer.CapacityType,
+			ImageID: c.template.imageID, SubnetID: c.subnet, Tags: r.Tags,
+		},
+		Cluster: r.Cluster, UserData: c.template.userData, limited: limited,
+	}
+	f.begin(m, c.price)
+	return m
+}
+
+// newInstanceID returns an id that says nothing of the order machines were launched in, as EC2's do.
+func (f *Fleet) newInstanceID() string {
+	x := uint64(len(f.machines)+1) * 0x9e3779b97f4a7c15 // splitmix64
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return fmt.Sprintf("i-0%016x", x^x>>31)
+}
+
+// AddMachine puts a machine into the account that no launch of ours made. Its tags say whose it is; id and type are
+// filled in where they are empty. It returns the id.
+func (f *Fleet) AddMachine(instance model.Instance) string {
+	defer f.enter()()
+	if instance.ID == "" {
+		instance.ID = f.newInstanceID()
+	}
+	m := &Machine{Instance: instance, Cluster: instance.Tags["eks:eks-cluster-name"]}
+	f.begin(m, f.catalog.Price(model.OfferKey{InstanceType: instance.Type, Zone: instance.Zone, CapacityType: instance.CapacityType}))
+	f.noteStarted([]*Machine{m})
+	return m.ID
+}
+
+// Retag replaces a machine's tags, as a person may.
+func (f *Fleet) Retag(id string, tags map[string]string) {
+	defer f.enter()()
+	if m := f.byID[id]; m != nil {
+		f.byIntent[m.Tags[tagIntent]] = slices.DeleteFunc(f.byIntent[m.Tags[tagIntent]], func(other *Machine) bool { return other == m })
+		m.Tags = tags
+		f.byIntent[tags[tagIntent]] = append(f.byIntent[tags[tagIntent]], m)
+	}
+}

@@ -1,0 +1,181 @@
+package world
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Causes of a machine's end.
+const (
+	byTerminate = "terminate"
+	bySpot      = "spot"
+	byFailure   = "failure"
+	byPerson    = "person"
+)
+
+// begin lets a machine's life begin now.
+func (f *Fleet) begin(m *Machine, price model.MicroUSD) {
+	now := f.now()
+	m.State, m.LaunchedUnix, m.LaunchedAt = statePending, now.Unix(), now
+	m.VisibleAt = now.Add(f.draw(f.options.Visibility))
+	m.cost.begin(now, price)
+	f.machines, f.listed = append(f.machines, m), append(f.listed, m)
+	f.byID[m.ID] = m
+	f.byIntent[m.Tags[tagIntent]] = append(f.byIntent[m.Tags[tagIntent]], m)
+	f.changed(m)
+	f.agenda.add(now.Add(f.draw(f.options.Pending)), func() {
+		if m.State == statePending {
+			m.State = stateRunning
+			f.changed(m)
+		}
+	})
+	if m.CapacityType == model.Spot {
+		f.perhaps(f.options.SpotLife, func() { f.warn(m, f.options.SpotNotice) })
+	}
+	f.perhaps(f.options.FailureLife, func() { f.end(m, byFailure) })
+}
+
+// perhaps does something after a time drawn around a mean, unless chance has been switched off by then.
+func (f *Fleet) perhaps(mean time.Duration, do func()) {
+	if mean <= 0 || f.options.Rand == nil {
+		return
+	}
+	after := time.Duration(-math.Log(1-f.options.Rand.Float64()) * float64(mean)).Round(time.Millisecond)
+	f.agenda.add(f.now().Add(after), func() {
+		if !f.calm {
+			do()
+		}
+	})
+}
+
+// draw returns how long something takes, in whole milliseconds.
+func (f *Fleet) draw(s Span) time.Duration {
+	if f.options.Rand == nil || s.Max <= s.Min {
+		return s.Min
+	}
+	return s.Min + time.Duration(f.options.Rand.Int64N(int64((s.Max-s.Min)/time.Millisecond)+1))*time.Millisecond
+}
+
+func (f *Fleet) changed(m *Machine) { f.changes = append(f.changes, MachineChange{m.ID, m.State}) }
+
+func (f *Fleet) noteStarted(machines []*Machine) {
+	for _, m := range machines {
+		f.log.Note(InstanceStarted{Cluster: m.Cluster, Instance: m.Instance, UserData: m.UserData, Price: m.cost.rate, VisibleAt: m.VisibleAt})
+	}
+}
+
+// warn tells a spot machine that it will be taken away.
+func (f *Fleet) warn(m *Machine, notice time.Duration) {
+	if m.shutting || m.Terminated {
+		return
+	}
+	due := f.now().Add(notice)
+	f.log.Note(InstanceWarned{ID: m.ID, Due: due})
+	f.agenda.add(due, func() { f.end(m, bySpot) })
+}
+
+// end tells a machine to end; it is terminated a while later. One that is ending already goes on.
+func (f *Fleet) end(m *Machine, cause string) {
+	if m.shutting || m.Terminated {
+		return
+	}
+	m.shutting, m.State = true, stateShuttingDown
+	m.cost.stop(f.now())
+	f.changed(m)
+	after := f.draw(f.options.ShuttingDown)
+	if after == 0 {
+		f.terminated(m, cause)
+		return
+	}
+	f.agenda.add(f.now().Add(after), func() { f.terminated(m, cause) })
+}
+
+func (f *Fleet) terminated(m *Machine, cause string) {
+	m.Terminated, m.State, m.EndedAt = true, stateTerminated, f.now()
+	f.log.Note(InstanceEnded{ID: m.ID, Cause: cause})
+	f.changed(m)
+	offer := model.OfferKey{InstanceType: m.Type, Zone: m.Zone, CapacityType: m.CapacityType}
+	if _, limited := f.stock[offer]; limited && m.limited {
+		f.stock[offer]++
+	}
+	f.agenda.add(f.now().Add(f.options.Listed), func() {
+		f.listed = slices.DeleteFunc(f.listed, func(other *Machine) bool { return other == m })
+	})
+}
+
+// Interrupt warns a spot machine that it will be taken away after the notice, and takes it away then.
+func (f *Fleet) Interrupt(id string, notice time.Duration) {
+	defer f.enter()()
+	if m := f.byID[id]; m != nil {
+		f.warn(m, notice)
+	}
+}
+
+// FailMachine ends a machine without a word, as a broken host does.
+func (f *Fleet) FailMachine(id string) { f.endBy(id, byFailure) }
+
+// EndByHand ends a machine as a person at the console would.
+func (f *Fleet) EndByHand(id string) { f.endBy(id, byPerson) }
+
+func (f *Fleet) endBy(id, cause string) {
+	defer f.enter()()
+	if m := f.byID[id]; m != nil {
+		f.end(m, cause)
+	}
+}
+
+// meter adds up what a machine costs: money per hour over time, in micro-USD seconds.
+type meter struct {
+	rate  model.MicroUSD // per hour
+	since time.Time      // zero once it runs no more
+	sum   int64          // micro-USD an hour times seconds, until since
+}
+
+func (t *meter) begin(now time.Time, rate model.MicroUSD) { t.rate, t.since = rate, now }
+
+// reprice goes on at another rate.
+func (t *meter) reprice(now time.Time, rate model.MicroUSD) {
+	if !t.since.IsZero() {
+		t.sum += int64(t.rate) * int64(now.Sub(t.since)/time.Second)
+		t.rate, t.since = rate, now
+	}
+}
+
+func (t *meter) stop(now time.Time) {
+	t.reprice(now, t.rate)
+	t.since = time.Time{}
+}
+
+func (t *meter) total(now time.Time) int64 {
+	if t.since.IsZero() {
+		return t.sum
+	}
+	return t.sum + int64(t.rate)*int64(now.Sub(t.since)/time.Second)
+}
+
+// Cost returns what machines have cost by now, all of them where no id is given. A machine costs from its launch until it
+// is told to end, at the price of the moment where it is spot.
+func (f *Fleet) Cost(ids ...string) model.MicroUSD {
+	defer f.enter()()
+	var sum int64
+	for _, m := range f.machines {
+		if len(ids) == 0 || slices.Contains(ids, m.ID) {
+			sum += m.cost.total(f.now())
+		}
+	}
+	return model.MicroUSD(sum / 3600)
+}
+
+// SetPrice moves the price of an offer, in the catalogue and for the spot machines that run.
+func (f *Fleet) SetPrice(offer model.OfferKey, price model.MicroUSD) {
+	defer f.enter()()
+	f.catalog.setPrice(offer, price)
+	for _, m := range f.listed {
+		if offer.CapacityType == model.Spot && m.CapacityType == model.Spot && m.Type == offer.InstanceType && m.Zone == offer.Zone {
+			m.cost.reprice(f.now(), price)
+		}
+	}
+}
