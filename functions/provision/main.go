@@ -37,7 +37,7 @@ func main() {
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	store := s3snapshot.New(s3.NewFromConfig(config), s.Bucket)
 	flow := &provision.Flow{
-		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger,
+		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
 		Decisions: store, Snapshots: store,
 		Connector: newConnector(config),
 		Hints:     sweeps{sqsqueue.New(sqs.NewFromConfig(config), s.QueueURL)},

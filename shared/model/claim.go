@@ -67,6 +67,11 @@ type Claim struct {
 // Live reports whether the claim has, or may yet have, an instance.
 func (c *Claim) Live() bool { return c.State != Gone }
 
+// EndedLately reports whether the claim had a machine and has been Gone for less than an hour at nowUnix.
+func (c *Claim) EndedLately(nowUnix int64) bool {
+	return c.State == Gone && c.InstanceID != "" && nowUnix-c.GoneUnix < 3600
+}
+
 // IntentState is how far a launch has come.
 type IntentState string
 

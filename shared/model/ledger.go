@@ -53,8 +53,58 @@ type Ledger struct {
 	Claims  []Claim  `json:"claims,omitempty"`  // live ones and those gone in the last minutes, by name
 	Intents []Intent `json:"intents,omitempty"` // open ones, by id
 	Usage   []Usage  `json:"usage,omitempty"`   // by pool
-	Marks   []Mark   `json:"marks,omitempty"`   // unexpired, of the cluster's account and region
+	Marks   []Mark   `json:"marks,omitempty"`   // not forgotten, of the cluster's account and region
 	Pointer *Pointer `json:"pointer,omitempty"` // nil = no watcher was ever here
+
+	Ended     []Claim   `json:"ended,omitempty"`     // claims that had a machine and have been Gone for less than an hour, by name
+	Allowance Allowance `json:"allowance,omitempty"` // of the cluster's account and region
+	Notes     Notes     `json:"notes,omitempty"`     // the planner's own
+}
+
+// Allowance is what all clusters of an account and region share of EC2's API. Whoever calls EC2 takes from it first, on
+// condition of its version; what the numbers mean is the flow's.
+type Allowance struct {
+	Version         int64 `json:"version"`          // bumped by every write; 0 = never written
+	AtUnix          int64 `json:"at,omitempty"`     // when the amounts below were what they say
+	CallsMilli      int64 `json:"calls,omitempty"`  // calls that may be made at once, in thousandths
+	DryMilli        int64 `json:"dry,omitempty"`    // launches that may come back without capacity, in thousandths
+	DryUnix         int64 `json:"dryAt,omitempty"`  // when one last did
+	ClosedUntilUnix int64 `json:"closed,omitempty"` // nobody calls before: EC2 asked for less
+	ClosedSeconds   int64 `json:"closedFor,omitempty"`
+}
+
+// Notes are what the planner of a cluster remembers from one run to the next. Only the holder of the planner lease writes
+// them.
+type Notes struct {
+	Paces      []Pace       `json:"paces,omitempty"`      // by pool
+	Holds      []ClassHold  `json:"holds,omitempty"`      // by class
+	Quarantine []Quarantine `json:"quarantine,omitempty"` // by what is left out
+	LostUnix   int64        `json:"lost,omitempty"`       // since when NodeClaim objects exist that the ledger knows nothing of; 0 = none do
+}
+
+// Pace counts a pool's launch starts by the minute.
+type Pace struct {
+	Pool   string `json:"pool"`
+	Minute int64  `json:"minute"`           // Unix seconds / 60
+	Starts int64  `json:"starts"`           // claims recorded in Minute
+	Before int64  `json:"before,omitempty"` // claims recorded in the minute before
+}
+
+// ClassHold says that machines of a class do not join, and until when no more are launched to find that out again.
+type ClassHold struct {
+	Class     string `json:"class"`
+	Failures  int    `json:"failures"` // in a row, ≥ 1
+	LastUnix  int64  `json:"last"`     // launch of the latest machine that counts among them
+	UntilUnix int64  `json:"until"`    // after it one machine at a time is tried, until one joins
+	NotedUnix int64  `json:"noted"`    // when the last failure was counted
+}
+
+// Quarantine is something that made planning panic.
+type Quarantine struct {
+	What      string `json:"what"`           // NodePool/<name> or Pods/<namespace>/<owner kind>/<owner>
+	Count     int    `json:"count"`          // times it was found guilty
+	UntilUnix int64  `json:"until"`          // left out from the start until then, once Count is high enough; forgotten after
+	Told      bool   `json:"told,omitempty"` // people were told
 }
 
 // Settlement is the outcome of an intent: every claim of the intent is in exactly one of the two lists.

@@ -69,11 +69,32 @@ func (t *InstanceType) Allocatable() Resources {
 	return out
 }
 
-// Mark says that an offer gave no capacity and until when it is left alone. An empty Zone or InstanceType matches every
-// one: a whole capacity type, or a subnet's zone.
+// Mark says that an offer failed to give capacity. Until UntilUnix it is left alone by every cluster of the account and
+// region. After that it is half open: whoever takes its probe first may try it once, and the others go on leaving it alone
+// until that has shown whether there is capacity again. From ForgetUnix on it is as if it had never failed.
+//
+// An empty Zone or InstanceType matches every one: a whole capacity type, or a subnet's zone.
 type Mark struct {
 	OfferKey
-	SubnetID  string `json:"subnetId,omitempty"` // set = this subnet only, not the offer
-	UntilUnix int64  `json:"until"`
-	Reason    string `json:"reason"` // the EC2 error code
+	Group      string `json:"group,omitempty"`    // set = every instance type that counts against this quota (see offer.QuotaGroup)
+	SubnetID   string `json:"subnetId,omitempty"` // set = this subnet only, not the offer
+	UntilUnix  int64  `json:"until"`
+	Reason     string `json:"reason"`             // the EC2 error code
+	Failures   int    `json:"failures,omitempty"` // in a row, ≥ 1 where it is known
+	AtUnix     int64  `json:"at,omitempty"`       // of the last failure
+	ForgetUnix int64  `json:"forget,omitempty"`   // ≥ UntilUnix; 0 = UntilUnix
+}
+
+// HalfOpen reports whether the mark's offer may be probed at nowUnix.
+func (m *Mark) HalfOpen(nowUnix int64) bool { return m.UntilUnix <= nowUnix && nowUnix < m.ForgetUnix }
+
+// Forgotten reports whether the mark means nothing any more at nowUnix.
+func (m *Mark) Forgotten(nowUnix int64) bool { return max(m.UntilUnix, m.ForgetUnix) <= nowUnix }
+
+// About returns the mark with nothing but what it speaks of: equal for marks of which a ledger keeps one.
+func (m *Mark) About() Mark {
+	if m.SubnetID != "" {
+		return Mark{SubnetID: m.SubnetID}
+	}
+	return Mark{OfferKey: m.OfferKey, Group: m.Group}
 }

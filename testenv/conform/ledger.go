@@ -20,6 +20,8 @@ type LedgerPort interface {
 	provision.Claims
 	provision.Births
 	provision.Offers
+	provision.Allowances
+	provision.Memory
 	Register(ctx context.Context, reg model.Registration) error
 	NextEpoch(ctx context.Context, cluster, owner string) (int64, error)
 	AdvancePointer(ctx context.Context, pointer model.Pointer) error
@@ -43,6 +45,12 @@ func Ledger(t *testing.T, start func(t *testing.T) LedgerPort) {
 		"advance needs the stored version and a live claim":          advanceNeedsVersion,
 		"mark keeps the longer time and is seen by the whole region": markKeepsLonger,
 		"mark of a subnet is one of its own":                         markOfSubnet,
+		"mark of more failures stays until it is forgotten":          markCountsFailures,
+		"probe of a mark is taken once":                              probeIsTakenOnce,
+		"clear removes a mark that is as it was seen":                clearNeedsTheSameMark,
+		"allowance is spent on condition of its version":             allowanceNeedsVersion,
+		"notes are the newest fence's":                               notesNeedTheFence,
+		"load returns ended claims that had a machine apart":         endedAreApart,
 		"pointer belongs to the newest epoch and only moves on":      pointerMovesOn,
 		"heartbeat is the newest epoch's":                            heartbeatIsNewest,
 		"registry knows who is attached":                             registryKnows,

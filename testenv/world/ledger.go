@@ -17,9 +17,10 @@ type Ledger struct {
 
 	mu            sync.Mutex
 	registrations map[string]model.Registration
-	leases        map[string]*lease              // by cluster
-	books         map[string]*book               // by cluster
-	marks         map[string]map[mark]model.Mark // by account and region
+	leases        map[string]*lease                    // by cluster
+	books         map[string]*book                     // by cluster
+	marks         map[string]map[model.Mark]model.Mark // by account and region, then by what they are about
+	allowances    map[string]model.Allowance           // by account and region
 }
 
 type lease struct {
@@ -34,19 +35,14 @@ type book struct {
 	usage   map[string]model.Usage
 	pointer *model.Pointer
 	epoch   int64
-}
-
-// mark is what a mark is about.
-type mark struct {
-	model.OfferKey
-	subnet string
+	notes   model.Notes
 }
 
 // NewLedger returns an empty ledger. now tells which marks have run out.
 func NewLedger(now func() time.Time) *Ledger {
 	return &Ledger{
 		now: now, registrations: map[string]model.Registration{}, leases: map[string]*lease{}, books: map[string]*book{},
-		marks: map[string]map[mark]model.Mark{},
+		marks: map[string]map[model.Mark]model.Mark{}, allowances: map[string]model.Allowance{},
 	}
 }
 
@@ -133,6 +129,8 @@ func (l *Ledger) Load(_ context.Context, reg model.Registration) (model.Ledger, 
 	for _, claim := range b.claims {
 		if claim.Live() {
 			out.Claims = append(out.Claims, claim)
+		} else if claim.EndedLately(l.now().Unix()) {
+			out.Ended = append(out.Ended, claim)
 		}
 	}
 	for _, intent := range b.intents {
@@ -144,11 +142,12 @@ func (l *Ledger) Load(_ context.Context, reg model.Registration) (model.Ledger, 
 		out.Usage = append(out.Usage, usage)
 	}
 	for _, m := range l.marks[scope(reg)] {
-		if m.UntilUnix > l.now().Unix() {
+		if !m.Forgotten(l.now().Unix()) {
 			out.Marks = append(out.Marks, m)
 		}
 	}
-	out.Pointer = b.pointer
+	out.Pointer, out.Notes, out.Allowance = b.pointer, b.notes, l.allowances[scope(reg)]
+	sort.Slice(out.Ended, func(i, j int) bool { return out.Ended[i].Name < out.Ended[j].Name })
 	sort.Slice(out.Claims, func(i, j int) bool { return out.Claims[i].Name < out.Claims[j].Name })
 	sort.Slice(out.Intents, func(i, j int) bool { return out.Intents[i].ID < out.Intents[j].ID })
 	sort.Slice(out.Usage, func(i, j int) bool { return out.Usage[i].Pool < out.Usage[j].Pool })
@@ -157,7 +156,7 @@ func (l *Ledger) Load(_ context.Context, reg model.Registration) (model.Ledger, 
 }
 
 func markText(m model.Mark) string {
-	return m.SubnetID + "/" + m.CapacityType + "/" + m.InstanceType + "/" + m.Zone
+	return m.SubnetID + "/" + m.CapacityType + "/" + m.Group + "/" + m.InstanceType + "/" + m.Zone
 }
 
 func scope(reg model.Registration) string { return reg.Account + "/" + reg.Region }
@@ -296,25 +295,6 @@ func (l *Ledger) Advance(_ context.Context, cluster string, claim model.Claim) (
 		return claim, fault.New(fault.Conflict, "ClaimChanged", "claim %s is not live at version %d", claim.Name, claim.Version)
 	}
 	return b.put(claim), nil
-}
-
-// Mark notes offers without capacity; the later time stays.
-func (l *Ledger) Mark(_ context.Context, reg model.Registration, marks []model.Mark) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.marks[scope(reg)] == nil {
-		l.marks[scope(reg)] = map[mark]model.Mark{}
-	}
-	for _, m := range marks {
-		key := mark{m.OfferKey, m.SubnetID}
-		if m.SubnetID != "" {
-			key.OfferKey = model.OfferKey{}
-		}
-		if m.UntilUnix > l.marks[scope(reg)][key].UntilUnix {
-			l.marks[scope(reg)][key] = m
-		}
-	}
-	return nil
 }
 
 // Held returns what a pool holds, and what its live claims say they hold: the two must be the same.

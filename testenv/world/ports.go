@@ -25,7 +25,7 @@ func (w *World) Ports(gate Gate, process string) *Ports {
 func (p *Ports) Provision(now func() time.Time, settings provision.Settings) *provision.Flow {
 	ledger, store := ledgerPort{p}, storePort{p}
 	return &provision.Flow{
-		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger,
+		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
 		Decisions: store, Snapshots: store, Hints: hintsPort{p}, Connector: p,
 		Now: now, NewID: p.world.newID, Settings: settings,
 	}
@@ -115,6 +115,26 @@ func (p ledgerPort) Advance(ctx context.Context, cluster string, claim model.Cla
 
 func (p ledgerPort) Mark(ctx context.Context, reg model.Registration, marks []model.Mark) error {
 	return do(ctx, p.Ports, "ledger.mark", func() error { return p.world.Ledger.Mark(ctx, reg, marks) })
+}
+
+func (p ledgerPort) Probe(ctx context.Context, reg model.Registration, mark model.Mark, untilUnix int64) (model.Mark, error) {
+	return write(ctx, p.Ports, "ledger.probe", func() (model.Mark, error) { return p.world.Ledger.Probe(ctx, reg, mark, untilUnix) })
+}
+
+func (p ledgerPort) Clear(ctx context.Context, reg model.Registration, mark model.Mark) error {
+	return do(ctx, p.Ports, "ledger.clear", func() error { return p.world.Ledger.Clear(ctx, reg, mark) })
+}
+
+func (p ledgerPort) Allowance(ctx context.Context, reg model.Registration) (model.Allowance, error) {
+	return read(ctx, p.Ports, "ledger.allowance", func() (model.Allowance, error) { return p.world.Ledger.Allowance(ctx, reg) })
+}
+
+func (p ledgerPort) Spend(ctx context.Context, reg model.Registration, allowance model.Allowance) error {
+	return do(ctx, p.Ports, "ledger.spend", func() error { return p.world.Ledger.Spend(ctx, reg, allowance) })
+}
+
+func (p ledgerPort) Remember(ctx context.Context, fence model.Fence, notes model.Notes) error {
+	return do(ctx, p.Ports, "ledger.remember", func() error { return p.world.Ledger.Remember(ctx, fence, notes) })
 }
 
 type storePort struct{ *Ports }

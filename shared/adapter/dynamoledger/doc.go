@@ -1,5 +1,5 @@
 // Package dynamoledger keeps the ledger in one DynamoDB table: registrations, leases, claims, intents, pool usage,
-// offers without capacity and the snapshot pointer. It stores and compares; what any of it means is decided elsewhere.
+// offers without capacity, what clusters share of EC2's API, the planner's notes and the snapshot pointer. It stores and compares; what any of it means is decided elsewhere.
 //
 //	item            PK                     SK                    attributes beside doc
 //	registration    CLUSTERS               <cluster>
@@ -9,7 +9,9 @@
 //	usage           C#<cluster>#           USE#<pool>            v, r:<resource> …
 //	open intent     C#<cluster>#           INTENT#<id>           state, ttl once done
 //	claim           C#<cluster>#N#<0-7>    CLAIM#<name>          state, ver, intent, instanceId, ttl once gone
-//	mark            R#<account>#<region>#  MARK#<what>           until, ttl
+//	planner's notes C#<cluster>#           NOTES
+//	mark            R#<account>#<region>#  MARK#<what>           until, failures, ttl
+//	API allowance   R#<account>#<region>#  ALLOWANCE             v
 //
 // doc is the value as JSON; the attributes beside it are what conditions compare. Every key of a cluster begins with
 // C#<cluster>#, so that a role can be held to one cluster by its leading keys. Claims are spread over eight partitions

@@ -31,7 +31,7 @@ func claimPK(cluster, name string) string {
 	return shardPK(cluster, int(hash.Sum32()%shards))
 }
 
-func marksPK(account, region string) string { return "R#" + account + "#" + region + "#" }
+func regionPK(account, region string) string { return "R#" + account + "#" + region + "#" }
 
 func key(pk, sk string) item { return item{"PK": text(pk), "SK": text(sk)} }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Load reads the cluster's partition, its claims and the marks of its account and region side by side, consistently.
+// Load reads the cluster's partition, its claims and what its account and region share side by side, consistently.
 func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
-	partitions := []string{clusterPK(reg.Cluster), marksPK(reg.Account, reg.Region)}
+	partitions := []string{clusterPK(reg.Cluster), regionPK(reg.Account, reg.Region)}
 	for shard := range shards {
 		partitions = append(partitions, shardPK(reg.Cluster, shard))
 	}
@@ -41,7 +41,9 @@ func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger
 			}
 		}
 	}
-	sort.Slice(ledger.Claims, func(i, j int) bool { return ledger.Claims[i].Name < ledger.Claims[j].Name })
+	for _, claims := range [][]model.Claim{ledger.Claims, ledger.Ended} {
+		sort.Slice(claims, func(i, j int) bool { return claims[i].Name < claims[j].Name })
+	}
 	return ledger, nil
 }
 
@@ -60,6 +62,8 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		}
 		if claim.Live() {
 			ledger.Claims = append(ledger.Claims, claim)
+		} else if claim.EndedLately(nowUnix) {
+			ledger.Ended = append(ledger.Ended, claim)
 		}
 	case "INTENT":
 		if model.IntentState(textOf(entry, "state")) == model.IntentDone {
@@ -78,6 +82,10 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 			return err
 		}
 		ledger.Marks = append(ledger.Marks, mark)
+	case allowanceSK:
+		return decode(entry, &ledger.Allowance)
+	case "NOTES":
+		return decode(entry, &ledger.Notes)
 	case "SNAP":
 		var pointer model.Pointer
 		if err := decode(entry, &pointer); err != nil {

@@ -12,15 +12,17 @@ import (
 
 // Flow is provisioning with its ports and its clock. It keeps nothing between runs.
 type Flow struct {
-	Registry  Registry
-	Leases    Leases
-	Claims    Claims
-	Births    Births
-	Offers    Offers
-	Decisions Decisions
-	Snapshots Snapshots
-	Connector Connector
-	Hints     Hints
+	Registry   Registry
+	Leases     Leases
+	Claims     Claims
+	Births     Births
+	Offers     Offers
+	Allowances Allowances
+	Memory     Memory
+	Decisions  Decisions
+	Snapshots  Snapshots
+	Connector  Connector
+	Hints      Hints
 
 	Now      func() time.Time
 	NewID    func() string // unique and sorted by time, such as a ULID

@@ -49,8 +49,30 @@ type Births interface {
 
 // Offers remembers which offers gave no capacity, for every cluster of the same account and region.
 type Offers interface {
-	// Mark adds marks; a mark already there is moved to the later time.
+	// Mark adds marks. Of two marks about the same, the one with more failures stays, then the one that lasts longer; one
+	// that is forgotten at the new one's AtUnix does not count.
 	Mark(ctx context.Context, reg model.Registration, marks []model.Mark) error
+	// Probe takes the probe of a half-open mark: the stored mark's time is moved to untilUnix, on condition that it still is
+	// the given one's. It returns the mark as stored then, and Conflict where somebody else was first.
+	Probe(ctx context.Context, reg model.Registration, mark model.Mark, untilUnix int64) (model.Mark, error)
+	// Clear removes a mark whose offer gave capacity, on condition that it is stored as given; otherwise it stays, which is
+	// no error.
+	Clear(ctx context.Context, reg model.Registration, mark model.Mark) error
+}
+
+// Allowances keeps what all clusters of an account and region share of EC2's API.
+type Allowances interface {
+	// Allowance reads it consistently; the zero value where it was never written.
+	Allowance(ctx context.Context, reg model.Registration) (model.Allowance, error)
+	// Spend writes it, with the next Version, on condition that its Version is still the stored one. Conflict where it is
+	// not.
+	Spend(ctx context.Context, reg model.Registration, allowance model.Allowance) error
+}
+
+// Memory is what the planner remembers of a cluster.
+type Memory interface {
+	// Remember replaces the notes, on condition that the fence is the newest of its cluster: Conflict where it is not.
+	Remember(ctx context.Context, fence model.Fence, notes model.Notes) error
 }
 
 // Decisions keeps decision records.
