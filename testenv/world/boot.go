@@ -7,7 +7,6 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/mail"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,52 +15,33 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 )
 
-// boot lets machines join whose time has come, and makes nodes ready that joined long enough ago.
-func (w *World) boot() {
-	now := w.Clock.Now()
-	w.Fleet.mu.Lock()
-	var due []*Machine
-	for _, m := range w.Fleet.machines {
-		if !m.Joined && !m.Terminated && now.Sub(m.LaunchedAt) >= w.options.Boot {
-			m.Joined, m.State = true, "running"
-			due = append(due, m)
-		}
-	}
-	w.Fleet.mu.Unlock()
-	for _, m := range due {
-		w.join(m)
-	}
-	w.Cluster.becomeReady(w.options.Ready)
+// machines starts the kubelets of machines that EC2 began to run and ends those of machines that ended, as the log says.
+type machines struct {
+	world *World
+	seen  int64 // entries of the log
 }
 
-// join makes the node a kubelet and the cloud provider would make.
-func (w *World) join(m *Machine) {
-	t, _ := catalog.Lookup(m.Type)
-	name := strings.Replace(m.ID, "i-", "ip-", 1) + ".world.internal"
-	labels := map[string]string{
-		model.LabelHostname: name, model.LabelInstanceType: m.Type, model.LabelZone: m.Zone, model.LabelRegion: catalog.Region,
-		model.LabelArch: goArch(t.Architecture), model.LabelOS: "linux",
+func (m *machines) Next() (time.Time, bool) {
+	at, due := m.world.Kubelets.Next()
+	if fresh := m.world.Log.Since(m.seen); len(fresh) > 0 {
+		return sooner(at, due, fresh[0].At, true)
 	}
-	ordered, taints := nodeConfig(m.UserData)
-	allocatable := w.allocatable(m.Type)
-	w.Cluster.PutNode(model.Node{
-		Name: name, ProviderID: "aws:///" + m.Zone + "/" + m.ID, Labels: union(labels, ordered), Capacity: allocatable, Allocatable: allocatable,
-		Taints: append(taints, model.Taint{Key: "node.kubernetes.io/not-ready", Effect: model.NoSchedule}),
-	})
+	return at, due
 }
 
-// becomeReady makes the nodes ready that were created after or longer ago.
-func (c *Cluster) becomeReady(after time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name, before := range c.nodes {
-		if before.Ready || before.DeletedUnix != 0 || c.now().Unix()-before.CreatedUnix < int64(after.Seconds()) {
-			continue
+func (m *machines) Run(now time.Time) {
+	for _, entry := range m.world.Log.Since(m.seen) {
+		m.seen = entry.Seq
+		switch fact := entry.Fact.(type) {
+		case InstanceStarted:
+			m.world.Kubelets.Start(fact.Instance, fact.UserData, entry.At)
+		case InstanceEnded:
+			m.world.Kubelets.End(fact.ID)
 		}
-		node := clone(*before)
-		node.Ready, node.ReadyUnix = true, c.now().Unix()
-		node.Taints = slices.DeleteFunc(node.Taints, func(t model.Taint) bool { return t.Key == "node.kubernetes.io/not-ready" })
-		c.nodes[name] = &node
+	}
+	m.world.Kubelets.Run(now)
+	for _, entry := range m.world.Log.Since(m.seen) { // what the kubelets did themselves
+		m.seen = entry.Seq
 	}
 }
 

@@ -3,8 +3,9 @@ package world
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
-	"sort"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,18 +13,44 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Cluster is the API server with what is in it, and kube-scheduler.
-type Cluster struct {
-	now func() time.Time
+// Kinds of objects the API server keeps, as the log names them.
+const (
+	KindPod       = "Pod"
+	KindNode      = "Node"
+	KindNodeClaim = "NodeClaim"
+	KindPool      = "NodePool"
+	KindClass     = "EC2NodeClass"
+	KindBudget    = "PodDisruptionBudget"
+	KindDaemons   = "DaemonSet"
+	KindNamespace = "Namespace"
+)
 
-	mu      sync.Mutex
-	uids    int
-	pods    map[string]*model.Pod // by namespace/name
-	shapes  []model.PodShape
-	nodes   map[string]*model.Node
-	pools   map[string]*model.Pool
-	classes map[string]*model.Class
-	claims  map[string]*NodeClaim
+// Cluster is the API server with what is in it. Kubelets, kube-scheduler and the controllers act on it (Kubelets,
+// Scheduler, Workloads); its watches and lists may lag behind (Watch, ListAt).
+//
+// Values it stores are never written to again, so it hands them out without copying: whoever reads them must not either.
+type Cluster struct {
+	name string
+	now  func() time.Time
+	log  *Log
+
+	mu       sync.Mutex
+	uids     int
+	version  int64              // resourceVersion of the last change
+	history  []change           // the newest changes, oldest first
+	trimmed  int64              // version of the newest change that is not in history any more
+	refuse   func(string) error // asked before every request; nil = answer all
+	shapes   []model.PodShape
+	pods     table[model.Pod]
+	nodes    table[model.Node]
+	pools    table[model.Pool]
+	classes  table[model.Class]
+	claims   table[NodeClaim]
+	budgets  table[model.PDB]
+	daemons  table[model.DaemonSet]
+	spaces   table[model.Namespace]
+	listed   *model.Snapshot // as of version listedAt
+	listedAt int64
 
 	events     map[model.Event]int           // how often each was reported
 	conditions map[[3]string]model.Condition // by kind, name and type
@@ -32,15 +59,18 @@ type Cluster struct {
 
 // NodeClaim is a NodeClaim object.
 type NodeClaim struct {
-	UID   string
-	Claim model.Claim // as it was last shown
+	UID         string
+	Claim       model.Claim // as it was last shown
+	CreatedUnix int64
+	DeletedUnix int64 // asked for; it is gone once no finalizer holds it
 }
 
-func newCluster(now func() time.Time) *Cluster {
-	return &Cluster{
-		now: now, pods: map[string]*model.Pod{}, nodes: map[string]*model.Node{}, pools: map[string]*model.Pool{}, classes: map[string]*model.Class{},
-		claims: map[string]*NodeClaim{}, events: map[model.Event]int{}, conditions: map[[3]string]model.Condition{}, poolStatus: map[string]model.PoolStatus{},
-	}
+// historyKept is how far back watches and stale lists can reach, in changes.
+const historyKept = 50_000
+
+// NewCluster returns an empty API server.
+func NewCluster(name string, now func() time.Time, log *Log) *Cluster {
+	return &Cluster{name: name, now: now, log: log, events: map[model.Event]int{}, conditions: map[[3]string]model.Condition{}, poolStatus: map[string]model.PoolStatus{}}
 }
 
 func (c *Cluster) uid(kind string) string {
@@ -48,136 +78,281 @@ func (c *Cluster) uid(kind string) string {
 	return fmt.Sprintf("%s-uid-%04d", kind, c.uids)
 }
 
+// Refuse has every request asked about before it is answered: an error is its answer. nil answers all.
+// Requests are list, get, put claim, patch node, report, delete node, delete claim, delete pod, evict.
+func (c *Cluster) Refuse(ask func(request string) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refuse = ask
+}
+
+func (c *Cluster) asked(request string) error {
+	if c.refuse == nil {
+		return nil
+	}
+	return c.refuse(request)
+}
+
 // AddPool applies a NodePool; one of that name is replaced and keeps its UID.
 func (c *Cluster) AddPool(pool model.Pool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if before, ok := c.pools[pool.Name]; ok {
-		pool.UID, pool.Generation = before.UID, before.Generation+1
+	verb := "create"
+	if before := c.pools.get(pool.Name); before != nil {
+		pool.UID, pool.Generation, verb = before.UID, before.Generation+1, "update"
 	} else {
 		pool.UID, pool.Generation = c.uid("pool"), 1
 	}
-	c.pools[pool.Name] = &pool
+	put(c, &c.pools, KindPool, pool.Name, pool.UID, verb, &pool)
+}
+
+// DeletePool takes a NodePool away at once.
+func (c *Cluster) DeletePool(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if pool := c.pools.get(name); pool != nil {
+		drop(c, &c.pools, KindPool, name, pool.UID)
+	}
 }
 
 // AddClass applies an EC2NodeClass; one of that name is replaced and keeps its UID and status.
 func (c *Cluster) AddClass(class model.Class) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if before, ok := c.classes[class.Name]; ok {
-		class.UID, class.Generation, class.Status = before.UID, before.Generation+1, before.Status
+	verb := "create"
+	if before := c.classes.get(class.Name); before != nil {
+		class.UID, class.Generation, class.Status, verb = before.UID, before.Generation+1, before.Status, "update"
 	} else {
 		class.UID, class.Generation = c.uid("class"), 1
 	}
-	c.classes[class.Name] = &class
+	put(c, &c.classes, KindClass, class.Name, class.UID, verb, &class)
+}
+
+// AddDaemonSet applies a DaemonSet of pods of the shape. Its pods are made by Workloads.
+func (c *Cluster) AddDaemonSet(name string, shape model.PodShape) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	shape.OwnerKind, shape.OwnerName = KindDaemons, name
+	d := model.DaemonSet{Namespace: namespaceOf(&shape), Name: name, UID: c.uid("daemonset"), Shape: c.intern(shape)}
+	put(c, &c.daemons, KindDaemons, d.Namespace+"/"+d.Name, d.UID, "create", &d)
+}
+
+// AddBudget applies a PodDisruptionBudget.
+func (c *Cluster) AddBudget(budget model.PDB) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	put(c, &c.budgets, KindBudget, budget.Namespace+"/"+budget.Name, budget.Name, "create", &budget)
+}
+
+func namespaceOf(shape *model.PodShape) string {
+	if shape.Namespace == "" {
+		shape.Namespace = "default"
+	}
+	return shape.Namespace
+}
+
+// intern returns the number of a shape, giving it one where it has none.
+func (c *Cluster) intern(shape model.PodShape) int {
+	namespaceOf(&shape)
+	for i := range c.shapes {
+		if reflect.DeepEqual(c.shapes[i], shape) {
+			return i
+		}
+	}
+	c.shapes = append(c.shapes[:len(c.shapes):len(c.shapes)], shape) // snapshots handed out keep theirs
+	return len(c.shapes) - 1
 }
 
 // AddPods creates n pods of one shape, <prefix>-0 and so on, which kube-scheduler has yet to look at.
 func (c *Cluster) AddPods(prefix string, n int, shape model.PodShape) {
+	for i := range n {
+		c.CreatePod(fmt.Sprintf("%s-%d", prefix, i), shape)
+	}
+}
+
+// CreatePod creates a pod that kube-scheduler has yet to look at, in place of one of that name, and returns its UID.
+func (c *Cluster) CreatePod(name string, shape model.PodShape) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if shape.Namespace == "" {
-		shape.Namespace = "default"
-	}
-	c.shapes = append(c.shapes, shape)
-	for i := range n {
-		pod := &model.Pod{
-			Namespace: shape.Namespace, Name: fmt.Sprintf("%s-%d", prefix, i), UID: c.uid("pod"), Shape: len(c.shapes) - 1, CreatedUnix: c.now().Unix(),
-		}
-		c.pods[pod.Key()] = pod
-	}
+	pod := model.Pod{Namespace: namespaceOf(&shape), Name: name, UID: c.uid("pod"), Shape: c.intern(shape), CreatedUnix: c.now().Unix()}
+	c.putPod("create", pod)
+	return pod.UID
+}
+
+func (c *Cluster) putPod(verb string, pod model.Pod) {
+	put(c, &c.pods, KindPod, pod.Key(), pod.UID, verb, &pod)
 }
 
 // DeletePod takes a pod away at once.
 func (c *Cluster) DeletePod(namespace, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.pods, namespace+"/"+name)
+	c.dropPod(namespace + "/" + name)
+}
+
+func (c *Cluster) dropPod(key string) {
+	if pod := c.pods.get(key); pod != nil {
+		drop(c, &c.pods, KindPod, key, pod.UID)
+	}
 }
 
 // PutNode creates or replaces a node; a new one gets a UID.
 func (c *Cluster) PutNode(node model.Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.putNode(node)
+}
+
+func (c *Cluster) putNode(node model.Node) {
 	if node.UID == "" {
 		node.UID = c.uid("node")
 	}
 	if node.CreatedUnix == 0 {
 		node.CreatedUnix = c.now().Unix()
 	}
-	c.nodes[node.Name] = &node
+	verb := "update"
+	if c.nodes.get(node.Name) == nil {
+		verb = "create"
+	}
+	put(c, &c.nodes, KindNode, node.Name, node.UID, verb, &node)
+}
+
+// changeNode writes a node that is there in place of itself.
+func (c *Cluster) changeNode(name, verb string, do func(node *model.Node)) {
+	if before := c.nodes.get(name); before != nil {
+		node := *before
+		do(&node)
+		put(c, &c.nodes, KindNode, name, node.UID, verb, &node)
+	}
 }
 
 // DeleteNode takes a node away at once.
 func (c *Cluster) DeleteNode(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.nodes, name)
+	if node := c.nodes.get(name); node != nil {
+		drop(c, &c.nodes, KindNode, name, node.UID)
+	}
 }
 
 // DeleteClaim takes a NodeClaim object away at once.
 func (c *Cluster) DeleteClaim(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.claims, name)
+	if claim := c.claims.get(name); claim != nil {
+		drop(c, &c.claims, KindNodeClaim, name, claim.UID)
+	}
 }
 
-// List returns the cluster as a snapshot.
+// RemoveNode deletes a node as a client does: NotFound where it is gone, Conflict where the one of that name is another.
+func (c *Cluster) RemoveNode(_ context.Context, name, uid string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.asked("delete node"); err != nil {
+		return err
+	}
+	node := c.nodes.get(name)
+	if err := judged(KindNode, name, uid, node == nil, func() string { return node.UID }); err != nil {
+		return err
+	}
+	drop(c, &c.nodes, KindNode, name, uid)
+	return nil
+}
+
+// RemoveClaim deletes a NodeClaim object as a client does, with errors as of RemoveNode.
+func (c *Cluster) RemoveClaim(_ context.Context, name, uid string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.asked("delete claim"); err != nil {
+		return err
+	}
+	claim := c.claims.get(name)
+	if err := judged(KindNodeClaim, name, uid, claim == nil, func() string { return claim.UID }); err != nil {
+		return err
+	}
+	drop(c, &c.claims, KindNodeClaim, name, uid)
+	return nil
+}
+
+// judged is the API server's answer to a precondition on an object's UID; nil where it holds.
+func judged(kind, name, uid string, gone bool, stored func() string) error {
+	if gone {
+		return fault.New(fault.NotFound, "", "%s %s is gone", kind, name)
+	}
+	if have := stored(); uid != "" && have != uid {
+		return fault.New(fault.Conflict, "", "%s %s has UID %s, not %s", kind, name, have, uid)
+	}
+	return nil
+}
+
+// List returns the cluster as a snapshot. Its values are shared with whoever else listed: nobody writes to them.
 func (c *Cluster) List(context.Context) (*model.Snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := model.Snapshot{Cluster: Name, AtUnix: c.now().Unix(), Shapes: c.shapes}
-	for _, pod := range c.pods {
-		s.Pods = append(s.Pods, *pod)
+	if err := c.asked("list"); err != nil {
+		return nil, err
 	}
-	for _, node := range c.nodes {
-		s.Nodes = append(s.Nodes, *node)
+	if c.listed == nil || c.listedAt != c.version {
+		c.listed, c.listedAt = &model.Snapshot{
+			Cluster: c.name, Shapes: c.shapes, Pods: c.pods.all(), Nodes: c.nodes.all(), Pools: c.pools.all(), Classes: c.classes.all(),
+			Budgets: c.budgets.all(), DaemonSets: c.daemons.all(), Namespaces: c.spaces.all(), Claims: objectsOf(c.claims.all()),
+		}, c.version
 	}
-	for _, pool := range c.pools {
-		s.Pools = append(s.Pools, *pool)
-	}
-	for _, class := range c.classes {
-		s.Classes = append(s.Classes, *class)
-	}
-	for name, claim := range c.claims {
-		s.Claims = append(s.Claims, model.Object{Name: name, UID: claim.UID})
-	}
-	sort.Slice(s.Pods, func(i, j int) bool { return s.Pods[i].Key() < s.Pods[j].Key() })
-	sort.Slice(s.Nodes, func(i, j int) bool { return s.Nodes[i].Name < s.Nodes[j].Name })
-	sort.Slice(s.Pools, func(i, j int) bool { return s.Pools[i].Name < s.Pools[j].Name })
-	sort.Slice(s.Classes, func(i, j int) bool { return s.Classes[i].Name < s.Classes[j].Name })
-	sort.Slice(s.Claims, func(i, j int) bool { return s.Claims[i].Name < s.Claims[j].Name })
-	s = clone(s)
+	s := *c.listed
+	s.AtUnix = c.now().Unix()
 	return &s, nil
+}
+
+func objectsOf(claims []NodeClaim) []model.Object {
+	var out []model.Object
+	for i := range claims {
+		out = append(out, objectOf(&claims[i]))
+	}
+	return out
+}
+
+func objectOf(c *NodeClaim) model.Object {
+	return model.Object{Name: c.Claim.Name, UID: c.UID, DeletedUnix: c.DeletedUnix}
 }
 
 // PutClaim creates or updates a claim's NodeClaim object.
 func (c *Cluster) PutClaim(_ context.Context, claim model.Claim) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	object := c.claims[claim.Name]
+	if err := c.asked("put claim"); err != nil {
+		return "", err
+	}
+	object := c.claims.get(claim.Name)
 	switch {
 	case object == nil && claim.ObjectUID != "", object != nil && claim.ObjectUID != "" && object.UID != claim.ObjectUID:
 		return "", fault.New(fault.NotFound, "", "NodeClaim %s of UID %s is gone", claim.Name, claim.ObjectUID)
 	case object == nil:
-		object = &NodeClaim{UID: c.uid("claim")}
-		c.claims[claim.Name] = object
+		made := NodeClaim{UID: c.uid("claim"), Claim: claim, CreatedUnix: c.now().Unix()}
+		put(c, &c.claims, KindNodeClaim, claim.Name, made.UID, "create", &made)
+		return made.UID, nil
 	case object.Claim.ProviderID != claim.ProviderID:
 		return "", fault.New(fault.Conflict, "", "NodeClaim %s shows %s", claim.Name, object.Claim.ProviderID)
 	}
-	object.Claim = clone(claim)
-	return object.UID, nil
+	next := *object
+	next.Claim = claim
+	if !reflect.DeepEqual(next, *object) {
+		put(c, &c.claims, KindNodeClaim, claim.Name, next.UID, "status", &next)
+	}
+	return next.UID, nil
 }
 
 // PatchNode writes what registration and initialisation ask for.
 func (c *Cluster) PatchNode(_ context.Context, patch model.NodePatch) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	node, ok := c.nodes[patch.Name]
-	if !ok || node.UID != patch.UID {
+	if err := c.asked("patch node"); err != nil {
+		return err
+	}
+	node := c.nodes.get(patch.Name)
+	if node == nil || node.UID != patch.UID {
 		return fault.New(fault.NotFound, "", "node %s of UID %s is gone", patch.Name, patch.UID)
 	}
-	next := clone(*node)
+	next := *node
 	next.Labels = union(next.Labels, patch.Labels)
 	next.Annotations = union(next.Annotations, patch.Annotations)
 	next.Taints = nil
@@ -191,49 +366,45 @@ func (c *Cluster) PatchNode(_ context.Context, patch model.NodePatch) error {
 			next.Taints = append(next.Taints, taint)
 		}
 	}
-	c.nodes[patch.Name] = &next
+	if !reflect.DeepEqual(next, *node) {
+		put(c, &c.nodes, KindNode, next.Name, next.UID, "update", &next)
+	}
 	return nil
 }
 
 func union(a, b map[string]string) map[string]string {
-	out := map[string]string{}
-	for key, value := range a {
-		out[key] = value
-	}
-	for key, value := range b {
-		out[key] = value
-	}
+	out := make(map[string]string, len(a)+len(b))
+	maps.Copy(out, a)
+	maps.Copy(out, b)
 	return out
 }
 
 // has reports whether a taint of the same key and effect is among taints.
 func has(taints []model.Taint, taint model.Taint) bool {
-	for _, t := range taints {
-		if t.Key == taint.Key && t.Effect == taint.Effect {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(taints, func(t model.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
 }
 
 // Report keeps what people are told.
 func (c *Cluster) Report(_ context.Context, report model.Report) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.asked("report"); err != nil {
+		return err
+	}
 	for _, event := range report.Events {
 		c.events[event]++
 	}
 	for _, condition := range report.Pools {
-		c.conditions[[3]string{"NodePool", condition.Object, condition.Type}] = condition
+		c.conditions[[3]string{KindPool, condition.Object, condition.Type}] = condition
 	}
 	for _, status := range report.PoolStatus {
-		c.poolStatus[status.Pool] = clone(status)
+		c.poolStatus[status.Pool] = status
 	}
 	for _, class := range report.Classes {
-		if stored := c.classes[class.Class]; stored != nil && stored.UID == class.UID && !reflect.DeepEqual(stored.Status, class.Status) {
+		if stored := c.classes.get(class.Class); stored != nil && stored.UID == class.UID && !reflect.DeepEqual(stored.Status, class.Status) {
 			next := *stored
-			next.Status = clone(class.Status)
-			c.classes[class.Class] = &next
+			next.Status = class.Status
+			put(c, &c.classes, KindClass, next.Name, next.UID, "status", &next)
 		}
 	}
 	return nil

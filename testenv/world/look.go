@@ -6,17 +6,16 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Waiting returns the keys of pods that are not bound, sorted.
+// Waiting returns the keys of pods that are not bound and have not ended, sorted.
 func (c *Cluster) Waiting() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []string
-	for key, pod := range c.pods {
-		if pod.NodeName == "" {
+	for _, key := range c.pods.keys {
+		if pod := c.pods.get(key); pod.NodeName == "" && !pod.Terminal() {
 			out = append(out, key)
 		}
 	}
-	sort.Strings(out)
 	return out
 }
 
@@ -24,24 +23,14 @@ func (c *Cluster) Waiting() []string {
 func (c *Cluster) Nodes() []model.Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var out []model.Node
-	for _, node := range c.nodes {
-		out = append(out, clone(*node))
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
-	return out
+	return c.nodes.all()
 }
 
 // Claims returns the NodeClaim objects by the name of their claim.
 func (c *Cluster) Claims() []NodeClaim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var out []NodeClaim
-	for _, claim := range c.claims {
-		out = append(out, clone(*claim))
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Claim.Name < out[j].Claim.Name })
-	return out
+	return c.claims.all()
 }
 
 // Events returns the events reported on an object, each once, by reason and message.
@@ -69,15 +58,29 @@ func (c *Cluster) PoolCondition(pool, kind string) model.Condition {
 func (c *Cluster) PoolStatus(pool string) model.PoolStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return clone(c.poolStatus[pool])
+	return c.poolStatus[pool]
 }
 
 // Class returns an EC2NodeClass; the zero value where there is none.
 func (c *Cluster) Class(name string) model.Class {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if class := c.classes[name]; class != nil {
-		return clone(*class)
+	if class := c.classes.get(name); class != nil {
+		return *class
 	}
 	return model.Class{}
+}
+
+// Pods returns the pods by namespace and name.
+func (c *Cluster) Pods() []model.Pod {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pods.all()
+}
+
+// ShapeOf returns a pod's shape.
+func (c *Cluster) ShapeOf(pod *model.Pod) *model.PodShape {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &c.shapes[pod.Shape]
 }

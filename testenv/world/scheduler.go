@@ -4,60 +4,139 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// schedule is kube-scheduler for what this world knows: readiness, taints, node selector, required node affinity and
-// resources. It binds what fits, in order of creation and then of name, to the first such node by name, and says of the
-// rest that it is unschedulable. It shares no code with what it is to judge.
-func (c *Cluster) schedule() {
+// Scheduler is kube-scheduler for what this world knows: readiness, taints, node selector, required node affinity,
+// resources, required affinity and anti-affinity between pods, and hard topology spread. It binds what fits, in order of
+// priority, creation and name, to the first such node by name, and says of the rest that it is unschedulable. It
+// shares no code with what it is to judge. Preemption is not modelled.
+type Scheduler struct {
+	cluster *Cluster
+	delay   time.Duration // from a change to the look that sees it
+	at      int64         // version of the cluster at the last look
+}
+
+// NewScheduler returns a scheduler that looks delay after a change.
+func NewScheduler(cluster *Cluster, delay time.Duration) *Scheduler {
+	return &Scheduler{cluster: cluster, delay: delay}
+}
+
+// Next returns when it looks next; false where nothing has changed.
+func (s *Scheduler) Next() (time.Time, bool) {
+	c := s.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if i := c.after(s.at); i < len(c.history) {
+		return c.history[i].at.Add(s.delay), true
+	}
+	return time.Time{}, false
+}
+
+// Run looks, where it is time.
+func (s *Scheduler) Run(now time.Time) {
+	if at, due := s.Next(); due && !at.After(now) {
+		s.Look()
+	}
+}
+
+// Look tries every pod that waits.
+func (s *Scheduler) Look() {
+	c := s.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.relevant(s.at) {
+		c.schedule()
+	}
+	s.at = c.version
+}
+
+// relevant reports whether something happened after a version that kube-scheduler cares about.
+func (c *Cluster) relevant(version int64) bool {
+	for _, step := range c.history[c.after(version):] {
+		if step.kind == KindPod || step.kind == KindNode || step.kind == KindNamespace {
+			return true
+		}
+	}
+	return version < c.trimmed
+}
+
+// schedule tries every pod that waits; the caller holds mu.
+func (c *Cluster) schedule() {
+	look := &look{cluster: c, used: map[string]model.Resources{}}
 	var waiting []*model.Pod
-	used := map[string]model.Resources{}
-	for _, pod := range c.pods {
-		if pod.NodeName == "" {
+	for _, key := range c.pods.keys {
+		pod := c.pods.get(key)
+		switch {
+		case pod.Terminal():
+		case pod.NodeName != "":
+			look.bound(pod)
+		case pod.DeletedUnix == 0 && !c.shapes[pod.Shape].Gated && c.shapes[pod.Shape].OwnerKind != KindDaemons:
 			waiting = append(waiting, pod)
-			continue
 		}
-		take(used, pod.NodeName, c.shapes[pod.Shape].Requests)
 	}
-	sort.Slice(waiting, func(i, j int) bool {
+	sort.SliceStable(waiting, func(i, j int) bool {
 		a, b := waiting[i], waiting[j]
-		if a.CreatedUnix != b.CreatedUnix {
-			return a.CreatedUnix < b.CreatedUnix
+		if p, q := c.shapes[a.Shape].Priority, c.shapes[b.Shape].Priority; p != q {
+			return p > q
 		}
-		return a.Key() < b.Key()
+		return a.CreatedUnix < b.CreatedUnix
 	})
-	names := make([]string, 0, len(c.nodes))
-	for name := range c.nodes {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, pod := range waiting {
-		shape := &c.shapes[pod.Shape]
-		if shape.Gated || pod.DeletedUnix != 0 {
-			continue
+	hopeless := map[int]bool{} // shapes that fit nowhere; a pod bound later can only help one with an affinity
+	for _, before := range waiting {
+		shape := &c.shapes[before.Shape]
+		name, ok := "", false
+		if !hopeless[before.Shape] {
+			name, ok = look.place(shape)
 		}
-		pod.Unschedulable = true
-		for _, name := range names {
-			if node := c.nodes[name]; admits(node, shape) && holds(node.Allocatable, used[name], shape.Requests) {
-				pod.NodeName, pod.Phase, pod.Unschedulable = name, model.Running, false
-				take(used, name, shape.Requests)
-				break
+		switch {
+		case ok:
+			pod := *before
+			pod.NodeName, pod.Phase, pod.Unschedulable, pod.Ready, pod.StartedUnix = name, model.Running, false, true, c.now().Unix()
+			c.putPod("bind", pod)
+			look.bound(&pod)
+			if len(shape.PodAffinity) > 0 || len(shape.Spread) > 0 || len(shape.Labels) > 0 {
+				clear(hopeless)
+			}
+		default:
+			hopeless[before.Shape] = true
+			if !before.Unschedulable {
+				pod := *before
+				pod.Unschedulable = true
+				c.putPod("status", pod)
 			}
 		}
 	}
 }
 
-func take(used map[string]model.Resources, node string, requests model.Resources) {
-	if used[node] == nil {
-		used[node] = model.Resources{}
+// look is one pass of the scheduler over the cluster.
+type look struct {
+	cluster *Cluster
+	used    map[string]model.Resources // by node
+	pods    []*model.Pod               // bound, those bound in this pass included
+}
+
+func (l *look) bound(pod *model.Pod) {
+	l.pods = append(l.pods, pod)
+	if l.used[pod.NodeName] == nil {
+		l.used[pod.NodeName] = model.Resources{}
 	}
-	for name, amount := range requests {
-		used[node][name] += amount
+	for name, amount := range l.cluster.shapes[pod.Shape].Requests {
+		l.used[pod.NodeName][name] += amount
 	}
+}
+
+// place returns the first node, by name, on which a pod of the shape may run.
+func (l *look) place(shape *model.PodShape) (string, bool) {
+	for _, name := range l.cluster.nodes.keys {
+		node := l.cluster.nodes.get(name)
+		if admits(node, shape) && holds(node.Allocatable, l.used[name], shape.Requests) && l.affine(node, shape) && l.spread(node, shape) {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 func holds(allocatable, used, requests model.Resources) bool {
@@ -69,16 +148,23 @@ func holds(allocatable, used, requests model.Resources) bool {
 	return true
 }
 
-// admits reports whether a pod of the shape may run on the node, room aside.
+// admits reports whether a pod of the shape may run on the node, room and other pods aside.
 func admits(node *model.Node, shape *model.PodShape) bool {
-	if !node.Ready || node.DeletedUnix != 0 {
-		return false
-	}
-	for _, taint := range node.Taints {
+	return node.Ready && node.DeletedUnix == 0 && toleratesAll(node.Taints, shape) && chooses(node, shape)
+}
+
+// toleratesAll reports whether the shape tolerates every taint that keeps pods off.
+func toleratesAll(taints []model.Taint, shape *model.PodShape) bool {
+	for _, taint := range taints {
 		if taint.Effect != model.PreferNoSchedule && !slices.ContainsFunc(shape.Tolerations, func(t model.Toleration) bool { return tolerates(t, taint) }) {
 			return false
 		}
 	}
+	return true
+}
+
+// chooses reports whether node selector and required node affinity let the node be used.
+func chooses(node *model.Node, shape *model.PodShape) bool {
 	for key, value := range shape.NodeSelector {
 		if node.Labels[key] != value {
 			return false
@@ -88,6 +174,126 @@ func admits(node *model.Node, shape *model.PodShape) bool {
 	return len(terms) == 0 || slices.ContainsFunc(terms, func(term model.NodeTerm) bool {
 		return len(term.Requirements) > 0 && !slices.ContainsFunc(term.Requirements, func(r model.Requirement) bool { return !meets(node.Labels, r) })
 	})
+}
+
+// affine reports whether required affinity and anti-affinity, in both directions, allow a pod of the shape on the node.
+func (l *look) affine(node *model.Node, shape *model.PodShape) bool {
+	for i := range shape.PodAntiAffinity {
+		if n, _ := l.count(node, &shape.PodAntiAffinity[i], shape.Namespace); n > 0 {
+			return false
+		}
+	}
+	for _, pod := range l.pods {
+		other := &l.cluster.shapes[pod.Shape]
+		for i := range other.PodAntiAffinity {
+			term := &other.PodAntiAffinity[i]
+			there := l.cluster.nodes.get(pod.NodeName)
+			if there != nil && matches(term.Selector, shape.Labels) && speaksOf(term, other.Namespace, shape.Namespace) && sameDomain(there, node, term.TopologyKey) {
+				return false
+			}
+		}
+	}
+	for i := range shape.PodAffinity {
+		term := &shape.PodAffinity[i]
+		here, anywhere := l.count(node, term, shape.Namespace)
+		first := anywhere == 0 && matches(term.Selector, shape.Labels) && speaksOf(term, shape.Namespace, shape.Namespace)
+		if _, labelled := node.Labels[term.TopologyKey]; !labelled || here == 0 && !first {
+			return false
+		}
+	}
+	return true
+}
+
+// count returns how many bound pods a term speaks of, in the node's domain and anywhere.
+func (l *look) count(node *model.Node, term *model.PodTerm, namespace string) (here, anywhere int) {
+	for _, pod := range l.pods {
+		other := &l.cluster.shapes[pod.Shape]
+		if !matches(term.Selector, other.Labels) || !speaksOf(term, namespace, other.Namespace) {
+			continue
+		}
+		anywhere++
+		if there := l.cluster.nodes.get(pod.NodeName); there != nil && sameDomain(there, node, term.TopologyKey) {
+			here++
+		}
+	}
+	return here, anywhere
+}
+
+func sameDomain(a, b *model.Node, key string) bool {
+	x, known := a.Labels[key]
+	y, also := b.Labels[key]
+	return known && also && x == y
+}
+
+// speaksOf reports whether a term of a pod in one namespace speaks of pods in another. Namespace selectors are those that
+// select everything or nothing here.
+func speaksOf(term *model.PodTerm, from, of string) bool {
+	if len(term.Namespaces) == 0 && term.NamespaceSelector == nil {
+		return from == of
+	}
+	return slices.Contains(term.Namespaces, of) || term.NamespaceSelector != nil && len(term.NamespaceSelector.MatchLabels)+len(term.NamespaceSelector.Expressions) == 0
+}
+
+// spread reports whether hard spread constraints allow a pod of the shape on the node.
+func (l *look) spread(node *model.Node, shape *model.PodShape) bool {
+	for i := range shape.Spread {
+		s := &shape.Spread[i]
+		if s.Anyway {
+			continue
+		}
+		at, labelled := node.Labels[s.TopologyKey]
+		if !labelled {
+			return false
+		}
+		counts := map[string]int32{}
+		for _, name := range l.cluster.nodes.keys {
+			if n := l.cluster.nodes.get(name); s.IgnoreNodeAffinity || chooses(n, shape) {
+				if domain, ok := n.Labels[s.TopologyKey]; ok {
+					counts[domain] += 0
+				}
+			}
+		}
+		for _, pod := range l.pods {
+			other := &l.cluster.shapes[pod.Shape]
+			n := l.cluster.nodes.get(pod.NodeName)
+			if n == nil || other.Namespace != shape.Namespace || !matches(s.Selector, other.Labels) {
+				continue
+			}
+			if domain, ok := n.Labels[s.TopologyKey]; ok {
+				if _, eligible := counts[domain]; eligible {
+					counts[domain]++
+				}
+			}
+		}
+		least := int32(1 << 30)
+		for _, n := range counts {
+			least = min(least, n)
+		}
+		if s.MinDomains > 0 && int32(len(counts)) < s.MinDomains {
+			least = 0
+		}
+		own := int32(0)
+		if matches(s.Selector, shape.Labels) {
+			own = 1
+		}
+		if counts[at]+own-least > s.MaxSkew {
+			return false
+		}
+	}
+	return true
+}
+
+// matches reports whether a label selector matches; nil matches nothing.
+func matches(selector *model.Selector, labels map[string]string) bool {
+	if selector == nil {
+		return false
+	}
+	for key, value := range selector.MatchLabels {
+		if have, ok := labels[key]; !ok || have != value {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(selector.Expressions, func(r model.Requirement) bool { return !meets(labels, r) })
 }
 
 func tolerates(t model.Toleration, taint model.Taint) bool {

@@ -33,6 +33,10 @@ type World struct {
 	Catalog *Catalog
 	Store   *Store
 
+	Kubelets  *Kubelets
+	Scheduler *Scheduler
+	Workloads *Workloads
+
 	options Options
 	ids     atomic.Int64
 	timed   []timed // in the order they run in where several are due at once
@@ -60,11 +64,14 @@ func New(options Options) *World {
 	w := &World{Clock: clock.NewFake(Start), options: options}
 	w.Log = NewLog(w.Clock.Now)
 	w.Ledger = NewLedger(w.Clock.Now)
-	w.Cluster = newCluster(w.Clock.Now)
+	w.Cluster = NewCluster(Name, w.Clock.Now, w.Log)
 	w.Catalog = newCatalog(w.Clock.Now, options.Types)
 	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, FleetOptions{Visibility: Span{Min: options.Visibility}, Pending: Span{Min: options.Boot}})
 	w.Store = newStore()
-	w.timed = []timed{w.Fleet, &secondly{world: w, next: Start.Add(time.Second)}}
+	w.Kubelets = NewKubelets(w.Cluster, KubeletOptions{BootMin: options.Boot, Ready: options.Ready}, nil, w.allocatable)
+	w.Scheduler = NewScheduler(w.Cluster, 0)
+	w.Workloads = NewWorkloads(w.Cluster, nil, time.Second)
+	w.timed = []timed{w.Fleet, &machines{world: w}, w.Workloads, w.Scheduler}
 	if err := w.Ledger.Register(context.Background(), Registration()); err != nil {
 		panic(fmt.Sprintf("register the cluster: %v", err)) // an in-memory write of plain data
 	}
@@ -120,20 +127,6 @@ func (w *World) Tick(d time.Duration) {
 		w.Run()
 	}
 	w.Clock.Advance(end.Sub(w.Clock.Now()))
-}
-
-// secondly lets machines join and become ready and pods be bound, looking once a second.
-type secondly struct {
-	world *World
-	next  time.Time
-}
-
-func (s *secondly) Next() (time.Time, bool) { return s.next, true }
-
-func (s *secondly) Run(now time.Time) {
-	s.next = now.Add(time.Second)
-	s.world.boot()
-	s.world.Cluster.schedule()
 }
 
 // newID returns ids that sort by the order they were asked for in.

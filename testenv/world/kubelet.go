@@ -1,0 +1,393 @@
+package world
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+)
+
+// KubeletOptions say how machines become nodes and stop being some. The zero value of a time means the one named with
+// it; probabilities are 0 unless set.
+type KubeletOptions struct {
+	BootMin, BootMax time.Duration // from launch until the node joins: 20 s and 20 s
+	Ready            time.Duration // from then until it is ready: 5 s
+	NeverJoins       float64       // probability that a machine never joins
+	JoinsLate        float64       // probability that it joins only after LateAfter
+	LateAfter        time.Duration // 16 min
+	NotReadyAfter    time.Duration // silence after which the node is NotReady: 40 s, node-monitor-grace-period
+	EvictAfter       time.Duration // from then until its pods are deleted: 300 s, the default toleration
+	NodeGoneMin      time.Duration // from a machine's end until the cloud controller removes its Node: 5 s
+	NodeGoneMax      time.Duration // and at most: 40 s
+	PodGoneAfter     time.Duration // from a Node's end until pod garbage collection removes its pods: 20 s
+	Rejoins          bool          // a Node that is deleted while its machine lives is made anew
+	HostNames        int           // how many private host names there are to share; 0 = one for each machine
+}
+
+func (o KubeletOptions) withDefaults() KubeletOptions {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	set(&o.BootMin, 20*time.Second)
+	set(&o.BootMax, o.BootMin)
+	set(&o.Ready, 5*time.Second)
+	set(&o.LateAfter, 16*time.Minute)
+	set(&o.NotReadyAfter, 40*time.Second)
+	set(&o.EvictAfter, 300*time.Second)
+	set(&o.NodeGoneMin, 5*time.Second)
+	set(&o.NodeGoneMax, 40*time.Second)
+	set(&o.PodGoneAfter, 20*time.Second)
+	return o
+}
+
+// Kubelets are the machines of a cluster as Kubernetes sees them: they boot, join, become ready, run and end pods, fall
+// silent and end; with the controllers that watch over nodes (node life cycle, cloud provider, pod garbage collection).
+type Kubelets struct {
+	cluster     *Cluster
+	options     KubeletOptions
+	rand        *rand.Rand // nil where nothing is left to chance
+	allocatable func(instanceType string) model.Resources
+
+	kubelets map[string]*kubelet // by instance id
+	agenda   agenda
+	at       int64 // version of the cluster it has looked at
+	started  int
+}
+
+// kubelet is one machine.
+type kubelet struct {
+	instance model.Instance
+	userData []byte
+	name     string // host name
+	ended    bool
+	silent   bool
+	spell    int  // of silence, to tell an old event from one of now
+	joined   bool // its Node is there
+}
+
+// NewKubelets returns the kubelets of a cluster that has no machine yet. allocatable tells what a type has for pods.
+func NewKubelets(cluster *Cluster, options KubeletOptions, random *rand.Rand, allocatable func(instanceType string) model.Resources) *Kubelets {
+	return &Kubelets{cluster: cluster, options: options.withDefaults(), rand: random, allocatable: allocatable, kubelets: map[string]*kubelet{}}
+}
+
+func (k *Kubelets) chance(p float64) bool { return p > 0 && k.rand.Float64() < p }
+
+func (k *Kubelets) between(low, high time.Duration) time.Duration {
+	if high <= low || k.rand == nil {
+		return low
+	}
+	return low + time.Duration(k.rand.Int64N(int64(high-low)))
+}
+
+// Start lets a machine boot that was launched at the given time.
+func (k *Kubelets) Start(instance model.Instance, userData []byte, at time.Time) {
+	host := strings.Replace(instance.ID, "i-", "ip-", 1) + ".world.internal"
+	if k.options.HostNames > 0 {
+		host = "ip-10-0-0-" + string(rune('a'+k.started%k.options.HostNames)) + ".world.internal"
+	}
+	k.started++
+	one := &kubelet{instance: instance, userData: userData, name: host}
+	k.kubelets[instance.ID] = one
+	boot := k.between(k.options.BootMin, k.options.BootMax)
+	switch {
+	case k.chance(k.options.NeverJoins):
+		return
+	case k.chance(k.options.JoinsLate):
+		boot = k.options.LateAfter
+	}
+	k.agenda.add(at.Add(boot), func() { k.join(one) })
+}
+
+// End takes a machine away at once: its kubelet says nothing any more, and the cloud controller removes its Node.
+func (k *Kubelets) End(id string) {
+	one := k.kubelets[id]
+	if one == nil || one.ended {
+		return
+	}
+	one.ended = true
+	now := k.cluster.now()
+	k.agenda.add(now.Add(k.between(k.options.NodeGoneMin, k.options.NodeGoneMax)), func() {
+		k.cluster.mu.Lock()
+		defer k.cluster.mu.Unlock()
+		if node := k.cluster.nodes.get(one.name); one.owns(node) {
+			drop(k.cluster, &k.cluster.nodes, KindNode, node.Name, node.UID)
+		}
+		delete(k.kubelets, id)
+	})
+	k.hush(one)
+}
+
+// Silence lets a kubelet say nothing any more though its machine lives on.
+func (k *Kubelets) Silence(id string) {
+	if one := k.kubelets[id]; one != nil && !one.silent {
+		k.hush(one)
+	}
+}
+
+func (k *Kubelets) hush(one *kubelet) {
+	one.silent = true
+	one.spell++
+	spell := one.spell
+	k.agenda.add(k.cluster.now().Add(k.options.NotReadyAfter), func() {
+		if one.silent && one.spell == spell {
+			k.lost(one, spell)
+		}
+	})
+}
+
+// Resume lets a silent kubelet speak again.
+func (k *Kubelets) Resume(id string) {
+	one := k.kubelets[id]
+	if one == nil || !one.silent || one.ended {
+		return
+	}
+	one.silent = false
+	one.spell++
+	if one.joined {
+		k.becomeReady(one)
+	}
+}
+
+// Alive returns the ids of machines whose kubelets have joined and speak, sorted.
+func (k *Kubelets) Alive() []string {
+	var out []string
+	for id, one := range k.kubelets {
+		if one.joined && !one.silent && !one.ended {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Next returns when something is due.
+func (k *Kubelets) Next() (time.Time, bool) {
+	c := k.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, due := k.agenda.next()
+	if i := c.after(k.at); i < len(c.history) {
+		return sooner(at, due, c.history[i].at, true)
+	}
+	return at, due
+}
+
+// Run does what is due.
+func (k *Kubelets) Run(now time.Time) {
+	k.look()
+	k.agenda.run(now)
+	k.look()
+}
+
+// look takes in what happened to pods and nodes: deleted pods end within their grace, nodes that are deleted are made anew
+// where kubelets do so, and pods of nodes that are gone are collected.
+func (k *Kubelets) look() {
+	c := k.cluster
+	c.mu.Lock()
+	steps := c.history[c.after(k.at):]
+	k.at = c.version
+	c.mu.Unlock()
+	for _, step := range steps {
+		switch after := step.after.(type) {
+		case *model.Pod:
+			if after.DeletedUnix != 0 {
+				k.ending(*after, step.at)
+			}
+		case *model.Node:
+			if before, ok := step.before.(*model.Node); !ok || before.UID != after.UID {
+				k.nodeMade(after.ProviderID, step.at)
+			}
+		case nil:
+			if node, ok := step.before.(*model.Node); ok {
+				k.nodeGone(*node, step.at)
+			}
+		}
+	}
+}
+
+// ending lets the kubelet end a pod some time within its grace.
+func (k *Kubelets) ending(pod model.Pod, at time.Time) {
+	until := max(time.Unix(pod.DeletedUnix, 0).Sub(at), 0)
+	k.agenda.add(at.Add(k.between(min(time.Second, until), until)), func() {
+		c := k.cluster
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		stored := c.pods.get(pod.Key())
+		if stored == nil || stored.UID != pod.UID || !k.speaks(stored.NodeName) {
+			return // a dead node's pod goes with its Node
+		}
+		c.dropPod(pod.Key())
+	})
+}
+
+// nodeMade lets the kubelet of a new Node report that it is ready, some time later.
+func (k *Kubelets) nodeMade(provider string, at time.Time) {
+	for _, one := range k.kubelets {
+		if providerID(one.instance) == provider {
+			k.agenda.add(at.Add(k.options.Ready), func() {
+				if !one.silent && !one.ended {
+					k.becomeReady(one)
+				}
+			})
+		}
+	}
+}
+
+// owns reports whether a Node is the kubelet's.
+func (one *kubelet) owns(node *model.Node) bool {
+	return node != nil && node.ProviderID == providerID(one.instance)
+}
+
+// speaks reports whether there is a kubelet on the node to end a pod. A Node that was put there by hand has one.
+func (k *Kubelets) speaks(name string) bool {
+	node := k.cluster.nodes.get(name)
+	for _, one := range k.kubelets {
+		if one.owns(node) {
+			return !one.silent
+		}
+	}
+	return node != nil
+}
+
+func (k *Kubelets) nodeGone(node model.Node, at time.Time) {
+	k.agenda.add(at.Add(k.options.PodGoneAfter), func() {
+		c := k.cluster
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.nodes.get(node.Name) != nil {
+			return
+		}
+		for _, key := range slices.Clone(c.pods.keys) {
+			if pod := c.pods.get(key); pod.NodeName == node.Name {
+				c.dropPod(key)
+			}
+		}
+	})
+	for _, id := range k.ids() {
+		one := k.kubelets[id]
+		if one.ended || !one.joined || node.ProviderID != providerID(one.instance) {
+			continue
+		}
+		one.joined = false
+		if k.options.Rejoins && !one.silent {
+			k.agenda.add(at.Add(10*time.Second), func() { k.join(one) })
+		}
+	}
+}
+
+func (k *Kubelets) ids() []string {
+	out := make([]string, 0, len(k.kubelets))
+	for id := range k.kubelets {
+		out = append(out, id)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func providerID(instance model.Instance) string { return "aws:///" + instance.Zone + "/" + instance.ID }
+
+// join makes the Node a kubelet and the cloud provider would make. Where a Node of the host's name is still there from
+// another machine, the kubelet takes it for its own, provider id and all, until somebody removes it.
+func (k *Kubelets) join(one *kubelet) {
+	c := k.cluster
+	if one.ended || one.silent || one.joined {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.nodes.get(one.name) != nil {
+		k.agenda.add(c.now().Add(10*time.Second), func() { k.join(one) })
+		return
+	}
+	t, _ := catalog.Lookup(one.instance.Type)
+	labels := map[string]string{
+		model.LabelHostname: one.name, model.LabelInstanceType: one.instance.Type, model.LabelZone: one.instance.Zone, model.LabelRegion: catalog.Region,
+		model.LabelArch: goArch(t.Architecture), model.LabelOS: "linux",
+	}
+	ordered, taints := nodeConfig(one.userData)
+	allocatable := k.allocatable(one.instance.Type)
+	c.putNode(model.Node{
+		Name: one.name, ProviderID: providerID(one.instance), Labels: union(labels, ordered), Capacity: allocatable, Allocatable: allocatable,
+		Taints: append(taints, model.Taint{Key: taintNotReady, Effect: model.NoSchedule}),
+	})
+	one.joined = true
+}
+
+// The taints of the node life cycle controller.
+const (
+	taintNotReady    = "node.kubernetes.io/not-ready"
+	taintUnreachable = "node.kubernetes.io/unreachable"
+)
+
+func (k *Kubelets) becomeReady(one *kubelet) {
+	c := k.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if node := c.nodes.get(one.name); !one.owns(node) || node.Ready {
+		return
+	}
+	c.changeNode(one.name, "status", func(node *model.Node) {
+		node.Ready, node.ReadyUnix = true, c.now().Unix()
+		node.Taints = slices.DeleteFunc(slices.Clone(node.Taints), func(t model.Taint) bool { return t.Key == taintNotReady || t.Key == taintUnreachable })
+	})
+	c.setPodsReady(one.name, true)
+}
+
+// lost is the node life cycle controller: a node that says nothing is NotReady, and its pods are deleted in the end.
+func (k *Kubelets) lost(one *kubelet, spell int) {
+	c := k.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if node := c.nodes.get(one.name); !one.owns(node) {
+		return
+	}
+	c.changeNode(one.name, "status", func(node *model.Node) {
+		node.Ready, node.ReadyUnix = false, c.now().Unix()
+		node.Taints = append(slices.Clone(node.Taints),
+			model.Taint{Key: taintUnreachable, Effect: model.NoSchedule}, model.Taint{Key: taintUnreachable, Effect: model.NoExecute})
+	})
+	c.setPodsReady(one.name, false)
+	k.agenda.add(c.now().Add(k.options.EvictAfter), func() {
+		if one.silent && one.spell == spell {
+			k.evictAll(one.name)
+		}
+	})
+}
+
+// evictAll deletes the pods of a node that has been unreachable for too long; they stay until their node speaks or goes.
+func (k *Kubelets) evictAll(name string) {
+	c := k.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, key := range slices.Clone(c.pods.keys) {
+		pod := c.pods.get(key)
+		shape := &c.shapes[pod.Shape]
+		taint := model.Taint{Key: taintUnreachable, Effect: model.NoExecute}
+		if pod.NodeName == name && pod.DeletedUnix == 0 && !toleratesAll([]model.Taint{taint}, shape) && shape.OwnerKind != KindDaemons {
+			c.deletePod("delete", *pod, nil)
+		}
+	}
+}
+
+func (c *Cluster) setPodsReady(node string, ready bool) {
+	for _, key := range c.pods.keys {
+		if pod := c.pods.get(key); pod.NodeName == node && pod.Ready != ready && !pod.Terminal() {
+			next := *pod
+			next.Ready = ready
+			c.putPod("status", next)
+		}
+	}
+}
+
+// sooner returns the earlier of two times that may not be there.
+func sooner(a time.Time, hasA bool, b time.Time, hasB bool) (time.Time, bool) {
+	if !hasA || hasB && b.Before(a) {
+		return b, hasB
+	}
+	return a, hasA
+}
