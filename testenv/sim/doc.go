@@ -1,0 +1,11 @@
+// Package sim plays hours of a whole control plane in seconds: the production flows over the models of package world,
+// under one clock and one seed.
+//
+// Every invocation is a process whose operations, reads too, all pass a bus. A process runs alone until it asks for one,
+// then it is parked; the engine draws how long the operation takes on its way there and back, what goes wrong with it,
+// and who runs next. So the order of things, every fault and every delay follow from the seed, and the same seed makes the
+// same run to the last byte. Time passes only between operations, and jumps over what is idle.
+//
+// Auditors judge the world's log as it grows. The last minutes of a run are without faults: everything must come right in
+// them.
+package sim

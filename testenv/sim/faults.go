@@ -1,0 +1,220 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// More ways in which an operation goes wrong, beside those of package world.
+const (
+	Slow    world.Mode = "is slow"       // it takes long
+	Repeats world.Mode = "repeats"       // the client sends it twice and hears the second answer
+	Late    world.Mode = "happens later" // the process hears an error at once; it happens all the same, afterwards
+)
+
+// Source is one thing that keeps going wrong in a run.
+type Source struct {
+	Kind   string        // one of kinds
+	Target string        // what it hits: a port, such as "ledger", or a program; empty = everything
+	Rate   float64       // how much of what it may hit it does, 0 to 1
+	From   time.Duration // since the start of the run
+	Until  time.Duration
+}
+
+func (s Source) String() string {
+	target := s.Target
+	if target == "" {
+		target = "anything"
+	}
+	return fmt.Sprintf("%s of %s, %.1f%%, %s to %s", s.Kind, target, s.Rate*100, s.From.Round(time.Second), s.Until.Round(time.Second))
+}
+
+// The kinds of sources.
+const (
+	KindCrash    = "crash"      // a process is killed before or after an operation
+	KindError    = "error"      // an operation fails without having happened
+	KindLost     = "lost reply" // it happens, and the process hears an error
+	KindSlow     = "slow"       // it takes seconds, or longer than the process lives
+	KindRepeat   = "repeat"     // it happens twice
+	KindLate     = "late"       // it happens after the process heard an error
+	KindOutage   = "outage"     // nothing reaches the target
+	KindSkew     = "clock skew" // a process's clock is up to five minutes off
+	KindCold     = "cold start" // an invocation begins seconds late
+	KindThrottle = "throttle"   // an invocation is refused
+	KindTick     = "lost tick"  // a tick of the schedule never comes
+)
+
+// onOperations are the kinds that hit one operation at a time.
+var onOperations = map[string]bool{
+	KindCrash: true, KindError: true, KindLost: true, KindSlow: true, KindRepeat: true, KindLate: true, KindOutage: true,
+}
+
+var ports = []string{"ledger", "store", "queue", "cluster", "fleet", "catalog"}
+
+// drawPlan draws what goes wrong in a run of the given length: nothing in a third of them, else a subset of everything
+// with rates and times of its own.
+func drawPlan(seed uint64, length time.Duration) []Source {
+	d := newDraws(seed, "plan")
+	if d.IntN(3) == 0 {
+		return nil
+	}
+	var plan []Source
+	span := func(s Source) {
+		if d.IntN(2) == 0 { // all the time, or for a part of it
+			s.From = d.between(0, length/2)
+			s.Until = s.From + d.between(length/20, length/2)
+		} else {
+			s.Until = length
+		}
+		plan = append(plan, s)
+	}
+	rate := func(least, most float64) float64 { return least * math.Pow(most/least, d.Float64()) }
+	for _, kind := range []string{KindCrash, KindError, KindLost, KindSlow, KindRepeat, KindLate} {
+		if d.IntN(2) == 0 {
+			s := Source{Kind: kind, Rate: rate(0.002, 0.2)}
+			if d.IntN(3) == 0 {
+				s.Target = ports[d.IntN(len(ports))]
+			}
+			span(s)
+		}
+	}
+	for range d.IntN(3) {
+		from := d.between(0, length*3/4)
+		plan = append(plan, Source{
+			Kind: KindOutage, Target: ports[d.IntN(len(ports))], Rate: []float64{0.3, 1, 1}[d.IntN(3)],
+			From: from, Until: min(length, from+d.skewed(time.Minute, length/2)),
+		})
+	}
+	for _, kind := range []string{KindSkew, KindCold, KindThrottle, KindTick} {
+		if d.IntN(3) == 0 {
+			span(Source{Kind: kind, Rate: rate(0.05, 0.8)})
+		}
+	}
+	return plan
+}
+
+// trouble is what becomes of one operation.
+type trouble struct {
+	mode  world.Mode
+	key   string // names it for Config.Only
+	err   error
+	delay time.Duration // on the way there
+	late  time.Duration // of Late
+	lost  bool          // it gets lost where its process is killed while it is under way
+}
+
+// trouble draws what becomes of an operation.
+func (e *engine) trouble(p *process, op world.Op) trouble {
+	for _, x := range e.config.Exact {
+		if x.Program == p.program && x.Invocation == p.number && x.Effect == p.effects && op.Write {
+			return trouble{mode: x.Mode, err: failure(op, nil), delay: slowness(x.Mode, nil), late: time.Second}
+		}
+	}
+	at := e.elapsed()
+	for i := range e.config.Plan {
+		s := &e.config.Plan[i]
+		if !onOperations[s.Kind] || at < s.From || at >= s.Until || s.Target != "" && s.Target != portOf(op.Name) {
+			continue
+		}
+		roll := e.roll(p, s.Kind, p.ops)
+		if roll.Float64() >= s.Rate || !e.allowed(p, s.Kind) {
+			continue
+		}
+		t := s.trouble(op, roll)
+		t.key = injection(p, s.Kind)
+		return t
+	}
+	return trouble{lost: p.draws.IntN(2) == 0}
+}
+
+// trouble is what a source makes of an operation it hits.
+func (s *Source) trouble(op world.Op, roll draws) trouble {
+	switch s.Kind {
+	case KindCrash:
+		return trouble{mode: []world.Mode{world.DiesBefore, world.DiesAfter}[roll.IntN(2)]}
+	case KindError:
+		return trouble{mode: world.Fails, err: failure(op, roll.Rand)}
+	case KindOutage:
+		return trouble{mode: world.Fails, err: failure(op, nil), delay: roll.between(time.Second, 5*time.Second)}
+	case KindLost:
+		return trouble{mode: world.LosesReply, err: failure(op, nil)}
+	case KindRepeat:
+		return trouble{mode: Repeats}
+	case KindLate:
+		return trouble{mode: Late, err: failure(op, nil), late: roll.skewed(100*time.Millisecond, 20*time.Second)}
+	}
+	return trouble{mode: Slow, delay: slowness(Slow, roll.Rand), lost: roll.IntN(2) == 0}
+}
+
+// failure is what a process hears of an operation that was not carried out, or whose answer was lost. Without draws it is
+// an error that says nothing of whether it happened.
+func failure(op world.Op, draws *rand.Rand) error {
+	if draws == nil || draws.IntN(3) > 0 {
+		return fault.New(fault.Internal, "", "%s: connection reset by peer", op.Name)
+	}
+	code := map[string]string{"fleet": "RequestLimitExceeded", "ledger": "ProvisionedThroughputExceededException", "cluster": "TooManyRequests"}[portOf(op.Name)]
+	return fault.New(fault.Throttled, code, "%s: slow down", op.Name)
+}
+
+// slowness is how long a slow operation takes beyond the usual.
+func slowness(mode world.Mode, draws *rand.Rand) time.Duration {
+	switch {
+	case mode != Slow:
+		return 0
+	case draws == nil:
+		return 20 * time.Second
+	}
+	return time.Second + time.Duration(draws.Int64N(int64(35*time.Second)))
+}
+
+// hits reports whether a source of a kind that concerns a whole process hits it.
+func (e *engine) hits(p *process, kind string) bool {
+	at := e.elapsed()
+	for i := range e.config.Plan {
+		s := &e.config.Plan[i]
+		if s.Kind == kind && at >= s.From && at < s.Until && e.roll(p, kind, 0).Float64() < s.Rate && e.allowed(p, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// roll returns draws for one question about one operation of one process: leaving other things out of a run does not
+// change its answers.
+func (e *engine) roll(p *process, kind string, n int) draws {
+	return newDraws(e.config.Seed, fmt.Sprintf("%s/%d/%s", p.name, n, kind))
+}
+
+// allowed reports whether an injection may happen in a run that is told which may.
+func (e *engine) allowed(p *process, kind string) bool {
+	return e.config.Only == nil || e.config.Only[injection(p, kind)]
+}
+
+// injection names one thing that went wrong, the same in every run of the seed.
+func injection(p *process, kind string) string { return fmt.Sprintf("%s/%d %s", p.name, p.ops, kind) }
+
+// Exact is something that goes wrong with one effect of one invocation.
+type Exact struct {
+	Program    string
+	Invocation int // of the program, counted from 1
+	Effect     int // of the invocation, counted from 1
+	Mode       world.Mode
+}
+
+func (x Exact) String() string {
+	return fmt.Sprintf("%s-%d effect %d %s", x.Program, x.Invocation, x.Effect, x.Mode)
+}
+
+// inject notes what was made to go wrong.
+func (e *engine) inject(p *process, key, what string) {
+	e.stats.Faults[what]++
+	if key != "" {
+		e.injected = append(e.injected, key)
+	}
+	e.world.Log.Note(world.FaultInjected{Process: p.name, What: what})
+}

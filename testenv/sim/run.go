@@ -1,0 +1,220 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/joiner-sh/joiner/testenv/sim/audit"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// Config is all that decides a run: equal configurations make equal runs.
+type Config struct {
+	Seed     uint64
+	Scenario Scenario
+	Plan     []Source        // what goes wrong
+	Exact    []Exact         // what goes wrong besides, in so many words
+	Only     map[string]bool // the injections of Plan that happen; nil = all
+
+	Tell     func(line string) // the trace, as it comes; nil = nobody. It decides nothing.
+	Checkers []audit.Checker   // nil = all there are
+}
+
+// Result is what a run came to.
+type Result struct {
+	Config     Config
+	Violations []audit.Violation // empty where all is well
+	Hash       string            // of everything that happened
+	Steps      int64             // things that happened
+	Stats      Stats
+	Injected   []string // what of the plan happened, by the names Config.Only takes
+	Trace      []string // the last that happened to do with the first violation
+}
+
+// Stats count what happened in one run or in many.
+type Stats struct {
+	Runs        int
+	Simulated   time.Duration
+	Steps       int64
+	Operations  int64
+	Invocations int64
+	Launches    int64
+	Facts       int64
+	Faults      map[string]int64
+}
+
+// Add adds other to s.
+func (s *Stats) Add(other Stats) {
+	s.Runs += other.Runs
+	s.Simulated += other.Simulated
+	s.Steps += other.Steps
+	s.Operations += other.Operations
+	s.Invocations += other.Invocations
+	s.Launches += other.Launches
+	s.Facts += other.Facts
+	if s.Faults == nil {
+		s.Faults = map[string]int64{}
+	}
+	for what, n := range other.Faults {
+		s.Faults[what] += n
+	}
+}
+
+// engine is one run.
+type engine struct {
+	config   Config
+	world    *world.World
+	agenda   agenda
+	running  *strand // that runs now; nil between
+	trace    *trace
+	checkers []audit.Checker
+	seen     int64 // entries of the world's log that were looked at
+	found    []audit.Violation
+	stats    Stats
+	injected []string
+	numbers  map[string]int // processes so far, by program
+	alive    []*process
+	healed   bool
+	steady   draws // of what belongs to no process
+}
+
+// Run makes one run.
+func Run(config Config) Result {
+	e := newEngine(config)
+	e.play()
+	e.close()
+	result := Result{
+		Config: config, Violations: e.found, Hash: e.trace.sum(), Steps: e.stats.Steps, Stats: e.stats, Injected: e.injected,
+	}
+	if len(e.found) > 0 {
+		result.Trace = e.trace.tail(60, about(e.found[0]))
+	}
+	return result
+}
+
+func newEngine(config Config) *engine {
+	e := &engine{
+		config: config, checkers: config.Checkers, numbers: map[string]int{}, stats: Stats{Runs: 1, Faults: map[string]int64{}},
+		steady: newDraws(config.Seed, "steady"),
+	}
+	if e.checkers == nil {
+		e.checkers = audit.All()
+	}
+	e.world = config.Scenario.world(config.Seed)
+	e.trace = newTrace(world.Start, config.Tell)
+	e.look()
+	return e
+}
+
+func (e *engine) now() time.Time         { return e.world.Clock.Now() }
+func (e *engine) elapsed() time.Duration { return e.now().Sub(world.Start) }
+
+// play lets things happen until the time is over or a rule is broken.
+func (e *engine) play() {
+	e.begin()
+	e.until(world.Start.Add(e.config.Scenario.Length))
+	e.heal()
+	end := e.now().Add(ConvergeWithin)
+	e.until(end)
+	e.stats.Simulated = e.elapsed()
+	if len(e.found) == 0 {
+		e.quiet()
+	}
+}
+
+// until lets things happen up to a time.
+func (e *engine) until(end time.Time) {
+	for len(e.found) == 0 {
+		at, due := e.agenda.next()
+		by, moves := e.world.Next()
+		if moves && (!due || !by.After(at)) {
+			if by.After(end) {
+				break
+			}
+			e.goTo(by)
+			e.world.Run()
+			e.look()
+			continue
+		}
+		if !due || at.After(end) {
+			break
+		}
+		e.goTo(at)
+		e.stats.Steps++
+		e.agenda.take().do()
+	}
+	e.goTo(end)
+}
+
+func (e *engine) goTo(at time.Time) {
+	if d := at.Sub(e.now()); d > 0 {
+		e.world.Clock.Advance(d)
+	}
+}
+
+// look passes what happened to the trace and the auditors.
+func (e *engine) look() {
+	entries := e.world.Log.Since(e.seen)
+	if len(entries) == 0 {
+		return
+	}
+	e.seen += int64(len(entries))
+	e.stats.Facts += int64(len(entries))
+	for _, entry := range entries {
+		e.trace.entry(entry)
+		if _, launched := entry.Fact.(world.InstanceStarted); launched {
+			e.stats.Launches++
+		}
+	}
+	for _, checker := range e.checkers {
+		e.found = append(e.found, checker.Check(entries)...)
+	}
+}
+
+// spawn starts a process: a body on a strand of its own. ended is called once it has ended or was killed.
+func (e *engine) spawn(program string, limit time.Duration, body func(ctx context.Context, p *process) error, ended func(error)) *process {
+	e.numbers[program]++
+	p := &process{engine: e, program: program, number: e.numbers[program], ended: ended}
+	p.name = fmt.Sprintf("%s-%d", program, p.number)
+	p.draws = newDraws(e.config.Seed, p.name)
+	if e.hits(p, KindSkew) {
+		p.skew = p.draws.between(-5*time.Minute, 5*time.Minute)
+		e.inject(p, injection(p, KindSkew), KindSkew)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	e.alive = append(e.alive, p)
+	e.stats.Invocations++
+	e.world.Log.Note(world.ProcessMoved{Process: p.name, Program: program, Verb: "start"})
+	e.look()
+	if limit > 0 {
+		p.timeout = e.agenda.add(e.now().Add(limit), func() { e.kill(p, "timeout") })
+	}
+	var err error
+	s := p.strand(func() { err = body(ctx, p) }, func() {
+		if !p.dead {
+			p.dead = true
+			cancel()
+			e.finish(p, "end", err)
+		}
+	})
+	e.resume(s, nil)
+	return p
+}
+
+// panicked is a process whose own code broke.
+func (e *engine) panicked(p *process, reason any) {
+	e.found = append(e.found, audit.Violation{
+		Rule: "panic", At: e.now(), Seq: e.seen, Object: p.name, Text: fmt.Sprintf("%v\n%s", reason, debug.Stack()),
+	})
+}
+
+// close ends every process, so that nothing is left of the run.
+func (e *engine) close() {
+	for _, p := range e.alive {
+		p.ended = nil
+		e.kill(p, "kill")
+	}
+}
