@@ -51,13 +51,7 @@ func (f *Fleet) perhaps(mean time.Duration, do func()) {
 	})
 }
 
-// draw returns how long something takes, in whole milliseconds.
-func (f *Fleet) draw(s Span) time.Duration {
-	if f.options.Rand == nil || s.Max <= s.Min {
-		return s.Min
-	}
-	return s.Min + time.Duration(f.options.Rand.Int64N(int64((s.Max-s.Min)/time.Millisecond)+1))*time.Millisecond
-}
+func (f *Fleet) draw(s Span) time.Duration { return s.draw(f.options.Rand) }
 
 func (f *Fleet) changed(m *Machine) { f.changes = append(f.changes, MachineChange{m.ID, m.State}) }
 
