@@ -64,7 +64,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 			request = &provision.Request{Cluster: hint.Cluster, Owner: owner(ctx, record.MessageId)}
 			requests[hint.Cluster], order = request, append(order, hint.Cluster)
 		}
-		merge(request, hint)
+		request.Take(hint)
 		if hint.ClosedMillis != 0 {
 			batches[hint.Cluster] = append(batches[hint.Cluster], window{hint.FirstSeenMillis, hint.ClosedMillis, len(hint.Pods) + hint.Omitted})
 		}
@@ -83,21 +83,6 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		}
 	}
 	return response
-}
-
-// merge keeps the newest state any of a cluster's hints speaks of, and the trigger that asks for most.
-func merge(request *provision.Request, hint wire.Hint) {
-	if hint.Epoch > request.Epoch || hint.Epoch == request.Epoch && hint.Seq > request.Seq {
-		request.Epoch, request.Seq = hint.Epoch, hint.Seq
-	}
-	rank := map[string]int{provision.TriggerSweep: 1, provision.TriggerNode: 2, provision.TriggerBatch: 3, provision.TriggerConfig: 4}
-	trigger := string(hint.Reason)
-	if rank[trigger] == 0 {
-		trigger = provision.TriggerSweep
-	}
-	if rank[trigger] > rank[request.Trigger] {
-		request.Trigger = trigger
-	}
 }
 
 // owner names this invocation; another try at the same message is another owner.

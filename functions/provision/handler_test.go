@@ -131,15 +131,3 @@ func TestAnythingElseIsAnErrorThatSaysWhatWasExpected(t *testing.T) {
 		}
 	}
 }
-
-func TestMergeKeepsTheNewestStateAndTheStrongestTrigger(t *testing.T) {
-	var request provision.Request
-	for _, hint := range []wire.Hint{
-		{Reason: wire.ReasonNode, Epoch: 2, Seq: 3}, {Reason: wire.ReasonConfig, Epoch: 2, Seq: 1}, {Reason: wire.ReasonBatch, Epoch: 1, Seq: 9},
-	} {
-		merge(&request, hint)
-	}
-	if request.Epoch != 2 || request.Seq != 3 || request.Trigger != provision.TriggerConfig {
-		t.Errorf("%+v", request)
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,13 @@ type Options struct {
 	Visibility time.Duration // how far Find lags behind Launch
 	Boot       time.Duration // from launch until the node joins; 0 = 20 s
 	Ready      time.Duration // from then until it is ready; 0 = 5 s
+
+	// Draws returns the random numbers of the model of that name, always the same for the same name; nil leaves nothing to
+	// chance.
+	Draws     func(model string) *rand.Rand
+	Fleet     FleetOptions   // its Rand is set here; its Visibility and Pending are those above where they are zero
+	Kubelets  KubeletOptions // its boot and Ready are those above where they are zero
+	Scheduler time.Duration  // how long kube-scheduler takes to look after a change
 }
 
 // World holds everything. Its parts are safe for concurrent use.
@@ -61,16 +69,31 @@ func New(options Options) *World {
 	if options.Ready == 0 {
 		options.Ready = 5 * time.Second
 	}
+	draws := options.Draws
+	if draws == nil {
+		draws = func(string) *rand.Rand { return nil }
+	}
+	fleet, kubelets := options.Fleet, options.Kubelets
+	fleet.Rand = draws("fleet")
+	if fleet.Visibility == (Span{}) {
+		fleet.Visibility = Span{Min: options.Visibility}
+	}
+	if fleet.Pending == (Span{}) {
+		fleet.Pending = Span{Min: options.Boot}
+	}
+	if kubelets.BootMin == 0 {
+		kubelets.BootMin, kubelets.Ready = options.Boot, options.Ready
+	}
 	w := &World{Clock: clock.NewFake(Start), options: options}
 	w.Log = NewLog(w.Clock.Now)
 	w.Ledger = NewLedger(w.Clock.Now)
 	w.Cluster = NewCluster(Name, w.Clock.Now, w.Log)
 	w.Catalog = newCatalog(w.Clock.Now, options.Types)
-	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, FleetOptions{Visibility: Span{Min: options.Visibility}, Pending: Span{Min: options.Boot}})
+	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, fleet)
 	w.Store = newStore()
-	w.Kubelets = NewKubelets(w.Cluster, KubeletOptions{BootMin: options.Boot, Ready: options.Ready}, nil, w.allocatable)
-	w.Scheduler = NewScheduler(w.Cluster, 0)
-	w.Workloads = NewWorkloads(w.Cluster, nil, time.Second)
+	w.Kubelets = NewKubelets(w.Cluster, kubelets, draws("kubelets"), w.allocatable)
+	w.Scheduler = NewScheduler(w.Cluster, options.Scheduler)
+	w.Workloads = NewWorkloads(w.Cluster, draws("workloads"), time.Second)
 	w.timed = []timed{w.Fleet, &machines{world: w}, w.Workloads, w.Scheduler}
 	if err := w.Ledger.Register(context.Background(), Registration()); err != nil {
 		panic(fmt.Sprintf("register the cluster: %v", err)) // an in-memory write of plain data
