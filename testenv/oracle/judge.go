@@ -23,6 +23,7 @@ const (
 	GivenUp       Check = "GivenUp"
 	Again         Check = "Again"
 	Fit           Check = "Fit"
+	Free          Check = "Free" // finds nothing, counts only
 )
 
 // Finding is one thing that is wrong with a plan.
@@ -42,8 +43,9 @@ func (f Finding) String() string {
 
 // Depth says how much is asked of one plan.
 type Depth struct {
-	Orders   int // random orders of arrival, at the cheapest offers
-	AnyOffer int // further ones, each claim bought at random
+	Orders   int     // random orders of arrival, at the cheapest offers
+	AnyOffer int     // further ones, each claim bought at random
+	Only     []Check // nil = all; Whole is always judged
 }
 
 // Default is what `make oracle` asks.
@@ -83,16 +85,22 @@ func JudgePlan(p *problem.Problem, plan *model.Plan, depth Depth) (Verdict, erro
 		return v, fmt.Errorf("seed %d: %w", p.Seed, err)
 	}
 	v.Planned = len(w.planned)
-	checks := []func() error{
-		func() error { return w.holds(&v, depth) },
-		func() error { return w.free(&v) },
-		func() error { return w.existingFirst(&v) },
-		func() error { return w.movable(&v) },
-		func() error { return w.givenUp(&v) },
-		func() error { return w.again(&v) },
+	checks := []struct {
+		check Check
+		judge func() error
+	}{
+		{Holds, func() error { return w.holds(&v, depth) }},
+		{Free, func() error { return w.free(&v) }},
+		{ExistingFirst, func() error { return w.existingFirst(&v) }},
+		{Movable, func() error { return w.movable(&v) }},
+		{GivenUp, func() error { return w.givenUp(&v) }},
+		{Again, func() error { return w.again(&v) }},
 	}
-	for _, check := range checks {
-		if err := check(); err != nil {
+	for _, c := range checks {
+		if depth.Only != nil && !slices.Contains(depth.Only, c.check) {
+			continue
+		}
+		if err := c.judge(); err != nil {
 			return v, fmt.Errorf("seed %d: %w", p.Seed, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -25,11 +26,17 @@ func main() {
 	perKind := flag.Int("show", 5, "findings of each kind to print")
 	seed := flag.Int64("seed", -1, "judge the problem of this seed only, and write it down")
 	crowded := flag.Bool("crowded", false, "with -seed: the problem as pairs are taken from it")
+	only := flag.String("only", "", "checks to judge, with commas between them; empty = all")
 	var like string
 	flag.StringVar(&like, "shrink", "", "with -seed: leave out of the problem what a finding of this check does not need")
 	folder := flag.String("out", ".", "with -seed: where to")
 	flag.Parse()
 	c.Depth = oracle.Default
+	for name := range strings.SplitSeq(*only, ",") {
+		if name != "" {
+			c.Depth.Only = append(c.Depth.Only, oracle.Check(name))
+		}
+	}
 	if *seed >= 0 {
 		if err := one(uint64(*seed), *crowded, like, *folder); err != nil {
 			fmt.Fprintln(os.Stderr, err)
