@@ -228,12 +228,18 @@ func (l *ledger) hostLow(i int) int32 {
 	return t.least
 }
 
-// hostLows sums up the emptiest nodes of all spreads by host, which only grow.
+// hostLows sums up the emptiest nodes of all spreads by host that the class keeps, or that pods it is counted by keep. They
+// only grow.
 func (l *ledger) hostLows() int32 {
 	sum := int32(0)
 	for i := range l.exact {
 		if l.exact[i] {
 			sum += l.hostLow(i)
+		}
+	}
+	for _, a := range l.class.adds {
+		if t := &l.book.tallies[a.tally]; len(t.beyond) > 0 {
+			sum += t.least
 		}
 	}
 	return sum

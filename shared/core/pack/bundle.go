@@ -17,14 +17,15 @@ func (b *board) bundled(order []*class, a *assigner) []*class {
 		if !b.needsHost(c) {
 			continue
 		}
-		if !b.starts(c) || !b.hasPartner(c, order) {
-			existing := *a
-			existing.anew = false
+		existing := *a
+		existing.anew = false
+		if !b.starts(c) { // the first of their kind want one node for all of them
 			existing.place(c)
 		}
 		for c.units() > 0 {
 			unit := b.bundle(c, order, units)
 			if unit == nil {
+				existing.newLedger(c).explain()
 				break
 			}
 			units = append(units, unit)
@@ -44,15 +45,6 @@ func (b *board) bundled(order []*class, a *assigner) []*class {
 func (b *board) starts(c *class) bool {
 	return !slices.ContainsFunc(c.uses, func(u use) bool {
 		return u.kind == near && !u.claim && (u.self == 0 || b.book.tallies[u.tally].total > 0)
-	})
-}
-
-// hasPartner reports whether pods that need nothing themselves are waiting that the class could be beside.
-func (b *board) hasPartner(c *class, order []*class) bool {
-	return slices.ContainsFunc(order, func(other *class) bool {
-		return other != c && other.units() > 0 && slices.ContainsFunc(c.uses, func(u use) bool {
-			return u.kind == near && u.byHost && weightIn(other.adds, u.tally) > 0 && !other.follows(u.tally)
-		})
 	})
 }
 

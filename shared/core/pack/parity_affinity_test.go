@@ -97,6 +97,15 @@ func TestF066TwoTermsAreStartedTogether(t *testing.T) {
 	})
 }
 
+// One node that exists holds both, another only the first of them.
+func TestF066SelfAffinePodsShareTheNodeThatHoldsAll(t *testing.T) {
+	w := newWorld(64).zoned(1000, "a").node("roomy", nil)
+	w.pods("web", 3, asPod(appPod("web"), nearApp(model.LabelHostname, "web")))
+	if plan := w.complete(t); len(plan.Nominations) != 1 || plan.Nominations[0].Node != "roomy" {
+		t.Errorf("nominations %+v", plan.Nominations)
+	}
+}
+
 // The peer places one such pod a pass, until the first node's zone is known; pinned zones place all at once.
 func TestF067ZonalAntiAffinity(t *testing.T) {
 	w := newWorld(64).pool("general", nil).pods("web", 5, asPod(appPod("web"), apartFrom(model.LabelZone, "web")))

@@ -292,3 +292,11 @@ func TestF058PodsWithoutARuleDoNotUpsetWhatIsSpread(t *testing.T) {
 		}
 	}
 }
+
+// A node that was too full beside an empty one is not, once that has a pod.
+func TestF059ANodeIsLookedAtAgainWhenTheEmptiestOneFills(t *testing.T) {
+	w := newWorld(64).pool("full", func(p *model.Pool) { p.Limits = model.Resources{model.CPU: 0} }).zoned(4000, "a", "b")
+	w.pods("first", 3, asPod(appPod("web"), spreadBy(model.LabelHostname, 3), func(s *model.PodShape) { s.Priority = 10 }))
+	w.pods("other", 2, asPod(appPod("web"), func(s *model.PodShape) { s.HostPorts = []model.HostPort{{Port: 80}} }))
+	w.complete(t)
+}
