@@ -9,6 +9,7 @@ const (
 	Launched    ClaimState = "Launched"    // an instance exists
 	Registered  ClaimState = "Registered"  // its node joined and carries our labels
 	Initialized ClaimState = "Initialized" // its node is ready for pods
+	Terminating ClaimState = "Terminating" // its instance is to end, or is ending; it is no capacity any more and still holds its share of limits
 	Gone        ClaimState = "Gone"        // never launched, or its instance is gone
 )
 

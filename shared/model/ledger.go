@@ -23,7 +23,7 @@ type Registration struct {
 // with an older one commits any more.
 type Fence struct {
 	Cluster   string `json:"cluster"`
-	Lease     string `json:"lease"` // planner
+	Lease     string `json:"lease"` // LeasePlanner or LeaseCollector
 	Owner     string `json:"owner"`
 	Token     int64  `json:"token"`
 	UntilUnix int64  `json:"until"`

@@ -17,7 +17,7 @@ type Ledger struct {
 
 	mu            sync.Mutex
 	registrations map[string]model.Registration
-	leases        map[string]*lease                    // by cluster
+	leases        map[[2]string]*lease                 // by cluster and name
 	books         map[string]*book                     // by cluster
 	marks         map[string]map[model.Mark]model.Mark // by account and region, then by what they are about
 	allowances    map[string]model.Allowance           // by account and region
@@ -36,12 +36,13 @@ type book struct {
 	pointer *model.Pointer
 	epoch   int64
 	notes   model.Notes
+	cases   model.Casebook
 }
 
 // NewLedger returns an empty ledger. now tells which marks have run out.
 func NewLedger(now func() time.Time) *Ledger {
 	return &Ledger{
-		now: now, registrations: map[string]model.Registration{}, leases: map[string]*lease{}, books: map[string]*book{},
+		now: now, registrations: map[string]model.Registration{}, leases: map[[2]string]*lease{}, books: map[string]*book{},
 		marks: map[string]map[model.Mark]model.Mark{}, allowances: map[string]model.Allowance{},
 	}
 }
@@ -85,20 +86,25 @@ func (l *Ledger) Cluster(_ context.Context, name string) (model.Registration, er
 }
 
 // Acquire takes the planner lease.
-func (l *Ledger) Acquire(_ context.Context, cluster, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+func (l *Ledger) Acquire(ctx context.Context, cluster, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+	return l.Hold(ctx, cluster, model.LeasePlanner, owner, nowUnix, untilUnix)
+}
+
+// Hold takes a lease.
+func (l *Ledger) Hold(_ context.Context, cluster, name, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	held := l.leases[cluster]
+	held := l.leases[[2]string{cluster, name}]
 	if held == nil {
 		held = &lease{}
-		l.leases[cluster] = held
+		l.leases[[2]string{cluster, name}] = held
 	}
 	if held.until >= nowUnix && held.until != 0 && held.owner != owner {
-		return model.Fence{}, fault.New(fault.Conflict, "LeaseHeld", "the planner lease of cluster %s is held by %s", cluster, held.owner)
+		return model.Fence{}, fault.New(fault.Conflict, "LeaseHeld", "the %s lease of cluster %s is held by %s", name, cluster, held.owner)
 	}
 	held.owner, held.until = owner, untilUnix
 	held.token++
-	return model.Fence{Cluster: cluster, Lease: "planner", Owner: owner, Token: held.token, UntilUnix: untilUnix}, nil
+	return model.Fence{Cluster: cluster, Lease: name, Owner: owner, Token: held.token, UntilUnix: untilUnix}, nil
 }
 
 // Release gives the lease back, unless somebody else has it.
@@ -106,18 +112,18 @@ func (l *Ledger) Release(_ context.Context, fence model.Fence) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.holds(fence) {
-		l.leases[fence.Cluster].until = 0
+		l.leases[[2]string{fence.Cluster, fence.Lease}].until = 0
 	}
 	return nil
 }
 
 func (l *Ledger) holds(fence model.Fence) bool {
-	held := l.leases[fence.Cluster]
+	held := l.leases[[2]string{fence.Cluster, fence.Lease}]
 	return held != nil && held.owner == fence.Owner && held.token == fence.Token
 }
 
 func deposed(fence model.Fence) error {
-	return fault.New(fault.Conflict, "FenceLost", "the planner lease of cluster %s has passed to another since token %d", fence.Cluster, fence.Token)
+	return fault.New(fault.Conflict, "FenceLost", "the %s lease of cluster %s has passed to another since token %d", fence.Lease, fence.Cluster, fence.Token)
 }
 
 // Load returns what a planner needs.

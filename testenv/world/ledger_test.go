@@ -11,3 +11,7 @@ import (
 func TestLedgerKeepsTheContract(t *testing.T) {
 	conform.Ledger(t, func(*testing.T) conform.LedgerPort { return world.NewLedger(time.Now) })
 }
+
+func TestLedgerKeepsTheCollectorsContract(t *testing.T) {
+	conform.LedgerCollect(t, func(*testing.T) conform.LedgerCollectPort { return world.NewLedger(time.Now) })
+}

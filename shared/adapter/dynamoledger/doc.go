@@ -6,6 +6,7 @@
 //	lease           C#<cluster>#           LEASE#<name>          owner, exp, tok
 //	pointer         C#<cluster>#           SNAP                  epoch, headSeq, heartbeat
 //	epoch counter   C#<cluster>#           EPOCH                 epoch, owner
+//	casebook        C#<cluster>#           CASES                 ver
 //	usage           C#<cluster>#           USE#<pool>            v, r:<resource> …
 //	open intent     C#<cluster>#           INTENT#<id>           state, ttl once done
 //	claim           C#<cluster>#N#<0-7>    CLAIM#<name>          state, ver, intent, instanceId, ttl once gone

@@ -12,15 +12,18 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-const plannerLease = "planner"
-
-// Acquire takes the cluster's planner lease: where nobody holds it, where it has run out at nowUnix, or where owner
-// holds it already. There is no heartbeat, because a write to the lease's item would collide with the transactions that
-// check it; the lease simply outlives its holder.
+// Acquire takes the cluster's planner lease.
 func (l *Ledger) Acquire(ctx context.Context, cluster, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+	return l.Hold(ctx, cluster, model.LeasePlanner, owner, nowUnix, untilUnix)
+}
+
+// Hold takes a lease of the cluster: where nobody holds it, where it has run out at nowUnix, or where owner holds it
+// already. There is no heartbeat, because a write to the lease's item would collide with the transactions that check it;
+// the lease simply outlives its holder.
+func (l *Ledger) Hold(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
 	out, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                 &l.table,
-		Key:                       key(clusterPK(cluster), "LEASE#"+plannerLease),
+		Key:                       key(clusterPK(cluster), "LEASE#"+lease),
 		UpdateExpression:          aws.String("SET #owner = :owner, #exp = :until ADD #tok :one"),
 		ConditionExpression:       aws.String("attribute_not_exists(#exp) OR #exp < :now OR #owner = :owner"),
 		ExpressionAttributeNames:  map[string]string{"#owner": "owner", "#exp": "exp", "#tok": "tok"},
@@ -31,13 +34,13 @@ func (l *Ledger) Acquire(ctx context.Context, cluster, owner string, nowUnix, un
 	})
 	var taken *types.ConditionalCheckFailedException
 	if errors.As(err, &taken) {
-		return model.Fence{}, fault.New(fault.Conflict, "LeaseHeld", "the planner lease of cluster %s is held by %s for %d more seconds",
-			cluster, textOf(taken.Item, "owner"), numberOf(taken.Item, "exp")-nowUnix)
+		return model.Fence{}, fault.New(fault.Conflict, "LeaseHeld", "the %s lease of cluster %s is held by %s for %d more seconds",
+			lease, cluster, textOf(taken.Item, "owner"), numberOf(taken.Item, "exp")-nowUnix)
 	}
 	if err != nil {
-		return model.Fence{}, translate(err, "take the planner lease of cluster %s", cluster)
+		return model.Fence{}, translate(err, "take the %s lease of cluster %s", lease, cluster)
 	}
-	return model.Fence{Cluster: cluster, Lease: plannerLease, Owner: owner, Token: numberOf(out.Attributes, "tok"), UntilUnix: untilUnix}, nil
+	return model.Fence{Cluster: cluster, Lease: lease, Owner: owner, Token: numberOf(out.Attributes, "tok"), UntilUnix: untilUnix}, nil
 }
 
 // Release lets the lease run out now, unless somebody else has taken it since.

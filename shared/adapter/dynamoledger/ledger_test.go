@@ -40,3 +40,7 @@ func start(t *testing.T, through func(http.Handler) http.Handler) *dynamoledger.
 func TestLedgerKeepsTheContract(t *testing.T) {
 	conform.Ledger(t, func(t *testing.T) conform.LedgerPort { return start(t, nil) })
 }
+
+func TestLedgerKeepsTheCollectorsContract(t *testing.T) {
+	conform.LedgerCollect(t, func(t *testing.T) conform.LedgerCollectPort { return start(t, nil) })
+}

@@ -1,0 +1,205 @@
+package dynamoledger
+
+import (
+	"context"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// casesSK is the sort key of what the collector remembers of a cluster.
+const casesSK = "CASES"
+
+// Survey reads the cluster's claims and intents and the collector's casebook, consistently. Its time is DynamoDB's own, out
+// of the answer's Date header, read before everything else: what it says is a moment when none of the rest was read yet.
+func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Survey, error) {
+	survey, err := l.cases(ctx, reg.Cluster)
+	if err != nil {
+		return model.Survey{}, err
+	}
+	partitions := []string{clusterPK(reg.Cluster)}
+	for shard := range shards {
+		partitions = append(partitions, shardPK(reg.Cluster, shard))
+	}
+	prefixes := map[string]string{clusterPK(reg.Cluster): "INTENT#"}
+	pages := make([][]item, len(partitions))
+	failures := make([]error, len(partitions))
+	var group sync.WaitGroup
+	for i, pk := range partitions {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			pages[i], failures[i] = l.query(ctx, pk, prefixes[pk], true)
+		}()
+	}
+	group.Wait()
+	for i := range pages {
+		if failures[i] != nil {
+			return model.Survey{}, failures[i]
+		}
+		for _, entry := range pages[i] {
+			if err := placeSurveyed(&survey, entry); err != nil {
+				return model.Survey{}, err
+			}
+		}
+	}
+	sort.Slice(survey.Claims, func(i, j int) bool { return survey.Claims[i].Name < survey.Claims[j].Name })
+	return survey, nil
+}
+
+// cases reads the collector's casebook and the time.
+func (l *Ledger) cases(ctx context.Context, cluster string) (survey model.Survey, err error) {
+	out, err := l.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &l.table, Key: key(clusterPK(cluster), casesSK), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return survey, translate(err, "read the collector's casebook of cluster %s", cluster)
+	}
+	at, ok := awsmiddleware.GetServerTime(out.ResultMetadata)
+	if !ok {
+		return survey, fault.New(fault.Internal, "NoServerTime", "DynamoDB's answer carries no Date, so no age can be told")
+	}
+	survey.NowUnix = at.Unix()
+	if out.Item == nil {
+		return survey, nil
+	}
+	if err := decode(out.Item, &survey.Cases); err != nil {
+		return survey, err
+	}
+	survey.Cases.Version = numberOf(out.Item, "ver")
+	return survey, nil
+}
+
+func placeSurveyed(survey *model.Survey, entry item) error {
+	if ttl := numberOf(entry, "ttl"); ttl != 0 && ttl <= survey.NowUnix {
+		return nil
+	}
+	switch kind, _, _ := strings.Cut(textOf(entry, "SK"), "#"); kind {
+	case "CLAIM":
+		var claim model.Claim
+		if err := decode(entry, &claim); err != nil {
+			return err
+		}
+		survey.Claims = append(survey.Claims, claim)
+	case "INTENT":
+		if model.IntentState(textOf(entry, "state")) == model.IntentDone {
+			return nil
+		}
+		var intent model.Intent
+		if err := decode(entry, &intent); err != nil {
+			return err
+		}
+		survey.Intents = append(survey.Intents, intent)
+	}
+	return nil
+}
+
+// Note replaces the collector's casebook under the fence, on condition of its version.
+func (l *Ledger) Note(ctx context.Context, fence model.Fence, cases model.Casebook) (model.Casebook, error) {
+	was := cases.Version
+	next := cases
+	next.Version++
+	doc, err := encode("the collector's casebook", next)
+	if err != nil {
+		return cases, err
+	}
+	entry := key(clusterPK(fence.Cluster), casesSK)
+	entry["doc"], entry["ver"] = doc, number(next.Version)
+	put := &types.Put{
+		TableName: &l.table, Item: entry, ConditionExpression: aws.String("#ver = :ver"),
+		ExpressionAttributeNames: map[string]string{"#ver": "ver"}, ExpressionAttributeValues: item{":ver": number(was)},
+	}
+	if was == 0 {
+		put.ConditionExpression = aws.String("attribute_not_exists(#ver)")
+		put.ExpressionAttributeValues = nil
+	}
+	err = l.transact(ctx, []types.TransactWriteItem{l.holds(fence), {Put: put}})
+	if refused(cancelled(err), 0) {
+		return cases, deposed(fence)
+	}
+	if err != nil {
+		return cases, translate(err, "write the collector's casebook at version %d", was)
+	}
+	return next, nil
+}
+
+// Retire moves a live claim to Terminating under the fence, on condition of its version.
+func (l *Ledger) Retire(ctx context.Context, fence model.Fence, claim model.Claim) (model.Claim, error) {
+	next := claim
+	next.State = model.Terminating
+	next.Version++
+	put, err := l.putClaim(fence.Cluster, next, "#ver = :ver AND #state <> :gone", item{":ver": number(claim.Version), ":gone": text(string(model.Gone))})
+	if err != nil {
+		return claim, err
+	}
+	err = l.transact(ctx, []types.TransactWriteItem{l.holds(fence), put})
+	if refused(cancelled(err), 0) {
+		return claim, deposed(fence)
+	}
+	if err != nil {
+		return claim, translate(err, "retire claim %s at version %d", claim.Name, claim.Version)
+	}
+	return next, nil
+}
+
+// Close moves a claim to Gone under the fence, on condition of its version, and gives back what it holds. A claim that
+// is Gone already stays as it is.
+func (l *Ledger) Close(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
+	delta := model.Resources{}
+	for name, amount := range claim.Held {
+		delta[name] = -amount
+	}
+	was := claim.Version
+	claim.State, claim.GoneUnix, claim.Held = model.Gone, atUnix, nil
+	claim.Version++
+	put, err := l.putClaim(fence.Cluster, claim, "#ver = :ver AND #state <> :gone", item{":ver": number(was), ":gone": text(string(model.Gone))})
+	if err != nil {
+		return err
+	}
+	put.Put.Item["ttl"] = number(atUnix + int64(keepGone/time.Second))
+	put.Put.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	const leaseAt, claimAt = 0, 1
+	err = l.transact(ctx, []types.TransactWriteItem{l.holds(fence), put, l.use(fence.Cluster, claim.Pool, delta, nil)})
+	reasons := cancelled(err)
+	switch {
+	case refused(reasons, leaseAt):
+		return deposed(fence)
+	case refused(reasons, claimAt) && textOf(reasons[claimAt].Item, "state") == string(model.Gone):
+		return nil
+	}
+	return translate(err, "close claim %s at version %d", claim.Name, was)
+}
+
+// Adopt writes a claim nobody recorded, and what it holds, under the fence. Where the very claim is there already nothing
+// is left to do.
+func (l *Ledger) Adopt(ctx context.Context, fence model.Fence, claim model.Claim) error {
+	claim.Version = 1
+	put, err := l.putClaim(fence.Cluster, claim, "attribute_not_exists(PK)", nil)
+	if err != nil {
+		return err
+	}
+	put.Put.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	const leaseAt, claimAt = 0, 1
+	err = l.transact(ctx, []types.TransactWriteItem{l.holds(fence), put, l.use(fence.Cluster, claim.Pool, claim.Held, nil)})
+	reasons := cancelled(err)
+	switch {
+	case refused(reasons, leaseAt):
+		return deposed(fence)
+	case refused(reasons, claimAt):
+		there := reasons[claimAt].Item
+		if textOf(there, "instanceId") == claim.InstanceID && textOf(there, "state") != string(model.Gone) {
+			return nil
+		}
+		return fault.New(fault.Conflict, "ClaimExists", "claim %s is recorded already, and differs", claim.Name)
+	}
+	return translate(err, "adopt instance %s as claim %s", claim.InstanceID, claim.Name)
+}

@@ -1,0 +1,74 @@
+package model
+
+// The leases of a cluster. Each has tokens of its own.
+const (
+	LeasePlanner   = "planner"   // who launches
+	LeaseCollector = "collector" // who ends
+)
+
+// Why a claim ended, in FailureCode of claims that are Terminating or Gone.
+const (
+	EndedNeverRegistered = "NeverRegistered"  // its machine ran and no node of it joined in time
+	EndedObjectDeleted   = "NodeClaimDeleted" // somebody deleted its NodeClaim object
+	EndedNodeGone        = "NodeGone"         // its node left the cluster and the machine ran on
+	EndedInstance        = "InstanceEnded"    // EC2 says the machine was terminated
+	EndedMissing         = "InstanceMissing"  // EC2 has not shown the machine for several reads
+	EndedIntentLost      = "IntentLost"       // the launch it waits for is not in the ledger
+)
+
+// EndedByUs reports whether a FailureCode says that it was decided here that the machine should end, rather than found
+// out that it had.
+func EndedByUs(code string) bool {
+	switch code {
+	case EndedNeverRegistered, EndedObjectDeleted, EndedNodeGone:
+		return true
+	}
+	return false
+}
+
+// Survey is what the ledger knows of a cluster's claims, for whoever collects what is left over. It is read consistently
+// item by item, not at one instant.
+type Survey struct {
+	Claims  []Claim  // live ones and those gone in the last day, by name
+	Intents []Intent // open ones, by id
+	Cases   Casebook
+	NowUnix int64 // when it was read, by the clock of the ledger itself: the only one ages are measured by
+}
+
+// Casebook is what the collector remembers of a cluster between its runs.
+type Casebook struct {
+	Version  int64     `json:"version"`            // 0 = none were ever written; bumped by every write
+	AtUnix   int64     `json:"at"`                 // when they were written, by the ledger's clock
+	Suspects []Suspect `json:"suspects,omitempty"` // by kind and subject
+	Removals []Removal `json:"removals,omitempty"` // of the last minutes, by time
+
+	// The newest state of the API server that was ever seen, and when that was. An older one is not believed.
+	SeenVersion int64 `json:"seenVersion,omitempty"`
+	SeenUnix    int64 `json:"seen,omitempty"`
+}
+
+// Suspect is something that looked wrong in every look since SinceUnix.
+type Suspect struct {
+	Kind      string `json:"kind"`
+	Subject   string `json:"subject"` // an instance id, or the name of a claim or NodeClaim object
+	SinceUnix int64  `json:"since"`   // by the ledger's clock
+}
+
+// Removal is how many nodes were given up for removal at one time.
+type Removal struct {
+	AtUnix int64 `json:"at"`
+	Nodes  int   `json:"nodes"`
+}
+
+// Sight is what an API server shows of machines, read live. Lists are by name.
+type Sight struct {
+	Version int64         // resourceVersion of the oldest of its lists; 0 = not known
+	Nodes   []Node        // every node, ours or not
+	Objects []ClaimObject // every NodeClaim
+}
+
+// ClaimObject is a NodeClaim object.
+type ClaimObject struct {
+	Claim       Claim // as far as the object shows it, with ObjectUID; State says how far its conditions have come
+	DeletedUnix int64 // when somebody asked for its deletion; 0 = nobody did
+}

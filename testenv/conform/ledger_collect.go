@@ -1,0 +1,266 @@
+package conform
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/interruption"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// LedgerCollectPort is what a ledger is asked for by whoever collects.
+type LedgerCollectPort interface {
+	LedgerPort
+	interruption.Leases
+	interruption.Notebook
+	interruption.Claims
+}
+
+// LedgerCollect is the contract of a ledger towards the collector. start returns an empty one for each case.
+func LedgerCollect(t *testing.T, start func(t *testing.T) LedgerCollectPort) {
+	for name, rule := range map[string]func(*testing.T, shelf){
+		"leases of one cluster are apart":                        leasesAreApart,
+		"deposed collector writes nothing":                       deposedCollectorWritesNothing,
+		"survey shows live and gone claims and open intents":     surveyShowsGone,
+		"notes are replaced on condition of their version":       notesNeedVersion,
+		"retire needs the stored version and a live claim":       retireNeedsVersion,
+		"retired claim holds its share until it is closed":       closeRefundsOnce,
+		"close needs the stored version":                         closeNeedsVersion,
+		"adopt counts whatever the limits are, once":             adoptCountsOnce,
+		"adopt takes no name that is in use or was":              adoptTakesNoName,
+		"what is retired or closed is not settled or brought on": endedStaysEnded,
+	} {
+		t.Run(name, func(t *testing.T) {
+			ledger := start(t)
+			rule(t, shelf{book{ledger, t}, ledger})
+		})
+	}
+}
+
+// shelf is a ledger under test with the collector's ports.
+type shelf struct {
+	book
+	collect LedgerCollectPort
+}
+
+func (s shelf) hold(owner string) model.Fence {
+	s.t.Helper()
+	fence, err := s.collect.Hold(s.ctx(), "web", model.LeaseCollector, owner, ledgerBegin, ledgerSoon)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return fence
+}
+
+func (s shelf) survey() model.Survey {
+	s.t.Helper()
+	survey, err := s.collect.Survey(s.ctx(), ledgerWeb)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return survey
+}
+
+// launched records and settles n claims of 600 milli-CPU each and returns them as they are stored.
+func (s shelf) launched(n int) []model.Claim {
+	s.t.Helper()
+	fence := s.acquire("planner")
+	intent, claims := ledgerLaunch("1", n)
+	s.must(s.Record(s.ctx(), fence, intent, claims, nil))
+	s.must(s.Settle(s.ctx(), fence, ledgerOutcome(intent, claims, n)))
+	return s.load().Claims
+}
+
+func leasesAreApart(t *testing.T, s shelf) {
+	planner := s.acquire("a")
+	collector, err := s.collect.Hold(s.ctx(), "web", model.LeaseCollector, "b", ledgerBegin, ledgerSoon)
+	if err != nil || collector.Token != 1 || collector.Lease != model.LeaseCollector || planner.Lease != model.LeasePlanner {
+		t.Fatalf("%+v beside %+v: %v", collector, planner, err)
+	}
+	_, err = s.collect.Hold(s.ctx(), "web", model.LeaseCollector, "c", ledgerBegin, ledgerSoon)
+	s.want(fault.Conflict, "a second collector", err)
+	s.must(s.Release(s.ctx(), collector))
+	_, err = s.Acquire(s.ctx(), "web", "b", ledgerBegin, ledgerSoon)
+	s.want(fault.Conflict, "the planner's lease after the collector's was released", err)
+	if next := s.hold("c"); next.Token != 2 {
+		t.Errorf("%+v", next)
+	}
+}
+
+func deposedCollectorWritesNothing(t *testing.T, s shelf) {
+	claims := s.launched(2)
+	old := s.hold("a")
+	_, err := s.collect.Hold(s.ctx(), "web", model.LeaseCollector, "b", ledgerSoon+1, ledgerSoon+60)
+	s.must(err)
+	before := s.survey()
+	_, err = s.collect.Note(s.ctx(), old, model.Casebook{AtUnix: ledgerBegin})
+	s.want(fault.Conflict, "note", err)
+	_, err = s.collect.Retire(s.ctx(), old, claims[0])
+	s.want(fault.Conflict, "retire", err)
+	s.want(fault.Conflict, "close", s.collect.Close(s.ctx(), old, claims[0], ledgerBegin))
+	adopted := claims[0]
+	adopted.Name, adopted.InstanceID = "other", "i-other"
+	s.want(fault.Conflict, "adopt", s.collect.Adopt(s.ctx(), old, adopted))
+	after := s.survey()
+	before.NowUnix, after.NowUnix = 0, 0
+	if !reflect.DeepEqual(before, after) || s.held(model.Nodes) != 2 {
+		t.Errorf("something was written:\n%+v\n%+v", before, after)
+	}
+}
+
+func surveyShowsGone(t *testing.T, s shelf) {
+	if empty := s.survey(); len(empty.Claims)+len(empty.Intents)+len(empty.Cases.Suspects) != 0 || empty.Cases.Version != 0 || empty.NowUnix == 0 {
+		t.Errorf("of nothing: %+v", empty)
+	}
+	fence := s.acquire("a")
+	done, claims := ledgerLaunch("1", 3)
+	s.must(s.Record(s.ctx(), fence, done, claims, nil))
+	s.must(s.Settle(s.ctx(), fence, ledgerOutcome(done, claims, 2)))
+	open, more := ledgerLaunch("2", 1)
+	s.must(s.Record(s.ctx(), fence, open, more, nil))
+	survey := s.survey()
+	if len(survey.Intents) != 1 || survey.Intents[0].ID != "2" || len(survey.Claims) != 4 {
+		t.Fatalf("%+v", survey)
+	}
+	for i, state := range []model.ClaimState{model.Launched, model.Launched, model.Gone, model.Intended} {
+		if survey.Claims[i].State != state {
+			t.Errorf("claim %d is %s, want %s", i, survey.Claims[i].State, state)
+		}
+	}
+}
+
+func notesNeedVersion(t *testing.T, s shelf) {
+	fence := s.hold("a")
+	notes := model.Casebook{
+		AtUnix: ledgerBegin, Suspects: []model.Suspect{{Kind: "Orphan", Subject: "i-1", SinceUnix: ledgerBegin}},
+		Removals: []model.Removal{{AtUnix: ledgerBegin, Nodes: 2}}, SeenVersion: 7, SeenUnix: ledgerBegin,
+	}
+	first, err := s.collect.Note(s.ctx(), fence, notes)
+	if err != nil || first.Version != 1 {
+		t.Fatalf("%+v %v", first, err)
+	}
+	if stored := s.survey().Cases; !reflect.DeepEqual(stored, first) {
+		t.Errorf("stored %+v, want %+v", stored, first)
+	}
+	_, err = s.collect.Note(s.ctx(), fence, notes)
+	s.want(fault.Conflict, "notes of an older version", err)
+	first.Suspects = nil
+	if second, err := s.collect.Note(s.ctx(), fence, first); err != nil || second.Version != 2 || len(s.survey().Cases.Suspects) != 0 {
+		t.Errorf("%+v %v", second, err)
+	}
+}
+
+func retireNeedsVersion(t *testing.T, s shelf) {
+	claim := s.launched(1)[0]
+	fence := s.hold("a")
+	old := claim
+	old.Version--
+	_, err := s.collect.Retire(s.ctx(), fence, old)
+	s.want(fault.Conflict, "at an older version", err)
+	claim.FailureCode = model.EndedNodeGone
+	next, err := s.collect.Retire(s.ctx(), fence, claim)
+	if err != nil || next.State != model.Terminating || next.Version != claim.Version+1 {
+		t.Fatalf("%+v %v", next, err)
+	}
+	if stored := s.load().Claims[0]; stored.State != model.Terminating || stored.FailureCode != model.EndedNodeGone {
+		t.Errorf("stored %+v", stored)
+	}
+	s.must(s.collect.Close(s.ctx(), fence, next, ledgerSoon))
+	_, err = s.collect.Retire(s.ctx(), fence, next)
+	s.want(fault.Conflict, "a claim that is gone", err)
+}
+
+func closeRefundsOnce(t *testing.T, s shelf) {
+	claims := s.launched(2)
+	fence := s.hold("a")
+	claim, err := s.collect.Retire(s.ctx(), fence, claims[0])
+	s.must(err)
+	if s.held(model.CPU) != 1200 || s.held(model.Nodes) != 2 {
+		t.Errorf("retiring gave back: cpu %d, nodes %d", s.held(model.CPU), s.held(model.Nodes))
+	}
+	claim.FailureCode = model.EndedNodeGone
+	for range 3 {
+		s.must(s.collect.Close(s.ctx(), fence, claim, ledgerSoon))
+	}
+	if s.held(model.CPU) != 600 || s.held(model.Nodes) != 1 {
+		t.Errorf("the pool holds cpu %d, nodes %d; want 600 and 1", s.held(model.CPU), s.held(model.Nodes))
+	}
+	if live := s.load().Claims; len(live) != 1 || live[0].Name != claims[1].Name {
+		t.Errorf("live: %+v", live)
+	}
+	gone := s.survey().Claims[0]
+	if gone.State != model.Gone || gone.GoneUnix != ledgerSoon || gone.FailureCode != model.EndedNodeGone || len(gone.Held) != 0 || gone.InstanceID != claim.InstanceID {
+		t.Errorf("gone: %+v", gone)
+	}
+}
+
+func closeNeedsVersion(t *testing.T, s shelf) {
+	claim := s.launched(1)[0]
+	fence := s.hold("a")
+	moved, err := s.Advance(s.ctx(), "web", claim)
+	s.must(err)
+	s.want(fault.Conflict, "a claim that moved on", s.collect.Close(s.ctx(), fence, claim, ledgerSoon))
+	if s.held(model.Nodes) != 1 {
+		t.Errorf("%d nodes held, want 1", s.held(model.Nodes))
+	}
+	s.must(s.collect.Close(s.ctx(), fence, moved, ledgerSoon))
+	never := claim
+	never.Name = "never"
+	s.want(fault.Conflict, "a claim that never was", s.collect.Close(s.ctx(), fence, never, ledgerSoon))
+	if s.held(model.Nodes) != 0 {
+		t.Errorf("%d nodes held, want 0", s.held(model.Nodes))
+	}
+}
+
+func adoptCountsOnce(t *testing.T, s shelf) {
+	planner := s.acquire("planner")
+	intent, claims := ledgerLaunch("1", 1)
+	limits := model.Resources{model.Nodes: 1}
+	s.must(s.Record(s.ctx(), planner, intent, claims, limits))
+	fence := s.hold("a")
+	claim := model.Claim{
+		Name: "default-old", Pool: "default", State: model.Initialized, Intent: "0", InstanceID: "i-old", ProviderID: "aws:///z/i-old",
+		Held: model.Resources{model.CPU: 4000, model.Nodes: 1},
+	}
+	for range 2 {
+		s.must(s.collect.Adopt(s.ctx(), fence, claim))
+	}
+	if s.held(model.Nodes) != 2 || s.held(model.CPU) != 5000 {
+		t.Errorf("the pool holds cpu %d, nodes %d; want 5000 and 2", s.held(model.CPU), s.held(model.Nodes))
+	}
+	other, others := ledgerLaunch("2", 1)
+	s.want(fault.Exhausted, "a launch beyond the limit", s.Record(s.ctx(), planner, other, others, limits))
+	for _, stored := range s.load().Claims {
+		if stored.Name == claim.Name && (stored.Version != 1 || stored.State != model.Initialized || stored.InstanceID != "i-old") {
+			t.Errorf("stored %+v", stored)
+		}
+	}
+}
+
+func adoptTakesNoName(t *testing.T, s shelf) {
+	claim := s.launched(1)[0]
+	fence := s.hold("a")
+	other := claim
+	other.InstanceID = "i-other"
+	s.want(fault.Conflict, "a name in use", s.collect.Adopt(s.ctx(), fence, other))
+	s.must(s.collect.Close(s.ctx(), fence, claim, ledgerSoon))
+	s.want(fault.Conflict, "a name that was in use", s.collect.Adopt(s.ctx(), fence, claim))
+	if s.held(model.Nodes) != 0 {
+		t.Errorf("%d nodes held, want 0", s.held(model.Nodes))
+	}
+}
+
+func endedStaysEnded(t *testing.T, s shelf) {
+	planner := s.acquire("planner")
+	intent, claims := ledgerLaunch("1", 1)
+	s.must(s.Record(s.ctx(), planner, intent, claims, nil))
+	fence := s.hold("a")
+	s.must(s.collect.Close(s.ctx(), fence, claims[0], ledgerSoon))
+	s.want(fault.Conflict, "settling", s.Settle(s.ctx(), planner, ledgerOutcome(intent, claims, 1)))
+	_, err := s.Advance(s.ctx(), "web", claims[0])
+	s.want(fault.Conflict, "advancing", err)
+	if s.held(model.Nodes) != 0 || len(s.load().Claims) != 0 {
+		t.Errorf("%+v", s.load())
+	}
+}

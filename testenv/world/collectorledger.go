@@ -1,0 +1,117 @@
+package world
+
+import (
+	"context"
+	"sort"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Survey returns what a collector needs.
+func (l *Ledger) Survey(_ context.Context, reg model.Registration) (model.Survey, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.book(reg.Cluster)
+	out := model.Survey{Cases: b.cases, NowUnix: l.now().Unix()}
+	for _, claim := range b.claims {
+		out.Claims = append(out.Claims, claim)
+	}
+	for _, intent := range b.intents {
+		if intent.State != model.IntentDone {
+			out.Intents = append(out.Intents, intent)
+		}
+	}
+	sort.Slice(out.Claims, func(i, j int) bool { return out.Claims[i].Name < out.Claims[j].Name })
+	sort.Slice(out.Intents, func(i, j int) bool { return out.Intents[i].ID < out.Intents[j].ID })
+	return clone(out), nil
+}
+
+// Note replaces the collector's casebook on condition of its version.
+func (l *Ledger) Note(_ context.Context, fence model.Fence, cases model.Casebook) (model.Casebook, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.holds(fence) {
+		return cases, deposed(fence)
+	}
+	b := l.book(fence.Cluster)
+	if b.cases.Version != cases.Version {
+		return cases, fault.New(fault.Conflict, "CasebookChanged", "the casebook is at version %d, not %d", b.cases.Version, cases.Version)
+	}
+	cases.Version++
+	b.cases = clone(cases)
+	return cases, nil
+}
+
+// Retire moves a claim to Terminating.
+func (l *Ledger) Retire(_ context.Context, fence model.Fence, claim model.Claim) (model.Claim, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.holds(fence) {
+		return claim, deposed(fence)
+	}
+	b := l.book(fence.Cluster)
+	stored, ok := b.claims[claim.Name]
+	if !ok || stored.Version != claim.Version || !stored.Live() {
+		return claim, fault.New(fault.Conflict, "ClaimChanged", "claim %s is not live at version %d", claim.Name, claim.Version)
+	}
+	claim.State = model.Terminating
+	return b.put(claim), nil
+}
+
+// Close moves a claim to Gone and gives back what it holds.
+func (l *Ledger) Close(_ context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.holds(fence) {
+		return deposed(fence)
+	}
+	b := l.book(fence.Cluster)
+	stored, ok := b.claims[claim.Name]
+	switch {
+	case ok && !stored.Live():
+		return nil
+	case !ok || stored.Version != claim.Version:
+		return fault.New(fault.Conflict, "ClaimChanged", "claim %s is not at version %d", claim.Name, claim.Version)
+	}
+	delta := model.Resources{}
+	for name, amount := range stored.Held {
+		delta[name] -= amount
+	}
+	b.use(stored.Pool, delta)
+	claim.State, claim.GoneUnix, claim.Held = model.Gone, atUnix, nil
+	b.put(claim)
+	return nil
+}
+
+// Adopt writes a claim nobody recorded.
+func (l *Ledger) Adopt(_ context.Context, fence model.Fence, claim model.Claim) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.holds(fence) {
+		return deposed(fence)
+	}
+	b := l.book(fence.Cluster)
+	if stored, ok := b.claims[claim.Name]; ok {
+		if stored.Live() && stored.InstanceID == claim.InstanceID {
+			return nil
+		}
+		return fault.New(fault.Conflict, "ClaimExists", "claim %s is recorded already, and differs", claim.Name)
+	}
+	claim.Version = 0
+	b.put(claim)
+	b.use(claim.Pool, claim.Held)
+	return nil
+}
+
+// Lose forgets everything about a cluster but its registration, as a table restored from nothing would.
+func (l *Ledger) Lose(cluster string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.books, cluster)
+	for key := range l.leases {
+		if key[0] == cluster {
+			delete(l.leases, key)
+		}
+	}
+}
