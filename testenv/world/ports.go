@@ -150,7 +150,7 @@ func (p storePort) At(ctx context.Context, pointer model.Pointer) (*model.Snapsh
 type hintsPort struct{ *Ports }
 
 func (p hintsPort) Sweep(ctx context.Context, cluster, tick string) error {
-	return do(ctx, p.Ports, "queue.sweep", func() error { return p.world.Store.Sweep(ctx, cluster, tick) })
+	return do(ctx, p.Ports, "queue.sweep", func() error { return p.world.Plan.Sweep(ctx, cluster, tick) })
 }
 
 type clusterPort struct{ *Ports }

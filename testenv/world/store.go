@@ -2,23 +2,22 @@ package world
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
-	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// Store keeps decisions, what the watcher publishes, and hints.
+// Store keeps decisions and what the watcher publishes.
 type Store struct {
 	mu        sync.Mutex
 	decisions map[string]model.Decision
-	snapshots map[string]*model.Snapshot // by epoch/head
-	hints     []string
+	objects   map[string][]byte // what watchers publish, by key
+	known     *known            // decoded last
 }
 
 func newStore() *Store {
-	return &Store{decisions: map[string]model.Decision{}, snapshots: map[string]*model.Snapshot{}}
+	return &Store{decisions: map[string]model.Decision{}, objects: map[string][]byte{}}
 }
 
 // Put keeps a decision.
@@ -37,52 +36,24 @@ func (s *Store) Decision(id string) (model.Decision, bool) {
 	return decision, ok
 }
 
-// At returns a published snapshot.
-func (s *Store) At(_ context.Context, pointer model.Pointer) (*model.Snapshot, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	snapshot, ok := s.snapshots[place(pointer)]
-	if !ok {
-		return nil, fault.New(fault.NotFound, "", "no snapshot at %s", place(pointer))
-	}
-	return snapshot, nil
-}
-
-func place(pointer model.Pointer) string { return fmt.Sprintf("%d/%d", pointer.Epoch, pointer.HeadSeq) }
-
-// Lose deletes what was published, as a lifecycle rule that is too short would.
-func (s *Store) Lose() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.snapshots = map[string]*model.Snapshot{}
-}
-
-// Sweep notes the hint of a tick.
-func (s *Store) Sweep(_ context.Context, cluster, tick string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hints = append(s.hints, cluster+"@"+tick)
-	return nil
-}
-
-// Hints returns the sweeps asked for, as cluster@tick.
-func (s *Store) Hints() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string{}, s.hints...)
-}
-
 // Publish does what a watcher does: the cluster as it stands becomes the snapshot, and the pointer moves to it.
 func (w *World) Publish(ctx context.Context, epoch, seq int64) error {
 	snapshot, err := w.Cluster.List(ctx)
 	if err != nil {
 		return err
 	}
-	snapshot.Epoch, snapshot.Seq = epoch, seq
+	published := *snapshot
+	published.Epoch, published.Seq = epoch, seq
+	data, err := wire.EncodeBase(&published)
+	if err != nil {
+		return err
+	}
+	key, err := w.Store.PutBase(ctx, Name, epoch, seq, data)
+	if err != nil {
+		return err
+	}
 	now := w.Clock.Now().Unix()
-	pointer := model.Pointer{Cluster: Name, Epoch: epoch, BaseKey: "base", BaseSeq: seq, HeadSeq: seq, WrittenUnix: now, HeartbeatAt: now}
-	w.Store.mu.Lock()
-	w.Store.snapshots[place(pointer)] = snapshot
-	w.Store.mu.Unlock()
-	return w.Ledger.AdvancePointer(ctx, pointer)
+	return w.Ledger.AdvancePointer(ctx, model.Pointer{
+		Cluster: Name, Epoch: epoch, BaseKey: key, BaseSeq: seq, HeadSeq: seq, WrittenUnix: now, HeartbeatAt: now,
+	})
 }

@@ -29,6 +29,8 @@ type Options struct {
 	Fleet     FleetOptions   // its Rand is set here; its Visibility and Pending are those above where they are zero
 	Kubelets  KubeletOptions // its boot and Ready are those above where they are zero
 	Scheduler time.Duration  // how long kube-scheduler takes to look after a change
+
+	PlanVisibility time.Duration // of the plan queue: 0 = 40 s, longer than an invocation can live
 }
 
 // World holds everything. Its parts are safe for concurrent use.
@@ -40,6 +42,9 @@ type World struct {
 	Fleet   *Fleet
 	Catalog *Catalog
 	Store   *Store
+	Plan    HintQueue // of provision
+	Dead    *Queue    // for what was received from it too often
+	Ticks   *Schedule // of each minute
 
 	Kubelets  *Kubelets
 	Scheduler *Scheduler
@@ -73,6 +78,9 @@ func New(options Options) *World {
 	if draws == nil {
 		draws = func(string) *rand.Rand { return nil }
 	}
+	if options.PlanVisibility == 0 {
+		options.PlanVisibility = InvocationTimeout + 10*time.Second
+	}
 	fleet, kubelets := options.Fleet, options.Kubelets
 	fleet.Rand = draws("fleet")
 	if fleet.Visibility == (Span{}) {
@@ -91,10 +99,15 @@ func New(options Options) *World {
 	w.Catalog = newCatalog(w.Clock.Now, options.Types)
 	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, fleet)
 	w.Store = newStore()
+	w.Dead = NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "plan-dead", FIFO: true})
+	w.Plan = HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{
+		Name: "plan", FIFO: true, Visibility: options.PlanVisibility, MaxReceives: 3, Dead: w.Dead, Rand: draws("plan"),
+	})}
+	w.Ticks = NewSchedule(ScheduleOptions{Start: Start.Add(time.Minute), Jitter: Span{Max: 2 * time.Second}, Rand: draws("ticks")})
 	w.Kubelets = NewKubelets(w.Cluster, kubelets, draws("kubelets"), w.allocatable)
 	w.Scheduler = NewScheduler(w.Cluster, options.Scheduler)
 	w.Workloads = NewWorkloads(w.Cluster, draws("workloads"), time.Second)
-	w.timed = []timed{w.Fleet, &machines{world: w}, w.Workloads, w.Scheduler}
+	w.timed = []timed{w.Fleet, &machines{world: w}, w.Workloads, w.Scheduler, w.Plan, w.Ticks}
 	if err := w.Ledger.Register(context.Background(), Registration()); err != nil {
 		panic(fmt.Sprintf("register the cluster: %v", err)) // an in-memory write of plain data
 	}

@@ -1,11 +1,13 @@
 package provision_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -97,8 +99,8 @@ func TestClusterThatIsPausedIsOnlyLookedAt(t *testing.T) {
 		t.Errorf("%+v", outcome)
 	}
 	sent, err := w.Process(world.Fault{}).Flow().FanOut(t.Context(), "tick")
-	if err != nil || sent != 0 || len(w.Store.Hints()) != 0 {
-		t.Errorf("%d sweeps of a paused cluster: %v, %v", sent, w.Store.Hints(), err)
+	if err != nil || sent != 0 || w.Plan.Len() != 0 {
+		t.Errorf("%d sweeps of a paused cluster: %v, %v", sent, w.Plan.Peek(), err)
 	}
 }
 
@@ -110,7 +112,15 @@ func TestFanOutHintsOncePerCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent, err := w.Process(world.Fault{}).Flow().FanOut(t.Context(), "12:00")
-	if hints := w.Store.Hints(); err != nil || sent != 2 || len(hints) != 2 || hints[0] != "other@12:00" || hints[1] != "world@12:00" {
+	var hints []string
+	for _, message := range w.Plan.Peek() {
+		hint, err := wire.DecodeHint([]byte(message.Body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		hints = append(hints, hint.Cluster+"@"+hint.Tick)
+	}
+	if err != nil || sent != 2 || !slices.Equal(hints, []string{"other@12:00", "world@12:00"}) {
 		t.Errorf("%d sent: %v, %v", sent, hints, err)
 	}
 }
