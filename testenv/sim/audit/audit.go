@@ -27,6 +27,3 @@ type Checker interface {
 	// Quiet returns what does not hold although the world has had the time to come to rest.
 	Quiet(now time.Time) []Violation
 }
-
-// All returns a checker of each kind.
-func All() []Checker { return []Checker{newLaunches()} }

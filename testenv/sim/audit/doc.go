@@ -1,7 +1,24 @@
 // Package audit judges what happened in a world by the world's log alone. It shares no code with what it judges: it keeps
-// its own books of claims, machines and limits and says where a fact breaks a rule.
+// books of its own (claims, launches, machines, nodes, pods, limits, marks) and says where a fact breaks a rule.
 //
-// The rules carry the numbers of the launch's invariants: A1 one machine for a claim, A2 no launch that was not recorded
-// before with the same bytes, A6 no pool above its limits. Check is called with every new fact and says what must hold at
-// every instant; Quiet is called when the world has come to rest and says what must hold then.
+// Rules that hold at every instant are looked at with each fact:
+//
+//	A1  a launch runs at most as many machines as it has claims; a claim has one machine for life
+//	A2  EC2 is asked only with bytes and a token that were recorded before, and never with others afterwards
+//	A5  which machine is which claim's follows from their names
+//	A6  a pool's claims hold no more than its limits, its counter says what they hold, and no more machines run
+//	A7  launches in a minute stay under a budget, those that find no capacity under a smaller one
+//	A8  an offer without capacity is tried once in a while; being throttled marks nothing
+//	A9  machines are asked for only for pods that need one, and not twice for the same
+//	B7  nobody else's machine is ended
+//	C6  a claim's writes follow each other, states only advance, deposed writers write nothing
+//	C11 no machine is ended whose claim is live, or whose node is ready and runs pods
+//
+// Rules about time begin anew whenever something was made to go wrong, because then they may take their time anew:
+//
+//	A3  a machine that can be seen has a live claim or ends within two minutes
+//	A4  a claim whose machine has ended is closed within two minutes of its node being seen to be lost
+//
+// Quiet is called when the world has had the time to come to rest, and holds A3, A4, A6, C3 (no pod waits that a pool has room
+// for) and C4 (no launch is open, nodes that are ready are initialised, queues are empty).
 package audit

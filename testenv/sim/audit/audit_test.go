@@ -1,0 +1,367 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// story is a world's log written by hand.
+type story struct {
+	at      time.Time
+	entries []world.Entry
+}
+
+func (s *story) tell(fact world.Fact) {
+	s.entries = append(s.entries, world.Entry{Seq: int64(len(s.entries)) + 1, At: s.at, Fact: fact})
+}
+
+func (s *story) wait(d time.Duration) { s.at = s.at.Add(d) }
+
+var fence = model.Fence{Cluster: "world", Lease: "planner", Owner: "p", Token: 1}
+
+const dearly = `{"capacityType":"spot","templates":[{"overrides":[{"InstanceType":"m5.large","Zone":"a"}]}]}`
+
+var spotOffer = model.OfferKey{InstanceType: "m5.large", Zone: "a", CapacityType: "spot"}
+
+func (s *story) pod(uid string) {
+	p := &model.Pod{Namespace: "default", Name: uid, UID: uid, Unschedulable: true}
+	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindPod, Name: p.Key(), UID: uid, Verb: "create", Pod: p, Shape: &model.PodShape{}})
+}
+
+func (s *story) pool(limits model.Resources) {
+	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindPool, Name: "web", Verb: "create", Pool: &model.Pool{Name: "web", Limits: limits}})
+}
+
+func claimOf(intent string, n int, state model.ClaimState, version int64, machine string) *model.Claim {
+	c := &model.Claim{
+		Name: fmt.Sprintf("web-%s-%d", intent, n), Pool: "web", Intent: intent, State: state, Version: version, InstanceID: machine,
+		Held: model.Resources{model.Nodes: 1}, Pods: []model.PodRef{{Namespace: "default", Name: fmt.Sprintf("pod-%s-%d", intent, n), UID: fmt.Sprintf("pod-%s-%d", intent, n)}},
+	}
+	if state == model.Gone {
+		c.Held = nil
+	}
+	return c
+}
+
+// record records a launch of n claims, each for a pod of its own, and counts held nodes for the pool.
+func (s *story) record(intent string, n int, held int64) {
+	for i := range n {
+		s.pod(fmt.Sprintf("pod-%s-%d", intent, i))
+	}
+	fact := world.LedgerWritten{Cluster: "world", Op: "record", Fence: &fence, Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: held}}}}
+	var names []string
+	for i := range n {
+		c := claimOf(intent, i, model.Intended, 1, "")
+		names = append(names, c.Name)
+		fact.Claims = append(fact.Claims, world.ClaimChange{After: c})
+	}
+	fact.Intents = []model.Intent{{ID: intent, Pool: "web", Claims: names, State: model.IntentCalling, Request: []byte(dearly), Token: "t-" + intent}}
+	s.tell(fact)
+}
+
+func (s *story) start(intent, id string) {
+	s.tell(world.InstanceStarted{
+		Cluster: "world", VisibleAt: s.at, Instance: model.Instance{ID: id, Zone: "a", Type: "m5.large", Tags: map[string]string{tagIntent: intent, tagPool: "web"}},
+	})
+}
+
+func (s *story) call(intent string, wanted int, ids ...string) {
+	for _, id := range ids {
+		s.start(intent, id)
+	}
+	s.tell(world.FleetCalled{
+		Cluster: "world", Intent: intent, Token: "t-" + intent, Request: []byte(dearly), Wanted: wanted, CapacityType: "spot", Pools: []model.OfferKey{spotOffer}, Instances: ids,
+	})
+}
+
+// settle gives the claims of a launch their machines in order.
+func (s *story) settle(intent string, held int64, ids ...string) {
+	fact := world.LedgerWritten{Cluster: "world", Op: "settle", Fence: &fence, Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: held}}}}
+	var names []string
+	for i, id := range ids {
+		after := claimOf(intent, i, model.Launched, 2, id)
+		names = append(names, after.Name)
+		fact.Claims = append(fact.Claims, world.ClaimChange{Before: claimOf(intent, i, model.Intended, 1, ""), After: after})
+	}
+	fact.Intents = []model.Intent{{ID: intent, Pool: "web", Claims: names, State: model.IntentDone, Request: []byte(dearly), Token: "t-" + intent}}
+	s.tell(fact)
+}
+
+// advance moves a claim to a state under the next version.
+func (s *story) advance(intent string, n int, from, to model.ClaimState, version int64, machine string) {
+	fact := world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{{
+		Before: claimOf(intent, n, from, version, machine), After: claimOf(intent, n, to, version+1, machine),
+	}}}
+	s.tell(fact)
+}
+
+// launch is a launch of n machines that goes well.
+func (s *story) launch(intent string, n int, held int64) {
+	s.record(intent, n, held)
+	s.wait(time.Second)
+	var ids []string
+	for i := range n {
+		ids = append(ids, fmt.Sprintf("i-%s-%d", intent, i))
+	}
+	s.call(intent, n, ids...)
+	s.settle(intent, held, ids...)
+}
+
+func (s *story) readyNode(machine string) {
+	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n-" + machine, UID: "n", Verb: "create", Node: &model.Node{
+		Name: "n-" + machine, UID: "n", ProviderID: "aws:///a/" + machine, Ready: true, Labels: map[string]string{model.LabelRegistered: "true"},
+	}})
+}
+
+// TestEachRuleSeesWhatBreaksIt: every story but the first breaks exactly the rules named.
+func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		want []string
+		tell func(s *story)
+	}{
+		{"all is well", nil, func(s *story) {
+			s.pool(model.Resources{model.Nodes: 3})
+			s.launch("1", 2, 2)
+			s.advance("1", 0, model.Launched, model.Registered, 2, "i-1-0")
+			s.wait(10 * time.Minute)
+			s.pool(model.Resources{model.Nodes: 3})
+		}},
+		{"two machines for a claim", []string{"A1", "A3"}, func(s *story) {
+			s.record("1", 1, 1)
+			s.call("1", 1, "i-1")
+			s.call("1", 1, "i-2")
+			s.settle("1", 1, "i-1")
+			s.wait(5 * time.Minute)
+			s.pod("later")
+		}},
+		{"a machine with two claims", []string{"A1"}, func(s *story) {
+			s.launch("1", 1, 1)
+			s.record("2", 1, 2)
+			s.call("2", 1)
+			s.tell(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{{
+				Before: claimOf("2", 0, model.Intended, 1, ""), After: claimOf("2", 0, model.Launched, 2, "i-1-0"),
+			}}})
+		}},
+		{"a claim that changes its machine", []string{"A1"}, func(s *story) {
+			s.launch("1", 1, 1)
+			s.start("1", "i-other")
+			s.tell(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{{
+				Before: claimOf("1", 0, model.Launched, 2, "i-1-0"), After: claimOf("1", 0, model.Registered, 3, "i-other"),
+			}}})
+		}},
+		{"a call that was not recorded", []string{"A2"}, func(s *story) { s.call("1", 1) }},
+		{"a call with other bytes", []string{"A2"}, func(s *story) {
+			s.record("1", 1, 1)
+			s.tell(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(`{"capacityType":"on-demand"}`), Wanted: 1})
+		}},
+		{"a call with another token", []string{"A2"}, func(s *story) {
+			s.record("1", 1, 1)
+			s.tell(world.FleetCalled{Intent: "1", Token: "another", Request: []byte(dearly), Wanted: 1})
+		}},
+		{"an orphan", []string{"A3"}, func(s *story) {
+			s.launch("1", 1, 1)
+			s.tell(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, Instances: []string{"i-1-0", "i-more"}})
+			s.start("1", "i-more")
+			s.wait(3 * time.Minute)
+			s.pod("later")
+		}},
+		{"a ghost", []string{"A4"}, func(s *story) {
+			s.launch("1", 1, 1)
+			s.tell(world.InstanceEnded{ID: "i-1-0", Cause: "spot"})
+			s.wait(4 * time.Minute)
+			s.pod("later")
+		}},
+		{"a ghost in troubled times", nil, func(s *story) {
+			s.launch("1", 1, 1)
+			s.tell(world.InstanceEnded{ID: "i-1-0", Cause: "spot"})
+			s.wait(3 * time.Minute)
+			s.tell(world.FaultInjected{What: "outage"})
+			s.wait(time.Minute)
+			s.pod("later")
+		}},
+		{"machines dealt out of order", []string{"A5"}, func(s *story) {
+			s.record("1", 2, 2)
+			s.call("1", 2, "i-1", "i-2")
+			s.settle("1", 2, "i-2", "i-1")
+		}},
+		{"a limit that is passed", []string{"A6"}, func(s *story) {
+			s.pool(model.Resources{model.Nodes: 1})
+			s.record("1", 2, 2)
+		}},
+		{"a counter that says something else", []string{"A6"}, func(s *story) {
+			s.launch("1", 2, 2)
+			s.record("2", 1, 2)
+		}},
+		{"more machines than the limit", []string{"A6", "A3"}, func(s *story) {
+			s.pool(model.Resources{model.Nodes: 1})
+			s.launch("1", 1, 1)
+			s.start("0", "i-forgotten")
+			s.wait(5 * time.Minute)
+			s.pod("later")
+		}},
+		{"calls that find nothing, too often", []string{"A7"}, func(s *story) {
+			s.record("1", 1, 1)
+			for range 21 {
+				s.wait(2 * time.Second)
+				s.tell(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, Errors: []model.LaunchError{{Code: "InsufficientInstanceCapacity", Offer: spotOffer}}})
+			}
+		}},
+		{"calls that find nothing, seldom enough", nil, func(s *story) {
+			s.record("1", 1, 1)
+			for range 100 {
+				s.wait(4 * time.Second)
+				s.tell(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, Errors: []model.LaunchError{{Code: "InsufficientInstanceCapacity", Offer: spotOffer}}})
+			}
+		}},
+		{"a dry offer tried again and again", []string{"A8"}, func(s *story) {
+			s.tell(world.LedgerWritten{Cluster: "world", Op: "mark", Marks: []model.Mark{{OfferKey: spotOffer, UntilUnix: s.at.Unix() + 180, Reason: "InsufficientInstanceCapacity"}}})
+			s.wait(time.Second)
+			s.record("1", 1, 1)
+			s.wait(30 * time.Second)
+			s.record("2", 1, 2)
+		}},
+		{"throttling taken for a dry offer", []string{"A8"}, func(s *story) {
+			s.tell(world.LedgerWritten{Cluster: "world", Op: "mark", Marks: []model.Mark{{OfferKey: spotOffer, UntilUnix: s.at.Unix() + 180, Reason: "RequestLimitExceeded"}}})
+			s.wait(10 * time.Minute)
+			s.record("1", 1, 1)
+		}},
+		{"a node for a pod that is bound", []string{"A9"}, func(s *story) {
+			s.pod("pod-1-0")
+			bound := &model.Pod{Namespace: "default", Name: "pod-1-0", UID: "pod-1-0", NodeName: "n"}
+			s.tell(world.ObjectWritten{Kind: world.KindPod, Name: bound.Key(), UID: bound.UID, Verb: "bind", Pod: bound, Shape: &model.PodShape{}})
+			s.wait(5 * time.Minute)
+			fact := world.LedgerWritten{Cluster: "world", Op: "record", Fence: &fence, Claims: []world.ClaimChange{{After: claimOf("1", 0, model.Intended, 1, "")}}}
+			fact.Intents = []model.Intent{{ID: "1", Pool: "web", Claims: []string{"web-1-0"}, State: model.IntentCalling}}
+			s.tell(fact)
+		}},
+		{"a pod that two claims under way are for", []string{"A9"}, func(s *story) {
+			s.launch("1", 1, 1)
+			s.wait(30 * time.Second)
+			again := claimOf("2", 0, model.Intended, 1, "")
+			again.Pods = claimOf("1", 0, model.Intended, 1, "").Pods
+			s.tell(world.LedgerWritten{
+				Cluster: "world", Op: "record", Fence: &fence, Claims: []world.ClaimChange{{After: again}},
+				Usage:   []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 2}}},
+				Intents: []model.Intent{{ID: "2", Pool: "web", Claims: []string{again.Name}, State: model.IntentCalling}},
+			})
+		}},
+		{"a stranger's machine is ended", []string{"B7"}, func(s *story) {
+			s.tell(world.InstanceStarted{VisibleAt: s.at, Instance: model.Instance{ID: "i-theirs", Tags: map[string]string{"Name": "db"}}})
+			s.tell(world.TerminateCalled{IDs: []string{"i-theirs"}})
+		}},
+		{"a live claim's machine is ended", []string{"C11"}, func(s *story) {
+			s.launch("1", 1, 1)
+			s.tell(world.TerminateCalled{IDs: []string{"i-1-0"}})
+		}},
+		{"a running node is ended", []string{"C11"}, func(s *story) {
+			s.launch("1", 1, 1)
+			s.readyNode("i-1-0")
+			bound := &model.Pod{Namespace: "default", Name: "x", UID: "x", NodeName: "n-i-1-0", Phase: model.Running}
+			s.tell(world.ObjectWritten{Kind: world.KindPod, Name: bound.Key(), UID: bound.UID, Verb: "bind", Pod: bound, Shape: &model.PodShape{}})
+			s.advance("1", 0, model.Launched, "Terminating", 2, "i-1-0")
+			s.tell(world.TerminateCalled{IDs: []string{"i-1-0"}})
+		}},
+		{"a claim that goes back", []string{"C6"}, func(s *story) {
+			s.launch("1", 1, 1)
+			s.advance("1", 0, model.Launched, model.Initialized, 2, "i-1-0")
+			s.advance("1", 0, model.Initialized, model.Registered, 3, "i-1-0")
+		}},
+		{"a lost update", []string{"C6"}, func(s *story) {
+			s.launch("1", 1, 1)
+			s.advance("1", 0, model.Launched, model.Registered, 2, "i-1-0")
+			s.advance("1", 0, model.Launched, model.Initialized, 2, "i-1-0")
+		}},
+		{"a deposed planner writes", []string{"C6"}, func(s *story) {
+			s.tell(world.LeaseTaken{Fence: fence})
+			newer := fence
+			newer.Token = 2
+			s.tell(world.LeaseTaken{Fence: newer})
+			s.record("1", 1, 1)
+		}},
+		{"a token given out twice", []string{"C6"}, func(s *story) {
+			s.tell(world.LeaseTaken{Fence: fence})
+			s.tell(world.LeaseTaken{Fence: fence})
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := &story{at: world.Start}
+			row.tell(s)
+			a := New(DefaultRules)
+			var got []string
+			for first := 0; first < len(s.entries); { // what belongs to one moment comes at once, as in a run
+				last := first
+				for last < len(s.entries) && s.entries[last].At.Equal(s.entries[first].At) {
+					last++
+				}
+				for _, v := range a.Check(s.entries[first:last]) {
+					if !slices.Contains(got, v.Rule) {
+						got = append(got, v.Rule)
+					}
+				}
+				first = last
+			}
+			slices.Sort(got)
+			want := slices.Sorted(slices.Values(row.want))
+			if !slices.Equal(got, want) {
+				t.Errorf("broken: %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// TestRestIsJudged: what may be under way at any instant must not be so at rest.
+func TestRestIsJudged(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		want []string
+		tell func(s *story)
+	}{
+		{"all is well", nil, func(s *story) {
+			s.launch("1", 1, 1)
+			bound := &model.Pod{Namespace: "default", Name: "pod-1-0", UID: "pod-1-0", NodeName: "n-i-1-0", Phase: model.Running}
+			s.tell(world.ObjectWritten{Kind: world.KindPod, Name: bound.Key(), UID: bound.UID, Verb: "bind", Pod: bound, Shape: &model.PodShape{}})
+		}},
+		{"a launch that is open", []string{"C4"}, func(s *story) {
+			s.pool(model.Resources{model.Nodes: 1})
+			s.record("1", 1, 1)
+		}},
+		{"a pod that waits", []string{"C3"}, func(s *story) {
+			s.pool(nil)
+			s.pod("lost")
+		}},
+		{"a pod that waits at the limit", nil, func(s *story) {
+			s.pool(model.Resources{model.Nodes: 0})
+			s.pod("waits")
+		}},
+		{"a ready node that is not initialised", []string{"C4"}, func(s *story) {
+			s.pool(model.Resources{model.Nodes: 1})
+			s.launch("1", 1, 1)
+			s.readyNode("i-1-0")
+		}},
+		{"a queue nobody reads", []string{"C4"}, func(s *story) {
+			for i := range 20 {
+				s.tell(world.MessageMoved{Queue: "plan", ID: fmt.Sprint(i), Verb: "send"})
+			}
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := &story{at: world.Start}
+			row.tell(s)
+			a := New(DefaultRules)
+			got := []string{}
+			for _, v := range append(a.Check(s.entries), a.Quiet(s.at.Add(10*time.Minute))...) {
+				got = append(got, v.Rule)
+			}
+			slices.Sort(got)
+			if got = slices.Compact(got); !slices.Equal(got, append([]string{}, row.want...)) {
+				t.Errorf("broken: %v, want %v", got, row.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,166 @@
+package audit
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// Rules are the auditor's own numbers, from what is promised and not from anybody's settings.
+type Rules struct {
+	Orphan      time.Duration // A3: from when a machine can be seen until it is adopted or ended: 2 min
+	Ghost       time.Duration // A4: from a machine's end until its claim is closed: 2 min
+	Bound       time.Duration // C3: from when a pod waits, with nothing wrong, until it is bound: 4 min
+	Grace       time.Duration // added to all of these for the seconds of a sweep and of EC2: 15 s
+	Patience    time.Duration // of A9: how old what a planner knows of a pod may be: 90 s
+	Settled     time.Duration // what is not disturbed for so long is judged by these times: 3 min
+	FailedCalls int           // A7, R46: launches without any capacity in a minute: fewer than 20
+	Calls       int           // A7: launches in a minute: 120
+	ProbeEvery  time.Duration // A8: an offer without capacity is tried at most once in so long: 150 s
+}
+
+// DefaultRules are what is promised.
+var DefaultRules = Rules{
+	Orphan: 2 * time.Minute, Ghost: 2 * time.Minute, Bound: 4 * time.Minute, Grace: 15 * time.Second, Patience: 90 * time.Second,
+	Settled: 3 * time.Minute, FailedCalls: 20, Calls: 120, ProbeEvery: 150 * time.Second,
+}
+
+// Auditor holds every rule over one set of books.
+type Auditor struct {
+	rules Rules
+	books *books
+	entry world.Entry // under judgement
+	found []Violation
+
+	calls  []time.Time // launches of the last minute
+	failed []time.Time // those that gave nothing for want of capacity
+	due    []deadline  // by time of entry
+	told   map[string]bool
+}
+
+// deadline is something that must have come about by a time, unless something went wrong meanwhile.
+type deadline struct {
+	rule, object string
+	since        time.Time
+	within       time.Duration
+	open         func() (text string, open bool)
+}
+
+// New returns an auditor that has seen nothing.
+func New(rules Rules) *Auditor {
+	return &Auditor{rules: rules, books: newBooks(), told: map[string]bool{}}
+}
+
+// All returns a checker of each kind.
+func All() []Checker { return []Checker{New(DefaultRules)} }
+
+// Check holds the rules at every fact, and those about time at the time of the last.
+func (a *Auditor) Check(entries []world.Entry) []Violation {
+	a.found = nil
+	for _, e := range entries {
+		a.entry = e
+		a.before(e)
+		a.books.enter(e)
+		a.after(e)
+	}
+	// A machine and the answer that tells of it are two facts of one moment: only now is it known what was asked for.
+	for _, e := range entries {
+		if fact, ok := e.Fact.(world.InstanceStarted); ok {
+			a.entry = e
+			a.oneMachine(fact.Instance.Tags[tagIntent])
+			a.actualNodes(fact.Instance.Tags[tagPool])
+		}
+	}
+	a.deadlines()
+	return a.found
+}
+
+// before looks at a fact while the books still say how things were.
+func (a *Auditor) before(e world.Entry) {
+	switch fact := e.Fact.(type) {
+	case world.LeaseTaken:
+		a.leaseGrows(fact)
+	case world.LedgerWritten:
+		a.fenced(fact)
+		for _, change := range fact.Claims {
+			a.moves(change)
+			a.oneClaim(change.After)
+		}
+		for _, i := range fact.Intents {
+			a.bytesStay(i)
+		}
+	case world.TerminateCalled:
+		for _, id := range fact.IDs {
+			a.mayTerminate(id)
+		}
+	}
+}
+
+// after looks at a fact when the books have it.
+func (a *Auditor) after(e world.Entry) {
+	switch fact := e.Fact.(type) {
+	case world.FleetCalled:
+		a.recordedFirst(fact)
+		a.rate(fact)
+	case world.LedgerWritten:
+		pools := map[string]bool{}
+		for _, change := range fact.Claims {
+			if change.After == nil {
+				continue
+			}
+			pools[change.After.Pool] = pools[change.After.Pool] || change.Before == nil && fact.Op == "record"
+		}
+		for _, pool := range sorted(pools) {
+			a.counted(pool)
+			if pools[pool] {
+				a.withinLimits(pool)
+			}
+		}
+		switch fact.Op {
+		case "record":
+			for _, i := range fact.Intents {
+				a.probes(i.ID)
+			}
+			a.needed(fact)
+		case "settle":
+			a.dealtInOrder(fact)
+		}
+	case world.InstanceStarted:
+		a.mustBeOwned(fact)
+	case world.InstanceEnded:
+		a.mustBeClosed(fact.ID)
+	}
+}
+
+func (a *Auditor) broken(rule, object, format string, args ...any) {
+	v := Violation{Rule: rule, Seq: a.entry.Seq, At: a.entry.At, Object: object, Text: fmt.Sprintf(format, args...)}
+	if key := rule + "/" + object; !a.told[key] { // once is enough
+		a.told[key] = true
+		a.found = append(a.found, v)
+	}
+}
+
+// within notes something that must have come about some time from now.
+func (a *Auditor) within(rule, object string, since time.Time, limit time.Duration, open func() (string, bool)) {
+	a.due = append(a.due, deadline{rule, object, since, limit, open})
+}
+
+// deadlines holds the rules about time. Whatever goes wrong gives everything its time anew.
+func (a *Auditor) deadlines() {
+	kept := a.due[:0]
+	for _, d := range a.due {
+		since := d.since
+		if again := a.books.disturbed.Add(a.rules.Settled); again.After(since) {
+			since = again
+		}
+		if a.books.now.Sub(since) <= d.within+a.rules.Grace {
+			kept = append(kept, d)
+			continue
+		}
+		if text, open := d.open(); open {
+			a.broken(d.rule, d.object, "%s, %s after it should have begun to end", text, a.books.now.Sub(since).Round(time.Second))
+		}
+	}
+	a.due = kept
+}

@@ -1,0 +1,304 @@
+package audit
+
+import (
+	"sort"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// books are what an auditor knows of a world by its log: nobody else's state is looked at.
+type books struct {
+	now       time.Time
+	disturbed time.Time // when something was made to go wrong last
+
+	intents  map[string]*intent
+	claims   map[string]*claim
+	machines map[string]*machine
+	leases   map[string]model.Fence // newest, by cluster and lease
+	held     map[string]model.Resources
+	usage    map[string]model.Resources // as the ledger says, by pool
+	pools    map[string]*model.Pool
+	marks    map[offer]mark
+
+	nodes     map[string]*node  // by name
+	objects   map[string]string // UID of a NodeClaim object, by name
+	unwanted  map[string]bool   // names of claims whose objects were deleted by somebody
+	pods      map[string]*pod   // by UID
+	byShape   map[int]map[string]*pod
+	messages  map[string]int // in queues, by queue
+	processes map[string]string
+}
+
+// intent is a launch as recorded.
+type intent struct {
+	model.Intent
+	recordedAt time.Time
+	surplus    int             // machines EC2 gave beyond what it was asked for
+	running    int             // machines of it that have not ended
+	answered   map[string]bool // machines EC2 said it launched
+}
+
+// claim is a claim as recorded.
+type claim struct {
+	model.Claim
+	at        time.Time // of the last change
+	createdAt time.Time
+}
+
+// machine is an instance.
+type machine struct {
+	model.Instance
+	cluster   string
+	intent    string
+	pool      string
+	startedAt time.Time
+	visibleAt time.Time
+	endedAt   time.Time // zero while it runs
+	cause     string
+	claim     string // that was ever said to have it
+}
+
+// node is a Node object.
+type node struct {
+	*model.Node
+	at time.Time // since when it is ready, or not
+}
+
+// pod is a pod, also for a while after it is gone.
+type pod struct {
+	*model.Pod
+	shape     *model.PodShape
+	createdAt time.Time
+	changedAt time.Time // when it was bound, began to go, or ended; zero = none of it
+	goneAt    time.Time
+}
+
+// mark is an offer without capacity as stored.
+type mark struct {
+	model.Mark
+	at    time.Time // when it was stored, or its probe taken
+	tries int       // launches recorded since that may use the offer
+}
+
+// offer is what a mark is about.
+type offer struct {
+	model.OfferKey
+	subnet string
+}
+
+func newBooks() *books {
+	return &books{
+		intents: map[string]*intent{}, claims: map[string]*claim{}, machines: map[string]*machine{}, leases: map[string]model.Fence{},
+		held: map[string]model.Resources{}, usage: map[string]model.Resources{}, pools: map[string]*model.Pool{}, marks: map[offer]mark{},
+		nodes: map[string]*node{}, objects: map[string]string{}, unwanted: map[string]bool{}, pods: map[string]*pod{},
+		byShape: map[int]map[string]*pod{}, messages: map[string]int{}, processes: map[string]string{},
+	}
+}
+
+// enter takes a fact into the books. Rules look at them before and after.
+func (b *books) enter(e world.Entry) {
+	b.now = e.At
+	switch fact := e.Fact.(type) {
+	case world.FaultInjected:
+		b.disturbed = e.At
+	case world.LeaseTaken:
+		b.leases[fact.Fence.Cluster+"/"+fact.Fence.Lease] = fact.Fence
+	case world.LedgerWritten:
+		b.written(e, fact)
+	case world.FleetCalled:
+		if i := b.intents[fact.Intent]; i != nil && fact.Refused == "" {
+			if !fact.Repeat {
+				i.surplus += max(0, len(fact.Instances)-fact.Wanted)
+			}
+			for _, id := range fact.Instances {
+				i.answered[id] = true
+			}
+		}
+	case world.InstanceStarted:
+		m := &machine{Instance: fact.Instance, cluster: fact.Cluster, startedAt: e.At, visibleAt: fact.VisibleAt}
+		m.intent, m.pool = fact.Instance.Tags[tagIntent], fact.Instance.Tags[tagPool]
+		b.machines[fact.Instance.ID] = m
+		if i := b.intents[m.intent]; i != nil {
+			i.running++
+		}
+	case world.InstanceEnded:
+		if m := b.machines[fact.ID]; m != nil && m.endedAt.IsZero() {
+			m.endedAt, m.cause = e.At, fact.Cause
+			if i := b.intents[m.intent]; i != nil {
+				i.running--
+			}
+		}
+	case world.ObjectWritten:
+		b.object(e, fact)
+	case world.MessageMoved:
+		switch fact.Verb {
+		case "send":
+			b.messages[fact.Queue]++
+		case "delete", "dead", "lost":
+			b.messages[fact.Queue]--
+		}
+	case world.ProcessMoved:
+		if fact.Verb == "start" {
+			b.processes[fact.Process] = fact.Program
+		} else {
+			delete(b.processes, fact.Process)
+		}
+	}
+}
+
+// The tags of a machine.
+const (
+	tagIntent = "joiner.sh/intent"
+	tagPool   = "karpenter.sh/nodepool"
+)
+
+func (b *books) written(e world.Entry, fact world.LedgerWritten) {
+	for _, stored := range fact.Intents {
+		i := b.intents[stored.ID]
+		if i == nil {
+			i = &intent{recordedAt: e.At, answered: map[string]bool{}}
+			b.intents[stored.ID] = i
+		}
+		i.Intent = stored
+	}
+	for _, change := range fact.Claims {
+		if change.Before != nil {
+			b.hold(change.Before, -1)
+		}
+		switch {
+		case change.After == nil:
+			delete(b.claims, change.Before.Name)
+		default:
+			b.hold(change.After, 1)
+			c := b.claims[change.After.Name]
+			if c == nil {
+				c = &claim{createdAt: e.At}
+				b.claims[change.After.Name] = c
+			}
+			c.Claim, c.at = *change.After, e.At
+			if m := b.machines[c.InstanceID]; m != nil {
+				m.claim = c.Name
+			}
+		}
+	}
+	for _, usage := range fact.Usage {
+		b.usage[usage.Pool] = usage.Held
+	}
+	for _, stored := range fact.Marks {
+		key := offer{stored.OfferKey, stored.SubnetID}
+		if stored.UntilUnix == 0 {
+			delete(b.marks, key)
+			continue
+		}
+		b.marks[key] = mark{Mark: stored, at: e.At}
+	}
+}
+
+// hold counts what a claim holds of its pool's limits.
+func (b *books) hold(c *model.Claim, sign int64) {
+	if b.held[c.Pool] == nil {
+		b.held[c.Pool] = model.Resources{}
+	}
+	for name, amount := range c.Held {
+		b.held[c.Pool][name] += sign * amount
+	}
+}
+
+func (b *books) object(e world.Entry, fact world.ObjectWritten) {
+	gone := fact.Verb == "gone"
+	switch fact.Kind {
+	case world.KindPool:
+		if delete(b.pools, fact.Name); !gone {
+			b.pools[fact.Name] = fact.Pool
+		}
+	case world.KindNodeClaim:
+		if delete(b.objects, fact.Name); !gone {
+			b.objects[fact.Name] = fact.UID
+		}
+		if (gone || fact.Verb == "delete") && e.Actor == "" {
+			b.unwanted[fact.Name] = true
+		}
+	case world.KindNode:
+		before := b.nodes[fact.Name]
+		if delete(b.nodes, fact.Name); gone {
+			return
+		}
+		n := &node{Node: fact.Node, at: e.At}
+		if before != nil && before.UID == n.UID && before.Ready == n.Ready {
+			n.at = before.at
+		}
+		b.nodes[fact.Name] = n
+	case world.KindPod:
+		b.pod(e, fact, gone)
+	}
+}
+
+func (b *books) pod(e world.Entry, fact world.ObjectWritten, gone bool) {
+	p := b.pods[fact.UID]
+	if p == nil {
+		p = &pod{createdAt: e.At}
+		b.pods[fact.UID] = p
+		if b.byShape[fact.Pod.Shape] == nil {
+			b.byShape[fact.Pod.Shape] = map[string]*pod{}
+		}
+		b.byShape[fact.Pod.Shape][fact.UID] = p
+	}
+	before := p.Pod
+	p.Pod, p.shape = fact.Pod, fact.Shape
+	moved := before != nil && (before.NodeName != p.NodeName || before.DeletedUnix != p.DeletedUnix || before.Terminal() != p.Terminal())
+	if moved || gone {
+		p.changedAt = e.At
+	}
+	if gone {
+		p.goneAt = e.At
+		b.forget(e.At)
+	}
+}
+
+// forget drops pods that have been gone for so long that nobody can be blamed for not knowing.
+func (b *books) forget(now time.Time) {
+	if len(b.pods) < 4096 {
+		return
+	}
+	for uid, p := range b.pods {
+		if !p.goneAt.IsZero() && now.Sub(p.goneAt) > time.Hour {
+			delete(b.pods, uid)
+			delete(b.byShape[p.Shape], uid)
+		}
+	}
+}
+
+// needs reports whether a pod waits for a node.
+func (p *pod) needs() bool {
+	return p.goneAt.IsZero() && p.NodeName == "" && p.DeletedUnix == 0 && !p.Terminal() && !p.shape.Gated && p.shape.OwnerKind != world.KindDaemons
+}
+
+// machineOf returns the claim's machine; nil where it has none.
+func (b *books) machineOf(c *claim) *machine {
+	if c.InstanceID == "" {
+		return nil
+	}
+	return b.machines[c.InstanceID]
+}
+
+// nodeOf returns the Node of a machine by its provider id; nil where there is none.
+func (b *books) nodeOf(m *machine) *node {
+	provider := "aws:///" + m.Zone + "/" + m.ID
+	for _, n := range b.nodes {
+		if n.ProviderID == provider {
+			return n
+		}
+	}
+	return nil
+}
+
+func sorted[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}

@@ -1,0 +1,267 @@
+package audit
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// oneMachine is A1: a launch runs at most as many machines as it has claims. What EC2 gave beyond what it was asked for is
+// not the launch's doing.
+func (a *Auditor) oneMachine(id string) {
+	if i := a.books.intents[id]; i != nil && i.running > len(i.Claims)+i.surplus {
+		a.broken("A1", id, "%d machines run for %d claims", i.running, len(i.Claims))
+	}
+}
+
+// oneClaim is A1 from the ledger's side: a machine has one claim for life.
+func (a *Auditor) oneClaim(after *model.Claim) {
+	if after == nil || after.InstanceID == "" {
+		return
+	}
+	if m := a.books.machines[after.InstanceID]; m != nil && m.claim != "" && m.claim != after.Name {
+		a.broken("A1", after.Name, "machine %s is claim %s's", after.InstanceID, m.claim)
+	}
+}
+
+// bytesStay is A2: what was recorded is never changed.
+func (a *Auditor) bytesStay(next model.Intent) {
+	if i := a.books.intents[next.ID]; i != nil && (!bytes.Equal(i.Request, next.Request) || i.Token != next.Token) {
+		a.broken("A2", next.ID, "the recorded request of a launch was changed")
+	}
+}
+
+// recordedFirst is A2: before EC2 is asked, the ledger has the very bytes.
+func (a *Auditor) recordedFirst(fact world.FleetCalled) {
+	i := a.books.intents[fact.Intent]
+	switch {
+	case i == nil:
+		a.broken("A2", fact.Intent, "EC2 was asked for %d machines and no record says so", fact.Wanted)
+	case !bytes.Equal(i.Request, fact.Request):
+		a.broken("A2", fact.Intent, "EC2 was asked with other bytes than were recorded")
+	case i.Token != fact.Token:
+		a.broken("A2", fact.Intent, "EC2 was asked with the token %q, recorded is %q", fact.Token, i.Token)
+	case fact.Refused == "IdempotentParameterMismatch":
+		a.broken("A2", fact.Intent, "a token was used for two requests")
+	}
+}
+
+// dealtInOrder is A5: which machine is which claim's follows from their names alone.
+func (a *Auditor) dealtInOrder(fact world.LedgerWritten) {
+	byIntent := map[string][]*model.Claim{}
+	for _, change := range fact.Claims {
+		if c := change.After; c != nil && c.InstanceID != "" {
+			byIntent[c.Intent] = append(byIntent[c.Intent], c)
+		}
+	}
+	for _, id := range sorted(byIntent) {
+		claims := byIntent[id]
+		sort.Slice(claims, func(i, j int) bool { return claims[i].Name < claims[j].Name })
+		for n, c := range claims {
+			if n > 0 && claims[n-1].InstanceID >= c.InstanceID {
+				a.broken("A5", id, "claim %s has machine %s and %s has %s", claims[n-1].Name, claims[n-1].InstanceID, c.Name, c.InstanceID)
+			}
+			if m := a.books.machines[c.InstanceID]; m == nil || m.intent != id {
+				a.broken("A5", id, "claim %s was given machine %s, which is not the launch's", c.Name, c.InstanceID)
+			}
+		}
+	}
+}
+
+// withinLimits is A6: whatever is recorded anew fits the pool's limits together with all its claims hold.
+func (a *Auditor) withinLimits(pool string) {
+	p := a.books.pools[pool]
+	if p == nil {
+		return
+	}
+	for _, name := range sorted(p.Limits) {
+		if limit := p.Limits[name]; a.books.held[pool][name] > limit {
+			a.broken("A6", pool, "its claims hold %d of %s, the limit is %d", a.books.held[pool][name], name, limit)
+		}
+	}
+}
+
+// counted is A6: what the ledger counts is what the claims hold.
+func (a *Auditor) counted(pool string) {
+	usage, told := a.books.usage[pool]
+	if !told {
+		return
+	}
+	for _, name := range sorted(a.books.held[pool]) {
+		if usage[name] != a.books.held[pool][name] {
+			a.broken("A6", pool, "its counter says %d of %s, its claims hold %d", usage[name], name, a.books.held[pool][name])
+		}
+	}
+}
+
+// actualNodes is A6 as people see it: the machines that run are no more than the limit, but for those EC2 gave unasked.
+func (a *Auditor) actualNodes(pool string) {
+	p := a.books.pools[pool]
+	if p == nil || pool == "" {
+		return
+	}
+	limit, limited := p.Limits[model.Nodes]
+	if !limited {
+		return
+	}
+	running, surplus := int64(0), int64(0)
+	for _, m := range a.books.machines {
+		if m.pool == pool && m.endedAt.IsZero() {
+			running++
+		}
+	}
+	for _, i := range a.books.intents {
+		if i.Pool == pool {
+			surplus += int64(i.surplus)
+		}
+	}
+	if running > limit+surplus {
+		a.broken("A6", pool, "%d machines run, the limit is %d", running, limit)
+	}
+}
+
+// rate is A7: launches in any minute stay under what is promised, and those that give nothing under far less.
+func (a *Auditor) rate(fact world.FleetCalled) {
+	if fact.Refused != "" && !dry(fact.Refused) {
+		return
+	}
+	minute := func(calls []time.Time) []time.Time {
+		calls = append(calls, a.entry.At)
+		for len(calls) > 0 && a.entry.At.Sub(calls[0]) > time.Minute {
+			calls = calls[1:]
+		}
+		return calls
+	}
+	a.calls = minute(a.calls)
+	if len(a.calls) > a.rules.Calls {
+		a.broken("A7", "CreateFleet", "%d launches in a minute", len(a.calls))
+	}
+	if len(fact.Instances) > 0 || fact.Repeat || !slices.ContainsFunc(fact.Errors, func(e model.LaunchError) bool { return dry(e.Code) }) && !dry(fact.Refused) {
+		return
+	}
+	if a.failed = minute(a.failed); len(a.failed) >= a.rules.FailedCalls {
+		a.broken("A7", "CreateFleet", "%d launches in a minute gave nothing for want of capacity", len(a.failed))
+	}
+}
+
+// dry reports whether a code says that there is no capacity.
+func dry(code string) bool {
+	switch code {
+	case "InsufficientInstanceCapacity", "UnfulfillableCapacity", "SpotMaxPriceTooLow", "ReservationCapacityExceeded", "MaxSpotInstanceCountExceeded",
+		"VcpuLimitExceeded", "InstanceLimitExceeded", "MaxFleetCountExceeded", "Unsupported", "InsufficientFreeAddressesInSubnet":
+		return true
+	}
+	return false
+}
+
+// throttled reports whether a code says to ask less often.
+func throttled(code string) bool {
+	switch code {
+	case "RequestLimitExceeded", "Throttling", "ThrottlingException", "EC2ThrottledException":
+		return true
+	}
+	return false
+}
+
+// probes is A8: what is marked as without capacity is tried at most once in a while, and being told to ask less often
+// marks nothing.
+func (a *Auditor) probes(id string) {
+	i := a.books.intents[id]
+	pools := requestPools(i.Request)
+	for _, p := range pools {
+		m, marked := a.books.marks[offer{OfferKey: p}]
+		if !marked || i.recordedAt.Sub(m.at) > a.rules.ProbeEvery {
+			continue
+		}
+		m.tries++
+		a.books.marks[offer{OfferKey: p}] = m
+		if m.tries > 1 {
+			a.broken("A8", p.InstanceType+"/"+p.Zone+"/"+p.CapacityType, "it was tried %d times within %s of giving no capacity", m.tries, i.recordedAt.Sub(m.at).Round(time.Second))
+		}
+	}
+	for _, m := range a.books.marks {
+		if throttled(m.Reason) {
+			a.broken("A8", m.InstanceType, "%s was taken for a lack of capacity", m.Reason)
+		}
+	}
+}
+
+// needed is A9: machines are asked for only for pods that need one, and not twice for the same.
+func (a *Auditor) needed(fact world.LedgerWritten) {
+	asked := map[int]bool{}
+	for _, change := range fact.Claims {
+		if change.Before != nil || change.After == nil || len(change.After.Pods) == 0 {
+			continue
+		}
+		useful := false
+		for _, ref := range change.After.Pods {
+			p := a.books.pods[ref.UID]
+			if p == nil {
+				a.broken("A9", change.After.Name, "it is for pod %s of UID %s, which never was", ref.Key(), ref.UID)
+				continue
+			}
+			asked[p.Shape] = true
+			useful = useful || p.needs() || a.entry.At.Sub(p.changedAt) <= a.rules.Patience
+			if p.shape.Gated || p.shape.OwnerKind == world.KindDaemons || p.shape.OwnerKind == "Node" {
+				a.broken("A9", change.After.Name, "it is for pod %s, which is gated or its owner's to place", ref.Key())
+			}
+		}
+		if !useful && a.calm() {
+			a.broken("A9", change.After.Name, "none of its %d pods has needed a node for %s", len(change.After.Pods), a.rules.Patience)
+		}
+	}
+	if !a.calm() {
+		return
+	}
+	for shape := range asked {
+		a.notTwice(shape)
+	}
+}
+
+// calm reports whether nothing has gone wrong for a while, so that everybody may be expected to know what is.
+func (a *Auditor) calm() bool {
+	return a.books.disturbed.IsZero() || a.entry.At.Sub(a.books.disturbed) > a.rules.Settled+a.rules.Patience
+}
+
+// notTwice compares what claims without a finished node were made for with the pods there are for them: those that wait, those
+// bound to such claims' nodes, and those of which something changed too lately for everybody to know.
+func (a *Auditor) notTwice(shape int) {
+	promised := 0
+	fresh := map[string]bool{} // nodes of unfinished claims
+	for _, c := range a.books.claims {
+		if c.State != model.Intended && c.State != model.Launched && c.State != model.Registered {
+			continue
+		}
+		if m := a.books.machineOf(c); m != nil && !m.endedAt.IsZero() || a.entry.At.Sub(c.createdAt) > 5*time.Minute {
+			continue
+		}
+		if c.NodeName != "" {
+			fresh[c.NodeName] = true
+		}
+		for _, ref := range c.Pods {
+			if p := a.books.pods[ref.UID]; p != nil && p.Shape == shape {
+				promised++
+			}
+		}
+	}
+	there := 0
+	for _, p := range a.books.byShape[shape] {
+		if p.needs() || fresh[p.NodeName] || a.entry.At.Sub(p.changedAt) <= a.rules.Patience {
+			there++
+		}
+	}
+	if promised > there {
+		a.broken("A9", "shape of "+a.anyOf(shape), "claims under way are for %d of its pods, and there are %d", promised, there)
+	}
+}
+
+func (a *Auditor) anyOf(shape int) string {
+	for _, uid := range sorted(a.books.byShape[shape]) {
+		return a.books.byShape[shape][uid].Key()
+	}
+	return "nobody"
+}

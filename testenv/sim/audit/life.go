@@ -1,0 +1,234 @@
+package audit
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// rank of a claim's states: it only ever grows.
+var rank = map[model.ClaimState]int{
+	model.Intended: 1, model.Launched: 2, model.Registered: 3, model.Initialized: 4, "Terminating": 5, model.Gone: 6,
+}
+
+// moves is C6: each write of a claim follows the one before it, by version and by state, and a claim keeps its machine.
+func (a *Auditor) moves(change world.ClaimChange) {
+	if change.After == nil {
+		return
+	}
+	after := change.After
+	known := a.books.claims[after.Name]
+	switch {
+	case change.Before == nil && known != nil:
+		a.broken("C6", after.Name, "it was recorded twice")
+		return
+	case change.Before == nil:
+		return
+	case known == nil:
+		return // it was there before anybody looked
+	case change.Before.Version != known.Version:
+		a.broken("C6", after.Name, "version %d was written over version %d", change.Before.Version, known.Version)
+	case after.Version != known.Version+1:
+		a.broken("C6", after.Name, "version %d follows %d", after.Version, known.Version)
+	case rank[after.State] < rank[known.State]:
+		a.broken("C6", after.Name, "it went back from %s to %s", known.State, after.State)
+	case known.State == model.Gone && known.FailureCode != after.FailureCode:
+		a.broken("C6", after.Name, "it changed after it was gone")
+	}
+	if before := change.Before; before.InstanceID != "" && before.InstanceID != after.InstanceID {
+		a.broken("A1", after.Name, "its machine was %s and is %s", before.InstanceID, after.InstanceID)
+	}
+}
+
+// leaseGrows is C6: tokens of a lease only grow.
+func (a *Auditor) leaseGrows(fact world.LeaseTaken) {
+	key := fact.Fence.Cluster + "/" + fact.Fence.Lease
+	if before, ok := a.books.leases[key]; ok && fact.Fence.Token <= before.Token {
+		a.broken("C6", key, "token %d was given out after %d", fact.Fence.Token, before.Token)
+	}
+}
+
+// fenced is C6: whoever was deposed writes nothing any more.
+func (a *Auditor) fenced(fact world.LedgerWritten) {
+	if fact.Fence == nil {
+		return
+	}
+	key := fact.Fence.Cluster + "/" + fact.Fence.Lease
+	if newest, ok := a.books.leases[key]; ok && newest.Token != fact.Fence.Token {
+		a.broken("C6", key, "%s wrote with token %d, the newest is %d", fact.Op, fact.Fence.Token, newest.Token)
+	}
+}
+
+// mayTerminate is C11 and B7: no machine is ended that is not ours, and none that has a claim nobody wants to end, or a ready
+// node with pods on it.
+func (a *Auditor) mayTerminate(id string) {
+	m := a.books.machines[id]
+	if m == nil || !m.endedAt.IsZero() {
+		return
+	}
+	if m.cluster == "" || m.pool == "" || m.intent == "" {
+		a.broken("B7", id, "a machine that is not ours was to be ended: tags %v", m.Tags)
+		return
+	}
+	c := a.books.claims[m.claim]
+	if c != nil && c.InstanceID == id && c.State != "Terminating" && c.State != model.Gone {
+		a.broken("C11", id, "it was to be ended while claim %s is %s", c.Name, c.State)
+	}
+	if n := a.books.nodeOf(m); n != nil && n.Ready && (c == nil || !a.books.unwanted[c.Name]) {
+		if pods := a.podsOn(n.Name); pods > 0 && n.Registered() {
+			a.broken("C11", id, "it was to be ended while its node %s is ready and runs %d pods", n.Name, pods)
+		}
+	}
+}
+
+// podsOn counts a node's pods that have not ended, DaemonSets' left out.
+func (a *Auditor) podsOn(name string) int {
+	n := 0
+	for _, p := range a.books.pods {
+		if p.NodeName == name && p.goneAt.IsZero() && !p.Terminal() && p.shape.OwnerKind != world.KindDaemons && p.shape.OwnerKind != "Node" {
+			n++
+		}
+	}
+	return n
+}
+
+// mustBeOwned is A3: a machine of ours gets a claim, or an end.
+func (a *Auditor) mustBeOwned(fact world.InstanceStarted) {
+	id := fact.Instance.ID
+	if fact.Cluster == "" || fact.Instance.Tags[tagIntent] == "" {
+		return
+	}
+	a.within("A3", id, fact.VisibleAt, a.rules.Orphan, func() (string, bool) { return a.orphan(id) })
+}
+
+// orphan reports whether a machine runs and neither a live claim nor an open launch is its own.
+func (a *Auditor) orphan(id string) (string, bool) {
+	m := a.books.machines[id]
+	if !m.endedAt.IsZero() {
+		return "", false
+	}
+	if c := a.books.claims[m.claim]; c != nil && c.Live() && c.InstanceID == id {
+		return "", false
+	}
+	if i := a.books.intents[m.intent]; i != nil && i.State != model.IntentDone {
+		return "", false
+	}
+	return fmt.Sprintf("%s of launch %s runs and no live claim has it", m.Type, m.intent), true
+}
+
+// mustBeClosed is A4: the claim of a machine that ended is closed.
+func (a *Auditor) mustBeClosed(id string) {
+	m := a.books.machines[id]
+	if m == nil || m.claim == "" {
+		return
+	}
+	name := m.claim
+	// Two looks half a minute apart, and a node that is seen not to be ready, come first.
+	a.within("A4", name, a.entry.At.Add(time.Minute), a.rules.Ghost, func() (string, bool) { return a.ghost(name) })
+}
+
+// ghost reports whether a claim lives whose machine does not.
+func (a *Auditor) ghost(name string) (string, bool) {
+	c := a.books.claims[name]
+	if c == nil || !c.Live() || c.InstanceID == "" {
+		return "", false
+	}
+	m := a.books.machines[c.InstanceID]
+	if m == nil || m.endedAt.IsZero() {
+		return "", false
+	}
+	return fmt.Sprintf("it is %s and its machine %s has ended (%s)", c.State, m.ID, m.cause), true
+}
+
+// Quiet is C4: with nothing wrong for long enough everything is in order.
+func (a *Auditor) Quiet(now time.Time) []Violation {
+	a.found = nil
+	a.books.now = now
+	a.entry = world.Entry{Seq: a.entry.Seq, At: now}
+	b := a.books
+	for _, id := range sorted(b.intents) {
+		if i := b.intents[id]; i.State != model.IntentDone && now.Sub(i.recordedAt) > 2*time.Minute {
+			a.broken("C4", id, "its outcome is not known, %s after it was recorded", now.Sub(i.recordedAt).Round(time.Second))
+		}
+	}
+	for _, id := range sorted(b.machines) {
+		if m := b.machines[id]; m.cluster != "" && m.pool != "" && now.Sub(m.visibleAt) > a.rules.Orphan+a.rules.Grace {
+			if text, open := a.orphan(id); open {
+				a.broken("A3", id, "%s", text)
+			}
+		}
+	}
+	for _, name := range sorted(b.claims) {
+		a.atRest(b.claims[name])
+	}
+	for _, name := range sorted(b.held) {
+		a.counted(name)
+	}
+	for _, uid := range sorted(b.pods) {
+		a.bound(b.pods[uid])
+	}
+	for _, queue := range sorted(b.messages) {
+		if n := b.messages[queue]; n > 10 {
+			a.broken("C4", queue, "%d messages are in it", n)
+		}
+	}
+	return a.found
+}
+
+// atRest is C4 for one claim.
+func (a *Auditor) atRest(c *claim) {
+	if !c.Live() {
+		return
+	}
+	if m := a.books.machineOf(c); m != nil && !m.endedAt.IsZero() && a.books.now.Sub(m.endedAt) > time.Minute+a.rules.Ghost+a.rules.Grace {
+		text, _ := a.ghost(c.Name)
+		a.broken("A4", c.Name, "%s", text)
+		return
+	}
+	m := a.books.machineOf(c)
+	if m == nil {
+		return
+	}
+	n := a.books.nodeOf(m)
+	if n == nil || !n.Ready || a.books.now.Sub(n.at) < 2*time.Minute {
+		return
+	}
+	if c.State == model.Launched || c.State == model.Registered {
+		a.broken("C4", c.Name, "its node %s has been ready for %s and it is %s", n.Name, a.books.now.Sub(n.at).Round(time.Second), c.State)
+	}
+	for _, t := range n.Taints {
+		if t.Key == model.TaintUnregistered || t.Key == model.TaintDisrupted && c.State == model.Initialized {
+			a.broken("C4", c.Name, "its node %s still has the taint %s", n.Name, t.Key)
+		}
+	}
+}
+
+// bound is C3: a pod that waits for longer than that waits only because of a limit.
+func (a *Auditor) bound(p *pod) {
+	since := p.createdAt
+	if a.books.disturbed.After(since) {
+		since = a.books.disturbed
+	}
+	if !p.needs() || a.books.now.Sub(since) <= a.rules.Bound {
+		return
+	}
+	for _, name := range sorted(a.books.pools) {
+		if a.hasRoom(name) {
+			a.broken("C3", p.Key(), "it has waited since %s though pool %s is not at its limits", since.Format("15:04:05"), name)
+			return
+		}
+	}
+}
+
+// hasRoom reports whether a pool is clearly below each of its limits: what is left is more than any one machine takes.
+func (a *Auditor) hasRoom(pool string) bool {
+	for name, limit := range a.books.pools[pool].Limits {
+		left := limit - a.books.held[pool][name]
+		if name == model.Nodes && left < 1 || name != model.Nodes && left < limit/2 {
+			return false
+		}
+	}
+	return true
+}
