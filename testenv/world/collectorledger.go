@@ -24,7 +24,7 @@ func (l *Ledger) Survey(_ context.Context, reg model.Registration) (model.Survey
 	}
 	sort.Slice(out.Claims, func(i, j int) bool { return out.Claims[i].Name < out.Claims[j].Name })
 	sort.Slice(out.Intents, func(i, j int) bool { return out.Intents[i].ID < out.Intents[j].ID })
-	return clone(out), nil
+	return out, nil
 }
 
 // Note replaces the collector's casebook on condition of its version.
@@ -39,7 +39,8 @@ func (l *Ledger) Note(_ context.Context, fence model.Fence, cases model.Casebook
 		return cases, fault.New(fault.Conflict, "CasebookChanged", "the casebook is at version %d, not %d", b.cases.Version, cases.Version)
 	}
 	cases.Version++
-	b.cases = clone(cases)
+	b.cases = cases
+	l.note(LedgerWritten{Cluster: fence.Cluster, Op: "note", Fence: &fence})
 	return cases, nil
 }
 
@@ -47,6 +48,7 @@ func (l *Ledger) Note(_ context.Context, fence model.Fence, cases model.Casebook
 func (l *Ledger) Retire(_ context.Context, fence model.Fence, claim model.Claim) (model.Claim, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.commit(fence.Cluster, "retire", &fence)
 	if !l.holds(fence) {
 		return claim, deposed(fence)
 	}
@@ -63,6 +65,7 @@ func (l *Ledger) Retire(_ context.Context, fence model.Fence, claim model.Claim)
 func (l *Ledger) Close(_ context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.commit(fence.Cluster, "close", &fence)
 	if !l.holds(fence) {
 		return deposed(fence)
 	}
@@ -88,6 +91,7 @@ func (l *Ledger) Close(_ context.Context, fence model.Fence, claim model.Claim, 
 func (l *Ledger) Adopt(_ context.Context, fence model.Fence, claim model.Claim) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.commit(fence.Cluster, "adopt", &fence)
 	if !l.holds(fence) {
 		return deposed(fence)
 	}

@@ -12,8 +12,11 @@ import (
 )
 
 // Ledger is the ledger in memory. Everything that is one transaction in the real one is one here.
+//
+// What it stores and hands out is shared with whoever wrote and reads it: nobody writes to it.
 type Ledger struct {
 	now func() time.Time
+	log *Log // nil = nobody is told
 
 	mu            sync.Mutex
 	registrations map[string]model.Registration
@@ -37,6 +40,41 @@ type book struct {
 	epoch   int64
 	notes   model.Notes
 	cases   model.Casebook
+
+	written LedgerWritten // by the transaction under way
+}
+
+// commit notes what a transaction changed. It is deferred right after the mutex was taken.
+func (l *Ledger) commit(cluster, op string, fence *model.Fence) {
+	b := l.book(cluster)
+	written := b.written
+	b.written = LedgerWritten{}
+	if len(written.Claims)+len(written.Intents)+len(written.Usage) > 0 {
+		written.Cluster, written.Op, written.Fence = cluster, op, fence
+		l.note(written)
+	}
+}
+
+func (l *Ledger) note(fact Fact) {
+	if l.log != nil {
+		l.log.Note(fact)
+	}
+}
+
+// setIntent stores an intent.
+func (b *book) setIntent(intent model.Intent) {
+	b.intents[intent.ID] = intent
+	b.written.Intents = append(b.written.Intents, intent)
+}
+
+// setClaim stores a claim.
+func (b *book) setClaim(claim model.Claim) {
+	change := ClaimChange{After: &claim}
+	if before, known := b.claims[claim.Name]; known {
+		change.Before = &before
+	}
+	b.claims[claim.Name] = claim
+	b.written.Claims = append(b.written.Claims, change)
 }
 
 // NewLedger returns an empty ledger. now tells which marks have run out.
@@ -58,7 +96,7 @@ func (l *Ledger) book(cluster string) *book {
 func (l *Ledger) Register(_ context.Context, reg model.Registration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.registrations[reg.Cluster] = clone(reg)
+	l.registrations[reg.Cluster] = reg
 	return nil
 }
 
@@ -68,7 +106,7 @@ func (l *Ledger) Clusters(context.Context) ([]model.Registration, error) {
 	defer l.mu.Unlock()
 	out := []model.Registration{}
 	for _, reg := range l.registrations {
-		out = append(out, clone(reg))
+		out = append(out, reg)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Cluster < out[j].Cluster })
 	return out, nil
@@ -82,7 +120,7 @@ func (l *Ledger) Cluster(_ context.Context, name string) (model.Registration, er
 	if !ok {
 		return reg, fault.New(fault.NotFound, "", "cluster %s is not attached", name)
 	}
-	return clone(reg), nil
+	return reg, nil
 }
 
 // Acquire takes the planner lease.
@@ -104,7 +142,9 @@ func (l *Ledger) Hold(_ context.Context, cluster, name, owner string, nowUnix, u
 	}
 	held.owner, held.until = owner, untilUnix
 	held.token++
-	return model.Fence{Cluster: cluster, Lease: name, Owner: owner, Token: held.token, UntilUnix: untilUnix}, nil
+	fence := model.Fence{Cluster: cluster, Lease: name, Owner: owner, Token: held.token, UntilUnix: untilUnix}
+	l.note(LeaseTaken{Fence: fence})
+	return fence, nil
 }
 
 // Release gives the lease back, unless somebody else has it.
@@ -113,6 +153,7 @@ func (l *Ledger) Release(_ context.Context, fence model.Fence) error {
 	defer l.mu.Unlock()
 	if l.holds(fence) {
 		l.leases[[2]string{fence.Cluster, fence.Lease}].until = 0
+		l.note(LeaseReleased{Fence: fence})
 	}
 	return nil
 }
@@ -158,7 +199,7 @@ func (l *Ledger) Load(_ context.Context, reg model.Registration) (model.Ledger, 
 	sort.Slice(out.Intents, func(i, j int) bool { return out.Intents[i].ID < out.Intents[j].ID })
 	sort.Slice(out.Usage, func(i, j int) bool { return out.Usage[i].Pool < out.Usage[j].Pool })
 	sort.Slice(out.Marks, func(i, j int) bool { return markText(out.Marks[i]) < markText(out.Marks[j]) })
-	return clone(out), nil
+	return out, nil
 }
 
 func markText(m model.Mark) string {
@@ -171,6 +212,7 @@ func scope(reg model.Registration) string { return reg.Account + "/" + reg.Regio
 func (l *Ledger) Record(_ context.Context, fence model.Fence, intent model.Intent, claims []model.Claim, limits model.Resources) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.commit(fence.Cluster, "record", &fence)
 	if len(claims) == 0 || len(claims) > 25 {
 		return fault.New(fault.Invalid, "", "intent %s has %d claims; 1 to 25 are allowed", intent.ID, len(claims))
 	}
@@ -179,7 +221,7 @@ func (l *Ledger) Record(_ context.Context, fence model.Fence, intent model.Inten
 	}
 	b := l.book(fence.Cluster)
 	if before, ok := b.intents[intent.ID]; ok {
-		if reflect.DeepEqual(before, clone(intent)) {
+		if reflect.DeepEqual(before, intent) {
 			return nil
 		}
 		return fault.New(fault.Conflict, "IntentExists", "intent %s is recorded already, and differs", intent.ID)
@@ -201,9 +243,9 @@ func (l *Ledger) Record(_ context.Context, fence model.Fence, intent model.Inten
 		}
 	}
 	b.use(intent.Pool, delta)
-	b.intents[intent.ID] = clone(intent)
+	b.setIntent(intent)
 	for _, claim := range claims {
-		b.claims[claim.Name] = clone(claim)
+		b.setClaim(claim)
 	}
 	return nil
 }
@@ -219,12 +261,14 @@ func (b *book) use(pool string, delta model.Resources) {
 		held[name] += amount
 	}
 	b.usage[pool] = model.Usage{Pool: pool, Held: held, Version: usage.Version + 1}
+	b.written.Usage = append(b.written.Usage, b.usage[pool])
 }
 
 // Calling notes another attempt of an open intent.
 func (l *Ledger) Calling(_ context.Context, fence model.Fence, intent model.Intent) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.commit(fence.Cluster, "calling", &fence)
 	if !l.holds(fence) {
 		return deposed(fence)
 	}
@@ -233,7 +277,7 @@ func (l *Ledger) Calling(_ context.Context, fence model.Fence, intent model.Inte
 		return fault.New(fault.Conflict, "IntentClosed", "intent %s is not open", intent.ID)
 	}
 	intent.State = model.IntentCalling
-	b.intents[intent.ID] = clone(intent)
+	b.setIntent(intent)
 	return nil
 }
 
@@ -241,6 +285,7 @@ func (l *Ledger) Calling(_ context.Context, fence model.Fence, intent model.Inte
 func (l *Ledger) Settle(_ context.Context, fence model.Fence, outcome model.Settlement) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.commit(fence.Cluster, "settle", &fence)
 	if !l.holds(fence) {
 		return deposed(fence)
 	}
@@ -280,14 +325,14 @@ func (l *Ledger) Settle(_ context.Context, fence model.Fence, outcome model.Sett
 	b.use(outcome.Intent.Pool, delta)
 	intent := outcome.Intent
 	intent.State = model.IntentDone
-	b.intents[intent.ID] = clone(intent)
+	b.setIntent(intent)
 	return nil
 }
 
 // put stores a claim under its next version.
 func (b *book) put(claim model.Claim) model.Claim {
 	claim.Version++
-	b.claims[claim.Name] = clone(claim)
+	b.setClaim(claim)
 	return claim
 }
 
@@ -295,6 +340,7 @@ func (b *book) put(claim model.Claim) model.Claim {
 func (l *Ledger) Advance(_ context.Context, cluster string, claim model.Claim) (model.Claim, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.commit(cluster, "advance", nil)
 	b := l.book(cluster)
 	stored, ok := b.claims[claim.Name]
 	if !ok || stored.Version != claim.Version || !stored.Live() {

@@ -103,6 +103,9 @@ type TerminateCalled struct {
 // LeaseTaken is a planner lease that changed hands, or was renewed.
 type LeaseTaken struct{ Fence model.Fence }
 
+// LeaseReleased is a lease that was given back before its time.
+type LeaseReleased struct{ Fence model.Fence }
+
 // LedgerWritten is one committed transaction of the ledger: everything it changed.
 type LedgerWritten struct {
 	Cluster string
@@ -112,6 +115,7 @@ type LedgerWritten struct {
 	Claims  []ClaimChange
 	Usage   []model.Usage // pools' usage afterwards
 	Marks   []model.Mark  // as stored now
+	Cleared []model.Mark  // as stored until now
 }
 
 // ClaimChange is a claim before and after. Before is nil for a new one, After for one that was removed.
@@ -163,6 +167,7 @@ func (InstanceWarned) fact()  {}
 func (InstanceEnded) fact()   {}
 func (TerminateCalled) fact() {}
 func (LeaseTaken) fact()      {}
+func (LeaseReleased) fact()   {}
 func (LedgerWritten) fact()   {}
 func (ObjectWritten) fact()   {}
 func (MessageMoved) fact()    {}

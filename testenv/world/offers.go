@@ -16,6 +16,7 @@ func (l *Ledger) Mark(_ context.Context, reg model.Registration, marks []model.M
 		kept = map[model.Mark]model.Mark{}
 		l.marks[scope(reg)] = kept
 	}
+	var stored []model.Mark
 	for _, m := range marks {
 		before, known := kept[m.About()]
 		if known && !before.Forgotten(m.AtUnix) &&
@@ -23,7 +24,9 @@ func (l *Ledger) Mark(_ context.Context, reg model.Registration, marks []model.M
 			continue
 		}
 		kept[m.About()] = m
+		stored = append(stored, m)
 	}
+	l.note(LedgerWritten{Op: "mark", Marks: stored})
 	return nil
 }
 
@@ -37,6 +40,7 @@ func (l *Ledger) Probe(_ context.Context, reg model.Registration, mark model.Mar
 	}
 	stored.UntilUnix, stored.ForgetUnix = untilUnix, max(stored.ForgetUnix, untilUnix)
 	l.marks[scope(reg)][mark.About()] = stored
+	l.note(LedgerWritten{Op: "probe", Marks: []model.Mark{stored}})
 	return stored, nil
 }
 
@@ -46,6 +50,7 @@ func (l *Ledger) Clear(_ context.Context, reg model.Registration, mark model.Mar
 	defer l.mu.Unlock()
 	if stored, ok := l.marks[scope(reg)][mark.About()]; ok && stored.UntilUnix == mark.UntilUnix && stored.Failures == mark.Failures {
 		delete(l.marks[scope(reg)], mark.About())
+		l.note(LedgerWritten{Op: "clear", Cleared: []model.Mark{stored}})
 	}
 	return nil
 }
@@ -66,6 +71,7 @@ func (l *Ledger) Spend(_ context.Context, reg model.Registration, allowance mode
 	}
 	allowance.Version++
 	l.allowances[scope(reg)] = allowance
+	l.note(LedgerWritten{Op: "spend"})
 	return nil
 }
 
@@ -76,6 +82,7 @@ func (l *Ledger) Remember(_ context.Context, fence model.Fence, notes model.Note
 	if !l.holds(fence) {
 		return deposed(fence)
 	}
-	l.book(fence.Cluster).notes = clone(notes)
+	l.book(fence.Cluster).notes = notes
+	l.note(LedgerWritten{Cluster: fence.Cluster, Op: "remember", Fence: &fence})
 	return nil
 }

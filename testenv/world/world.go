@@ -95,6 +95,7 @@ func New(options Options) *World {
 	w := &World{Clock: clock.NewFake(Start), options: options}
 	w.Log = NewLog(w.Clock.Now)
 	w.Ledger = NewLedger(w.Clock.Now)
+	w.Ledger.log = w.Log
 	w.Cluster = NewCluster(Name, w.Clock.Now, w.Log)
 	w.Catalog = newCatalog(w.Clock.Now, options.Types)
 	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, fleet)

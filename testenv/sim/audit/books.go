@@ -20,7 +20,7 @@ type books struct {
 	held     map[string]model.Resources
 	usage    map[string]model.Resources // as the ledger says, by pool
 	pools    map[string]*model.Pool
-	marks    map[offer]mark
+	marks    map[model.Mark]mark // by what they are about
 
 	nodes     map[string]*node  // by name
 	objects   map[string]string // UID of a NodeClaim object, by name
@@ -82,16 +82,10 @@ type mark struct {
 	tries int       // launches recorded since that may use the offer
 }
 
-// offer is what a mark is about.
-type offer struct {
-	model.OfferKey
-	subnet string
-}
-
 func newBooks() *books {
 	return &books{
 		intents: map[string]*intent{}, claims: map[string]*claim{}, machines: map[string]*machine{}, leases: map[string]model.Fence{},
-		held: map[string]model.Resources{}, usage: map[string]model.Resources{}, pools: map[string]*model.Pool{}, marks: map[offer]mark{},
+		held: map[string]model.Resources{}, usage: map[string]model.Resources{}, pools: map[string]*model.Pool{}, marks: map[model.Mark]mark{},
 		nodes: map[string]*node{}, objects: map[string]string{}, unwanted: map[string]bool{}, pods: map[string]*pod{},
 		byShape: map[int]map[string]*pod{}, messages: map[string]int{}, processes: map[string]string{},
 	}
@@ -187,12 +181,10 @@ func (b *books) written(e world.Entry, fact world.LedgerWritten) {
 		b.usage[usage.Pool] = usage.Held
 	}
 	for _, stored := range fact.Marks {
-		key := offer{stored.OfferKey, stored.SubnetID}
-		if stored.UntilUnix == 0 {
-			delete(b.marks, key)
-			continue
-		}
-		b.marks[key] = mark{Mark: stored, at: e.At}
+		b.marks[stored.About()] = mark{Mark: stored, at: e.At}
+	}
+	for _, cleared := range fact.Cleared {
+		delete(b.marks, cleared.About())
 	}
 }
 

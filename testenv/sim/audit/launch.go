@@ -173,12 +173,13 @@ func (a *Auditor) probes(id string) {
 	i := a.books.intents[id]
 	pools := requestPools(i.Request)
 	for _, p := range pools {
-		m, marked := a.books.marks[offer{OfferKey: p}]
+		about := model.Mark{OfferKey: p}
+		m, marked := a.books.marks[about]
 		if !marked || i.recordedAt.Sub(m.at) > a.rules.ProbeEvery {
 			continue
 		}
 		m.tries++
-		a.books.marks[offer{OfferKey: p}] = m
+		a.books.marks[about] = m
 		if m.tries > 1 {
 			a.broken("A8", p.InstanceType+"/"+p.Zone+"/"+p.CapacityType, "it was tried %d times within %s of giving no capacity", m.tries, i.recordedAt.Sub(m.at).Round(time.Second))
 		}
