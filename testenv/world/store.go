@@ -1,30 +1,146 @@
 package world
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
 	"sync"
+	"time"
 
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// Store keeps decisions and what the watcher publishes.
+// Store is the bucket with what the watcher publishes and with decision records. An object of a snapshot is never written
+// over: the same bytes again are no error, other bytes are a Conflict.
 type Store struct {
+	now    func() time.Time
+	chance *rand.Rand // nil: nothing happens by chance
+
 	mu        sync.Mutex
+	objects   map[string][]byte
+	decoded   map[string]*model.Snapshot // by key of the base: the snapshot that was asked for last
 	decisions map[string]model.Decision
-	objects   map[string][]byte // what watchers publish, by key
-	known     *known            // decoded last
+	outage    time.Time // until then nothing gets through
+	chances   StoreChances
 }
 
-func newStore() *Store {
-	return &Store{decisions: map[string]model.Decision{}, objects: map[string][]byte{}}
+// StoreChances say how often a call goes wrong by chance, each between 0 and 1.
+type StoreChances struct {
+	ServerError float64 // nothing happens, Internal
+	SlowDown    float64 // nothing happens, Throttled
 }
 
-// Put keeps a decision.
-func (s *Store) Put(_ context.Context, decision model.Decision) error {
+// NewStore returns an empty store. Nothing happens by chance where chance is nil.
+func NewStore(now func() time.Time, chance *rand.Rand) *Store {
+	return &Store{
+		now: now, chance: chance, objects: map[string][]byte{}, decoded: map[string]*model.Snapshot{}, decisions: map[string]model.Decision{},
+	}
+}
+
+func (s *Store) enter() (unlock func(), err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.decisions[decision.ID] = clone(decision)
+	by := func(chance float64) bool { return chance > 0 && s.chance != nil && s.chance.Float64() < chance }
+	switch {
+	case s.now().Before(s.outage):
+		err = unreachable()
+	case by(s.chances.ServerError):
+		err = fault.New(fault.Internal, "InternalError", "we encountered an internal error")
+	case by(s.chances.SlowDown):
+		err = fault.New(fault.Throttled, "SlowDown", "please reduce your request rate")
+	}
+	return s.mu.Unlock, err
+}
+
+func baseKey(cluster string, epoch, seq int64) string {
+	return fmt.Sprintf("snap/%s/%d/base-%d", cluster, epoch, seq)
+}
+
+func segmentKey(cluster string, epoch, seq int64) string {
+	return fmt.Sprintf("snap/%s/%d/seg-%d", cluster, epoch, seq)
+}
+
+// PutBase stores an encoded base and returns its key.
+func (s *Store) PutBase(_ context.Context, cluster string, epoch, seq int64, data []byte) (string, error) {
+	key := baseKey(cluster, epoch, seq)
+	return key, s.put(key, data)
+}
+
+// PutSegment stores an encoded segment.
+func (s *Store) PutSegment(_ context.Context, cluster string, epoch, seq int64, data []byte) error {
+	return s.put(segmentKey(cluster, epoch, seq), data)
+}
+
+func (s *Store) put(key string, data []byte) error {
+	unlock, err := s.enter()
+	defer unlock()
+	if err != nil {
+		return err
+	}
+	before, exists := s.objects[key]
+	switch {
+	case !exists:
+		s.objects[key] = bytes.Clone(data)
+	case !bytes.Equal(before, data):
+		return fault.New(fault.Conflict, "PreconditionFailed", "%s exists, with other content", key)
+	}
+	return nil
+}
+
+// At returns the snapshot a pointer names, shared: nobody may write to it. NotFound where an object it needs is missing.
+func (s *Store) At(_ context.Context, pointer model.Pointer) (*model.Snapshot, error) {
+	unlock, err := s.enter()
+	defer unlock()
+	if err != nil {
+		return nil, err
+	}
+	if pointer.HeadSeq < pointer.BaseSeq {
+		return nil, fault.New(fault.Invalid, "Malformed", "the head %d of cluster %s is before its base %d", pointer.HeadSeq, pointer.Cluster, pointer.BaseSeq)
+	}
+	base, exists := s.objects[pointer.BaseKey]
+	if !exists {
+		return nil, fault.New(fault.NotFound, "NoSuchKey", "no object %s", pointer.BaseKey)
+	}
+	for seq := pointer.BaseSeq + 1; seq <= pointer.HeadSeq; seq++ {
+		if key := segmentKey(pointer.Cluster, pointer.Epoch, seq); s.objects[key] == nil {
+			return nil, fault.New(fault.NotFound, "NoSuchKey", "no object %s", key)
+		}
+	}
+	snapshot := s.decoded[pointer.BaseKey]
+	if snapshot == nil || snapshot.Seq > pointer.HeadSeq {
+		if snapshot, err = wire.DecodeBase(base); err != nil {
+			return nil, err
+		}
+	}
+	if snapshot.Cluster != pointer.Cluster || snapshot.Epoch != pointer.Epoch || snapshot.Seq < pointer.BaseSeq {
+		return nil, fault.New(fault.Invalid, "Malformed", "%s is of another cluster, epoch or number than the pointer", pointer.BaseKey)
+	}
+	var deltas []*wire.Delta
+	for seq := snapshot.Seq + 1; seq <= pointer.HeadSeq; seq++ {
+		delta, err := wire.DecodeSegment(s.objects[segmentKey(pointer.Cluster, pointer.Epoch, seq)])
+		if err != nil {
+			return nil, err
+		}
+		deltas = append(deltas, delta)
+	}
+	if snapshot, err = wire.Apply(snapshot, deltas...); err != nil {
+		return nil, err
+	}
+	s.decoded = map[string]*model.Snapshot{pointer.BaseKey: snapshot}
+	return snapshot, nil
+}
+
+// Put keeps a decision. It must not be written to afterwards.
+func (s *Store) Put(_ context.Context, decision model.Decision) error {
+	unlock, err := s.enter()
+	defer unlock()
+	if err != nil {
+		return err
+	}
+	s.decisions[decision.ID] = decision
 	return nil
 }
 
@@ -36,15 +152,65 @@ func (s *Store) Decision(id string) (model.Decision, bool) {
 	return decision, ok
 }
 
+// Lose deletes what was published, as a lifecycle rule that is too short would.
+func (s *Store) Lose() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.objects = map[string][]byte{}
+}
+
+// LoseSegment deletes one segment. It reports whether there was one.
+func (s *Store) LoseSegment(cluster string, epoch, seq int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := segmentKey(cluster, epoch, seq)
+	_, exists := s.objects[key]
+	delete(s.objects, key)
+	return exists
+}
+
+// Expire deletes what was published in epochs before one, as a lifecycle rule does.
+func (s *Store) Expire(cluster string, before int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.objects {
+		var epoch int64
+		if _, err := fmt.Sscanf(strings.TrimPrefix(key, "snap/"+cluster+"/"), "%d/", &epoch); err == nil && epoch < before {
+			delete(s.objects, key)
+		}
+	}
+}
+
+// Unreachable lets no call through until a time.
+func (s *Store) Unreachable(until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outage = until
+}
+
+// SetChances replaces the chances.
+func (s *Store) SetChances(c StoreChances) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chances = c
+}
+
+// Heal ends all trouble. What was lost stays lost.
+func (s *Store) Heal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outage, s.chances = time.Time{}, StoreChances{}
+}
+
 // Publish does what a watcher does: the cluster as it stands becomes the snapshot, and the pointer moves to it.
 func (w *World) Publish(ctx context.Context, epoch, seq int64) error {
-	snapshot, err := w.Cluster.List(ctx)
+	listed, err := w.Cluster.List(ctx)
 	if err != nil {
 		return err
 	}
-	published := *snapshot
-	published.Epoch, published.Seq = epoch, seq
-	data, err := wire.EncodeBase(&published)
+	snapshot := *listed
+	snapshot.Epoch, snapshot.Seq = epoch, seq
+	data, err := wire.EncodeBase(&snapshot)
 	if err != nil {
 		return err
 	}
@@ -53,7 +219,5 @@ func (w *World) Publish(ctx context.Context, epoch, seq int64) error {
 		return err
 	}
 	now := w.Clock.Now().Unix()
-	return w.Ledger.AdvancePointer(ctx, model.Pointer{
-		Cluster: Name, Epoch: epoch, BaseKey: key, BaseSeq: seq, HeadSeq: seq, WrittenUnix: now, HeartbeatAt: now,
-	})
+	return w.Ledger.AdvancePointer(ctx, model.Pointer{Cluster: Name, Epoch: epoch, BaseKey: key, BaseSeq: seq, HeadSeq: seq, WrittenUnix: now, HeartbeatAt: now})
 }

@@ -99,7 +99,7 @@ func New(options Options) *World {
 	w.Cluster = NewCluster(Name, w.Clock.Now, w.Log)
 	w.Catalog = newCatalog(w.Clock.Now, options.Types)
 	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, fleet)
-	w.Store = newStore()
+	w.Store = NewStore(w.Clock.Now, draws("store"))
 	w.Dead = NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "plan-dead", FIFO: true})
 	w.Plan = HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{
 		Name: "plan", FIFO: true, Visibility: options.PlanVisibility, MaxReceives: 3, Dead: w.Dead, Rand: draws("plan"),

@@ -1,0 +1,22 @@
+package s3snapshot
+
+import (
+	"context"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/conform"
+)
+
+type underTest struct{ *Store }
+
+func (s underTest) Decided(ctx context.Context, cluster string, atUnix int64, id string) (model.Decision, error) {
+	return s.Decision(ctx, cluster, Day(atUnix), id)
+}
+
+func TestStoreKeepsTheContract(t *testing.T) {
+	conform.Store(t, func(t *testing.T) conform.StorePort {
+		_, store := start(t)
+		return underTest{store}
+	})
+}
