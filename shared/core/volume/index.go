@@ -14,7 +14,8 @@ type Index struct {
 	classes      map[string]*class
 	defaultClass string // "" = there is none
 	limits       map[string]map[string]int64
-	hosts        map[string]bool // host names of the nodes that exist
+	nodes        []model.Node
+	hosts        map[string]bool // host names of nodes; nil until the first is looked for
 
 	places   map[string]*place                     // of bound volumes, by what their terms say
 	products map[string][]requirement.Requirements // by the keys of the places that were combined
@@ -42,7 +43,7 @@ func New(s *model.Snapshot) *Index {
 		volumes:  s.Volumes,
 		classes:  make(map[string]*class, len(s.Storage)),
 		limits:   make(map[string]map[string]int64, len(s.CSINodes)),
-		hosts:    make(map[string]bool, len(s.Nodes)),
+		nodes:    s.Nodes,
 		places:   make(map[string]*place),
 		products: make(map[string][]requirement.Requirements),
 	}
@@ -58,14 +59,22 @@ func New(s *model.Snapshot) *Index {
 	for i := range s.CSINodes {
 		x.limits[s.CSINodes[i].Node] = s.CSINodes[i].Limits
 	}
-	for i := range s.Nodes {
-		host, labelled := s.Nodes[i].Labels[model.LabelHostname]
-		if !labelled {
-			host = s.Nodes[i].Name
-		}
-		x.hosts[host] = true
-	}
 	return x
+}
+
+// hostExists reports whether a node has the host name.
+func (x *Index) hostExists(name string) bool {
+	if x.hosts == nil {
+		x.hosts = make(map[string]bool, len(x.nodes))
+		for i := range x.nodes {
+			host, labelled := x.nodes[i].Labels[model.LabelHostname]
+			if !labelled {
+				host = x.nodes[i].Name
+			}
+			x.hosts[host] = true
+		}
+	}
+	return x.hosts[name]
 }
 
 // find returns a claim with what is known of it; nil where it does not exist.

@@ -183,7 +183,7 @@ func (x *Index) stranded(c *claim, hosts requirement.Set) bool {
 		return false
 	}
 	names, listed := hosts.Listed()
-	return listed && len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return x.hosts[name] })
+	return listed && len(names) > 0 && !slices.ContainsFunc(names, x.hostExists)
 }
 
 // withoutHosts returns where without the host names that judge tells to drop, and without the alternatives it tells to be
