@@ -19,6 +19,7 @@ func smallSpecs() []problem.Spec {
 		}
 		for _, family := range problem.Existing {
 			specs = append(specs, problem.Spec{Family: family, Pods: 200, Types: 200, Nodes: 40, Seed: seed})
+			specs = append(specs, problem.Spec{Family: family, Pods: 10, Types: 200, Nodes: 200, Seed: seed})
 		}
 	}
 	return append(specs, problem.Spec{Family: "diverse", Pods: 400, OnDemand: true}, problem.Spec{Family: "bench", Pods: 1000})

@@ -104,10 +104,10 @@ func (a *assigner) placePlain(c *class) {
 				if g.settled || g.soft != soft {
 					continue
 				}
-				slot := p.finders[g.sign].first(c.request, g.cursor)
+				slot := p.firstWith(g.sign, c.request, g.cursor)
 				if slot < 0 && !g.wrapped { // round once, from where sites are free as the class asks
 					g.wrapped, g.cursor = true, 0
-					slot = p.finders[g.sign].first(c.request, 0)
+					slot = p.firstWith(g.sign, c.request, 0)
 				}
 				if slot < 0 {
 					g.settled = true
@@ -342,7 +342,7 @@ func (l *ledger) bootstraps() bool {
 func (l *ledger) siteIn(g *group) int {
 	p := l.places
 	for {
-		slot := p.finders[g.sign].first(l.class.request, g.cursor)
+		slot := p.firstWith(g.sign, l.class.request, g.cursor)
 		if slot < 0 {
 			g.settled = true
 			return -1
@@ -630,8 +630,8 @@ func (p *planner) cells(c *class) []cell {
 		division := &known[i]
 		cost := int64(math.MaxInt64)
 		for _, s := range division.stands {
-			for _, o := range p.pools[s.pool].options(s.grounds, c.request, cap) {
-				cost = min(cost, p.pools[s.pool].costOf(o, c.request, n, cap))
+			for _, o := range p.pools()[s.pool].options(s.grounds, c.request, cap) {
+				cost = min(cost, p.pools()[s.pool].costOf(o, c.request, n, cap))
 			}
 			if cost < math.MaxInt64 {
 				break // pools are asked in order
@@ -677,7 +677,7 @@ func (p *planner) divide(c *class) []cell {
 	index := make(map[string]int)
 	var out []cell
 	for _, s := range stands {
-		pool := p.pools[s.pool]
+		pool := p.pools()[s.pool]
 		for _, g := range s.grounds {
 			for _, values := range pool.combinations(g, c.keys) {
 				name := ""
@@ -750,7 +750,7 @@ func (p *planner) stands(c *class) []stand {
 		return known
 	}
 	var first, second []stand
-	for i, pool := range p.pools {
+	for i, pool := range p.pools() {
 		if pool.skip != nil {
 			continue
 		}
@@ -806,7 +806,7 @@ func (p *planner) narrow(c *class) {
 		trial := *c
 		trial.terms, trial.venue = terms, c.venue+"\x00preferred"+strconv.Itoa(i)
 		for _, s := range p.stands(&trial) {
-			if len(p.pools[s.pool].options(s.grounds, c.request, 0)) > 0 {
+			if len(p.pools()[s.pool].options(s.grounds, c.request, 0)) > 0 {
 				if c.wider == "" {
 					c.wider = c.venue
 				}

@@ -215,13 +215,16 @@ func (b *board) fitsSomewhere(unit *class) bool {
 		unit.venue = strconv.Itoa(unit.order)
 	}
 	for _, s := range b.planner.stands(unit) {
-		if len(b.planner.pools[s.pool].options(s.grounds, unit.request, 0)) > 0 {
+		if len(b.planner.pools()[s.pool].options(s.grounds, unit.request, 0)) > 0 {
 			return true
 		}
 	}
-	return slices.ContainsFunc(b.places.sites, func(s *site) bool {
-		return !s.closed && !s.blind && unit.request.fits(s.free) && judge(unit, s) != refused
-	})
+	for n, s := range b.places.sites {
+		if !s.closed && !s.blind && unit.request.fits(s.free) && judge(unit, s) != refused && unit.request.fits(b.places.site(n).free) {
+			return true
+		}
+	}
+	return false
 }
 
 func scaled(amounts model.Resources, n int64) model.Resources {

@@ -95,7 +95,7 @@ func (l *ledger) codes(pod, n int) []string {
 func (l *ledger) useRefuses(i, n int) string {
 	u, s := &l.class.uses[i], l.places.sites[n]
 	t := &l.book.tallies[u.tally]
-	value, there := s.labels[t.key]
+	value, there := s.label(t.key)
 	count := t.count[value]
 	if t.host {
 		count = t.sites[n]

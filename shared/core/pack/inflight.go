@@ -9,9 +9,9 @@ import (
 
 // fromClaim describes a claim whose node has not joined.
 func (p *places) fromClaim(claim *model.Claim) *site {
-	s := &site{name: claim.Name, labels: p.claimLabels(claim), taints: claim.Taints, promised: promises(claim)}
+	s := &site{name: claim.Name, labels: p.claimLabels(claim), taints: claim.Taints, promised: claim.Pods, number: -1}
 	s.labels[model.LabelHostname] = newHostname
-	m := p.markets[claim.Class]
+	m := p.markets.of(claim.Class)
 	if claim.InstanceType == "" {
 		p.anyOf(s, claim, m)
 		return s
@@ -88,7 +88,7 @@ func (p *places) daemonsOn(s *site, t int) vector {
 			continue
 		}
 		for _, term := range d.terms {
-			if customPart(term).Matches(s.labels) && !s.market.columnsMeeting(term).and(ofType).empty() {
+			if customPart(term).MatchesBy(s.label) && !s.market.columnsMeeting(term).and(ofType).empty() {
 				sum.addSaturating(d.request)
 				if p.needFoes && !slices.Contains(s.coming, d.set) {
 					s.coming = append(s.coming, d.set)
@@ -103,7 +103,7 @@ func (p *places) daemonsOn(s *site, t int) vector {
 // claimLabels returns the labels a claim's node is sure to have.
 func (p *places) claimLabels(claim *model.Claim) map[string]string {
 	labels := make(map[string]string)
-	if m := p.markets[claim.Class]; m != nil && claim.InstanceType != "" {
+	if m := p.markets.of(claim.Class); m != nil && claim.InstanceType != "" {
 		if t, known := m.index[claim.InstanceType]; known {
 			for key, values := range m.types[t].Labels { // each key on its own: the order does not matter
 				if len(values) == 1 && !byOffer(key) {
@@ -125,16 +125,4 @@ func (p *places) claimLabels(claim *model.Claim) map[string]string {
 		}
 	}
 	return labels
-}
-
-// promises returns the UIDs of the pods a claim was planned for.
-func promises(claim *model.Claim) map[string]bool {
-	if claim == nil {
-		return nil
-	}
-	out := make(map[string]bool, len(claim.Pods))
-	for _, pod := range claim.Pods {
-		out[pod.UID] = true
-	}
-	return out
 }

@@ -29,6 +29,43 @@ type market struct {
 	capacity   [][]int64 // by type and capacities
 }
 
+// markets is what each class can buy, made ready when it is first asked for.
+type markets struct {
+	catalogs map[string][]model.InstanceType
+	dims     dimensions
+	ready    map[string]*market // by class name
+}
+
+func newMarkets(in *Input, dims dimensions) *markets {
+	return &markets{catalogs: in.Catalogs, dims: dims, ready: make(map[string]*market, len(in.Catalogs))}
+}
+
+// of returns what the class can buy; nil where nothing is known of it.
+func (m *markets) of(class string) *market {
+	known := m.ready[class]
+	if types, is := m.catalogs[class]; known == nil && is {
+		known = newMarket(types, m.dims)
+		m.ready[class] = known
+	}
+	return known
+}
+
+// reservations returns how many instances each reservation has left: the smallest number any offer gives.
+func (m *markets) reservations() map[string]int64 {
+	left := make(map[string]int64)
+	for class := range m.catalogs { // a minimum does not depend on the order
+		for _, c := range m.of(class).columns {
+			if c.offer.CapacityType != model.Reserved {
+				continue
+			}
+			if n, seen := left[c.offer.ReservationID]; !seen || c.offer.ReservationCapacity < n {
+				left[c.offer.ReservationID] = c.offer.ReservationCapacity
+			}
+		}
+	}
+	return left
+}
+
 // column is one offer of one type.
 type column struct {
 	instance int // into market.types

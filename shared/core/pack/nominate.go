@@ -9,30 +9,42 @@ import (
 
 // keepPromises gives pods the place they were planned for, where it still holds them.
 func (b *board) keepPromises() {
-	owed := make(map[string]int)
+	if !slices.ContainsFunc(b.places.sites, func(s *site) bool { return len(s.promised) > 0 }) {
+		return
+	}
+	const nowhere = -1
+	owed, promised := make(map[string]int, len(b.pending)), false
+	for _, i := range b.pending {
+		owed[b.in.Snapshot.Pods[i].UID] = nowhere
+	}
+	delete(owed, "")
 	for n, s := range b.places.sites {
 		if s.closed {
 			continue
 		}
-		for uid := range s.promised { // each pod on its own: the order does not matter
-			if other, twice := owed[uid]; uid != "" && (!twice || s.name < b.places.sites[other].name) {
-				owed[uid] = n
+		for _, pod := range s.promised {
+			if other, waits := owed[pod.UID]; waits && (other == nowhere || s.name < b.places.sites[other].name) {
+				owed[pod.UID], promised = n, true
 			}
 		}
 	}
-	if len(owed) == 0 {
+	if !promised {
 		return
+	}
+	place := func(i int) (n int, is bool) {
+		n, is = owed[b.in.Snapshot.Pods[i].UID]
+		return n, is && n != nowhere
 	}
 	a := assigner{planner: b.planner, places: b.places, book: b.book}
 	for _, c := range inOrder(b.classes) {
-		if c.stride != 1 || !slices.ContainsFunc(c.pods, func(i int) bool { _, is := owed[b.in.Snapshot.Pods[i].UID]; return is }) {
+		if c.stride != 1 || !slices.ContainsFunc(c.pods, func(i int) bool { _, is := place(i); return is }) {
 			continue
 		}
 		pods := c.pods
 		var others []int
 		l := a.newLedger(c)
 		for _, i := range pods {
-			n, is := owed[b.in.Snapshot.Pods[i].UID]
+			n, is := place(i)
 			c.pods = []int{i}
 			if !is || !l.keeps(n) {
 				others = append(others, i)
@@ -45,7 +57,7 @@ func (b *board) keepPromises() {
 // keeps places the class's next unit on the site it was promised; false where that does not hold it any more. Of a site
 // nothing is known of, the promise is all there is.
 func (l *ledger) keeps(n int) bool {
-	s := l.places.sites[n]
+	s := l.places.site(n)
 	if s.blind {
 		s.pods = append(s.pods, l.class.takeUnits(1)...)
 		return true
@@ -64,7 +76,7 @@ func (l *ledger) keeps(n int) bool {
 func (s *site) values(keys []string) []string {
 	values := make([]string, len(keys))
 	for k, key := range keys {
-		values[k] = s.labels[key]
+		values[k], _ = s.label(key)
 	}
 	return values
 }

@@ -130,7 +130,6 @@ type board struct {
 	planner *planner
 	classOf []*class // by pod; only where there are rules between pods
 	daemons []*class // of the DaemonSets any rule counts: what their pods add
-	keys    []string // labels any class or rule asks about
 }
 
 func newBoard(in *Input, wishes wishes) *board { return prepare(in, wishes, false) }
@@ -145,10 +144,9 @@ func prepare(in *Input, wishes wishes, asIs bool) *board {
 	for _, c := range b.classes {
 		c.request = b.dims.vector(c.resources)
 	}
-	markets := marketsOf(in, b.dims)
+	markets := newMarkets(in, b.dims)
 	daemons := daemonsOf(in.Snapshot, b.dims)
-	pools := newPools(in, b.dims, markets, daemons)
-	b.planner = &planner{in: in, dims: b.dims, book: b.book, pools: pools, reserved: reservations(markets),
+	b.planner = &planner{in: in, dims: b.dims, book: b.book, markets: markets, daemons: daemons,
 		standsOf: make(map[string][]stand), divisions: make(map[string][]cell)}
 	b.places = newPlaces(in, b.dims, markets, daemons, asIs)
 	b.places.book, b.places.census = b.book, b.census
@@ -157,8 +155,7 @@ func prepare(in *Input, wishes wishes, asIs bool) *board {
 		b.places.needDisks = b.places.needDisks || c.attaches
 		b.places.needFoes = b.places.needFoes || len(c.foes) > 0
 	}
-	b.keys = b.labelKeys()
-	b.places.build(moving, b.keys)
+	b.places.build(len(b.pending), moving, b.labelKeys())
 	if !b.book.empty() {
 		b.book.baseline()
 		b.daemons = b.countedDaemons()
@@ -401,49 +398,34 @@ func dimensionsOf(snapshot *model.Snapshot, classes []*class) dimensions {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// marketsOf prepares what each class can buy, by class name.
-func marketsOf(in *Input, dims dimensions) map[string]*market {
-	markets := make(map[string]*market, len(in.Catalogs))
-	for name, types := range in.Catalogs { // each class on its own: the order does not matter
-		markets[name] = newMarket(types, dims)
-	}
-	return markets
-}
-
-// reservations returns how many instances each reservation has left: the smallest number any offer gives.
-func reservations(markets map[string]*market) map[string]int64 {
-	left := make(map[string]int64)
-	for _, m := range markets { // a minimum does not depend on the order
-		for _, c := range m.columns {
-			if c.offer.CapacityType != model.Reserved {
-				continue
-			}
-			if n, seen := left[c.offer.ReservationID]; !seen || c.offer.ReservationCapacity < n {
-				left[c.offer.ReservationID] = c.offer.ReservationCapacity
-			}
-		}
-	}
-	return left
-}
-
 // planner places parties on new nodes.
 type planner struct {
 	in        *Input
 	dims      dimensions
 	book      *rulebook
-	pools     []*pool
-	reserved  map[string]int64 // instances left of each reservation
+	markets   *markets
+	daemons   []daemon
+	ready     []*pool          // pools, once any is looked at; nil before
+	reserved  map[string]int64 // instances left of each reservation, from then on
 	standsOf  map[string][]stand
 	divisions map[string][]cell
 	owners    map[int][]*class // by tally: classes that are spread by it, hosts aside
 	runs      []*run           // the chosen ones, in the order they were packed
 }
 
+// pools returns the pools, in the order they are asked. Where what exists is enough, none is ever looked at.
+func (p *planner) pools() []*pool {
+	if p.ready == nil {
+		p.ready, p.reserved = newPools(p.in, p.dims, p.markets, p.daemons), p.markets.reservations()
+	}
+	return p.ready
+}
+
 // pack packs the parties pool by pool. What a pool's limits leave over goes on to the next pool that can hold it.
 func (p *planner) pack(parties []*party) {
-	for asking := true; asking; {
+	for asking := len(parties) > 0; asking; {
 		asking = false
-		for i, pool := range p.pools {
+		for i, pool := range p.pools() {
 			var here []lot
 			for _, party := range parties {
 				options, mine := p.asks(party, i)
@@ -466,7 +448,7 @@ func (p *planner) pack(parties []*party) {
 func (p *planner) asks(party *party, pool int) ([]*option, bool) {
 	for len(party.pods) > 0 && party.next < len(party.stands) {
 		s := &party.stands[party.next]
-		options := p.pools[s.pool].options(s.grounds, party.class.request, party.class.most())
+		options := p.pools()[s.pool].options(s.grounds, party.class.request, party.class.most())
 		if len(options) > 0 && s.pool != pool {
 			return nil, false
 		}

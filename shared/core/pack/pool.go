@@ -47,13 +47,13 @@ type pool struct {
 }
 
 // newPools prepares the pools, highest weight first, then by name.
-func newPools(in *Input, dims dimensions, markets map[string]*market, daemons []daemon) []*pool {
+func newPools(in *Input, dims dimensions, markets *markets, daemons []daemon) []*pool {
 	pools := make([]*pool, 0, len(in.Snapshot.Pools))
 	for i := range in.Snapshot.Pools {
 		source := &in.Snapshot.Pools[i]
 		p := &pool{source: source, skip: unusable(source, in, markets)}
 		if p.skip == nil {
-			p.prepare(markets[source.Template.ClassName], daemons)
+			p.prepare(markets.of(source.Template.ClassName), daemons)
 			p.setLimits(in.Usage[source.Name])
 			p.skip = p.empty()
 		}
@@ -66,7 +66,7 @@ func newPools(in *Input, dims dimensions, markets map[string]*market, daemons []
 }
 
 // unusable returns why no node can be made of the pool at all; nil where it can.
-func unusable(source *model.Pool, in *Input, markets map[string]*market) *model.Reason {
+func unusable(source *model.Pool, in *Input, markets *markets) *model.Reason {
 	class := source.Template.ClassName
 	switch {
 	case len(source.Invalid) > 0:
@@ -79,7 +79,7 @@ func unusable(source *model.Pool, in *Input, markets map[string]*market) *model.
 	case in.ClassProblems[class] != "":
 		return &model.Reason{Pool: source.Name, Code: ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q: %s", class, in.ClassProblems[class]),
 			Remedy: "correct the EC2NodeClass"}
-	case markets[class] == nil:
+	case markets.of(class) == nil:
 		return &model.Reason{Pool: source.Name, Code: ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q is not there", class),
 			Remedy: "create it, or correct spec.template.spec.nodeClassRef"}
 	}

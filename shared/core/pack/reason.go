@@ -56,11 +56,11 @@ func (b *board) unschedulable() []model.Unschedulable {
 
 // reasons says, pool by pool, why the class is left over.
 func (p *planner) reasons(c *class) []model.Reason {
-	if len(p.pools) == 0 {
+	if len(p.pools()) == 0 {
 		return []model.Reason{{Code: NoPools, Message: "the cluster has no NodePool", Remedy: "create a NodePool"}}
 	}
 	var out []model.Reason
-	for _, pool := range p.pools {
+	for _, pool := range p.pools() {
 		if pool.skip != nil {
 			out = append(out, *pool.skip)
 			continue

@@ -88,10 +88,10 @@ func (b *board) trySite(c *class, n int) bool {
 // roomIn returns the first sites of the group with room for a unit, rules between pods aside.
 func (b *board) roomIn(c *class, g *group) []int {
 	var out []int
-	finder := &b.places.finders[g.sign]
-	for slot := finder.first(c.request, 0); slot >= 0 && len(out) < retrySites; slot = finder.first(c.request, slot+1) {
-		n := b.places.bySign[g.sign][slot]
-		if _, clash := topology.PortsClash(c.ports, b.places.sites[n].ports); !clash {
+	p := b.places
+	for slot := p.firstWith(g.sign, c.request, 0); slot >= 0 && len(out) < retrySites; slot = p.firstWith(g.sign, c.request, slot+1) {
+		n := p.bySign[g.sign][slot]
+		if _, clash := topology.PortsClash(c.ports, p.sites[n].ports); !clash {
 			out = append(out, n)
 		}
 	}
@@ -112,8 +112,9 @@ func (b *board) retryOnNewNode(c *class, budget *int) bool {
 		}
 		*budget--
 		unit := slices.Clone(c.takeUnits(1))
-		runs, reserved, left := len(p.runs), p.reserved, make([][]int64, len(p.pools))
-		for n, pool := range p.pools {
+		pools := p.pools()
+		runs, reserved, left := len(p.runs), p.reserved, make([][]int64, len(pools))
+		for n, pool := range pools {
 			left[n] = pool.left
 		}
 		tried := &party{class: c, pods: unit, values: cells[i].values, stands: cells[i].stands}
@@ -122,7 +123,7 @@ func (b *board) retryOnNewNode(c *class, budget *int) bool {
 			return true
 		}
 		p.runs, p.reserved = p.runs[:runs], reserved
-		for n, pool := range p.pools {
+		for n, pool := range pools {
 			pool.left = left[n]
 		}
 		c.pods = append(unit, c.pods...)

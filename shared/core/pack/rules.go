@@ -389,13 +389,13 @@ func (b *rulebook) readPreferred(shape *model.PodShape) []use {
 }
 
 // passes reports whether a node with these labels and taints counts.
-func (f *filter) passes(labels map[string]string, taints []model.Taint) bool {
+func (f *filter) passes(label func(key string) (value string, has bool), taints []model.Taint) bool {
 	for _, key := range f.keys {
-		if _, has := labels[key]; !has {
+		if _, has := label(key); !has {
 			return false
 		}
 	}
-	if f.terms != nil && !slices.ContainsFunc(f.terms, func(term requirement.Requirements) bool { return term.Matches(labels) }) {
+	if f.terms != nil && !slices.ContainsFunc(f.terms, func(term requirement.Requirements) bool { return term.MatchesBy(label) }) {
 		return false
 	}
 	for _, tolerations := range f.tolerations {
@@ -409,9 +409,9 @@ func (f *filter) passes(labels map[string]string, taints []model.Taint) bool {
 // passesSite reports whether the site is sure to count, whatever it may become.
 func (f *filter) passesSite(s *site) bool {
 	if s.market == nil {
-		return f.passes(s.labels, s.taints)
+		return f.passes(s.label, s.taints)
 	}
-	if slices.ContainsFunc(f.keys, func(key string) bool { return s.labels[key] == "" && len(s.possible(key)) == 0 }) {
+	if slices.ContainsFunc(f.keys, func(key string) bool { value, _ := s.label(key); return value == "" && len(s.possible(key)) == 0 }) {
 		return false
 	}
 	if f.terms != nil && !meetsAny(f.terms, s) {

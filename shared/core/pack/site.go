@@ -16,10 +16,13 @@ type site struct {
 	name        string
 	closed      bool // takes no pods: it is being deleted or drained, or its instance is gone. What runs there still counts.
 	initialized bool
-	labels      map[string]string // normalised keys
+	labels      map[string]string // as written: label reads them by today's names
+	host        string            // its host name where no label says it; empty = it has none then
 	taints      []model.Taint
 	free        vector
-	promised    map[string]bool // UIDs of pods that were planned onto it
+	promised    []model.PodRef // pods that were planned onto it
+	number      int            // of its node in the order of the snapshot; −1 for a claim on its way
+	unread      bool           // what runs on its node is not taken off free, ports and volumes yet
 
 	// A claim that has not launched may still become any of several machines: market and mask are set, and a pod fits
 	// only where it fits all of them.
@@ -44,11 +47,16 @@ type site struct {
 type places struct {
 	in      *Input
 	dims    dimensions
-	markets map[string]*market
+	markets *markets
 	daemons []daemon
 	book    *rulebook
 	census  *census
 	asIs    bool // nodes as they are now, with no room kept for daemons to come
+	few     bool // so few pods wait that sites are read when they are looked at, and not lined up
+
+	nodeOf []int32 // by pod: the number of the node it holds something of; −1 = none
+	on     podsOn  // the same by node; only where few
+	sets   map[daemonName]int
 
 	sites     []*site        // initialised first, then by name
 	signs     map[string]int // signatures
@@ -65,16 +73,23 @@ type places struct {
 
 // newPlaces describes what exists or is on its way, initialised nodes first, then by name. moving pods take nothing of
 // the node they are on.
-func newPlaces(in *Input, dims dimensions, markets map[string]*market, daemons []daemon, asIs bool) *places {
-	p := &places{in: in, dims: dims, markets: markets, daemons: daemons, asIs: asIs}
+func newPlaces(in *Input, dims dimensions, markets *markets, daemons []daemon, asIs bool) *places {
+	p := &places{in: in, dims: dims, markets: markets, daemons: daemons, asIs: asIs, sets: make(map[daemonName]int, len(daemons))}
+	for i := range daemons {
+		p.sets[daemonName{daemons[i].namespace, daemons[i].name}] = i
+	}
 	p.indexClaims()
 	return p
 }
 
+// fewPart says which part of the nodes' number the waiting pods' number is at most where they are few.
+const fewPart = 16
+
 // build makes the sites and counts the pods on them.
-func (p *places) build(moving map[int]bool, keys []string) {
+func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 	snapshot := p.in.Snapshot
-	numbers := make(map[string]int, len(snapshot.Nodes))
+	p.few = waiting*fewPart <= len(snapshot.Nodes) && !p.asIs && !p.needFoes
+	numbers := make(map[string]int32, len(snapshot.Nodes))
 	p.sites = make([]*site, 0, len(snapshot.Nodes))
 	backing, room := make([]site, len(snapshot.Nodes)), make(vector, len(snapshot.Nodes)*len(p.dims))
 	for i := range snapshot.Nodes {
@@ -82,17 +97,19 @@ func (p *places) build(moving map[int]bool, keys []string) {
 		if _, twice := numbers[node.Name]; twice {
 			continue
 		}
-		numbers[node.Name] = len(p.sites)
-		claim := p.claimOf[node.Name]
 		s := &backing[i]
+		s.number, s.unread = len(p.sites), true
+		numbers[node.Name] = int32(s.number)
+		claim := p.claimOf[node.Name]
 		s.free = room[i*len(p.dims) : (i+1)*len(p.dims) : (i+1)*len(p.dims)]
 		p.fromNode(s, node)
 		s.closed = !p.asIs && (node.DeletedUnix != 0 || draining(node) || claim != nil && !claim.Live())
 		p.sites = append(p.sites, s)
 	}
-	running := p.countPods(numbers, moving)
-	for i, s := range p.sites {
-		p.reserveDaemons(s, running[i])
+	nodes := len(p.sites)
+	if !p.few { // else sites are told apart before pods are looked at, while what they are is at hand
+		p.locate(numbers, moving)
+		p.readAll()
 	}
 	for i := range p.in.Claims {
 		if claim := &p.in.Claims[i]; claim.Live() && !p.joined[claim.Name] && !p.asIs {
@@ -112,7 +129,11 @@ func (p *places) build(moving map[int]bool, keys []string) {
 		slices.SortStableFunc(p.sites, before)
 	}
 	p.sign(keys)
-	p.tallyUp(moving)
+	if p.few {
+		p.locate(numbers, moving)
+		p.on = podsByNode(p.nodeOf, nodes)
+	}
+	p.tallyUp()
 }
 
 // indexClaims joins claims and nodes, by provider ID or by name.
@@ -150,69 +171,137 @@ func onNode(snapshot *model.Snapshot, i int, moving map[int]bool) bool {
 	return pod.NodeName != "" && !pod.Terminal() && pod.Shape >= 0 && pod.Shape < len(snapshot.Shapes) && (len(moving) == 0 || !moving[i])
 }
 
-// countPods takes what runs on each node off its free room, and returns which daemons run there, by site and daemon.
-func (p *places) countPods(numbers map[string]int, moving map[int]bool) [][]bool {
+// locate notes which node each pod holds something of.
+func (p *places) locate(numbers map[string]int32, moving map[int]bool) {
 	snapshot := p.in.Snapshot
-	type name struct{ namespace, name string }
-	daemons := make(map[name]int, len(p.daemons))
-	for i := range p.daemons {
-		daemons[name{p.daemons[i].namespace, p.daemons[i].name}] = i
-	}
-	running := make([][]bool, len(p.sites))
-	flat := make([]bool, len(p.sites)*len(p.daemons))
-	for i := range running {
-		running[i] = flat[i*len(p.daemons) : (i+1)*len(p.daemons)]
-	}
+	p.nodeOf = make([]int32, len(snapshot.Pods))
 	for i := range snapshot.Pods {
-		if !onNode(snapshot, i, moving) {
-			continue
-		}
-		pod := &snapshot.Pods[i]
-		n, known := numbers[pod.NodeName]
-		if !known {
-			continue
-		}
-		s, shape := p.sites[n], &snapshot.Shapes[pod.Shape]
-		for d, name := range p.dims {
-			if amount := shape.Requests[name]; amount > 0 {
-				s.free[d] = saturatingSub(s.free[d], amount)
+		p.nodeOf[i] = -1
+		if onNode(snapshot, i, moving) {
+			if n, known := numbers[snapshot.Pods[i].NodeName]; known {
+				p.nodeOf[i] = n
 			}
-		}
-		if shape.OwnerKind == "DaemonSet" {
-			if d, known := daemons[name{pod.Namespace, shape.OwnerName}]; known {
-				running[n][d] = true
-			}
-		}
-		if p.needPorts {
-			s.ports = append(s.ports, shape.HostPorts...)
-		}
-		if p.needDisks && len(pod.Claims)+len(shape.Ephemeral) > 0 {
-			s.attachAll(p.census.volumes.Attachments(pod, shape))
 		}
 	}
-	return running
+}
+
+// podsOn lists pods by the number of their node, in the order of the snapshot.
+type podsOn struct {
+	first []int32 // by node: where its pods begin in pods; one more than there are nodes
+	pods  []int32
+}
+
+func podsByNode(nodeOf []int32, nodes int) podsOn {
+	on := podsOn{first: make([]int32, nodes+1)}
+	for _, n := range nodeOf {
+		if n >= 0 {
+			on.first[n+1]++
+		}
+	}
+	for n := range nodes {
+		on.first[n+1] += on.first[n]
+	}
+	on.pods = make([]int32, on.first[nodes])
+	next := slices.Clone(on.first)
+	for i, n := range nodeOf {
+		if n >= 0 {
+			on.pods[next[n]] = int32(i)
+			next[n]++
+		}
+	}
+	return on
+}
+
+// of returns the pods of a node.
+func (on *podsOn) of(number int) []int32 { return on.pods[on.first[number]:on.first[number+1]] }
+
+// readAll reads every site.
+func (p *places) readAll() {
+	running := make([]bool, len(p.sites)*len(p.daemons))
+	daemonsOf := func(number int) []bool { return running[number*len(p.daemons) : (number+1)*len(p.daemons)] }
+	for i, n := range p.nodeOf {
+		if n >= 0 {
+			p.hold(p.sites[n], i, daemonsOf(int(n)))
+		}
+	}
+	for _, s := range p.sites {
+		p.reserveDaemons(s, daemonsOf(s.number))
+		s.unread = false
+	}
+}
+
+// site returns site n with what runs there, and what will, taken off its room.
+func (p *places) site(n int) *site {
+	s := p.sites[n]
+	if s.unread {
+		s.unread = false
+		running := make([]bool, len(p.daemons))
+		for _, i := range p.on.of(s.number) {
+			p.hold(s, int(i), running)
+		}
+		p.reserveDaemons(s, running)
+		if !s.closed {
+			p.finders[s.signature].update(s.slot, s.free)
+		}
+	}
+	return s
+}
+
+// firstWith returns the first slot at or after from of the signature's sites that has room for the request, −1 where there
+// is none.
+func (p *places) firstWith(sign int, request vector, from int) int {
+	for {
+		slot := p.finders[sign].first(request, from)
+		if slot < 0 || !p.sites[p.bySign[sign][slot]].unread {
+			return slot
+		}
+		p.site(p.bySign[sign][slot]) // it may have less room than it seemed to have
+	}
+}
+
+type daemonName struct{ namespace, name string }
+
+// hold takes what pod i holds of its node off the site's room, and notes which daemon it is, if any.
+func (p *places) hold(s *site, i int, running []bool) {
+	pod := &p.in.Snapshot.Pods[i]
+	shape := &p.in.Snapshot.Shapes[pod.Shape]
+	for d, name := range p.dims {
+		if amount := shape.Requests[name]; amount > 0 {
+			s.free[d] = saturatingSub(s.free[d], amount)
+		}
+	}
+	if shape.OwnerKind == "DaemonSet" {
+		if d, known := p.sets[daemonName{pod.Namespace, shape.OwnerName}]; known {
+			running[d] = true
+		}
+	}
+	if p.needPorts {
+		s.ports = append(s.ports, shape.HostPorts...)
+	}
+	if p.needDisks && len(pod.Claims)+len(shape.Ephemeral) > 0 {
+		s.attachAll(p.census.volumes.Attachments(pod, shape))
+	}
 }
 
 // fromNode describes a node. Until it is initialised, what its claim says fills in what the node does not say yet, and
 // taints that go away by themselves do not count.
 func (p *places) fromNode(s *site, node *model.Node) {
 	claim := p.claimOf[node.Name]
-	s.name, s.labels, s.taints = node.Name, normalized(node.Labels), node.Taints
+	s.name, s.labels, s.taints = node.Name, node.Labels, node.Taints
 	s.initialized = node.Initialized() || claim == nil && node.Pool() == ""
 	amounts := node.Allocatable
 	if !s.initialized && !p.asIs {
-		s.promised = promises(claim)
 		amounts = p.expected(node, claim)
 		s.taints = p.expectedTaints(node, claim, p.poolOf(node.Pool()))
 		if claim != nil {
-			s.labels = merged(p.claimLabels(claim), s.labels, node.Registered())
+			s.labels = merged(p.claimLabels(claim), normalized(node.Labels), node.Registered())
 		}
 	}
 	if claim != nil && !p.asIs {
-		s.promised = promises(claim)
+		s.promised = claim.Pods
 	}
-	if _, known := s.labels[model.LabelHostname]; !known && !p.asIs {
-		s.labels = merged(s.labels, map[string]string{model.LabelHostname: node.Name}, true)
+	if !p.asIs {
+		s.host = node.Name
 	}
 	if p.census.names[node.Name] {
 		s.labels = merged(s.labels, map[string]string{nodeName: node.Name}, true)
@@ -239,7 +328,7 @@ func (p *places) reserveDaemons(s *site, running []bool) {
 			continue
 		}
 		hard, _ := untolerated(d.tolerations, s.taints)
-		if hard == nil && slices.ContainsFunc(d.terms, func(term requirement.Requirements) bool { return term.Matches(s.labels) }) {
+		if hard == nil && slices.ContainsFunc(d.terms, func(term requirement.Requirements) bool { return term.MatchesBy(s.label) }) {
 			for i, amount := range d.request {
 				s.free[i] = saturatingSub(s.free[i], amount)
 			}
@@ -259,11 +348,11 @@ func (s *site) meets(c *class) bool { return meetsAny(c.there, s) }
 // meetsAny reports whether a node of the site is sure to meet any one of the terms.
 func meetsAny(terms []requirement.Requirements, s *site) bool {
 	if s.market == nil {
-		return slices.ContainsFunc(terms, func(term requirement.Requirements) bool { return term.Matches(s.labels) })
+		return slices.ContainsFunc(terms, func(term requirement.Requirements) bool { return term.MatchesBy(s.label) })
 	}
 	open := slices.Clone(s.mask)
 	for _, term := range terms {
-		if customPart(term).Matches(s.labels) {
+		if customPart(term).MatchesBy(s.label) {
 			met := s.market.columnsMeeting(term)
 			for w := range open {
 				open[w] &^= met[w]
@@ -321,24 +410,23 @@ func draining(node *model.Node) bool {
 	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
 }
 
-// normalized returns labels under today's names; the present name counts where both are there. Where there is nothing to
-// rename it returns what it was given.
+// normalized returns labels under today's names; the present name counts where both are there.
 func normalized(labels map[string]string) map[string]string {
-	renamed := false
-	for key := range labels { // whether any is old does not depend on the order
-		renamed = renamed || requirement.Normalize(key) != key
-	}
-	if !renamed {
-		return labels
-	}
 	out := make(map[string]string, len(labels)+1)
-	for key, value := range labels { // which of two wins does not depend on the order
+	for key := range labels { // each on its own: the order does not matter
 		current := requirement.Normalize(key)
-		if _, both := labels[current]; current == key || !both {
-			out[current] = value
-		}
+		out[current], _ = requirement.Label(labels, current)
 	}
 	return out
+}
+
+// label returns a label of the site by its name of today, and whether it has it.
+func (s *site) label(key string) (string, bool) {
+	value, has := requirement.Label(s.labels, key)
+	if !has && s.host != "" && key == model.LabelHostname {
+		return s.host, true
+	}
+	return value, has
 }
 
 // merged returns both; where they differ, the node's word counts once it is registered, the claim's before.
@@ -365,7 +453,7 @@ func (p *places) sign(keys []string) {
 	for i, s := range p.sites {
 		b = b[:0]
 		for _, key := range keys {
-			if value, has := s.labels[key]; has {
+			if value, has := s.label(key); has {
 				b = append(append(b, '='), value...)
 			}
 			b = append(b, end...)
@@ -393,7 +481,9 @@ func (p *places) sign(keys []string) {
 	}
 	p.finders = make([]finder, len(p.bySign))
 	for n := range p.bySign {
-		p.lineUp(p.bySign[n])
+		if !p.few {
+			p.lineUp(p.bySign[n])
+		}
 		p.finders[n] = newFinder(len(p.dims), p.bySign[n], p.sites)
 	}
 }
@@ -427,7 +517,7 @@ func (p *places) lineUp(list []int) {
 // like returns the first slot of the signature's sites that is free in the proportion of the request, or leans more to CPU.
 func (p *places) like(sign int, request vector) int {
 	list := p.bySign[sign]
-	if len(list) <= fewSites {
+	if len(list) <= fewSites || p.few {
 		return 0
 	}
 	cpu, memory := slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
@@ -448,14 +538,10 @@ func (p *places) like(sign int, request vector) int {
 }
 
 // tallyUp counts the pods there are in every tally.
-func (p *places) tallyUp(moving map[int]bool) {
+func (p *places) tallyUp() {
 	book := p.book
 	if book.empty() {
 		return
-	}
-	numbers := make(map[string]int, len(p.sites))
-	for i, s := range p.sites {
-		numbers[s.name] = i
 	}
 	for t := range book.tallies {
 		tally := &book.tallies[t]
@@ -477,17 +563,19 @@ func (p *places) tallyUp(moving map[int]bool) {
 			}
 		}
 	}
+	siteOf := make([]int, len(p.sites)) // by node
+	for i, s := range p.sites {
+		if s.number >= 0 {
+			siteOf[s.number] = i
+		}
+	}
 	snapshot := p.in.Snapshot
 	p.addsOf = make(map[int][]add)
-	for i := range snapshot.Pods {
-		if !onNode(snapshot, i, moving) {
+	for i, number := range p.nodeOf {
+		if number < 0 {
 			continue
 		}
-		pod := &snapshot.Pods[i]
-		n, known := numbers[pod.NodeName]
-		if !known {
-			continue
-		}
+		pod, n := &snapshot.Pods[i], siteOf[number]
 		adds, read := p.addsOf[pod.Shape]
 		if !read {
 			shape := &snapshot.Shapes[pod.Shape]
@@ -504,7 +592,7 @@ func (p *places) tallyUp(moving map[int]bool) {
 
 // domain returns the value of the tally's label on the site, and whether the site counts at all.
 func (p *places) domain(t *tally, s *site) (string, bool) {
-	value, has := s.labels[t.key]
+	value, has := s.label(t.key)
 	if t.host && !p.asIs {
 		value, has = s.name, true
 	}
@@ -564,7 +652,10 @@ func (t *tally) move(from, to int32) {
 // possible returns the values a label may take on a claim on its way that does not have it yet; none where it is known,
 // or will not be there.
 func (s *site) possible(key string) []string {
-	if s.market == nil || s.blind || s.labels[key] != "" || !decided(key) {
+	if s.market == nil || s.blind || !decided(key) {
+		return nil
+	}
+	if value, _ := s.label(key); value != "" {
 		return nil
 	}
 	known, asked := s.open[key]

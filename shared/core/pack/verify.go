@@ -35,7 +35,6 @@ type spot struct {
 	site   *site
 	node   *node
 	run    *run
-	labels map[string]string
 	taints []model.Taint
 }
 
@@ -88,7 +87,7 @@ func (b *board) outcome() *outcome {
 		o.nodes, o.total = append(o.nodes, maps.Clone(t.nodes)), append(o.total, t.beforeTotal)
 	}
 	for _, s := range b.places.sites {
-		o.spots = append(o.spots, spot{site: s, labels: s.labels, taints: s.taints})
+		o.spots = append(o.spots, spot{site: s, taints: s.taints})
 	}
 	for _, r := range b.planner.runs {
 		for i := range r.nodes {
@@ -142,7 +141,7 @@ func (o *outcome) domain(t, i int) (string, bool) {
 		key := seen{s.run.pool, s.node.column, s.node.flag, tally.filter}
 		if o.memo[key] == 0 {
 			o.memo[key] = refused
-			if o.board.book.filters[tally.filter].passes(o.labels(i), s.taints) {
+			if o.board.book.filters[tally.filter].passes(o.labelsOf(s), s.taints) {
 				o.memo[key] = welcome
 			}
 		}
@@ -157,21 +156,15 @@ func (o *outcome) domain(t, i int) (string, bool) {
 	return value, value != ""
 }
 
-// labels returns the labels of a planned node any rule asks about, should it be bought as its cheapest offer.
-func (o *outcome) labels(i int) map[string]string {
-	return o.labelsOf(&o.spots[i])
-}
-
-func (o *outcome) labelsOf(s *spot) map[string]string {
-	if s.labels == nil {
-		s.labels = map[string]string{model.LabelHostname: newHostname}
-		for _, key := range o.board.keys {
-			if value := o.board.planner.labelOf(s.run.pool, s.node, key); value != "" && key != model.LabelHostname {
-				s.labels[key] = value
-			}
+// labelsOf returns the labels of a planned node, should it be bought as its cheapest offer.
+func (o *outcome) labelsOf(s *spot) func(key string) (value string, has bool) {
+	return func(key string) (string, bool) {
+		if key == model.LabelHostname {
+			return newHostname, true
 		}
+		value := o.board.planner.labelOf(s.run.pool, s.node, key)
+		return value, value != ""
 	}
-	return s.labels
 }
 
 // labelOf returns a label of the node, should it be bought as its cheapest offer; empty where it has none or several.

@@ -80,6 +80,29 @@ func Normalize(key string) string {
 	return key
 }
 
+// oldNames are the keys Normalize gives another name, by that name, in the order they are asked.
+var oldNames = map[string][]string{
+	model.LabelArch:         {"beta.kubernetes.io/arch"},
+	model.LabelOS:           {"beta.kubernetes.io/os"},
+	model.LabelInstanceType: {"beta.kubernetes.io/instance-type"},
+	model.LabelZone:         {"failure-domain.beta.kubernetes.io/zone", "topology.ebs.csi.aws.com/zone"},
+	model.LabelRegion:       {"failure-domain.beta.kubernetes.io/region"},
+}
+
+// Label returns a label of labels as they are written on a node, by its name of today, and whether it is there. Where it is
+// there under that name, older names do not count.
+func Label(labels map[string]string, key string) (value string, has bool) {
+	if value, has = labels[key]; has {
+		return value, true
+	}
+	for _, old := range oldNames[key] {
+		if value, has = labels[old]; has {
+			return value, true
+		}
+	}
+	return "", false
+}
+
 // Hint returns the key, of those known and the well-known ones, that was likely meant by key; "" where none is near.
 // Nearest is a key with the same name after another domain, then one that differs by at most two letters, then one that
 // contains key or is contained in it.

@@ -117,8 +117,13 @@ func (r Requirements) Equal(other Requirements) bool { return maps.EqualFunc(r, 
 // Matches reports whether a node with exactly these labels (normalised keys) meets r. Labels that r does not speak of do
 // not matter.
 func (r Requirements) Matches(labels map[string]string) bool {
+	return r.MatchesBy(func(key string) (string, bool) { value, has := labels[key]; return value, has })
+}
+
+// MatchesBy is Matches of the labels that label returns.
+func (r Requirements) MatchesBy(label func(key string) (value string, has bool)) bool {
 	for key, set := range r {
-		value, present := labels[key]
+		value, present := label(key)
 		if present && !set.Has(value) || !present && !set.absent {
 			return false
 		}
