@@ -1,0 +1,89 @@
+package lifecycle
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Adoptable reports whether an orphan should be adopted rather than ended: its node takes part in the cluster or its
+// NodeClaim object is there, and nothing the ledger remembers says that it was meant to end. An orphan that is not may
+// still have pods on it, which only the API server can tell.
+func Adoptable(orphan *Finding) bool {
+	if Condemned(orphan) {
+		return false
+	}
+	for i := range orphan.Nodes {
+		if orphan.Nodes[i].Registered() && orphan.Nodes[i].DeletedUnix == 0 {
+			return true
+		}
+	}
+	return orphan.Object != nil && orphan.Object.DeletedUnix == 0 && orphan.Claim == nil
+}
+
+// Condemned reports whether the ledger remembers that an orphan was to be ended.
+func Condemned(orphan *Finding) bool {
+	return orphan.Claim != nil && model.EndedByUs(orphan.Claim.FailureCode)
+}
+
+// Adopt returns the claim an orphan becomes, from its NodeClaim object, its node and its tags, as far as it has come.
+// What only the ledger knew is lost: the pods planned onto it, its price, its startup taints where there is no object.
+// names tells which claim names are taken. nowUnix is when it is adopted.
+func Adopt(orphan *Finding, names func(name string) bool, nowUnix int64) model.Claim {
+	instance := orphan.Instance
+	var claim model.Claim
+	var object bool
+	if o := orphan.Object; o != nil && o.DeletedUnix == 0 && !names(o.Claim.Name) {
+		claim, object = o.Claim, true
+	} else {
+		claim.Name = instance.Tags[model.LabelNodePool] + "-" + strings.TrimPrefix(instance.ID, "i-")
+	}
+	claim.Pool, claim.Intent = instance.Tags[model.LabelNodePool], instance.Tags[tagIntent]
+	if class := instance.Tags[model.LabelNodeClass]; class != "" {
+		claim.Class = class
+	}
+	claim.State, claim.FailureCode, claim.FailureMessage = model.Launched, "", ""
+	claim.InstanceID, claim.ProviderID = instance.ID, "aws:///"+instance.Zone+"/"+instance.ID
+	claim.InstanceType, claim.Zone, claim.CapacityType = instance.Type, instance.Zone, instance.CapacityType
+	claim.ImageID, claim.SubnetID = instance.ImageID, instance.SubnetID
+	claim.LaunchedUnix = instance.LaunchedUnix
+	if claim.LaunchedUnix == 0 {
+		claim.LaunchedUnix = nowUnix
+	}
+	if claim.CreatedUnix == 0 {
+		claim.CreatedUnix = claim.LaunchedUnix
+	}
+	claim.RegisteredUnix, claim.InitializedUnix, claim.GoneUnix, claim.NodeName, claim.NodeUID = 0, 0, 0, "", ""
+	if len(orphan.Nodes) > 0 {
+		takeNode(&claim, &orphan.Nodes[0], object, nowUnix)
+	}
+	claim.Held = maps.Clone(claim.Capacity)
+	if claim.Held == nil {
+		claim.Held = model.Resources{}
+	}
+	claim.Held[model.Nodes] = 1
+	return claim
+}
+
+// takeNode fills in what a node says. Where there is no NodeClaim object the claim stays Launched, so that the object is
+// made and the node registered as after a launch.
+func takeNode(claim *model.Claim, node *model.Node, object bool, nowUnix int64) {
+	if len(node.Capacity) > 0 {
+		claim.Capacity, claim.Allocatable = node.Capacity, node.Allocatable
+	}
+	if !object {
+		claim.Labels = maps.Clone(node.Labels)
+		for _, own := range []string{model.LabelHostname, model.LabelRegistered, model.LabelInitialized} {
+			delete(claim.Labels, own)
+		}
+		return
+	}
+	if !node.Registered() || node.DeletedUnix != 0 {
+		return
+	}
+	claim.State, claim.NodeName, claim.NodeUID, claim.RegisteredUnix = model.Registered, node.Name, node.UID, nowUnix
+	if node.Initialized() {
+		claim.State, claim.InitializedUnix = model.Initialized, nowUnix
+	}
+}

@@ -1,0 +1,134 @@
+package interruption
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// act does what a finding asks for. What is terminated is only written down here: see terminate.
+func (r *run) act(ctx context.Context, f *lifecycle.Finding) {
+	var err error
+	switch f.Kind {
+	case lifecycle.Ended:
+		err = r.close(ctx, f, model.EndedInstance)
+	case lifecycle.Missing:
+		err = r.close(ctx, f, model.EndedMissing)
+	case lifecycle.Stranded:
+		err = r.close(ctx, f, model.EndedIntentLost)
+	case lifecycle.Retired:
+		r.doomed = append(r.doomed, f.Instance.ID)
+	case lifecycle.ObjectDeleted:
+		err = r.retire(ctx, f, model.EndedObjectDeleted)
+	case lifecycle.NodeGone:
+		err = r.retire(ctx, f, model.EndedNodeGone)
+	case lifecycle.NeverJoined:
+		err = r.retire(ctx, f, model.EndedNeverRegistered)
+	case lifecycle.Orphan:
+		err = r.orphan(ctx, f)
+	case lifecycle.LeftObject, lifecycle.LeftNode:
+		err = r.removeObjects(ctx, f)
+	}
+	if err != nil && !fault.Is(err, fault.Conflict) { // somebody else moved it on, and the next look sees how far
+		r.problem("%s %s: %v", f.Kind, f.Subject, err)
+	}
+	r.stopped = r.stopped || fault.Is(err, fault.Throttled)
+}
+
+// retire makes a claim Terminating, and its instance one to terminate.
+func (r *run) retire(ctx context.Context, f *lifecycle.Finding, code string) error {
+	claim := *f.Claim
+	claim.FailureCode, claim.FailureMessage = code, f.Why()
+	err := r.effect(ctx, EffectRetire, func() error {
+		_, err := r.Claims.Retire(ctx, r.fence, claim)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("record that it ends: %w", err)
+	}
+	r.out.Retired++
+	r.doomed = append(r.doomed, claim.InstanceID)
+	return nil
+}
+
+// close makes a claim Gone and deletes its objects. A claim that was to end keeps the reason why.
+func (r *run) close(ctx context.Context, f *lifecycle.Finding, code string) error {
+	claim := *f.Claim
+	if claim.FailureCode == "" {
+		claim.FailureCode, claim.FailureMessage = code, f.Why()
+	}
+	if err := r.effect(ctx, EffectClose, func() error { return r.Claims.Close(ctx, r.fence, claim, r.survey.NowUnix) }); err != nil {
+		return fmt.Errorf("close it: %w", err)
+	}
+	r.out.Closed++
+	return r.removeObjects(ctx, f)
+}
+
+// removeObjects deletes a finding's NodeClaim and Node objects, each on condition of the UID that was judged.
+func (r *run) removeObjects(ctx context.Context, f *lifecycle.Finding) error {
+	var first error
+	remove := func(kind, name, uid string) {
+		err := r.effect(ctx, EffectRemove, func() error { return r.site.Cluster.Remove(ctx, kind, model.Object{Name: name, UID: uid}) })
+		switch {
+		case err == nil:
+			r.out.Removed++
+		case fault.Is(err, fault.NotFound):
+		case first == nil:
+			first = fmt.Errorf("delete %s %s: %w", kind, name, err)
+		}
+	}
+	if o := f.Object; o != nil && o.Claim.ObjectUID != "" && o.DeletedUnix == 0 {
+		remove(KindNodeClaim, o.Claim.Name, o.Claim.ObjectUID)
+	}
+	for i := range f.Nodes {
+		if n := &f.Nodes[i]; n.UID != "" && n.DeletedUnix == 0 {
+			remove(KindNode, n.Name, n.UID)
+		}
+	}
+	return first
+}
+
+// orphan adopts an instance that takes part in the cluster, and has the others terminated.
+func (r *run) orphan(ctx context.Context, f *lifecycle.Finding) error {
+	adopt := lifecycle.Adoptable(f)
+	if !adopt && !lifecycle.Condemned(f) {
+		adopt = r.carries(ctx, f)
+	}
+	if !adopt {
+		r.doomed = append(r.doomed, f.Instance.ID)
+		return nil
+	}
+	claim := lifecycle.Adopt(f, func(name string) bool { return r.claims[name] }, r.survey.NowUnix)
+	if err := r.effect(ctx, EffectAdopt, func() error { return r.Claims.Adopt(ctx, r.fence, claim) }); err != nil {
+		return fmt.Errorf("adopt it as claim %s: %w", claim.Name, err)
+	}
+	r.claims[claim.Name] = true
+	r.out.Adopted++
+	return nil
+}
+
+// terminate ends the instances of this run's acts, in few calls. Each is named by its id, and the fleet reads its tags
+// once more.
+func (r *run) terminate(ctx context.Context) {
+	const most = 50 // in one call
+	for len(r.doomed) > 0 {
+		if r.stopped || r.request.Deadline.Sub(r.Now()) <= r.settings.StopBefore {
+			return // claims that are Terminating are found again; so are orphans
+		}
+		ids := r.doomed[:min(most, len(r.doomed))]
+		r.doomed = r.doomed[len(ids):]
+		var ended []string
+		err := r.effect(ctx, EffectTerminate, func() (err error) {
+			ended, err = r.site.Fleet.Terminate(ctx, r.reg.Cluster, ids)
+			return err
+		})
+		r.out.Terminated = append(r.out.Terminated, ended...)
+		if err != nil {
+			r.problem("terminate %d instances: %v", len(ids), err)
+			r.stopped = r.stopped || fault.Is(err, fault.Throttled)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package interruption
+
+import "context"
+
+// Effects sees every effect of the flow before it is asked for and after it has happened. Its error before an effect
+// stops it. Production leaves it nil; tests count effects with it, fail the n-th, or kill the process there.
+type Effects interface {
+	Before(ctx context.Context, effect string) error
+	After(ctx context.Context, effect string)
+}
+
+// Names of the flow's effects.
+const (
+	EffectNote      = "note"      // casebook written
+	EffectRetire    = "retire"    // claim Terminating in the ledger
+	EffectTerminate = "terminate" // TerminateInstances
+	EffectClose     = "close"     // claim Gone in the ledger
+	EffectAdopt     = "adopt"     // claim of a machine nobody recorded written to the ledger
+	EffectRemove    = "remove"    // Node or NodeClaim object deleted
+	EffectHint      = "hint"      // another look asked for
+)
+
+// AllEffects lists them.
+var AllEffects = []string{EffectNote, EffectRetire, EffectTerminate, EffectClose, EffectAdopt, EffectRemove, EffectHint}
+
+// effect carries out one effect under the eyes of Effects.
+func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
+	if f.Effects == nil {
+		return do()
+	}
+	if err := f.Effects.Before(ctx, name); err != nil {
+		return err
+	}
+	err := do()
+	f.Effects.After(ctx, name)
+	return err
+}

@@ -1,0 +1,297 @@
+package interruption
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Flow is the sweep with its ports and its clock. It keeps nothing between runs: what it remembers is in the ledger.
+type Flow struct {
+	Registry  Registry
+	Leases    Leases
+	Notebook  Notebook
+	Claims    Claims
+	Hints     Hints
+	Connector Connector
+
+	// Now is this process's own clock. It dates the lease and measures how long things take; how old anything is comes from
+	// the ledger's clock.
+	Now      func() time.Time
+	Settings Settings
+	Effects  Effects // nil but where a test wants to see or stop effects
+}
+
+// Settings are the flow's numbers. The zero value of a field means the default named with it.
+type Settings struct {
+	Confirm     time.Duration // between the look that first sees something wrong and the one that acts: 30 s
+	JoinWithin  time.Duration // for a machine's node to join: 15 min
+	LeaseMargin time.Duration // how long the lease outlives the invocation's deadline: 2 s
+	StopBefore  time.Duration // what must be left of the invocation to begin another act: 3 s
+	ActWithin   time.Duration // age of the look from which it is too old to act upon: 8 s
+	Continuous  time.Duration // gap between two looks after which suspicions begin anew: 10 min
+	BelieveOld  time.Duration // how long an API server must show a state older than one already seen to be believed: 30 min
+	MaxSuspects int           // that are remembered: 2,000
+	MaxActs     int           // in one run: 200
+
+	// The brake: in BrakeWindow at most max(BrakeNodes, BrakePercent of the cluster's nodes) are removed that EC2 does not
+	// say have ended. The window is longer than the five minutes promised, because what was counted is done a little later.
+	BrakeWindow  time.Duration // 6 min
+	BrakeNodes   int           // 5
+	BrakePercent int           // 10
+}
+
+func (s Settings) withDefaults() Settings {
+	duration := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	count := func(n *int, value int) {
+		if *n == 0 {
+			*n = value
+		}
+	}
+	duration(&s.Confirm, 30*time.Second)
+	duration(&s.JoinWithin, 15*time.Minute)
+	duration(&s.LeaseMargin, 2*time.Second)
+	duration(&s.StopBefore, 3*time.Second)
+	duration(&s.ActWithin, 8*time.Second)
+	duration(&s.Continuous, 10*time.Minute)
+	duration(&s.BelieveOld, 30*time.Minute)
+	duration(&s.BrakeWindow, 6*time.Minute)
+	count(&s.MaxSuspects, 2000)
+	count(&s.MaxActs, 200)
+	count(&s.BrakeNodes, 5)
+	count(&s.BrakePercent, 10)
+	return s
+}
+
+// Request is one hint to look at one cluster.
+type Request struct {
+	Cluster  string
+	Owner    string    // of the lease: unique to the invocation
+	Deadline time.Time // when the invocation is killed
+}
+
+// Outcome is what one run did, for one log line.
+type Outcome struct {
+	Cluster    string           `json:"cluster"`
+	Skipped    string           `json:"skipped,omitempty"` // why nothing was done
+	Instances  int              `json:"instances"`         // ours, that EC2 shows
+	Claims     int              `json:"claims"`            // live
+	Nodes      int              `json:"nodes"`             // live claims with one
+	Findings   map[string]int   `json:"findings,omitempty"`
+	Waiting    int              `json:"waiting,omitempty"`    // findings that must be seen again first
+	Braked     int              `json:"braked,omitempty"`     // findings put off because enough nodes were removed lately
+	Adopted    int              `json:"adopted,omitempty"`    // instances that got a claim
+	Terminated []string         `json:"terminated,omitempty"` // instance ids told to end
+	Retired    int              `json:"retired,omitempty"`    // claims made Terminating
+	Closed     int              `json:"closed,omitempty"`     // claims made Gone
+	Removed    int              `json:"removed,omitempty"`    // objects deleted
+	Millis     map[string]int64 `json:"millis,omitempty"`     // since the start of the run, by what was reached
+	Problems   []string         `json:"problems,omitempty"`
+}
+
+// Run looks at one cluster and does what is to be done there. An error means that it could not look, or not write down
+// what it saw; nothing was removed then.
+func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
+	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
+	r.out = Outcome{Cluster: request.Cluster, Findings: map[string]int{}, Millis: map[string]int64{}}
+	err := r.do(ctx)
+	r.reached("done")
+	return r.out, err
+}
+
+// run is one invocation at work on one cluster.
+type run struct {
+	*Flow
+	settings Settings
+	request  Request
+	started  time.Time
+	out      Outcome
+
+	reg     model.Registration
+	fence   model.Fence
+	site    Site
+	spent   time.Duration // from the start of the first read of EC2 until the ledger had said what time it is
+	looked  time.Time     // by this process's clock, before the API server was read
+	survey  model.Survey
+	sight   model.Sight
+	claims  map[string]bool // names the ledger knows, live and gone
+	doomed  []string        // instances to terminate
+	stopped bool            // no more acts in this run
+}
+
+func (r *run) do(ctx context.Context) error {
+	// 1. Who is asked about, and may we.
+	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
+	if fault.Is(err, fault.NotFound) {
+		r.out.Skipped = "the cluster is not attached"
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read registration of cluster %s: %w", r.request.Cluster, err)
+	}
+	r.reg = reg
+	if reg.Paused {
+		r.out.Skipped = "the cluster is paused"
+		return nil
+	}
+
+	// 2. One collector at a time. Whoever holds the lease looks at everything, so there is nothing left for us.
+	until := r.request.Deadline.Add(r.settings.LeaseMargin)
+	r.fence, err = r.Leases.Hold(ctx, reg.Cluster, model.LeaseCollector, r.request.Owner, r.Now().Unix(), until.Unix()+1)
+	if fault.Is(err, fault.Conflict) {
+		r.out.Skipped = "another collector is at work"
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("take the collector's lease of cluster %s: %w", reg.Cluster, err)
+	}
+	defer r.release(ctx)
+
+	// 3. What is, as EC2, the ledger and the API server say, in this order.
+	view, err := r.look(ctx)
+	if err != nil {
+		return err
+	}
+	r.reached("looked")
+	if !r.believable() {
+		return nil
+	}
+
+	// 4. What is wrong, and for how long it has been.
+	findings := lifecycle.Judge(view, lifecycle.Settings{
+		Confirm: int64(r.settings.Confirm.Seconds()), JoinWithin: int64(r.settings.JoinWithin.Seconds()),
+	})
+	for i := range findings {
+		r.out.Findings[string(findings[i].Kind)]++
+	}
+	due, cases, again := r.suspect(findings)
+	due = r.unburdened(ctx, due)
+	due = r.brake(due, &cases)
+
+	// 5. Written down before anything is done, and before it is forgotten.
+	err = r.effect(ctx, EffectNote, func() (err error) {
+		_, err = r.Notebook.Note(ctx, r.fence, cases)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write the casebook of cluster %s: %w", reg.Cluster, err)
+	}
+	r.reached("noted")
+
+	// 6. Done, one thing after another; what fails stops nothing else.
+	for i := range due {
+		if !r.may(i) {
+			again = time.Second
+			break
+		}
+		r.act(ctx, &due[i])
+	}
+	r.terminate(ctx)
+	r.lookAgain(ctx, again)
+	return nil
+}
+
+// release gives the lease back even when the invocation's own context is over.
+func (r *run) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := r.Leases.Release(ctx, r.fence); err != nil {
+		r.problem("release the collector's lease: %v", err)
+	}
+}
+
+// look reads EC2 first, so that an instance it shows was recorded, if it ever was, before the ledger is read (S2), and
+// the API server last. Instances of claims that were not among ours are asked for by id: a listing may miss some.
+func (r *run) look(ctx context.Context) (view lifecycle.View, err error) {
+	if r.site, err = r.Connector.Connect(ctx, r.reg); err != nil {
+		return view, fmt.Errorf("connect to cluster %s: %w", r.reg.Cluster, err)
+	}
+	began := r.Now()
+	instances, err := r.site.Fleet.Owned(ctx, r.reg.Cluster)
+	if err != nil {
+		return view, fmt.Errorf("list the instances of cluster %s: %w", r.reg.Cluster, err)
+	}
+	if r.survey, err = r.Notebook.Survey(ctx, r.reg); err != nil {
+		return view, fmt.Errorf("survey the ledger of cluster %s: %w", r.reg.Cluster, err)
+	}
+	r.looked = r.Now()
+	r.spent = r.looked.Sub(began)
+	if r.sight, err = r.site.Cluster.Look(ctx); err != nil {
+		return view, fmt.Errorf("look at cluster %s: %w", r.reg.Cluster, err)
+	}
+	r.claims = map[string]bool{}
+	shown := map[string]bool{}
+	for _, instance := range instances {
+		shown[instance.ID] = true
+	}
+	r.out.Instances = len(shown)
+	var unseen []string
+	for _, claim := range r.survey.Claims {
+		r.claims[claim.Name] = true
+		if !claim.Live() {
+			continue
+		}
+		r.out.Claims++
+		if claim.State == model.Registered || claim.State == model.Initialized {
+			r.out.Nodes++
+		}
+		if claim.InstanceID != "" && !shown[claim.InstanceID] {
+			unseen = append(unseen, claim.InstanceID)
+		}
+	}
+	if len(unseen) > 0 {
+		found, err := r.site.Fleet.Describe(ctx, unseen)
+		if err != nil {
+			return view, fmt.Errorf("describe %d instances of cluster %s: %w", len(unseen), r.reg.Cluster, err)
+		}
+		instances = append(instances, found...)
+	}
+	return lifecycle.View{Cluster: r.reg.Cluster, Instances: instances, Survey: r.survey, Sight: r.sight}, nil
+}
+
+// believable reports whether the API server shows no older state than one that was seen before. After a failover it may,
+// for a while; when it goes on doing so it was restored from a backup, and that is how things are now.
+func (r *run) believable() bool {
+	seen := r.survey.Cases
+	if r.sight.Version == 0 || r.sight.Version >= seen.SeenVersion || r.survey.NowUnix-seen.SeenUnix >= int64(r.settings.BelieveOld.Seconds()) {
+		return true
+	}
+	r.out.Skipped = "the API server shows an older state than one already seen"
+	r.problem("the API server is at version %d and was at %d; nothing is concluded from what it does not show", r.sight.Version, seen.SeenVersion)
+	return false
+}
+
+// may reports whether there is time for the n-th act: the invocation's, and that the look is fresh enough to act upon.
+func (r *run) may(n int) bool {
+	now := r.Now()
+	return !r.stopped && n < r.settings.MaxActs && r.request.Deadline.Sub(now) > r.settings.StopBefore && now.Sub(r.looked) < r.settings.ActWithin
+}
+
+// lookAgain asks for another look where one sooner than the next tick is worth it.
+func (r *run) lookAgain(ctx context.Context, after time.Duration) {
+	if after <= 0 || after >= time.Minute {
+		return
+	}
+	key := fmt.Sprintf("after/%d", r.fence.Token)
+	if err := r.effect(ctx, EffectHint, func() error { return r.Hints.Look(ctx, r.reg.Cluster, key, after) }); err != nil {
+		r.problem("ask for another look in %s; the next tick looks anyway: %v", after, err)
+	}
+}
+
+func (r *run) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }
+
+// problem notes something that went wrong and stops nothing else.
+func (r *run) problem(format string, args ...any) {
+	const most = 20
+	if len(r.out.Problems) < most {
+		r.out.Problems = append(r.out.Problems, fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,204 @@
+package interruption_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/flow/interruption"
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+const gib = int64(1) << 30
+
+// start returns a world with one class and one pool of machines that hold one pod of big each.
+func start(t *testing.T, options world.Options) *world.World {
+	t.Helper()
+	if options.Types == nil {
+		options.Types = []string{"m5.large"}
+	}
+	w := world.New(options)
+	w.Cluster.AddClass(world.Class("default"))
+	w.Cluster.AddPool(world.Pool("default", "default"))
+	return w
+}
+
+// big fills an m5.large.
+func big() model.PodShape { return world.Shape(1500, gib) }
+
+// settled returns a world with n nodes that run a pod each.
+func settled(t *testing.T, n int, options world.Options) *world.World {
+	t.Helper()
+	w := start(t, options)
+	w.Cluster.AddPods("web", n, big())
+	w.Tick(time.Second)
+	settle(t, w)
+	return w
+}
+
+// settle runs provisioning, and nothing else, until every pod is bound and every claim initialised.
+func settle(t *testing.T, w *world.World) {
+	t.Helper()
+	var last error
+	for range 60 {
+		_, last = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+		w.Tick(5 * time.Second)
+		if _, last = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep); len(w.Cluster.Waiting()) == 0 && initialized(t, w) {
+			return
+		}
+	}
+	t.Fatalf("after five minutes pods still wait: %v\nclaims: %s\nlast run: %v", w.Cluster.Waiting(), claimsText(t, w), last)
+}
+
+func initialized(t *testing.T, w *world.World) bool {
+	ledger := load(t, w)
+	for _, claim := range ledger.Claims {
+		if claim.State != model.Initialized {
+			return false
+		}
+	}
+	return len(ledger.Intents) == 0
+}
+
+func load(t *testing.T, w *world.World) model.Ledger {
+	t.Helper()
+	ledger, err := w.Ledger.Load(t.Context(), world.Registration())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ledger
+}
+
+func survey(t *testing.T, w *world.World) model.Survey {
+	t.Helper()
+	survey, err := w.Ledger.Survey(t.Context(), world.Registration())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return survey
+}
+
+func claimsText(t *testing.T, w *world.World) string {
+	var lines []string
+	for _, claim := range survey(t, w).Claims {
+		lines = append(lines, fmt.Sprintf("%s %s %s %s node %q %s", claim.Name, claim.State, claim.InstanceID, claim.InstanceType, claim.NodeName, claim.FailureCode))
+	}
+	return strings.Join(lines, "\n        ")
+}
+
+// collect runs the flow in a process of its own and fails the test on an error.
+func collect(t *testing.T, w *world.World) interruption.Outcome {
+	t.Helper()
+	outcome, err := w.Process(world.Fault{}).Collect(t.Context())
+	if err != nil {
+		t.Fatalf("%v\n%+v", err, outcome)
+	}
+	return outcome
+}
+
+// totals adds up what the runs of a while did.
+type totals struct {
+	interruption.Outcome
+	runs int
+	errs []error
+}
+
+// pass lets time pass with the collector's tick of each minute and the looks it asks for, and says what was done.
+func pass(t *testing.T, w *world.World, d time.Duration) totals {
+	t.Helper()
+	var sum totals
+	run := func() {
+		o, err := w.Process(world.Fault{}).Collect(t.Context())
+		if err != nil {
+			sum.errs = append(sum.errs, err)
+		}
+		sum.runs++
+		sum.Adopted += o.Adopted
+		sum.Terminated = append(sum.Terminated, o.Terminated...)
+		sum.Retired += o.Retired
+		sum.Closed += o.Closed
+		sum.Removed += o.Removed
+		sum.Braked += o.Braked
+		sum.Problems = append(sum.Problems, o.Problems...)
+	}
+	for second := range int(d / time.Second) {
+		if second%60 == 30 { // whatever is wrong begins half a minute before the tick
+			run()
+		}
+		messages, err := w.Looks.Receive(t.Context(), 10)
+		if err == nil && len(messages) > 0 {
+			run()
+			for _, m := range messages {
+				if err := w.Looks.Delete(t.Context(), m.Receipt); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		w.Tick(time.Second)
+	}
+	return sum
+}
+
+// machines returns the instances that have not ended, in order of launch.
+func machines(w *world.World) []world.Machine {
+	var out []world.Machine
+	for _, m := range w.Fleet.Machines() {
+		if m.State == "pending" || m.State == "running" {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// nothing fails where a while removed or ended anything.
+func nothing(t *testing.T, w *world.World, sum totals) {
+	t.Helper()
+	if len(sum.Terminated)+sum.Retired+sum.Closed+sum.Removed+sum.Adopted > 0 {
+		t.Errorf("done in %d runs: %+v\n%s", sum.runs, sum.Outcome, claimsText(t, w))
+	}
+}
+
+// sound checks what must hold when a world has come to rest: machines and live claims are the same set, so are claims and
+// NodeClaim objects, and the pools' counters are true.
+func sound(t *testing.T, w *world.World) {
+	t.Helper()
+	ledger := load(t, w)
+	owner := map[string]string{}
+	for _, claim := range ledger.Claims {
+		if before, twice := owner[claim.InstanceID]; twice || claim.InstanceID == "" {
+			t.Errorf("claim %s has instance %q, as %q", claim.Name, claim.InstanceID, before)
+		}
+		owner[claim.InstanceID] = claim.Name
+	}
+	for _, m := range machines(w) {
+		if m.Cluster == world.Name && owner[m.ID] == "" {
+			t.Errorf("machine %s belongs to no claim", m.ID)
+		}
+		delete(owner, m.ID)
+	}
+	for id, name := range owner {
+		t.Errorf("claim %s has instance %s, which has ended or never was", name, id)
+	}
+	objects := map[string]string{}
+	for _, object := range w.Cluster.Claims() {
+		objects[object.Claim.Name] = object.UID
+	}
+	for _, claim := range ledger.Claims {
+		if uid := objects[claim.Name]; uid != claim.ObjectUID {
+			t.Errorf("claim %s has object %q, there is %q", claim.Name, claim.ObjectUID, uid)
+		}
+		delete(objects, claim.Name)
+	}
+	if len(objects) > 0 {
+		t.Errorf("NodeClaims without a claim: %v", objects)
+	}
+	for _, usage := range ledger.Usage {
+		if counted, claimed := w.Ledger.Held(usage.Pool); !reflect.DeepEqual(counted, claimed) {
+			t.Errorf("pool %s counts %v held, its claims hold %v", usage.Pool, counted, claimed)
+		}
+	}
+}

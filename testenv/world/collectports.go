@@ -1,0 +1,192 @@
+package world
+
+import (
+	"context"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/interruption"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// Interruption returns the flow that ends machines with the world behind its ports. now is the process's own clock.
+func (p *Ports) Interruption(now func() time.Time, settings interruption.Settings) *interruption.Flow {
+	ledger := ledgerPort{p}
+	return &interruption.Flow{
+		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Hints: lookPort{p}, Connector: collectPort{p},
+		Now: now, Settings: settings,
+	}
+}
+
+// Collect runs the flow that ends machines once for the world's cluster.
+func (p *Process) Collect(ctx context.Context) (interruption.Outcome, error) {
+	flow := p.world.Ports(p, p.owner).Interruption(p.world.Clock.Now, interruption.Settings{})
+	return flow.Run(ctx, interruption.Request{Cluster: Name, Owner: p.owner, Deadline: p.world.Clock.Now().Add(InvocationTimeout)})
+}
+
+func (p ledgerPort) Hold(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+	return write(ctx, p.Ports, "ledger.hold", func() (model.Fence, error) {
+		return p.world.Ledger.Hold(ctx, cluster, lease, owner, nowUnix, untilUnix)
+	})
+}
+
+func (p ledgerPort) Survey(ctx context.Context, reg model.Registration) (model.Survey, error) {
+	return read(ctx, p.Ports, "ledger.survey", func() (model.Survey, error) { return p.world.Ledger.Survey(ctx, reg) })
+}
+
+func (p ledgerPort) Note(ctx context.Context, fence model.Fence, cases model.Casebook) (model.Casebook, error) {
+	return write(ctx, p.Ports, "ledger.note", func() (model.Casebook, error) { return p.world.Ledger.Note(ctx, fence, cases) })
+}
+
+func (p ledgerPort) Retire(ctx context.Context, fence model.Fence, claim model.Claim) (model.Claim, error) {
+	return write(ctx, p.Ports, "ledger.retire", func() (model.Claim, error) { return p.world.Ledger.Retire(ctx, fence, claim) })
+}
+
+func (p ledgerPort) Close(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
+	return do(ctx, p.Ports, "ledger.close", func() error { return p.world.Ledger.Close(ctx, fence, claim, atUnix) })
+}
+
+func (p ledgerPort) Adopt(ctx context.Context, fence model.Fence, claim model.Claim) error {
+	return do(ctx, p.Ports, "ledger.adopt", func() error { return p.world.Ledger.Adopt(ctx, fence, claim) })
+}
+
+type lookPort struct{ *Ports }
+
+func (p lookPort) Look(ctx context.Context, cluster, key string, after time.Duration) error {
+	return do(ctx, p.Ports, "queue.look", func() error { return p.world.Looks.Look(ctx, cluster, key, after) })
+}
+
+type collectPort struct{ *Ports }
+
+// Connect opens the one cluster there is.
+func (p collectPort) Connect(ctx context.Context, _ model.Registration) (interruption.Site, error) {
+	return read(ctx, p.Ports, "site.connect", func() (interruption.Site, error) {
+		return interruption.Site{Cluster: p, Fleet: p}, nil
+	})
+}
+
+func (p collectPort) Look(ctx context.Context) (model.Sight, error) {
+	return read(ctx, p.Ports, "cluster.look", func() (model.Sight, error) { return p.world.Cluster.Look(ctx) })
+}
+
+func (p collectPort) Runs(ctx context.Context, node string) (bool, error) {
+	return read(ctx, p.Ports, "cluster.runs", func() (bool, error) { return p.world.Cluster.Runs(ctx, node) })
+}
+
+func (p collectPort) Remove(ctx context.Context, kind string, object model.Object) error {
+	return do(ctx, p.Ports, "cluster.remove", func() error {
+		if kind == interruption.KindNode {
+			return p.world.Cluster.RemoveNode(ctx, object.Name, object.UID)
+		}
+		return p.world.Cluster.RemoveClaim(ctx, object.Name, object.UID)
+	})
+}
+
+func (p collectPort) Owned(ctx context.Context, cluster string) ([]model.Instance, error) {
+	return read(ctx, p.Ports, "fleet.owned", func() ([]model.Instance, error) { return p.world.Fleet.Owned(ctx, cluster) })
+}
+
+func (p collectPort) Describe(ctx context.Context, ids []string) ([]model.Instance, error) {
+	return read(ctx, p.Ports, "fleet.describe", func() ([]model.Instance, error) { return p.world.Fleet.shownOf(ctx, ids) })
+}
+
+func (p collectPort) Terminate(ctx context.Context, cluster string, ids []string) ([]string, error) {
+	return write(ctx, p.Ports, "fleet.terminate", func() ([]string, error) { return p.world.Fleet.terminateOwned(ctx, cluster, ids) })
+}
+
+// Owned returns the visible machines with all the tags of a launch for the cluster.
+func (f *Fleet) Owned(ctx context.Context, cluster string) ([]model.Instance, error) {
+	all, err := f.List(ctx, cluster)
+	var out []model.Instance
+	for _, instance := range all {
+		if owned(instance, cluster) {
+			out = append(out, instance)
+		}
+	}
+	return out, err
+}
+
+func owned(instance model.Instance, cluster string) bool {
+	return instance.Tags["kubernetes.io/cluster/"+cluster] == "owned" && instance.Tags[model.LabelNodePool] != "" && instance.Tags[tagIntent] != ""
+}
+
+// shownOf describes by a filter, which leaves out what it does not know.
+func (f *Fleet) shownOf(ctx context.Context, ids []string) ([]model.Instance, error) {
+	var out []model.Instance
+	for _, id := range ids {
+		some, err := f.Describe(ctx, []string{id})
+		if err != nil && !fault.Is(err, fault.NotFound) && fault.CodeOf(err) != "InvalidInstanceID.NotFound" {
+			return nil, err
+		}
+		out = append(out, some...)
+	}
+	return out, nil
+}
+
+// terminateOwned ends the machines of the ids that carry the cluster's tags and have not ended.
+func (f *Fleet) terminateOwned(ctx context.Context, cluster string, ids []string) ([]string, error) {
+	shown, err := f.shownOf(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var ours []string
+	for _, instance := range shown {
+		if owned(instance, cluster) && (instance.State == statePending || instance.State == stateRunning) {
+			ours = append(ours, instance.ID)
+		}
+	}
+	if len(ours) == 0 {
+		return nil, nil
+	}
+	return ours, f.Terminate(ctx, ours)
+}
+
+// Look returns nodes and NodeClaim objects.
+func (c *Cluster) Look(context.Context) (model.Sight, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.asked("list"); err != nil {
+		return model.Sight{}, err
+	}
+	return model.Sight{Version: c.version, Nodes: c.nodes.all(), Objects: claimObjects(c.claims.all())}, nil
+}
+
+func claimObjects(claims []NodeClaim) []model.ClaimObject {
+	var out []model.ClaimObject
+	for _, object := range claims {
+		claim := object.Claim
+		// What an object does not show.
+		claim.ObjectUID, claim.Held, claim.Pods, claim.Intent, claim.Price, claim.InstanceID = object.UID, nil, nil, "", 0, ""
+		out = append(out, model.ClaimObject{Claim: claim, DeletedUnix: object.DeletedUnix})
+	}
+	return out
+}
+
+// Runs reports whether a node carries pods that have not ended and are no daemons.
+func (c *Cluster) Runs(_ context.Context, node string) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.asked("list"); err != nil {
+		return false, err
+	}
+	for _, key := range c.pods.keys {
+		if pod := c.pods.get(key); pod.NodeName == node && !pod.Terminal() && c.shapes[pod.Shape].OwnerKind != KindDaemons {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// LookQueue is a standard queue of hints to look at clusters.
+type LookQueue struct{ *Queue }
+
+// Look sends a hint that shows up after a while.
+func (q LookQueue) Look(ctx context.Context, cluster, key string, after time.Duration) error {
+	body, err := wire.EncodeHint(wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key})
+	if err != nil {
+		return err
+	}
+	_, err = q.Send(ctx, Outgoing{Body: string(body), Delay: after})
+	return err
+}
