@@ -68,6 +68,26 @@ type Claim struct {
 // Live reports whether the claim has, or may yet have, an instance.
 func (c *Claim) Live() bool { return c.State != Gone }
 
+// Took returns what a claim with a machine takes of what it held against its pool's limits: the machine's own amounts where
+// they are known, and never more than was held.
+func (c *Claim) Took() Resources {
+	took := make(Resources, len(c.Held))
+	for name, held := range c.Held {
+		took[name] = held
+		amount, known := c.Capacity[name]
+		switch name {
+		case Nodes:
+			amount, known = 1, true
+		case Dollars:
+			amount, known = int64(c.Price), c.Price > 0
+		}
+		if known {
+			took[name] = min(held, amount)
+		}
+	}
+	return took
+}
+
 // EndedLately reports whether the claim had a machine and has been Gone for less than an hour at nowUnix.
 func (c *Claim) EndedLately(nowUnix int64) bool {
 	return c.State == Gone && c.InstanceID != "" && nowUnix-c.GoneUnix < 3600

@@ -42,6 +42,7 @@ func Ledger(t *testing.T, start func(t *testing.T) LedgerPort) {
 		"settle takes what was used and refunds the rest once":       settleRefundsOnce,
 		"settle of nothing but failures frees the pool":              settleFreesFailures,
 		"settle gives room to the next":                              settleGivesRoom,
+		"settle counts dollars by price and never beyond the hold":   settleCountsDollars,
 		"advance needs the stored version and a live claim":          advanceNeedsVersion,
 		"mark keeps the longer time and is seen by the whole region": markKeepsLonger,
 		"mark of a subnet is one of its own":                         markOfSubnet,

@@ -66,6 +66,23 @@ func settleGivesRoom(_ *testing.T, b book) {
 	b.must(b.Record(b.ctx(), fence, second, more, limits))
 }
 
+func settleCountsDollars(t *testing.T, b book) {
+	fence := b.acquire("a")
+	intent, claims := ledgerLaunch("1", 3)
+	for i := range claims {
+		claims[i].Held[model.Dollars] = 100_000
+	}
+	b.must(b.Record(b.ctx(), fence, intent, claims, model.Resources{model.Dollars: 300_000}))
+	outcome := ledgerOutcome(intent, claims, 3)
+	for i, price := range []model.MicroUSD{40_000, 150_000, 0} { // cheaper, dearer by now, not known
+		outcome.Launched[i].Price = price
+	}
+	b.must(b.Settle(b.ctx(), fence, outcome))
+	if b.held(model.Dollars) != 240_000 {
+		t.Errorf("%d micro-USD held, want 240000", b.held(model.Dollars))
+	}
+}
+
 func advanceNeedsVersion(t *testing.T, b book) {
 	fence := b.acquire("a")
 	intent, claims := ledgerLaunch("1", 2)

@@ -304,15 +304,11 @@ func (l *Ledger) Settle(_ context.Context, fence model.Fence, outcome model.Sett
 	}
 	delta := model.Resources{}
 	for _, claim := range outcome.Launched {
-		held := model.Resources{}
+		took := claim.Took()
 		for name, amount := range claim.Held {
-			held[name] = amount
-			if took, known := claim.Capacity[name]; known && name != model.Nodes {
-				held[name] = took
-			}
-			delta[name] += held[name] - amount
+			delta[name] += took[name] - amount
 		}
-		claim.Held = held
+		claim.Held = took
 		b.put(claim)
 	}
 	for _, claim := range outcome.Failed {

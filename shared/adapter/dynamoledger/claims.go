@@ -86,18 +86,13 @@ func (l *Ledger) Settle(ctx context.Context, fence model.Fence, outcome model.Se
 	writes := []types.TransactWriteItem{l.holds(fence), done}
 	delta := model.Resources{}
 	for _, claim := range outcome.Launched {
-		held := model.Resources{}
+		took := claim.Took()
 		for name, amount := range claim.Held {
-			held[name] = amount
-			if took, known := claim.Capacity[name]; known || name == model.Nodes {
-				if name == model.Nodes {
-					took = 1
-				}
-				delta[name] += took - amount
-				held[name] = took
+			if took[name] != amount {
+				delta[name] += took[name] - amount
 			}
 		}
-		claim.Held = held
+		claim.Held = took
 		if writes, err = l.settleClaim(writes, fence.Cluster, claim, 0); err != nil {
 			return err
 		}

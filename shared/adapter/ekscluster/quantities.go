@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// quantities writes amounts the way people do: CPU in cores, bytes in powers of two, the rest as plain numbers.
+// quantities writes amounts the way people do: CPU in cores, bytes in powers of two, dollars with their fractions, the rest as plain numbers.
 func quantities(amounts model.Resources) corev1.ResourceList {
 	if len(amounts) == 0 {
 		return nil
@@ -27,6 +27,8 @@ func quantity(name string, amount int64) resource.Quantity {
 		return *resource.NewMilliQuantity(amount, resource.DecimalSI)
 	case name == model.Memory, name == model.EphemeralStorage, strings.HasPrefix(name, corev1.ResourceHugePagesPrefix):
 		return *resource.NewQuantity(amount, resource.BinarySI)
+	case name == model.Dollars:
+		return *resource.NewScaledQuantity(amount, resource.Micro)
 	}
 	return *resource.NewQuantity(amount, resource.DecimalSI)
 }

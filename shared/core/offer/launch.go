@@ -23,6 +23,7 @@ type LaunchInput struct {
 	Types         []model.InstanceType // what the class can buy, marks already applied
 	InstanceTypes []string             // acceptable to the claim; empty = whatever its requirements allow
 	Requirements  []model.Requirement  // of the claim
+	MaxPrice      model.MicroUSD       // the most a machine may cost per hour; 0 = whatever it costs
 	Marks         []model.Mark         // those of single subnets are left out
 	NowUnix       int64
 }
@@ -83,7 +84,7 @@ func acceptable(in LaunchInput) []candidate {
 			continue
 		}
 		for _, o := range t.Offers {
-			if !o.Available || !offerMeets(&o, in.Requirements) {
+			if !o.Available || !offerMeets(&o, in.Requirements) || in.MaxPrice != 0 && o.Price > in.MaxPrice {
 				continue
 			}
 			key := model.OfferKey{InstanceType: t.Name, Zone: o.Zone, CapacityType: o.CapacityType}

@@ -48,7 +48,7 @@ func (r *run) attempts(seed int) []attempt {
 	var out []attempt
 	for o, option := range r.lots[seed].options {
 		for _, c := range r.shortlist(option, seed, e) {
-			if !r.open.has(c) || !within(r.pool.taken[r.pool.market.columns[c].instance], r.left) {
+			if !r.open.has(c) || !within(r.pool.taken[c], r.left) {
 				continue
 			}
 			whole := attempt{option: o, column: c}
@@ -166,7 +166,7 @@ func (r *run) fewest(out []int, o *option, request vector, count, most int) []in
 func (r *run) allowed(o *option) []int {
 	var out []int
 	for _, c := range o.offers {
-		if r.open.has(c) && within(r.pool.taken[r.pool.market.columns[c].instance], r.left) {
+		if r.open.has(c) && within(r.pool.taken[c], r.left) {
 			out = append(out, c)
 		}
 	}

@@ -238,6 +238,9 @@ func (c *checker) limits(plan model.Plan) {
 			}
 			claims++
 			held = resource.Add(held, claim.Hold)
+			if most := claim.Hold[model.Dollars]; model.MicroUSD(most) < claim.Price {
+				c.failf("claim %s holds %d micro-USD and costs %d", claim.Name, most, claim.Price)
+			}
 			for _, name := range claim.InstanceTypes {
 				capacity := resource.Add(typeNamed(c.in.Catalogs[claim.Class], name).Capacity, model.Resources{model.Nodes: 1})
 				for limited := range pool.Limits {

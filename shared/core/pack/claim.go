@@ -41,7 +41,8 @@ func (p *planner) claims() ([]model.PlannedClaim, model.MicroUSD) {
 func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
 	pool := r.pool
 	b := pool.boxOf(n, r)
-	types := pool.list(n, b, r, spare)
+	usable := b.mask.and(r.openFor(n))
+	types, ceiling := pool.list(n, b, usable, spare)
 	offer := pool.market.columns[n.column].offer
 	source := pool.source
 	claim := model.PlannedClaim{
@@ -52,13 +53,13 @@ func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
 		Annotations:   maps.Clone(source.Template.Annotations),
 		Taints:        slices.Clone(source.Template.Taints),
 		StartupTaints: slices.Clone(source.Template.StartupTaints),
-		Hold:          pool.hold(types),
+		Hold:          pool.hold(types, usable, ceiling),
 		Pods:          refs(p.in.Snapshot, n.pods),
 	}
 	for _, t := range types {
 		claim.InstanceTypes = append(claim.InstanceTypes, pool.market.types[t].Name)
 	}
-	claim.Zones, claim.CapacityTypes = pool.places(types, b.mask.and(r.openFor(n)))
+	claim.Zones, claim.CapacityTypes = pool.places(types, usable, ceiling)
 	claim.Requirements, claim.Labels = pool.identity(n, r, &claim)
 	claim.Requests = p.dims.resources(n.load)
 	for name, amount := range p.dims.resources(pool.smallestDaemons(types)) {
@@ -73,38 +74,37 @@ func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
 	return claim
 }
 
-// list returns the types the claim may be bought as, cheapest first, at most MaxInstanceTypes and enough for minValues.
-// What they take of the limits beyond what the node holds already comes out of spare.
-func (p *pool) list(n *node, b box, r *run, spare []int64) []int {
+// list returns the types the claim may be bought as, cheapest first, at most MaxInstanceTypes and enough for minValues,
+// and the most it may cost per hour. What they take of the limits beyond what the node holds already comes out of spare.
+func (p *pool) list(n *node, b box, usable bitset, spare []int64) (types []int, ceiling int64) {
 	if len(spare) == 0 && !p.minimums && !p.reserving && n.area != nil && n.area.whole != nil && slices.Equal(b.mask, n.area.whole.mask) {
-		return p.cheapestTypes(n)
+		return p.cheapestTypes(n), priceCeiling
 	}
-	all := p.holders(b.mask, r.openFor(n), n.load)
+	all := p.holders(usable, p.open, n.load)
 	first := p.market.columns[n.column].instance
 	needed := map[int]bool{first: true}
 	if p.minimums {
-		chosen, _ := p.withMinValues(slices.DeleteFunc(slices.Clone(all), func(t int) bool { return !within(p.taken[t], n.hold) }))
+		chosen, _ := p.withMinValues(slices.DeleteFunc(slices.Clone(all), func(t int) bool { return !within(p.least(t, usable), n.hold) }))
 		for _, t := range chosen {
 			needed[t] = true
 		}
 	}
-	var types []int
 	hold := slices.Clone(n.hold)
 	optional := MaxInstanceTypes - len(needed)
 	for _, t := range all {
-		switch more := exceed(p.taken[t], hold); {
+		switch more := exceed(p.least(t, usable), hold); {
 		case needed[t]:
 			types = append(types, t)
 		case optional > 0 && within(more, spare):
 			types = append(types, t)
 			optional--
-			hold = largest(hold, p.taken[t])
+			hold = largest(hold, p.least(t, usable))
 			for i := range spare {
 				spare[i] -= more[i]
 			}
 		}
 	}
-	return types
+	return types, p.ceiling(hold)
 }
 
 // cheapestTypes returns the first types that hold the node, by price, where nothing else decides.
@@ -118,8 +118,9 @@ func (p *pool) cheapestTypes(n *node) []int {
 	return out
 }
 
-// hold returns the most any of the types takes, of limits there are and of limits there may be later.
-func (p *pool) hold(types []int) model.Resources {
+// hold returns the most any of the types takes at offers up to the ceiling, of limits there are and of limits there may
+// be later.
+func (p *pool) hold(types []int, usable bitset, ceiling int64) model.Resources {
 	m := p.market
 	most := slices.Clone(m.capacity[types[0]])
 	for _, t := range types[1:] {
@@ -127,13 +128,20 @@ func (p *pool) hold(types []int) model.Resources {
 			most[i] = max(most[i], amount)
 		}
 	}
-	hold := make(model.Resources, len(most)+1)
+	hold := make(model.Resources, len(most)+2)
 	for i, amount := range most {
 		if amount != 0 {
 			hold[m.capacities[i]] = amount
 		}
 	}
 	hold[model.Nodes] = 1
+	for _, t := range types {
+		for _, c := range m.columnsOf[t] {
+			if price := m.columns[c].price; price <= ceiling && usable.has(c) {
+				hold[model.Dollars] = max(hold[model.Dollars], price)
+			}
+		}
+	}
 	return hold
 }
 
@@ -146,12 +154,13 @@ func exceed(amounts, bound []int64) []int64 {
 	return out
 }
 
-// places returns the zones and capacity types the listed types can be bought in now, among usable columns.
-func (p *pool) places(types []int, usable bitset) (zones, capacityTypes []string) {
+// places returns the zones and capacity types the listed types can be bought in now, among usable columns up to the
+// ceiling.
+func (p *pool) places(types []int, usable bitset, ceiling int64) (zones, capacityTypes []string) {
 	var inZones, inKinds uint64
 	for _, t := range types {
 		for _, c := range p.market.columnsOf[t] {
-			if usable.has(c) {
+			if usable.has(c) && p.market.columns[c].price <= ceiling {
 				inZones |= 1 << p.market.columns[c].zone
 				inKinds |= 1 << p.market.columns[c].kind
 			}

@@ -17,9 +17,9 @@ func (p *pool) cheapest(mask, open bitset, load vector, left []int64) (int, bool
 		}
 		word := bitset{mask[w] & open[w]}
 		for b := word.next(0); b >= 0; b = word.next(b + 1) {
-			t := columns[w<<6+b].instance
-			if load.fits(p.room[t]) && within(p.taken[t], left) {
-				return w<<6 + b, true
+			c := w<<6 + b
+			if load.fits(p.room[columns[c].instance]) && within(p.taken[c], left) {
+				return c, true
 			}
 		}
 	}

@@ -1,11 +1,13 @@
 package pack
 
 import (
+	"slices"
+
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// setLimits works out what the pool's limits leave and what each type would take of that.
+// setLimits works out what the pool's limits leave and what a node of each offer would take of that.
 func (p *pool) setLimits(used model.Resources) {
 	p.limited = resource.Names(p.source.Limits)
 	remaining := resource.Sub(p.source.Limits, used)
@@ -13,17 +15,38 @@ func (p *pool) setLimits(used model.Resources) {
 	for i, name := range p.limited {
 		p.left[i] = remaining[name]
 	}
-	p.taken = make([][]int64, len(p.market.types))
-	for t, instance := range p.market.types {
-		p.taken[t] = make([]int64, len(p.limited))
+	p.taken = make([][]int64, len(p.market.columns))
+	for c, column := range p.market.columns {
+		p.taken[c] = make([]int64, len(p.limited))
 		for i, name := range p.limited {
-			if name == model.Nodes {
-				p.taken[t][i] = 1
-			} else {
-				p.taken[t][i] = max(0, instance.Capacity[name])
+			switch name {
+			case model.Nodes:
+				p.taken[c][i] = 1
+			case model.Dollars:
+				p.taken[c][i] = column.price
+			default:
+				p.taken[c][i] = max(0, p.market.types[column.instance].Capacity[name])
 			}
 		}
 	}
+}
+
+// least returns what a node of the type takes of the limits at its cheapest usable offer, of which there is one.
+func (p *pool) least(t int, usable bitset) []int64 {
+	for _, c := range p.market.columnsOf[t] { // cheapest first
+		if usable.has(c) {
+			return p.taken[c]
+		}
+	}
+	return p.taken[p.market.columnsOf[t][0]]
+}
+
+// ceiling returns the most a node may cost that holds this much of the limits, per hour.
+func (p *pool) ceiling(hold []int64) int64 {
+	if i := slices.Index(p.limited, model.Dollars); i >= 0 {
+		return hold[i]
+	}
+	return priceCeiling
 }
 
 // within reports whether every amount is at most what is left of it. A limit that is exceeded already lets nothing in,

@@ -43,7 +43,7 @@ type pool struct {
 
 	limited []string  // names its limits speak of, sorted
 	left    []int64   // what they leave, by limited
-	taken   [][]int64 // what a node takes of them, by type
+	taken   [][]int64 // what a node takes of them, by column
 }
 
 // newPools prepares the pools, highest weight first, then by name.

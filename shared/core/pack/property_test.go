@@ -64,6 +64,9 @@ func drawPool(t *rapid.T, p *model.Pool, w *world) {
 		if rapid.Bool().Draw(t, "limited nodes") {
 			p.Limits[model.Nodes] = rapid.Int64Range(0, 4).Draw(t, "limit nodes")
 		}
+		if rapid.Bool().Draw(t, "limited in dollars") {
+			p.Limits[model.Dollars] = rapid.Int64Range(0, 2_000_000).Draw(t, "limit dollars")
+		}
 		w.in.Usage[p.Name] = model.Resources{model.CPU: rapid.Int64Range(0, 50_000).Draw(t, "used"), model.Nodes: 1}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "requirements") {

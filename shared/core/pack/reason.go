@@ -257,7 +257,7 @@ func (p *planner) noOffer(pool *pool, roomy bitset) model.Reason {
 func (p *planner) limit(pool *pool, usable bitset) model.Reason {
 	var smallest []int64
 	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
-		taken := pool.taken[pool.market.columns[c].instance]
+		taken := pool.taken[c]
 		if within(taken, pool.left) {
 			return p.minValues(pool)
 		}

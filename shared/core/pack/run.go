@@ -262,8 +262,8 @@ func (r *run) join(a, b *area) *area {
 func (r *run) settle(n *node) bool {
 	if !r.pool.reserving && !r.pool.minimums {
 		for i, e := range n.area.types {
-			if n.load.fits(r.pool.room[e.instance]) && within(r.pool.taken[e.instance], r.left) {
-				n.column, n.price, n.hold = e.column, r.pool.market.columns[e.column].price, r.pool.taken[e.instance]
+			if n.load.fits(r.pool.room[e.instance]) && within(r.pool.taken[e.column], r.left) {
+				n.column, n.price, n.hold = e.column, r.pool.market.columns[e.column].price, r.pool.taken[e.column]
 				if i < n.area.plain && n.area.plain < len(n.area.types) {
 					n.area = r.pool.area(n.mask.and(r.pool.market.plain))
 					n.mask = n.area.mask
@@ -295,7 +295,7 @@ func (r *run) settleAmong(n *node, open bitset) bool {
 		return false
 	}
 	n.column, n.price = column, r.pool.market.columns[column].price
-	n.hold = r.pool.taken[r.pool.market.columns[column].instance]
+	n.hold = r.pool.taken[column]
 	offer := r.pool.market.columns[column].offer
 	if offer.CapacityType == model.Reserved {
 		n.reservation = offer.ReservationID
@@ -305,12 +305,13 @@ func (r *run) settleAmong(n *node, open bitset) bool {
 		return true
 	}
 	// A claim lists types and not offers, so that only what its box holds counts.
-	affordable := slices.DeleteFunc(r.pool.holders(r.pool.box(n, r).mask, r.openFor(n), n.load),
-		func(t int) bool { return !within(r.pool.taken[t], r.left) })
+	usable := r.pool.box(n, r).mask.and(r.openFor(n))
+	affordable := slices.DeleteFunc(r.pool.holders(usable, r.pool.open, n.load),
+		func(t int) bool { return !within(r.pool.least(t, usable), r.left) })
 	types, met := r.pool.withMinValues(affordable)
 	n.relaxed = !met && r.planner.in.BestEffortMinValues
 	for _, t := range types {
-		n.hold = largest(n.hold, r.pool.taken[t])
+		n.hold = largest(n.hold, r.pool.least(t, usable))
 	}
 	return (met || n.relaxed) && within(n.hold, r.left)
 }

@@ -405,7 +405,7 @@ func (r *run) cheapen(n *node) {
 	for c := usable.next(0); c >= 0; c = usable.next(c + 1) {
 		col := &r.pool.market.columns[c]
 		if col.offer.Zone == was.offer.Zone && col.offer.CapacityType == was.offer.CapacityType && n.load.fits(r.pool.room[col.instance]) &&
-			within(r.pool.taken[col.instance], n.hold) {
+			within(r.pool.taken[c], n.hold) {
 			n.column, n.price = c, col.price
 			return
 		}

@@ -13,13 +13,15 @@ import (
 var binaryUnits = []string{"Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
 
 // Format returns an amount of the named resource as a person writes it: "2" or "1500m" for CPU, "2Gi" or "123456789"
-// for bytes, a plain number for everything else. Same amount, same text.
+// for bytes, "1.25" for dollars, a plain number for everything else. Same amount, same text.
 func Format(name string, amount int64) string {
 	switch {
 	case name == model.CPU && amount%1000 == 0:
 		return strconv.FormatInt(amount/1000, 10)
 	case name == model.CPU:
 		return strconv.FormatInt(amount, 10) + "m"
+	case name == model.Dollars:
+		return strings.TrimSuffix(strings.TrimRight(big.NewRat(amount, 1_000_000).FloatString(6), "0"), ".")
 	case countsBytes(name):
 		return formatBytes(amount)
 	default:
@@ -39,8 +41,8 @@ func String(list model.Resources) string {
 	return strings.Join(parts, ", ")
 }
 
-// Parse reads a Kubernetes quantity as an amount of the named resource: milli-CPU for CPU, whole units (bytes) for
-// everything else, fractions rounded up and the ends of int64 never passed. Invalid where text is not a quantity.
+// Parse reads a Kubernetes quantity as an amount of the named resource: milli-CPU for CPU, micro-USD for dollars, whole
+// units (bytes) for everything else, fractions rounded up and the ends of int64 never passed. Invalid where text is not a quantity.
 func Parse(name, text string) (int64, error) {
 	number, unit := splitQuantity(text)
 	multiplier, known := multiplierOf(unit)
@@ -50,8 +52,11 @@ func Parse(name, text string) (int64, error) {
 		return 0, fault.New(fault.Invalid, "", "%q is not a quantity such as 500m, 2 or 4Gi", shorten(text))
 	}
 	value.Mul(value, multiplier)
-	if name == model.CPU {
+	switch name {
+	case model.CPU:
 		value.Mul(value, big.NewRat(1000, 1))
+	case model.Dollars:
+		value.Mul(value, big.NewRat(1_000_000, 1))
 	}
 	return ceiling(value), nil
 }

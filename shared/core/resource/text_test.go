@@ -64,6 +64,9 @@ func TestParseReadsQuantities(t *testing.T) {
 		{model.Memory, "16Ei", math.MaxInt64},
 		{model.Memory, "-1", -1},
 		{"nvidia.com/gpu", "2", 2},
+		{model.Dollars, "1", 1_000_000},
+		{model.Dollars, "1500m", 1_500_000},
+		{model.Dollars, "0.25", 250_000},
 	}
 	for _, test := range tests {
 		got, err := Parse(test.name, test.text)
@@ -84,7 +87,7 @@ func TestParseRefusesWhatIsNoQuantity(t *testing.T) {
 
 func TestParseReadsBackWhatFormatWrites(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.SampledFrom([]string{model.CPU, model.Memory, model.Pods}).Draw(t, "name")
+		name := rapid.SampledFrom([]string{model.CPU, model.Memory, model.Pods, model.Dollars}).Draw(t, "name")
 		want := rapid.Int64().Draw(t, "amount")
 		got, err := Parse(name, Format(name, want))
 		if err != nil || got != want {

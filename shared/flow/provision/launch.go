@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sort"
 	"strings"
 
@@ -90,7 +91,7 @@ func (r *run) group(plan model.Plan, catalogs map[string][]model.InstanceType, b
 			byKey[key] = a
 			order = append(order, a)
 		}
-		a.claims = append(a.claims, r.claimOf(planned, pool, class))
+		a.claims = append(a.claims, r.claimOf(planned, launch, pool, class))
 	}
 	for _, a := range order {
 		r.seal(a)
@@ -114,7 +115,7 @@ func groupKey(launch model.Launch, planned model.PlannedClaim) string {
 func (r *run) draft(planned model.PlannedClaim, class model.Class, types []model.InstanceType) (model.Launch, error) {
 	choice, err := offer.LaunchChoice(offer.LaunchInput{
 		Class: class, Types: types, InstanceTypes: planned.InstanceTypes, Requirements: planned.Requirements,
-		Marks: r.ledger.Marks, NowUnix: r.now(),
+		Marks: r.ledger.Marks, NowUnix: r.now(), MaxPrice: model.MicroUSD(planned.Hold[model.Dollars]),
 	})
 	if err != nil {
 		return model.Launch{}, err
@@ -170,14 +171,22 @@ func (r *run) userData(planned model.PlannedClaim, class model.Class, capacityTy
 	})
 }
 
-// claimOf is the ledger's claim for a planned one.
-func (r *run) claimOf(planned model.PlannedClaim, pool model.Pool, class model.Class) model.Claim {
+// claimOf is the ledger's claim for a planned one. Of the pool's dollars it holds no more than the launch can cost.
+func (r *run) claimOf(planned model.PlannedClaim, launch model.Launch, pool model.Pool, class model.Class) model.Claim {
+	held := maps.Clone(planned.Hold)
+	dearest := model.MicroUSD(0)
+	for _, template := range launch.Templates {
+		for _, o := range template.Overrides {
+			dearest = max(dearest, o.Price)
+		}
+	}
+	held[model.Dollars] = min(held[model.Dollars], int64(dearest))
 	return model.Claim{
 		Name: planned.Name, Pool: pool.Name, PoolUID: pool.UID, Class: planned.Class, State: model.Intended, Version: 1,
 		Requirements: planned.Requirements, Requests: planned.Requests, InstanceTypes: planned.InstanceTypes,
 		Labels: planned.Labels, Annotations: annotations(planned, pool, class), Taints: planned.Taints, StartupTaints: planned.StartupTaints,
 		GraceSeconds: pool.Template.GraceSeconds, ExpireSeconds: pool.Template.ExpireAfterSeconds,
-		Pods: planned.Pods, Held: planned.Hold, Decision: r.decision.ID, CreatedUnix: r.now(),
+		Pods: planned.Pods, Held: held, Decision: r.decision.ID, CreatedUnix: r.now(),
 	}
 }
 

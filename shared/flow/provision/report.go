@@ -222,6 +222,9 @@ func (r *run) poolStatus() {
 			for name, amount := range claim.Capacity {
 				status.Resources[name] += amount
 			}
+			if _, limited := pool.Limits[model.Dollars]; limited {
+				status.Resources[model.Dollars] += int64(claim.Price)
+			}
 		}
 		status.Resources[model.Nodes] = status.Nodes
 		r.report.PoolStatus = append(r.report.PoolStatus, status)

@@ -87,6 +87,15 @@ func TestPoolOfZeroCPUIsLimitedToNothing(t *testing.T) {
 	}
 }
 
+func TestPoolLimitedToDollarsAnHour(t *testing.T) {
+	for text, want := range map[string]int64{"1": 1_000_000, "1500m": 1_500_000, `"0.0000019"`: 1} {
+		got := Pool(parse[apiv1.NodePool](t, `spec: {limits: {joiner.sh/usd-per-hour: `+text+`}, template: {spec: {requirements: [], nodeClassRef: {group: g, kind: k, name: n}}}}`))
+		if got.Limits[model.Dollars] != want {
+			t.Errorf("%s: %d micro-USD, want %d", text, got.Limits[model.Dollars], want)
+		}
+	}
+}
+
 const class = `
 metadata: {name: default, uid: u, generation: 2, annotations: {karpenter.k8s.aws/ec2nodeclass-hash: "7", other: x}}
 spec:

@@ -19,8 +19,11 @@ var (
 
 // scaleOf returns how many decimal places of a quantity are counted.
 func scaleOf(name corev1.ResourceName) inf.Scale {
-	if name == corev1.ResourceCPU {
+	switch name {
+	case corev1.ResourceCPU:
 		return 3
+	case model.Dollars:
+		return 6
 	}
 	return 0
 }
