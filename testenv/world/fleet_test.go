@@ -11,6 +11,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/conform"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -442,3 +443,51 @@ func TestFleetSameSeedSameLife(t *testing.T) {
 		t.Error("two seeds live alike")
 	}
 }
+
+// fleetUnderTest is a fleet as its contract wants it.
+type fleetUnderTest struct {
+	*world.Fleet
+	m *market
+}
+
+func TestFleetKeepsTheContract(t *testing.T) {
+	conform.Fleet(t, func(t *testing.T) conform.FleetPort {
+		m := newMarket(t, world.FleetOptions{
+			Visibility: world.Span{Min: conform.FleetVisibility}, ShuttingDown: world.Span{Min: conform.FleetShutdown}, Listed: conform.FleetGone,
+		})
+		return fleetUnderTest{m.Fleet, m}
+	})
+}
+
+func (f fleetUnderTest) Draft(intent, capacityType string, claims ...string) model.Launch {
+	return model.Launch{
+		Intent: intent, Token: "t-" + intent, Cluster: "web", Pool: "default", CapacityType: capacityType, Claims: claims,
+		Class: model.Class{Name: "general", Tags: map[string]string{"team": "a", model.LabelNodePool: "not this"}},
+		Templates: []model.LaunchTemplate{{ImageID: "ami-1", UserData: []byte("join"), Overrides: []model.Override{
+			{InstanceType: conform.FleetDear.InstanceType, Zone: conform.FleetDear.Zone, SubnetID: "subnet-a", Price: 96_000},
+			{InstanceType: conform.FleetCheap.InstanceType, Zone: conform.FleetCheap.Zone, SubnetID: "subnet-a", Price: 85_000},
+		}}},
+	}
+}
+
+func (f fleetUnderTest) Another() conform.FleetPort { return f }
+
+func (f fleetUnderTest) Stock(offer model.OfferKey, n int) { f.SetCapacity(offer, n) }
+
+func (f fleetUnderTest) Throttle(api string) {
+	if api == "" {
+		f.Fleet.Throttle("CreateFleet", 0, 0)
+		return
+	}
+	f.Fleet.Throttle(api, 0, .5) // never a whole token
+}
+
+func (f fleetUnderTest) ForgetTemplates() { f.ForgetBeforeNext() }
+
+func (f fleetUnderTest) End(id string) { f.EndByHand(id) }
+
+func (f fleetUnderTest) Foreign(tags map[string]string) string {
+	return f.AddMachine(model.Instance{Type: "m5.large", Tags: tags})
+}
+
+func (f fleetUnderTest) Pass(d time.Duration) { f.m.pass(d) }

@@ -1,0 +1,95 @@
+package ec2fleet
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/conform"
+)
+
+// underTest is the adapter over our model of EC2, as the contract wants it.
+type underTest struct {
+	*Fleet
+	*region
+	t *testing.T
+}
+
+func TestFleetKeepsTheContract(t *testing.T) {
+	conform.Fleet(t, func(t *testing.T) conform.FleetPort { return contractOf(t) })
+}
+
+func contractOf(t *testing.T) underTest {
+	r := start(t)
+	r.SetTiming(ec2model.Timing{
+		Visibility: conform.FleetVisibility, Shutdown: ec2model.Delay{Min: conform.FleetShutdown, Max: conform.FleetShutdown}, Gone: conform.FleetGone,
+	})
+	r.SetSpotPrice(conform.FleetCheap.InstanceType, conform.FleetCheap.Zone, 30_000)
+	r.SetSpotPrice(conform.FleetDear.InstanceType, conform.FleetDear.Zone, 40_000)
+	return underTest{r.fleet, r, t}
+}
+
+func (u underTest) Draft(intent, capacityType string, claims ...string) model.Launch {
+	u.t.Helper()
+	return u.launch(u.t, intent, capacityType, claims...)
+}
+
+func (u underTest) Another() conform.FleetPort { return underTest{New(u.client), u.region, u.t} }
+
+func poolOf(offer model.OfferKey) ec2model.Pool {
+	return ec2model.Pool{Type: offer.InstanceType, Zone: offer.Zone, CapacityType: offer.CapacityType}
+}
+
+func (u underTest) Stock(offer model.OfferKey, n int) { u.SetCapacity(poolOf(offer), n) }
+
+func (u underTest) Break(offer model.OfferKey, code string) {
+	u.FailPool(poolOf(offer), code, "broken")
+}
+
+func (u underTest) Throttle(api string) {
+	if api == "" {
+		u.SetThrottle("CreateFleet", ec2model.Rate{})
+		return
+	}
+	u.SetThrottle(api, ec2model.Rate{PerSecond: 1})
+}
+
+func (u underTest) ForgetTemplates() {
+	u.t.Helper()
+	out, err := u.client.DescribeLaunchTemplates(u.t.Context(), &ec2.DescribeLaunchTemplatesInput{})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	for _, template := range out.LaunchTemplates {
+		if _, err := u.client.DeleteLaunchTemplate(u.t.Context(), &ec2.DeleteLaunchTemplateInput{LaunchTemplateId: template.LaunchTemplateId}); err != nil {
+			u.t.Fatal(err)
+		}
+	}
+}
+
+func (u underTest) End(id string) {
+	u.t.Helper()
+	if _, err := u.client.TerminateInstances(u.t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{id}}); err != nil {
+		u.t.Fatal(err)
+	}
+}
+
+func (u underTest) Foreign(tags map[string]string) string {
+	u.t.Helper()
+	out, err := u.client.RunInstances(u.t.Context(), &ec2.RunInstancesInput{
+		ImageId: aws.String(image(u.t, catalog.X86_64)), InstanceType: types.InstanceTypeM5Large, MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeInstance, Tags: sdkTags(tags)}},
+	})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return *out.Instances[0].InstanceId
+}
+
+func (u underTest) Pass(d time.Duration) { u.clock.Advance(d) }
