@@ -386,21 +386,21 @@ func (l *ledger) hostRefuses(n int) string {
 	if _, clash := topology.PortsClash(l.class.ports, s.ports); clash {
 		return HostPortTaken
 	}
-	if l.class.attaches && !l.attachable(s) {
+	if l.class.attaches && !l.places.attachable(s, l.class.pods[:l.class.stride]) {
 		return VolumeLimit
 	}
 	return ""
 }
 
-// attachable reports whether the site can attach the volumes of the class's next unit.
-func (l *ledger) attachable(s *site) bool {
+// attachable reports whether the site can attach the volumes of the pods.
+func (p *places) attachable(s *site, pods []int) bool {
 	if len(s.attach) == 0 {
 		return true
 	}
 	more := make(map[string]int64)
-	for _, i := range l.class.pods[:l.class.stride] {
-		pod := &l.places.in.Snapshot.Pods[i]
-		for _, a := range l.places.census.volumes.Attachments(pod, l.places.in.Snapshot.ShapeOf(pod)) {
+	for _, i := range pods {
+		pod := &p.in.Snapshot.Pods[i]
+		for _, a := range p.census.volumes.Attachments(pod, p.in.Snapshot.ShapeOf(pod)) {
 			if !s.attached[a.Driver][a.Handle] {
 				more[a.Driver]++
 			}

@@ -79,7 +79,7 @@ func (l *ledger) codes(pod, n int) []string {
 		out = append(out, HostPortTaken)
 	}
 	c.pods = []int{pod}
-	if c.attaches && !l.attachable(s) {
+	if c.attaches && !l.places.attachable(s, c.pods) {
 		out = append(out, VolumeLimit)
 	}
 	for i := range c.uses {

@@ -65,6 +65,7 @@ func placeAll(in *Input, wishes wishes) *board {
 	first := newBoard(in, wishes)
 	if len(first.places.sites) > 0 && first.spreads() {
 		first.nominate()
+		first.makeRoom()
 		if first.left() == 0 && !first.verify(false) {
 			return first
 		}
@@ -128,7 +129,7 @@ type board struct {
 	refused map[int]*model.Reason
 	places  *places
 	planner *planner
-	classOf []*class // by pod; only where there are rules between pods
+	classOf []*class // by pod; only where there are rules between pods, or nodes
 	daemons []*class // of the DaemonSets any rule counts: what their pods add
 }
 
@@ -159,6 +160,8 @@ func prepare(in *Input, wishes wishes, asIs bool) *board {
 	if !b.book.empty() {
 		b.book.baseline()
 		b.daemons = b.countedDaemons()
+	}
+	if !b.book.empty() || len(b.places.sites) > 0 {
 		b.classOf = make([]*class, len(in.Snapshot.Pods))
 		for _, c := range b.classes {
 			for _, i := range c.pods {
@@ -240,6 +243,9 @@ func (b *board) arrange(wide func(*class) bool, strict bool) {
 			}
 		}
 	}
+	if wide == nil && !strict {
+		b.makeRoomFor(parties)
+	}
 	b.pack(parties)
 	var again []*party
 	for _, c := range order {
@@ -263,7 +269,10 @@ func (b *board) pack(parties []*party) {
 
 // forget takes pods that found no node out of the tallies.
 func (b *board) forget(party *party) {
-	units := int32(len(party.pods) / party.class.stride)
+	b.forgetUnits(party, int32(len(party.pods)/party.class.stride))
+}
+
+func (b *board) forgetUnits(party *party, units int32) {
 	if units == 0 {
 		return
 	}

@@ -2,7 +2,6 @@ package pack
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/topology"
@@ -19,21 +18,23 @@ const (
 // retry looks for places for pods that a rule between pods left over: what kept them out while pods were placed need not
 // keep them out of the plan that came of it. Each place is tried and kept where the whole plan still holds.
 func (b *board) retry() {
-	if b.book.empty() || b.left() == 0 {
+	if b.left() == 0 {
 		return
 	}
-	pods := len(b.pending) + len(b.places.sites)
-	budget := retryCost / max(1, pods)
+	budget := b.retries()
 	order := inOrder(b.classes)
 	for progress := true; progress; { // one that found a place may make room for another
 		progress = false
 		for _, c := range order {
-			for c.blocked != nil && c.units() > 0 && budget > 0 && (b.retryOnSites(c, &budget) || b.retryOnNewNode(c, &budget)) {
+			for c.units() > 0 && budget > 0 && (b.retryOnSites(c, &budget) || c.blocked != nil && b.retryOnNewNode(c, &budget) || b.shift(c, &budget)) {
 				progress = true
 			}
 		}
 	}
 }
+
+// retries returns how many places may be tried.
+func (b *board) retries() int { return retryCost / max(1, len(b.pending)+len(b.places.sites)) }
 
 // retryOnSites tries what exists, one node of each kind.
 func (b *board) retryOnSites(c *class, budget *int) bool {
@@ -57,26 +58,19 @@ func (b *board) retryOnSites(c *class, budget *int) bool {
 // trySite puts a unit on the site if every rule still holds then.
 func (b *board) trySite(c *class, n int) bool {
 	s, attached, ports := b.places.sites[n], b.places.sites[n].attached, len(b.places.sites[n].ports)
-	if c.attaches {
-		l := ledger{assigner: &assigner{planner: b.planner, places: b.places, book: b.book}, class: c}
-		if !l.attachable(s) {
-			return false
-		}
+	if c.attaches && !b.places.attachable(s, c.pods[:c.stride]) {
+		return false
 	}
 	unit := c.takeUnits(1)
 	if c.attaches {
-		s.attached = make(map[string]map[string]bool, len(attached))
-		for driver, handles := range attached { // each driver on its own: the order does not matter
-			s.attached[driver] = maps.Clone(handles)
-		}
-		for _, i := range unit {
-			pod := &b.in.Snapshot.Pods[i]
-			s.attachAll(b.census.volumes.Attachments(pod, b.in.Snapshot.ShapeOf(pod)))
-		}
+		b.attach(s, unit)
 	}
 	b.places.take(n, c.request, 1)
 	s.ports, s.pods = append(s.ports, c.ports...), append(s.pods, unit...)
 	if !b.verify(false) {
+		for _, a := range c.adds {
+			b.places.count(a.tally, n, a.weight)
+		}
 		return true
 	}
 	s.ports, s.pods, s.attached = s.ports[:ports], s.pods[:len(s.pods)-len(unit)], attached

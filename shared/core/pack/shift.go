@@ -1,0 +1,220 @@
+package pack
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/topology"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const (
+	// shiftFew is how many pods may be left over for it to be worth making room for them on what exists: of more, some need
+	// new nodes whatever is done.
+	shiftFew = 16
+	// shiftPods is how many pods of one class are moved at most to make room for one unit.
+	shiftPods = 3
+)
+
+// makeRoom puts pods that are left over onto what exists: beside what is there, or where one that was placed there goes
+// elsewhere for it.
+func (b *board) makeRoom() {
+	if n := b.left(); n == 0 || n > shiftFew {
+		return
+	}
+	budget := b.retries()
+	order := inOrder(b.classes)
+	for progress := true; progress; {
+		progress = false
+		for _, c := range order {
+			for c.units() > 0 && budget > 0 && (b.retryOnSites(c, &budget) || b.shift(c, &budget)) {
+				progress = true
+			}
+		}
+	}
+}
+
+// makeRoomFor does the same for pods that are about to get new nodes.
+func (b *board) makeRoomFor(parties []*party) {
+	left := 0
+	for _, party := range parties {
+		left += len(party.pods)
+	}
+	if left > shiftFew {
+		return
+	}
+	budget := b.retries()
+	for _, party := range parties {
+		c, rest := party.class, party.class.pods
+		c.pods = party.pods
+		for c.units() > 0 && budget > 0 && (b.retryOnSites(c, &budget) || b.shift(c, &budget)) {
+			b.forgetUnits(party, 1)
+		}
+		party.pods, c.pods = c.pods, rest
+	}
+}
+
+// shift puts a unit of the class onto a site from which pods of another class, placed by this plan, move to other sites.
+func (b *board) shift(c *class, budget *int) bool {
+	a := assigner{planner: b.planner, places: b.places, book: b.book}
+	for from, s := range b.places.sites {
+		if len(s.pods) == 0 || s.closed || s.blind || judge(c, s) == refused {
+			continue
+		}
+		for _, d := range b.movable(s, c) {
+			targets := b.targets(&a, d, from)
+			for count := 1; count <= shiftPods && len(targets) > 0; count++ {
+				if !roomWithout(c, d, s, count) {
+					continue
+				}
+				for _, to := range targets {
+					if *budget--; *budget < 0 {
+						return false
+					}
+					if b.shiftTo(c, d, from, to, count) {
+						return true
+					}
+				}
+				break
+			}
+		}
+	}
+	return c.blocked != nil && b.shiftBeside(c, budget)
+}
+
+// shiftBeside puts a unit of the class onto a site once a pod that its rules count has moved from one site to another.
+func (b *board) shiftBeside(c *class, budget *int) bool {
+	a := assigner{planner: b.planner, places: b.places, book: b.book}
+	for from, s := range b.places.sites {
+		for _, d := range b.movable(s, c) {
+			if !slices.ContainsFunc(c.uses, func(u use) bool { return weightIn(d.adds, u.tally) > 0 }) {
+				continue
+			}
+			for _, to := range b.targets(&a, d, from) {
+				if *budget <= 0 {
+					return false
+				}
+				if undo, moved := b.moveSome(d, from, to, 1); moved {
+					if b.retryOnSites(c, budget) {
+						return true
+					}
+					undo()
+				}
+			}
+		}
+	}
+	return false
+}
+
+// movable returns the classes other than c whose pods this plan put on the site and may as well put elsewhere.
+func (b *board) movable(s *site, c *class) []*class {
+	var out []*class
+	for _, i := range s.pods {
+		promised := slices.ContainsFunc(s.promised, func(pod model.PodRef) bool { return pod.UID == b.in.Snapshot.Pods[i].UID })
+		if d := b.classOf[i]; d != c && !promised && !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// roomWithout reports whether the site has room for a unit of c once so many pods of d are gone.
+func roomWithout(c, d *class, s *site, count int) bool {
+	free := slices.Clone(s.free)
+	for range count {
+		free.addSaturating(d.request)
+	}
+	return c.request.fits(free)
+}
+
+// targets returns sites with room for a pod of d, other than the one it is on, a few of each kind.
+func (b *board) targets(a *assigner, d *class, from int) []int {
+	var out []int
+	for _, g := range a.groups(d) {
+		for _, n := range b.roomIn(d, &g) {
+			if n != from {
+				out = append(out, n)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// shiftTo moves pods of d from one site to another and puts a unit of c in their place; false, and nothing is changed,
+// where there is no room or a rule would not hold.
+func (b *board) shiftTo(c, d *class, from, to, count int) bool {
+	undo, moved := b.moveSome(d, from, to, count)
+	if moved && c.request.fits(b.places.sites[from].free) && b.admits(c, from) && b.trySite(c, from) {
+		return true
+	}
+	if moved {
+		undo()
+	}
+	return false
+}
+
+// moveSome moves so many pods of d from one site to another; false, and nothing is changed, where not all fit there. undo
+// moves them back to where they were in every list.
+func (b *board) moveSome(d *class, from, to, count int) (undo func(), ok bool) {
+	source, target := b.places.sites[from], b.places.sites[to]
+	pods, ports, attached := [2][]int{source.pods, target.pods}, [2][]model.HostPort{source.ports, target.ports}, target.attached
+	moved := 0
+	undo = func() {
+		for range moved {
+			b.move(d, target.pods[len(target.pods)-1], to, from)
+		}
+		source.pods, target.pods, source.ports, target.ports, target.attached = pods[0], pods[1], ports[0], ports[1], attached
+	}
+	for _, i := range pods[0] {
+		if moved < count && b.classOf[i] == d && b.admits(d, to) && d.request.fits(target.free) && (!d.attaches || b.places.attachable(target, []int{i})) {
+			b.move(d, i, from, to)
+			if d.attaches { // what it leaves is counted there still: that is not too little
+				b.attach(target, []int{i})
+			}
+			moved++
+		}
+	}
+	if moved < count {
+		undo()
+		return nil, false
+	}
+	return undo, true
+}
+
+// attach notes the volumes of pods on the site, in a list of its own.
+func (b *board) attach(s *site, pods []int) {
+	attached := make(map[string]map[string]bool, len(s.attached))
+	for driver, handles := range s.attached { // each driver on its own: the order does not matter
+		attached[driver] = maps.Clone(handles)
+	}
+	s.attached = attached
+	for _, i := range pods {
+		pod := &b.in.Snapshot.Pods[i]
+		s.attachAll(b.census.volumes.Attachments(pod, b.in.Snapshot.ShapeOf(pod)))
+	}
+}
+
+// admits reports whether no port of the class is taken on the site.
+func (b *board) admits(c *class, n int) bool {
+	_, clash := topology.PortsClash(c.ports, b.places.sites[n].ports)
+	return !clash
+}
+
+// move takes pod i of class d from one site to another, in what is free and in what rules count.
+func (b *board) move(d *class, i, from, to int) {
+	source, target := b.places.sites[from], b.places.sites[to]
+	b.places.take(from, d.request, -1)
+	b.places.take(to, d.request, 1)
+	for _, a := range d.adds {
+		b.places.count(a.tally, from, -a.weight)
+		b.places.count(a.tally, to, a.weight)
+	}
+	source.pods = slices.DeleteFunc(slices.Clone(source.pods), func(other int) bool { return other == i })
+	source.ports = slices.Clone(source.ports)
+	for _, port := range d.ports {
+		at := slices.Index(source.ports, port)
+		source.ports = slices.Delete(source.ports, at, at+1)
+	}
+	target.pods, target.ports = append(slices.Clone(target.pods), i), append(slices.Clone(target.ports), d.ports...)
+}

@@ -1,0 +1,49 @@
+package pack
+
+import (
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// A flexible pod fills the one node a picky one may use, and another node would do for it.
+func TestAPickyPodGetsTheNodeItNeeds(t *testing.T) {
+	w := newWorld(64).node("all", nil).node("some", func(n *model.Node) {
+		n.Taints = []model.Taint{{Key: "dedicated", Value: "x", Effect: model.NoSchedule}}
+	})
+	w.pods("flexible", 1, asPod(cpu(3500), tolerating("dedicated"))).pods("picky", 2, cpu(500))
+	if plan := w.complete(t); nodeOf(plan, "flexible-00000") != "some" {
+		t.Errorf("nominations %+v", plan.Nominations)
+	}
+}
+
+// Of a scarce resource two nodes have one each left, beside little memory, and a third has two.
+func TestPodsMoveForWhatIsScarce(t *testing.T) {
+	scarce := func(cpu, n int64) func(*model.Node) {
+		return func(node *model.Node) { node.Allocatable[model.CPU], node.Allocatable["example.com/fpga"] = cpu, n }
+	}
+	fpga := func(s *model.PodShape) { s.Requests["example.com/fpga"] = 1 }
+	w := newWorld(64).node("a", scarce(4000, 2)).node("b", scarce(2000, 1)).node("c", scarce(2000, 1))
+	w.pods("large", 1, asPod(cpu(2000), fpga)).pods("wide", 1, asPod(cpu(2000), fpga)).pods("small", 1, asPod(cpu(1500), fpga, selecting(model.LabelHostname, "a")))
+	w.complete(t)
+}
+
+// A pod follows others to the zone of its volume: they start there, though another node comes first.
+func TestPodsStartWhereThoseThatFollowCanBe(t *testing.T) {
+	w := newWorld(64).storage("zonal", zonesAllowed("b")).zoned(4000, "a", "b")
+	w.pods("first", 1, appPod("web"))
+	w.pods("follower", 1, asPod(appPod("web"), nearApp(model.LabelZone, "web"))).withClaim("follower", func(_ int, v *model.Volume) { v.Class = "zonal" })
+	if plan := w.complete(t); nodeOf(plan, "first-00000") != "node-b" {
+		t.Errorf("nominations %+v", plan.Nominations)
+	}
+}
+
+// One spread by host counts pods that must be on one node: it goes to the other.
+func TestASpreadPodLeavesTheNodeOthersNeed(t *testing.T) {
+	w := newWorld(64).node("large", nil).node("small", func(n *model.Node) { n.Allocatable[model.Memory] = 3 << 30 })
+	w.pods("spread", 1, asPod(appPod("web"), spreadBy(model.LabelHostname, 2), func(s *model.PodShape) { s.Priority = 10 }))
+	w.pods("big", 2, asPod(appPod("web"), func(s *model.PodShape) { s.Requests[model.Memory] = 4 << 30 }))
+	if plan := w.complete(t); nodeOf(plan, "spread-00000") != "small" {
+		t.Errorf("nominations %+v", plan.Nominations)
+	}
+}
