@@ -55,7 +55,7 @@ func (e *engine) arrive(s *strand, c *call, t trouble, back time.Duration) {
 		return
 	}
 	if t.mode != "" {
-		e.inject(p, t.key, string(t.mode)+" "+c.op.Name)
+		e.inject(p.name, t.key, string(t.mode)+" "+c.op.Name)
 	}
 	var err error
 	switch t.mode {

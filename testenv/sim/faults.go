@@ -34,19 +34,25 @@ func (s Source) String() string {
 	return fmt.Sprintf("%s of %s, %.1f%%, %s to %s", s.Kind, target, s.Rate*100, s.From.Round(time.Second), s.Until.Round(time.Second))
 }
 
-// The kinds of sources.
+// The kinds of sources that hit operations.
 const (
-	KindCrash    = "crash"      // a process is killed before or after an operation
-	KindError    = "error"      // an operation fails without having happened
-	KindLost     = "lost reply" // it happens, and the process hears an error
-	KindSlow     = "slow"       // it takes seconds, or longer than the process lives
-	KindRepeat   = "repeat"     // it happens twice
-	KindLate     = "late"       // it happens after the process heard an error
-	KindOutage   = "outage"     // nothing reaches the target
-	KindSkew     = "clock skew" // a process's clock is up to five minutes off
-	KindCold     = "cold start" // an invocation begins seconds late
-	KindThrottle = "throttle"   // an invocation is refused
-	KindTick     = "lost tick"  // a tick of the schedule never comes
+	KindCrash  = "crash"      // a process is killed before or after an operation
+	KindError  = "error"      // an operation fails without having happened
+	KindLost   = "lost reply" // it happens, and the process hears an error
+	KindSlow   = "slow"       // it takes seconds, or longer than the process lives
+	KindRepeat = "repeat"     // it happens twice
+	KindLate   = "late"       // it happens after the process heard an error
+	KindOutage = "outage"     // nothing reaches the target
+)
+
+// The kinds that hit processes and what invokes them.
+const (
+	KindSkew     = "clock skew"  // a process's clock is up to five minutes off
+	KindCold     = "cold start"  // an invocation begins seconds late
+	KindThrottle = "throttle"    // an invocation is refused
+	KindDouble   = "double"      // an invocation is made twice at once
+	KindLeaders  = "two leaders" // a replica of the watcher believes that it leads
+	KindWatch    = "watch"       // the stream of changes breaks
 )
 
 // onOperations are the kinds that hit one operation at a time.
@@ -65,11 +71,10 @@ func drawPlan(seed uint64, length time.Duration) []Source {
 	}
 	var plan []Source
 	span := func(s Source) {
-		if d.IntN(2) == 0 { // all the time, or for a part of it
+		s.Until = length
+		if d.IntN(2) == 0 { // for a part of the time
 			s.From = d.between(0, length/2)
 			s.Until = s.From + d.between(length/20, length/2)
-		} else {
-			s.Until = length
 		}
 		plan = append(plan, s)
 	}
@@ -90,9 +95,14 @@ func drawPlan(seed uint64, length time.Duration) []Source {
 			From: from, Until: min(length, from+d.skewed(time.Minute, length/2)),
 		})
 	}
-	for _, kind := range []string{KindSkew, KindCold, KindThrottle, KindTick} {
+	for _, kind := range []string{KindSkew, KindCold, KindThrottle, KindDouble, KindLeaders, KindWatch} {
 		if d.IntN(3) == 0 {
 			span(Source{Kind: kind, Rate: rate(0.05, 0.8)})
+		}
+	}
+	for _, kind := range mischiefs {
+		if d.IntN(4) == 0 {
+			span(Source{Kind: kind, Rate: rate(0.01, 0.6)})
 		}
 	}
 	return plan
@@ -115,21 +125,58 @@ func (e *engine) trouble(p *process, op world.Op) trouble {
 			return trouble{mode: x.Mode, err: failure(op, nil), delay: slowness(x.Mode, nil), late: time.Second}
 		}
 	}
-	at := e.elapsed()
 	for i := range e.config.Plan {
 		s := &e.config.Plan[i]
-		if !onOperations[s.Kind] || at < s.From || at >= s.Until || s.Target != "" && s.Target != portOf(op.Name) {
+		if !onOperations[s.Kind] || s.Target != "" && s.Target != portOf(op.Name) {
 			continue
 		}
-		roll := e.roll(p, s.Kind, p.ops)
-		if roll.Float64() >= s.Rate || !e.allowed(p, s.Kind) {
-			continue
+		if key, roll, hit := e.strikes(s, p.name, p.ops); hit {
+			t := s.trouble(op, roll)
+			t.key = key
+			return t
 		}
-		t := s.trouble(op, roll)
-		t.key = injection(p, s.Kind)
-		return t
 	}
 	return trouble{lost: p.draws.IntN(2) == 0}
+}
+
+// strikes draws whether a source hits the n-th of whatever somebody does. The answer does not depend on what else goes
+// wrong in the run.
+func (e *engine) strikes(s *Source, who string, n int) (key string, roll draws, hit bool) {
+	if at := e.elapsed(); at < s.From || at >= s.Until || e.healed {
+		return "", roll, false
+	}
+	key = fmt.Sprintf("%s/%d %s", who, n, s.Kind)
+	roll = newDraws(e.config.Seed, key)
+	return key, roll, roll.Float64() < s.Rate && (e.config.Only == nil || e.config.Only[key])
+}
+
+// hits reports whether something of a kind hits the n-th of whatever somebody does, and notes it.
+func (e *engine) hits(kind, who string, n int) bool {
+	for i := range e.config.Plan {
+		if s := &e.config.Plan[i]; s.Kind == kind {
+			if key, _, hit := e.strikes(s, who, n); hit {
+				e.inject(who, key, kind)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hitsNext is hits for what nobody counts.
+func (e *engine) hitsNext(kind, who string) bool {
+	e.counts[kind]++
+	return e.hits(kind, who, e.counts[kind])
+}
+
+// down reports whether nothing reaches a port.
+func (e *engine) down(port string) bool {
+	for _, s := range e.config.Plan {
+		if at := e.elapsed(); s.Kind == KindOutage && s.Target == port && s.Rate == 1 && at >= s.From && at < s.Until && !e.healed {
+			return true
+		}
+	}
+	return false
 }
 
 // trouble is what a source makes of an operation it hits.
@@ -172,32 +219,6 @@ func slowness(mode world.Mode, draws *rand.Rand) time.Duration {
 	return time.Second + time.Duration(draws.Int64N(int64(35*time.Second)))
 }
 
-// hits reports whether a source of a kind that concerns a whole process hits it.
-func (e *engine) hits(p *process, kind string) bool {
-	at := e.elapsed()
-	for i := range e.config.Plan {
-		s := &e.config.Plan[i]
-		if s.Kind == kind && at >= s.From && at < s.Until && e.roll(p, kind, 0).Float64() < s.Rate && e.allowed(p, kind) {
-			return true
-		}
-	}
-	return false
-}
-
-// roll returns draws for one question about one operation of one process: leaving other things out of a run does not
-// change its answers.
-func (e *engine) roll(p *process, kind string, n int) draws {
-	return newDraws(e.config.Seed, fmt.Sprintf("%s/%d/%s", p.name, n, kind))
-}
-
-// allowed reports whether an injection may happen in a run that is told which may.
-func (e *engine) allowed(p *process, kind string) bool {
-	return e.config.Only == nil || e.config.Only[injection(p, kind)]
-}
-
-// injection names one thing that went wrong, the same in every run of the seed.
-func injection(p *process, kind string) string { return fmt.Sprintf("%s/%d %s", p.name, p.ops, kind) }
-
 // Exact is something that goes wrong with one effect of one invocation.
 type Exact struct {
 	Program    string
@@ -210,11 +231,11 @@ func (x Exact) String() string {
 	return fmt.Sprintf("%s-%d effect %d %s", x.Program, x.Invocation, x.Effect, x.Mode)
 }
 
-// inject notes what was made to go wrong.
-func (e *engine) inject(p *process, key, what string) {
+// inject notes what was made to go wrong. key names it for Config.Only.
+func (e *engine) inject(who, key, what string) {
 	e.stats.Faults[what]++
 	if key != "" {
 		e.injected = append(e.injected, key)
 	}
-	e.world.Log.Note(world.FaultInjected{Process: p.name, What: what})
+	e.world.Log.Note(world.FaultInjected{Process: who, What: what})
 }

@@ -4,25 +4,93 @@ import (
 	"context"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// schedule is the tick of each minute, and the ones after it.
-func (e *engine) schedule(minute int) {
-	e.agenda.add(world.Start.Add(time.Duration(minute)*time.Minute+e.steady.between(0, 2*time.Second)), func() {
-		e.provision(provision.TriggerSweep)
-		e.schedule(minute + 1)
+// function is one of the cloud's functions with what invokes it: the poller of its queue, and the tick of each minute.
+type function struct {
+	*engine
+	name    string
+	queue   *world.Queue
+	onTick  func(ctx context.Context, p *process, tick string) error
+	onBatch func(ctx context.Context, p *process, batch []world.Message) error
+	polling bool // a poll is on the agenda
+}
+
+// attempts is how often an asynchronous invocation is tried. Source: Lambda developer guide, asynchronous invocation.
+const attempts = 3
+
+// due polls where messages can be received.
+func (f *function) due() {
+	if f.polling || f.queue.Visible() == 0 {
+		return
+	}
+	f.polling = true
+	f.agenda.add(f.now().Add(f.steady.skewed(20*time.Millisecond, 600*time.Millisecond)), func() {
+		f.polling = false
+		f.poll()
 	})
 }
 
-// provision invokes the function of that name.
-func (e *engine) provision(trigger string) {
-	e.spawn("provision", world.InvocationTimeout, func(ctx context.Context, p *process) error {
-		flow := e.world.Ports(p, p.name).Provision(p.now, provision.Settings{Build: "sim", Parallel: 1})
-		_, err := flow.Run(ctx, provision.Request{
-			Cluster: world.Name, Trigger: trigger, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout),
-		})
-		return err
-	}, nil)
+// tick invokes the function for the tick of a minute; where that fails it is tried again, after one minute and after two.
+func (f *function) tick(tick string, attempt int) {
+	again := func() {
+		if attempt < attempts {
+			f.agenda.add(f.now().Add(time.Duration(attempt)*time.Minute), func() { f.tick(tick, attempt+1) })
+		}
+	}
+	f.invoke(func(ctx context.Context, p *process) error { return f.onTick(ctx, p, tick) }, func(err error) {
+		if err != nil {
+			again()
+		}
+	}, again)
+}
+
+// poll takes messages from the queue and invokes the function with them. Those it is done with are deleted; the others
+// are there again after their visibility timeout.
+func (f *function) poll() {
+	var batch []world.Message
+	_ = f.world.Log.As("poller", func() (err error) {
+		batch, err = f.queue.Receive(context.Background(), 10)
+		return err // the next poll comes anyway
+	})
+	f.look()
+	if len(batch) == 0 {
+		return
+	}
+	times := 1
+	if f.hitsNext(KindDouble, f.name) {
+		times = 2 // another poller has the same batch: a receipt that came too late
+	}
+	for range times {
+		f.invoke(func(ctx context.Context, p *process) error { return f.onBatch(ctx, p, batch) }, func(err error) {
+			if err == nil {
+				f.done(batch)
+			}
+		}, func() {})
+	}
+}
+
+// done deletes messages.
+func (f *function) done(batch []world.Message) {
+	_ = f.world.Log.As("poller", func() error {
+		for _, message := range batch {
+			_ = f.queue.Delete(context.Background(), message.Receipt) // a receipt may have lapsed; the next receive has another
+		}
+		return nil
+	})
+	f.look()
+}
+
+// invoke runs a body in an invocation that is killed at its timeout. refused is called where there is none.
+func (f *function) invoke(body func(context.Context, *process) error, ended func(error), refused func()) {
+	if f.hitsNext(KindThrottle, f.name) {
+		refused()
+		return
+	}
+	start := f.now()
+	if f.hitsNext(KindCold, f.name) {
+		start = start.Add(f.steady.between(100*time.Millisecond, 10*time.Second))
+	}
+	f.agenda.add(start, func() { f.spawn(f.name, world.InvocationTimeout, body, ended) })
 }

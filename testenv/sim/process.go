@@ -16,8 +16,9 @@ type process struct {
 	engine  *engine
 	name    string // such as provision-12
 	program string
-	number  int           // of the program, from 1
-	skew    time.Duration // how far its clock is ahead
+	number  int             // of the program, from 1
+	skew    time.Duration   // how far its clock is ahead
+	ctx     context.Context // over once it is dead
 	cancel  context.CancelFunc
 	draws   draws
 	strands []*strand // that have not ended
@@ -26,7 +27,7 @@ type process struct {
 	effects int // of those, writes
 	timeout *appointment
 	ended   func(err error) // called once, when it has ended or was killed
-	err     error
+	deaf    int             // how often it asked for something although it is dead
 }
 
 // strand is one line of execution of a process. Of all strands of all processes at most one runs at a time.
@@ -63,9 +64,18 @@ func (p *process) killed() error {
 	return fault.New(fault.Internal, "Killed", "process %s is dead", p.name)
 }
 
+// stop counts what a dead process still asks for: it must come to its end.
+func (p *process) stop() {
+	const most = 10_000
+	if p.deaf++; p.deaf > most {
+		panic(fmt.Sprintf("sim: %s is dead and goes on for ever", p.name))
+	}
+}
+
 // Pass parks until the engine has carried the operation out, or has not.
 func (p *process) Pass(_ context.Context, op world.Op, act func() error) error {
 	if p.dead {
+		p.stop()
 		return p.killed()
 	}
 	s := p.engine.running
@@ -80,6 +90,7 @@ func (p *process) Pass(_ context.Context, op world.Op, act func() error) error {
 // wait parks until d has passed or something came into wake.
 func (p *process) wait(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 	if p.dead || ctx.Err() != nil {
+		p.stop()
 		return
 	}
 	s := p.engine.running

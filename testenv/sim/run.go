@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/sim/audit"
@@ -64,20 +65,24 @@ func (s *Stats) Add(other Stats) {
 
 // engine is one run.
 type engine struct {
-	config   Config
-	world    *world.World
-	agenda   agenda
-	running  *strand // that runs now; nil between
-	trace    *trace
-	checkers []audit.Checker
-	seen     int64 // entries of the world's log that were looked at
-	found    []audit.Violation
-	stats    Stats
-	injected []string
-	numbers  map[string]int // processes so far, by program
-	alive    []*process
-	healed   bool
-	steady   draws // of what belongs to no process
+	config    Config
+	world     *world.World
+	agenda    agenda
+	running   *strand // that runs now; nil between
+	trace     *trace
+	checkers  []audit.Checker
+	seen      int64 // entries of the world's log that were looked at
+	found     []audit.Violation
+	stats     Stats
+	injected  []string
+	numbers   map[string]int // processes so far, by program
+	counts    map[string]int // of what nobody else counts, by kind of fault
+	alive     []*process
+	healed    bool
+	over      bool
+	functions []*function
+	watchers  *watchers
+	steady    draws // of what belongs to no process
 }
 
 // Run makes one run.
@@ -96,13 +101,13 @@ func Run(config Config) Result {
 
 func newEngine(config Config) *engine {
 	e := &engine{
-		config: config, checkers: config.Checkers, numbers: map[string]int{}, stats: Stats{Runs: 1, Faults: map[string]int64{}},
+		config: config, checkers: config.Checkers, numbers: map[string]int{}, counts: map[string]int{}, stats: Stats{Runs: 1, Faults: map[string]int64{}},
 		steady: newDraws(config.Seed, "steady"),
 	}
 	if e.checkers == nil {
 		e.checkers = audit.All()
 	}
-	e.world = config.Scenario.world(config.Seed)
+	e.world = config.world()
 	e.trace = newTrace(world.Start, config.Tell)
 	e.look()
 	return e
@@ -157,9 +162,6 @@ func (e *engine) goTo(at time.Time) {
 // look passes what happened to the trace and the auditors.
 func (e *engine) look() {
 	entries := e.world.Log.Since(e.seen)
-	if len(entries) == 0 {
-		return
-	}
 	e.seen += int64(len(entries))
 	e.stats.Facts += int64(len(entries))
 	for _, entry := range entries {
@@ -168,8 +170,17 @@ func (e *engine) look() {
 			e.stats.Launches++
 		}
 	}
-	for _, checker := range e.checkers {
-		e.found = append(e.found, checker.Check(entries)...)
+	if len(entries) > 0 {
+		for _, checker := range e.checkers {
+			e.found = append(e.found, checker.Check(entries)...)
+		}
+	}
+	if e.functions != nil && !e.over {
+		e.ticks()
+		for _, f := range e.functions {
+			f.due()
+		}
+		e.watchers.due()
 	}
 }
 
@@ -179,12 +190,10 @@ func (e *engine) spawn(program string, limit time.Duration, body func(ctx contex
 	p := &process{engine: e, program: program, number: e.numbers[program], ended: ended}
 	p.name = fmt.Sprintf("%s-%d", program, p.number)
 	p.draws = newDraws(e.config.Seed, p.name)
-	if e.hits(p, KindSkew) {
-		p.skew = p.draws.between(-5*time.Minute, 5*time.Minute)
-		e.inject(p, injection(p, KindSkew), KindSkew)
+	if skew := p.draws.between(-5*time.Minute, 5*time.Minute); e.hits(KindSkew, p.name, 0) {
+		p.skew = skew
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	p.cancel = cancel
+	p.ctx, p.cancel = context.WithCancel(context.Background())
 	e.alive = append(e.alive, p)
 	e.stats.Invocations++
 	e.world.Log.Note(world.ProcessMoved{Process: p.name, Program: program, Verb: "start"})
@@ -193,10 +202,10 @@ func (e *engine) spawn(program string, limit time.Duration, body func(ctx contex
 		p.timeout = e.agenda.add(e.now().Add(limit), func() { e.kill(p, "timeout") })
 	}
 	var err error
-	s := p.strand(func() { err = body(ctx, p) }, func() {
+	s := p.strand(func() { err = body(p.ctx, p) }, func() {
 		if !p.dead {
 			p.dead = true
-			cancel()
+			p.cancel()
 			e.finish(p, "end", err)
 		}
 	})
@@ -211,8 +220,21 @@ func (e *engine) panicked(p *process, reason any) {
 	})
 }
 
+// quiet holds what must be true once everything was well for long enough.
+func (e *engine) quiet() {
+	for _, checker := range e.checkers {
+		e.found = append(e.found, checker.Quiet(e.now())...)
+	}
+}
+
+// about returns which lines of a trace have to do with a violation.
+func about(v audit.Violation) func(string) bool {
+	return func(line string) bool { return v.Object == "" || strings.Contains(line, v.Object) }
+}
+
 // close ends every process, so that nothing is left of the run.
 func (e *engine) close() {
+	e.over = true
 	for _, p := range e.alive {
 		p.ended = nil
 		e.kill(p, "kill")

@@ -2,32 +2,25 @@ package sim
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// Scenario is the world of a run and what people do in it.
+// Scenario is the world of a run and what people want in it.
 type Scenario struct {
-	Length time.Duration // until everything is healed
-	Types  []string      // instance types on sale; nil = all
-	Pools  int
-	Pods   int // that are wanted over the run, in batches
-	Batch  int // pods of one batch
+	Length    time.Duration // until everything is healed
+	Types     []string      // instance types on sale; nil = all
+	Pools     []model.Pool
+	Workloads []world.Workload
+	Hasty     bool // the queue shows messages again while they may still be worked on
+	Versions  int  // of the functions that are deployed side by side
 }
 
 // ConvergeWithin is how long after the last fault everything must have come right.
 const ConvergeWithin = 5 * time.Minute
-
-// drawScenario draws a small world.
-func drawScenario(seed uint64) Scenario {
-	d := newDraws(seed, "scenario")
-	return Scenario{
-		Length: d.between(10*time.Minute, 90*time.Minute), Pools: 1 + d.IntN(3), Pods: 1 + d.IntN(60), Batch: 1 + d.IntN(12),
-		Types: []string{"m5.large", "m6g.large", "c5.xlarge", "m5.2xlarge"},
-	}
-}
 
 // Draw returns the run of a seed.
 func Draw(seed uint64) Config {
@@ -36,34 +29,110 @@ func Draw(seed uint64) Config {
 	return c
 }
 
-// world makes the scenario's world, with its classes and pools.
-func (s Scenario) world(seed uint64) *world.World {
-	d := newDraws(seed, "world")
-	w := world.New(world.Options{Types: s.Types, Visibility: d.skewed(0, 4*time.Minute)})
-	w.Cluster.AddClass(world.Class("default"))
-	for i := range s.Pools {
+// drawScenario draws a small world.
+func drawScenario(seed uint64) Scenario {
+	d := newDraws(seed, "scenario")
+	s := Scenario{Length: d.skewed(10*time.Minute, 3*time.Hour).Round(time.Second), Hasty: d.IntN(6) == 0, Versions: 1 + d.IntN(2)}
+	s.Types = [][]string{
+		{"m5.large"}, {"m5.large", "m6g.large", "c5.xlarge"}, {"m5.large", "m6g.large", "c5.xlarge", "m5.2xlarge", "r5.large", "t3.medium", "c6g.2xlarge"},
+	}[d.IntN(3)]
+	for i := range 1 + d.IntN(3) {
 		pool := world.Pool(fmt.Sprintf("pool-%d", i), "default")
 		pool.Weight = int32(d.IntN(3) * 10)
 		if d.IntN(3) == 0 {
-			pool.Limits = model.Resources{model.Nodes: int64(1 + d.IntN(20))}
+			pool.Template.Requirements = []model.Requirement{world.Need(model.LabelCapacityType, model.OnDemand)}
 		}
-		w.Cluster.AddPool(pool)
+		if d.IntN(3) == 0 {
+			pool.Limits = model.Resources{model.Nodes: int64(1 + d.IntN(12))}
+		}
+		if d.IntN(4) == 0 {
+			pool.Template.StartupTaints = []model.Taint{}
+		}
+		s.Pools = append(s.Pools, pool)
+	}
+	for i := range 1 + d.IntN(4) {
+		s.Workloads = append(s.Workloads, drawWorkload(d, i, s.Length))
+	}
+	return s
+}
+
+// drawWorkload draws one that changes a few times over the length of a run, and no more after it.
+func drawWorkload(d draws, i int, length time.Duration) world.Workload {
+	w := world.Workload{
+		Kind: []string{world.Deployment, world.Deployment, world.StatefulSet, world.Job}[d.IntN(4)], Name: fmt.Sprintf("app-%d", i),
+		Shape: world.Shape(50*int64(1+d.IntN(30)), int64(1+d.IntN(12))<<28), Runs: d.between(time.Minute, 20*time.Minute),
+	}
+	w.Shape.Labels = map[string]string{"app": w.Name}
+	self := &model.Selector{MatchLabels: w.Shape.Labels}
+	switch d.IntN(8) {
+	case 0:
+		w.Shape.PodAntiAffinity = []model.PodTerm{{TopologyKey: model.LabelHostname, Selector: self}}
+	case 1:
+		w.Shape.Spread = []model.Spread{{TopologyKey: model.LabelZone, MaxSkew: 1, Selector: self}}
+	case 2:
+		w.Shape.NodeSelector = map[string]string{model.LabelCapacityType: model.OnDemand}
+	}
+	most := 1 + d.IntN(15)
+	if d.IntN(2) == 0 {
+		w.Replicas = d.IntN(most + 1)
+	}
+	steps := 1 + d.IntN(5)
+	for j := range steps {
+		at := length * time.Duration(j) / time.Duration(steps)
+		w.Steps = append(w.Steps, world.Step{At: world.Start.Add(at + d.between(0, length/time.Duration(steps))), Replicas: d.IntN(most + 1)})
 	}
 	return w
 }
 
-// begin puts on the agenda what happens without a cause: people and schedules.
-func (e *engine) begin() {
-	s := e.config.Scenario
-	people := newDraws(e.config.Seed, "people")
-	for made := 0; made < s.Pods; made += s.Batch {
-		first, n := made, min(s.Batch, s.Pods-made)
-		at := people.between(0, s.Length*3/4)
-		shape := world.Shape(100*int64(1+people.IntN(15)), int64(1+people.IntN(4))<<29)
-		e.agenda.add(world.Start.Add(at), func() {
-			e.world.Cluster.AddPods(fmt.Sprintf("batch-%d", first), n, shape)
-			e.look()
-		})
+// Town is a run of so many deployments of twenty pods each, on machines of about ten pods, that grow and shrink every few
+// minutes.
+func Town(seed uint64, deployments int, length time.Duration) Config {
+	d := newDraws(seed, "town")
+	s := Scenario{Length: length, Pools: []model.Pool{world.Pool("town", "default")}, Versions: 1}
+	s.Pools[0].Template.Requirements = []model.Requirement{world.Need("karpenter.k8s.aws/instance-size", "xlarge")}
+	for i := range deployments {
+		w := world.Workload{
+			Kind: world.Deployment, Name: fmt.Sprintf("app-%02d", i), Shape: world.Shape(int64(250+10*d.IntN(20)), int64(4+d.IntN(4))<<28), Replicas: 20,
+		}
+		for at := d.between(0, 20*time.Minute); at < length; at += d.between(10*time.Minute, 30*time.Minute) {
+			w.Steps = append(w.Steps, world.Step{At: world.Start.Add(at), Replicas: 16 + d.IntN(9)})
+		}
+		s.Workloads = append(s.Workloads, w)
 	}
-	e.schedule(0)
+	return Config{Seed: seed, Scenario: s}
+}
+
+// world makes the world of a run, with its classes, pools and workloads.
+func (c *Config) world() *world.World {
+	options := world.Options{
+		Types: c.Scenario.Types, Scheduler: 50 * time.Millisecond,
+		Draws: func(model string) *rand.Rand { return newDraws(c.Seed, "model "+model).Rand },
+	}
+	options.Fleet.Visibility = world.Span{Min: 200 * time.Millisecond, Max: 5 * time.Second}
+	options.Fleet.Pending = world.Span{Min: 2 * time.Second, Max: 15 * time.Second}
+	options.Fleet.ShuttingDown = world.Span{Min: 5 * time.Second, Max: time.Minute}
+	options.Kubelets = world.KubeletOptions{BootMin: 20 * time.Second, BootMax: 90 * time.Second, Rejoins: c.Seed%2 == 0}
+	if c.Scenario.Hasty {
+		options.PlanVisibility = 10 * time.Second
+	}
+	worldOptions(c.Plan, &options)
+	w := world.New(options)
+	w.Cluster.AddClass(world.Class("default"))
+	for _, pool := range c.Scenario.Pools {
+		w.Cluster.AddPool(pool)
+	}
+	for _, workload := range c.Scenario.Workloads {
+		w.Workloads.Add(workload)
+	}
+	return w
+}
+
+// begin puts on the agenda what the run begins with.
+func (e *engine) begin() {
+	e.functions = e.deploy()
+	e.watchers = &watchers{engine: e}
+	e.misbehave()
+	for range replicaCount {
+		e.agenda.add(e.now().Add(e.steady.between(0, 3*time.Second)), e.watchers.start)
+	}
 }

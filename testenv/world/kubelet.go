@@ -68,6 +68,7 @@ type kubelet struct {
 	silent   bool
 	spell    int  // of silence, to tell an old event from one of now
 	joined   bool // its Node is there
+	stuck    bool // it boots late, or never
 }
 
 // NewKubelets returns the kubelets of a cluster that has no machine yet. allocatable tells what a type has for pods.
@@ -96,8 +97,10 @@ func (k *Kubelets) Start(instance model.Instance, userData []byte, at time.Time)
 	boot := k.between(k.options.BootMin, k.options.BootMax)
 	switch {
 	case k.chance(k.options.NeverJoins):
+		one.stuck = true
 		return
 	case k.chance(k.options.JoinsLate):
+		one.stuck = true
 		boot = k.options.LateAfter
 	}
 	k.agenda.add(at.Add(boot), func() { k.join(one) })
@@ -151,6 +154,20 @@ func (k *Kubelets) Resume(id string) {
 	if one.joined {
 		k.becomeReady(one)
 	}
+}
+
+// Heal lets every machine that boots from now on join in time and every kubelet speak. It returns the machines, by id,
+// that are still to join late or never.
+func (k *Kubelets) Heal() []string {
+	k.options.NeverJoins, k.options.JoinsLate = 0, 0
+	var stuck []string
+	for _, id := range k.ids() {
+		k.Resume(id)
+		if one := k.kubelets[id]; one.stuck && !one.joined && !one.ended {
+			stuck = append(stuck, id)
+		}
+	}
+	return stuck
 }
 
 // Alive returns the ids of machines whose kubelets have joined and speak, sorted.

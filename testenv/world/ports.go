@@ -156,7 +156,12 @@ func (p hintsPort) Sweep(ctx context.Context, cluster, tick string) error {
 type clusterPort struct{ *Ports }
 
 func (p clusterPort) List(ctx context.Context) (*model.Snapshot, error) {
-	return read(ctx, p.Ports, "cluster.list", func() (*model.Snapshot, error) { return p.world.Cluster.List(ctx) })
+	return read(ctx, p.Ports, "cluster.list", func() (*model.Snapshot, error) {
+		if ago := p.world.stale; ago > 0 {
+			return p.world.Cluster.ListAt(ago)
+		}
+		return p.world.Cluster.List(ctx)
+	})
 }
 
 func (p clusterPort) PutClaim(ctx context.Context, claim model.Claim) (string, error) {

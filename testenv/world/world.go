@@ -52,6 +52,7 @@ type World struct {
 	Workloads *Workloads
 
 	options Options
+	stale   time.Duration // how old what the API server lists is
 	ids     atomic.Int64
 	timed   []timed // in the order they run in where several are due at once
 }
@@ -167,6 +168,9 @@ func (w *World) Tick(d time.Duration) {
 	}
 	w.Clock.Advance(end.Sub(w.Clock.Now()))
 }
+
+// Stale has the API server list what was so long ago; 0 is now. Watches and writes are not affected.
+func (w *World) Stale(ago time.Duration) { w.stale = ago }
 
 // newID returns ids that sort by the order they were asked for in.
 func (w *World) newID() string {

@@ -1,0 +1,79 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/flow/interruption"
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// deploy returns the functions as they are deployed: what each does with a batch of its queue, and with a tick. Of two
+// versions that are deployed side by side an invocation gets either.
+func (e *engine) deploy() []*function {
+	versions := []provision.Settings{{Build: "new", Parallel: 1}, {Build: "old", Parallel: 1, ClaimsPerCall: 3, MaxRounds: 3}}
+	versions = versions[:max(1, e.config.Scenario.Versions)]
+	births := func(p *process) *provision.Flow {
+		return e.world.Ports(p, p.name).Provision(p.now, versions[p.draws.IntN(len(versions))])
+	}
+	deaths := func(p *process) *interruption.Flow {
+		return e.world.Ports(p, p.name).Interruption(p.now, interruption.Settings{})
+	}
+	return []*function{
+		{
+			engine: e, name: "provision", queue: e.world.Plan.Queue,
+			onTick: func(ctx context.Context, p *process, tick string) error {
+				_, err := births(p).FanOut(ctx, tick)
+				return err
+			},
+			onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
+				request := provision.Request{Cluster: world.Name, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
+				hints := readable(batch)
+				if len(hints) == 0 {
+					return nil
+				}
+				for _, hint := range hints {
+					request.Take(hint)
+				}
+				_, err := births(p).Run(ctx, request)
+				return err
+			},
+		},
+		{
+			engine: e, name: "interruption", queue: e.world.Looks.Queue,
+			onTick: func(ctx context.Context, p *process, tick string) error {
+				_, err := deaths(p).FanOut(ctx, tick)
+				return err
+			},
+			onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
+				if len(readable(batch)) == 0 {
+					return nil
+				}
+				_, err := deaths(p).Run(ctx, interruption.Request{Cluster: world.Name, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)})
+				return err
+			},
+		},
+	}
+}
+
+// readable returns the hints of a batch; what nobody can read is dropped.
+func readable(batch []world.Message) []wire.Hint {
+	var hints []wire.Hint
+	for _, message := range batch {
+		if hint, err := wire.DecodeHint([]byte(message.Body)); err == nil {
+			hints = append(hints, hint)
+		}
+	}
+	return hints
+}
+
+// ticks gives the ticks of the schedule to every function.
+func (e *engine) ticks() {
+	for _, tick := range e.world.Ticks.Take(e.now()) {
+		for _, f := range e.functions {
+			f.tick(tick.For.UTC().Format(time.RFC3339), 1)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// The kinds of sources that are in the world itself.
+const (
+	KindShortage   = "shortage"    // EC2 has no capacity in some offers
+	KindLimit      = "rate limit"  // EC2 refuses calls for being too many
+	KindFleet      = "odd answers" // EC2 fails, gives too few or too many, and lists half
+	KindVisibility = "visibility"  // EC2 shows new machines minutes late
+	KindJoin       = "no join"     // machines join late, or never
+	KindSilence    = "silence"     // kubelets fall silent for minutes
+	KindSpot       = "spot"        // spot machines are taken away
+	KindFailure    = "failure"     // machines fail
+	KindStale      = "stale list"  // the API server lists what was minutes ago
+	KindLag        = "watch lag"   // changes reach the watcher late
+	KindQueue      = "odd queue"   // messages come late, twice, few at a time or never
+	KindTicks      = "odd ticks"   // ticks come late, twice or never
+	KindTemplates  = "templates"   // somebody deletes launch templates
+	KindPeople     = "people"      // somebody deletes nodes, claims and machines by hand
+	KindObjects    = "objects"     // published snapshots are deleted
+)
+
+var mischiefs = []string{
+	KindShortage, KindLimit, KindFleet, KindVisibility, KindJoin, KindSilence, KindSpot, KindFailure, KindStale, KindLag, KindQueue, KindTicks,
+	KindTemplates, KindPeople, KindObjects,
+}
+
+// worldOptions are what a plan asks of the world before it begins.
+func worldOptions(plan []Source, options *world.Options) {
+	for _, s := range plan {
+		switch s.Kind {
+		case KindVisibility:
+			options.Fleet.Visibility.Max = max(options.Fleet.Visibility.Max, time.Duration(s.Rate*float64(8*time.Minute)))
+		case KindJoin:
+			options.Kubelets.NeverJoins, options.Kubelets.JoinsLate = s.Rate/10, s.Rate/20
+		case KindSpot:
+			options.Fleet.SpotLife = time.Duration(float64(10*time.Minute) / s.Rate)
+		case KindFailure:
+			options.Fleet.FailureLife = time.Duration(float64(20*time.Minute) / s.Rate)
+		}
+	}
+}
+
+// misbehave puts what a plan asks of the world on the agenda.
+func (e *engine) misbehave() {
+	for _, s := range e.config.Plan {
+		d := newDraws(e.config.Seed, s.String())
+		from, until := world.Start.Add(s.From), world.Start.Add(s.Until)
+		during := func(begin, end func()) {
+			e.agenda.add(from, func() { e.inject("", "", s.Kind); begin(); e.look() })
+			e.agenda.add(until, func() {
+				if !e.healed {
+					end()
+				}
+			})
+		}
+		again := func(mean time.Duration, do func(d draws)) {
+			var next func()
+			next = func() {
+				at := e.now().Add(d.between(mean/10, 2*mean))
+				e.agenda.add(at, func() {
+					if e.healed || !at.Before(until) {
+						return
+					}
+					e.inject("", "", s.Kind)
+					do(d)
+					e.look()
+					next()
+				})
+			}
+			e.agenda.add(from, next)
+		}
+		w := e.world
+		switch s.Kind {
+		case KindShortage:
+			shortage := drawShortage(d, from, until)
+			during(func() { w.Fleet.Short(shortage) }, func() {})
+		case KindLimit:
+			during(func() {
+				for _, api := range []string{"CreateFleet", "DescribeInstances", "TerminateInstances", "CreateLaunchTemplate"} {
+					w.Fleet.Throttle(api, 0.05+0.5*(1-s.Rate), 1+4*(1-s.Rate))
+				}
+			}, func() {
+				for _, api := range []string{"CreateFleet", "DescribeInstances", "TerminateInstances", "CreateLaunchTemplate"} {
+					w.Fleet.Throttle(api, 0, 0)
+				}
+			})
+		case KindFleet:
+			share := func() float64 { return s.Rate * d.Float64() / 2 }
+			chances := world.Chances{ServerError: share(), LostReply: share(), Partial: share(), Surplus: share() / 5, Half: share(), Double: share()}
+			during(func() { w.Fleet.SetChances(chances) }, func() { w.Fleet.SetChances(world.Chances{}) })
+		case KindSilence:
+			again(10*time.Minute, e.silence)
+		case KindStale:
+			age := d.between(10*time.Second, 10*time.Minute)
+			during(func() { w.Stale(age) }, func() { w.Stale(0) })
+		case KindLag:
+			lag := d.skewed(time.Second, 3*time.Minute)
+			during(func() { e.watchers.setLag(lag) }, func() { e.watchers.setLag(0) })
+		case KindQueue:
+			share := func() float64 { return s.Rate * d.Float64() / 2 }
+			chances := world.QueueChances{Duplicate: share(), Delay: share() / 4, Reorder: share(), Few: share(), Lose: share()}
+			during(func() {
+				w.Plan.SetChances(chances)
+				w.Looks.SetChances(chances)
+			}, func() {
+				w.Plan.SetChances(world.QueueChances{})
+				w.Looks.SetChances(world.QueueChances{})
+			})
+		case KindTicks:
+			chances := world.ScheduleChances{Lost: s.Rate * d.Float64(), Doubled: s.Rate * d.Float64(), Late: s.Rate * d.Float64()}
+			during(func() { w.Ticks.SetChances(chances) }, func() { w.Ticks.Heal() })
+		case KindTemplates:
+			again(5*time.Minute, func(draws) { w.Fleet.ForgetBeforeNext() })
+		case KindPeople:
+			again(time.Duration(float64(5*time.Minute)/(0.1+s.Rate)), e.meddle)
+		case KindObjects:
+			again(20*time.Minute, func(draws) { w.Store.Lose() })
+		}
+	}
+}
+
+// drawShortage draws one of the patterns in which capacity is missing.
+func drawShortage(d draws, from, until time.Time) world.Shortage {
+	zones := catalog.Zones()
+	s := world.Shortage{Code: "InsufficientInstanceCapacity", From: from, Until: until}
+	types := catalog.Types()
+	switch d.IntN(7) {
+	case 0:
+		s.Offer = model.OfferKey{InstanceType: types[d.IntN(len(types))].Name, Zone: zones[d.IntN(len(zones))].Name}
+	case 1:
+		s.Offer.Zone = zones[d.IntN(len(zones))].Name
+	case 2:
+		s.Offer.CapacityType, s.Code = model.Spot, []string{"MaxSpotInstanceCountExceeded", "InsufficientInstanceCapacity"}[d.IntN(2)]
+	case 3: // everything
+	case 4:
+		s.OneAtATime = true
+		s.Offer.Zone = zones[d.IntN(len(zones))].Name
+	case 5:
+		s.Period = 3 * time.Minute
+	case 6:
+		s.Offer.CapacityType, s.Code = model.OnDemand, []string{"VcpuLimitExceeded", "InsufficientFreeAddressesInSubnet", "UnfulfillableCapacity"}[d.IntN(3)]
+	}
+	return s
+}
+
+// silence lets a kubelet say nothing for some minutes.
+func (e *engine) silence(d draws) {
+	alive := e.world.Kubelets.Alive()
+	if len(alive) == 0 {
+		return
+	}
+	id := alive[d.IntN(len(alive))]
+	e.world.Kubelets.Silence(id)
+	e.agenda.add(e.now().Add(d.skewed(20*time.Second, 20*time.Minute)), func() {
+		e.world.Kubelets.Resume(id)
+		e.look()
+	})
+}
+
+// meddle does what people do by hand.
+func (e *engine) meddle(d draws) {
+	w := e.world
+	switch d.IntN(4) {
+	case 0:
+		if nodes := w.Cluster.Nodes(); len(nodes) > 0 {
+			w.Cluster.DeleteNode(nodes[d.IntN(len(nodes))].Name)
+		}
+	case 1:
+		if claims := w.Cluster.Claims(); len(claims) > 0 {
+			w.Cluster.DeleteClaim(claims[d.IntN(len(claims))].Claim.Name)
+		}
+	case 2:
+		if alive := w.Kubelets.Alive(); len(alive) > 0 {
+			w.Fleet.EndByHand(alive[d.IntN(len(alive))])
+		}
+	case 3:
+		if pods := w.Cluster.Pods(); len(pods) > 0 {
+			pod := pods[d.IntN(len(pods))]
+			w.Cluster.DeletePod(pod.Namespace, pod.Name)
+		}
+	}
+}
+
+// heal ends everything that goes wrong.
+func (e *engine) heal() {
+	e.healed = true
+	w := e.world
+	w.Fleet.Heal()
+	w.Plan.Heal()
+	w.Looks.Heal()
+	w.Ticks.Heal()
+	w.Stale(0)
+	for _, id := range w.Kubelets.Heal() {
+		w.Fleet.FailMachine(id)
+	}
+	e.watchers.setLag(0)
+	for _, p := range e.alive {
+		p.skew = 0
+	}
+	e.look()
+}
