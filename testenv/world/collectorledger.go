@@ -119,3 +119,16 @@ func (l *Ledger) Lose(cluster string) {
 		}
 	}
 }
+
+// Forget loses one claim and what it holds.
+func (l *Ledger) Forget(cluster, claim string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.book(cluster)
+	delta := model.Resources{}
+	for name, amount := range b.claims[claim].Held {
+		delta[name] -= amount
+	}
+	b.use(b.claims[claim].Pool, delta)
+	delete(b.claims, claim)
+}

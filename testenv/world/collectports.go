@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -132,7 +133,8 @@ func (f *Fleet) terminateOwned(ctx context.Context, cluster string, ids []string
 	}
 	var ours []string
 	for _, instance := range shown {
-		if owned(instance, cluster) && (instance.State == statePending || instance.State == stateRunning) {
+		alive := instance.State == statePending || instance.State == stateRunning
+		if owned(instance, cluster) && alive && !slices.Contains(ours, instance.ID) {
 			ours = append(ours, instance.ID)
 		}
 	}

@@ -1,6 +1,7 @@
 package interruption_test
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -47,7 +48,7 @@ func settle(t *testing.T, w *world.World) {
 	for range 60 {
 		_, last = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
 		w.Tick(5 * time.Second)
-		if _, last = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep); len(w.Cluster.Waiting()) == 0 && initialized(t, w) {
+		if len(w.Cluster.Waiting()) == 0 && initialized(t, w) {
 			return
 		}
 	}
@@ -110,28 +111,51 @@ type totals struct {
 // pass lets time pass with the collector's tick of each minute and the looks it asks for, and says what was done.
 func pass(t *testing.T, w *world.World, d time.Duration) totals {
 	t.Helper()
+	return passWith(t, w, d, func(context.Context, *world.Process, *interruption.Flow) {})
+}
+
+// change alters a flow before it runs.
+type change func(ctx context.Context, p *world.Process, flow *interruption.Flow)
+
+// passOnce runs the flow once, changed.
+func passOnce(t *testing.T, w *world.World, alter change) totals {
 	var sum totals
-	run := func() {
-		o, err := w.Process(world.Fault{}).Collect(t.Context())
-		if err != nil {
-			sum.errs = append(sum.errs, err)
-		}
-		sum.runs++
-		sum.Adopted += o.Adopted
-		sum.Terminated = append(sum.Terminated, o.Terminated...)
-		sum.Retired += o.Retired
-		sum.Closed += o.Closed
-		sum.Removed += o.Removed
-		sum.Braked += o.Braked
-		sum.Problems = append(sum.Problems, o.Problems...)
+	sum.run(t, w, alter)
+	return sum
+}
+
+func (sum *totals) run(t *testing.T, w *world.World, alter change) {
+	t.Helper()
+	p := w.Process(world.Fault{})
+	flow := w.Ports(p, "collector").Interruption(w.Clock.Now, interruption.Settings{})
+	alter(t.Context(), p, flow)
+	o, err := flow.Run(t.Context(), interruption.Request{
+		Cluster: world.Name, Owner: fmt.Sprintf("run %d of %p", sum.runs, sum), Deadline: flow.Now().Add(world.InvocationTimeout),
+	})
+	if err != nil {
+		sum.errs = append(sum.errs, err)
 	}
+	sum.runs++
+	sum.Adopted += o.Adopted
+	sum.Terminated = append(sum.Terminated, o.Terminated...)
+	sum.Retired += o.Retired
+	sum.Closed += o.Closed
+	sum.Removed += o.Removed
+	sum.Braked += o.Braked
+	sum.Problems = append(sum.Problems, o.Problems...)
+}
+
+// passWith is pass with a change to every flow.
+func passWith(t *testing.T, w *world.World, d time.Duration, alter change) totals {
+	t.Helper()
+	var sum totals
 	for second := range int(d / time.Second) {
-		if second%60 == 30 { // whatever is wrong begins half a minute before the tick
-			run()
+		if second%60 == 30 { // whatever is wrong began half a minute before the tick
+			sum.run(t, w, alter)
 		}
 		messages, err := w.Looks.Receive(t.Context(), 10)
 		if err == nil && len(messages) > 0 {
-			run()
+			sum.run(t, w, alter)
 			for _, m := range messages {
 				if err := w.Looks.Delete(t.Context(), m.Receipt); err != nil {
 					t.Fatal(err)
