@@ -26,9 +26,9 @@ type Catalog struct {
 // newCatalog sells the types named, and every one where names is nil.
 func newCatalog(now func() time.Time, names []string) *Catalog {
 	c := &Catalog{now: now, prices: map[model.OfferKey]model.MicroUSD{}, version: 1}
-	for _, t := range catalog.Types() {
-		if names == nil || slices.Contains(names, t.Name) {
-			c.machines = append(c.machines, machine(t))
+	for _, m := range everyMachine() {
+		if names == nil || slices.Contains(names, m.Name) {
+			c.machines = append(c.machines, m)
 		}
 	}
 	for _, m := range c.machines {
@@ -38,6 +38,16 @@ func newCatalog(now func() time.Time, names []string) *Catalog {
 	}
 	return c
 }
+
+// everyMachine returns the whole sandbox catalogue. It is made once and shared by all worlds.
+var everyMachine = sync.OnceValue(func() []model.MachineType {
+	types := catalog.Types()
+	machines := make([]model.MachineType, len(types))
+	for i, t := range types {
+		machines[i] = machine(t)
+	}
+	return machines
+})
 
 // Price returns what an offer costs now, 0 where it is not sold.
 func (c *Catalog) Price(offer model.OfferKey) model.MicroUSD {
@@ -160,10 +170,8 @@ func selects(terms []model.SelectorTerm) bool {
 
 func imageOf(query model.ImageQuery) (model.Image, bool) {
 	id := query.Term.ID
-	for _, p := range catalog.Parameters() {
-		if query.Parameter != "" && p.Name == query.Parameter {
-			id = p.Value
-		}
+	if p, known := catalog.LookupParameter(query.Parameter); known {
+		id = p.Value
 	}
 	published, found := catalog.LookupImage(id)
 	arch := model.Requirement{Key: model.LabelArch, Operator: model.In, Values: []string{goArch(published.Architecture)}}

@@ -122,6 +122,16 @@ func LookupImage(id string) (Image, bool) {
 // Parameters returns every public SSM parameter, sorted by name.
 func Parameters() []Parameter { return slices.Clone(publish().parameters) }
 
+// LookupParameter returns the parameter of that name, and false when there is none.
+func LookupParameter(name string) (Parameter, bool) {
+	parameters := publish().parameters
+	i := slices.IndexFunc(parameters, func(p Parameter) bool { return p.Name == name })
+	if i < 0 {
+		return Parameter{}, false
+	}
+	return parameters[i], true
+}
+
 func (p *published) amazonLinux2(minor string) {
 	for _, v := range []struct{ dir, prefix, arch string }{
 		{"amazon-linux-2", "amazon-eks-node-", X86_64},
