@@ -267,6 +267,18 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 			s.advance("1", 0, model.Launched, "Terminating", 2, "i-1-0")
 			s.tell(world.TerminateCalled{IDs: []string{"i-1-0"}})
 		}},
+		{"a machine of an open launch is ended", []string{"C11"}, func(s *story) {
+			s.record("1", 1, 1)
+			s.call("1", 1, "i-1")
+			s.tell(world.TerminateCalled{IDs: []string{"i-1"}})
+		}},
+		{"a claim closed while its machine runs", []string{"A4", "A6"}, func(s *story) {
+			s.launch("1", 1, 1)
+			s.tell(world.LedgerWritten{
+				Cluster: "world", Op: "close", Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 1}}},
+				Claims: []world.ClaimChange{{Before: claimOf("1", 0, model.Launched, 2, "i-1-0"), After: claimOf("1", 0, model.Gone, 3, "i-1-0")}},
+			})
+		}},
 		{"a claim that goes back", []string{"C6"}, func(s *story) {
 			s.launch("1", 1, 1)
 			s.advance("1", 0, model.Launched, model.Initialized, 2, "i-1-0")
@@ -343,6 +355,12 @@ func TestRestIsJudged(t *testing.T) {
 			s.pool(model.Resources{model.Nodes: 1})
 			s.launch("1", 1, 1)
 			s.readyNode("i-1-0")
+		}},
+		{"a machine that never joined", []string{"C4"}, func(s *story) {
+			s.pool(model.Resources{model.Nodes: 1})
+			s.launch("1", 1, 1)
+			s.wait(15 * time.Minute)
+			s.pod("later")
 		}},
 		{"a queue nobody reads", []string{"C4"}, func(s *story) {
 			for i := range 20 {

@@ -86,6 +86,7 @@ func (a *Auditor) before(e world.Entry) {
 		for _, change := range fact.Claims {
 			a.moves(change)
 			a.oneClaim(change.After)
+			a.mayAdvance(change)
 		}
 		for _, i := range fact.Intents {
 			a.bytesStay(i)

@@ -73,12 +73,37 @@ func (a *Auditor) mayTerminate(id string) {
 		return
 	}
 	c := a.books.claims[m.claim]
+	if i := a.books.intents[m.intent]; c == nil && i != nil && i.State != model.IntentDone && i.answered[id] {
+		a.broken("C11", id, "it was to be ended while launch %s, which asked for it, is open", m.intent)
+	}
 	if c != nil && c.InstanceID == id && c.State != "Terminating" && c.State != model.Gone {
 		a.broken("C11", id, "it was to be ended while claim %s is %s", c.Name, c.State)
 	}
 	if n := a.books.nodeOf(m); n != nil && n.Ready && (c == nil || !a.books.unwanted[c.Name]) {
 		if pods := a.podsOn(n.Name); pods > 0 && n.Registered() {
 			a.broken("C11", id, "it was to be ended while its node %s is ready and runs %d pods", n.Name, pods)
+		}
+	}
+}
+
+// mayAdvance is C4: a claim is called initialised only when its node is ready, and gone only when its machine is.
+func (a *Auditor) mayAdvance(change world.ClaimChange) {
+	after := change.After
+	if after == nil || change.Before == nil || change.Before.State == after.State {
+		return
+	}
+	m := a.books.machines[after.InstanceID]
+	if m == nil {
+		return
+	}
+	switch after.State {
+	case model.Initialized:
+		if n := a.books.nodeOf(m); n != nil && !n.Ready && a.entry.At.Sub(n.at) > a.rules.Patience {
+			a.broken("C4", after.Name, "it is called initialised, and its node %s has not been ready for %s", n.Name, a.entry.At.Sub(n.at).Round(time.Second))
+		}
+	case model.Gone:
+		if m.endedAt.IsZero() {
+			a.broken("A4", after.Name, "it was closed (%s) while its machine %s runs", after.FailureCode, m.ID)
 		}
 	}
 }
@@ -192,6 +217,9 @@ func (a *Auditor) atRest(c *claim) {
 		return
 	}
 	n := a.books.nodeOf(m)
+	if age := a.books.now.Sub(m.startedAt); n == nil && c.State == model.Launched && age > 20*time.Minute {
+		a.broken("C4", c.Name, "its machine %s was launched %s ago, has no node, and is kept", m.ID, age.Round(time.Second))
+	}
 	if n == nil || !n.Ready || a.books.now.Sub(n.at) < 2*time.Minute {
 		return
 	}
