@@ -2,10 +2,8 @@ package world
 
 import (
 	"context"
-	"slices"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -89,59 +87,11 @@ func (p collectPort) Owned(ctx context.Context, cluster string) ([]model.Instanc
 }
 
 func (p collectPort) Describe(ctx context.Context, ids []string) ([]model.Instance, error) {
-	return read(ctx, p.Ports, "fleet.describe", func() ([]model.Instance, error) { return p.world.Fleet.shownOf(ctx, ids) })
+	return read(ctx, p.Ports, "fleet.describe", func() ([]model.Instance, error) { return p.world.Fleet.Describe(ctx, ids) })
 }
 
 func (p collectPort) Terminate(ctx context.Context, cluster string, ids []string) ([]string, error) {
-	return write(ctx, p.Ports, "fleet.terminate", func() ([]string, error) { return p.world.Fleet.terminateOwned(ctx, cluster, ids) })
-}
-
-// Owned returns the visible machines with all the tags of a launch for the cluster.
-func (f *Fleet) Owned(ctx context.Context, cluster string) ([]model.Instance, error) {
-	all, err := f.List(ctx, cluster)
-	var out []model.Instance
-	for _, instance := range all {
-		if owned(instance, cluster) {
-			out = append(out, instance)
-		}
-	}
-	return out, err
-}
-
-func owned(instance model.Instance, cluster string) bool {
-	return instance.Tags["kubernetes.io/cluster/"+cluster] == "owned" && instance.Tags[model.LabelNodePool] != "" && instance.Tags[tagIntent] != ""
-}
-
-// shownOf describes by a filter, which leaves out what it does not know.
-func (f *Fleet) shownOf(ctx context.Context, ids []string) ([]model.Instance, error) {
-	var out []model.Instance
-	for _, id := range ids {
-		some, err := f.Describe(ctx, []string{id})
-		if err != nil && !fault.Is(err, fault.NotFound) && fault.CodeOf(err) != "InvalidInstanceID.NotFound" {
-			return nil, err
-		}
-		out = append(out, some...)
-	}
-	return out, nil
-}
-
-// terminateOwned ends the machines of the ids that carry the cluster's tags and have not ended.
-func (f *Fleet) terminateOwned(ctx context.Context, cluster string, ids []string) ([]string, error) {
-	shown, err := f.shownOf(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	var ours []string
-	for _, instance := range shown {
-		alive := instance.State == statePending || instance.State == stateRunning
-		if owned(instance, cluster) && alive && !slices.Contains(ours, instance.ID) {
-			ours = append(ours, instance.ID)
-		}
-	}
-	if len(ours) == 0 {
-		return nil, nil
-	}
-	return ours, f.Terminate(ctx, ours)
+	return write(ctx, p.Ports, "fleet.terminate", func() ([]string, error) { return p.world.Fleet.Terminate(ctx, cluster, ids) })
 }
 
 // Look returns nodes and NodeClaim objects.

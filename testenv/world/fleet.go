@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sort"
 	"sync"
 	"time"
 
@@ -285,25 +284,6 @@ func (f *Fleet) refuse(r request, text string, before answer, used bool) error {
 	}
 	return nil
 }
-
-// Find returns the visible machines of an intent that are not on their way out, by id.
-func (f *Fleet) Find(_ context.Context, intent string) ([]model.Instance, error) {
-	defer f.enter()()
-	if err := f.reach("DescribeInstances"); err != nil {
-		return nil, err
-	}
-	var out []model.Instance
-	for _, m := range f.byIntent[intent] {
-		if f.visible(m) && (m.State == statePending || m.State == stateRunning) {
-			out = append(out, m.Instance)
-		}
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
-	return out, nil
-}
-
-// visible reports whether describing calls show a machine by now.
-func (f *Fleet) visible(m *Machine) bool { return !f.now().Before(m.VisibleAt) }
 
 // Machines returns every machine ever launched, in that order.
 func (f *Fleet) Machines() []Machine {

@@ -11,89 +11,123 @@ import (
 // pageSize is how many machines a page of a listing holds. It is small so that small worlds have pages to lose.
 const pageSize = 5
 
-// List returns the visible machines that carry a cluster's tags, also those shutting down and, for a while, those
-// terminated, by id.
-func (f *Fleet) List(_ context.Context, cluster string) ([]model.Instance, error) {
+// Find returns the visible machines of an intent that are not on their way out, by id.
+func (f *Fleet) Find(_ context.Context, intent string) ([]model.Instance, error) {
+	defer f.enter()()
+	if err := f.reach("DescribeInstances"); err != nil {
+		return nil, err
+	}
+	var out []model.Instance
+	for _, m := range f.byIntent[intent] {
+		if f.visible(m) && living(m) {
+			out = append(out, m.Instance)
+		}
+	}
+	return f.twice(byID(out)), nil
+}
+
+// Owned returns the visible machines that carry a cluster's tag, a NodePool tag and an intent tag, in whatever state, by
+// id.
+func (f *Fleet) Owned(_ context.Context, cluster string) ([]model.Instance, error) {
 	defer f.enter()()
 	if err := f.reach("DescribeInstances"); err != nil {
 		return nil, err
 	}
 	var out []model.Instance
 	for _, m := range f.listed {
-		if m.Tags["kubernetes.io/cluster/"+cluster] == "owned" && f.visible(m) {
+		if f.visible(m) && owned(m, cluster) {
 			out = append(out, m.Instance)
 		}
 	}
-	return f.pages(out), nil
+	return f.twice(f.halved(byID(out))), nil
 }
 
-// Describe returns the machines of the ids, by id, in whatever state. InvalidInstanceID.NotFound, and nothing, where one
-// of them is not shown yet or no more, or never was.
+// Describe returns those of the machines that are shown, in whatever state, by id, each once.
 func (f *Fleet) Describe(_ context.Context, ids []string) ([]model.Instance, error) {
 	defer f.enter()()
 	if err := f.reach("DescribeInstances"); err != nil {
 		return nil, err
 	}
 	var out []model.Instance
-	for _, id := range ids {
-		m, err := f.shown(id)
-		if err != nil {
+	for _, m := range f.shown(ids) {
+		out = append(out, m.Instance)
+	}
+	return f.twice(byID(out)), nil
+}
+
+// Terminate tells those of the machines to end that are shown, carry a cluster's tags, and are not ending already, and
+// returns their ids.
+func (f *Fleet) Terminate(_ context.Context, cluster string, ids []string) ([]string, error) {
+	defer f.enter()()
+	for _, api := range []string{"DescribeInstances", "TerminateInstances"} {
+		if err := f.reach(api); err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(out, func(i model.Instance) bool { return i.ID == id }) {
-			out = append(out, m.Instance)
+	}
+	var ended []string
+	for _, m := range f.shown(ids) {
+		if owned(m, cluster) && living(m) {
+			ended = append(ended, m.ID)
 		}
 	}
-	return f.pages(out), nil
+	if len(ended) == 0 {
+		return nil, nil
+	}
+	sort.Strings(ended)
+	f.log.Note(TerminateCalled{IDs: slices.Clone(ended)})
+	for _, id := range ended {
+		f.end(f.byID[id], byTerminate)
+	}
+	return ended, nil
 }
 
-// shown returns a machine that describing calls show.
-func (f *Fleet) shown(id string) (*Machine, error) {
-	m := f.byID[id]
-	if m == nil || !f.visible(m) || m.Terminated && f.now().Sub(m.EndedAt) >= f.options.Listed {
-		return nil, refusal("InvalidInstanceID.NotFound", "the instance ID %s does not exist", id)
-	}
-	return m, nil
+// visible reports whether describing calls show a machine by now.
+func (f *Fleet) visible(m *Machine) bool { return !f.now().Before(m.VisibleAt) }
+
+func living(m *Machine) bool { return m.State == statePending || m.State == stateRunning }
+
+func owned(m *Machine, cluster string) bool {
+	return m.Tags["kubernetes.io/cluster/"+cluster] == "owned" && m.Tags[model.LabelNodePool] != "" && m.Tags[tagIntent] != ""
 }
 
-// pages sorts what a listing found, loses every second page where that is due, and names some twice where that is.
-func (f *Fleet) pages(all []model.Instance) []model.Instance {
-	sort.Slice(all, func(i, j int) bool { return all[i].ID < all[j].ID })
-	if f.halves > 0 || f.by(f.chances.Half) {
-		f.halves = max(0, f.halves-1)
-		var some []model.Instance
-		for i, instance := range all {
-			if i/pageSize%2 == 1 {
-				some = append(some, instance)
-			}
-		}
-		all = some
-	}
-	if f.doubles > 0 || f.by(f.chances.Double) {
-		f.doubles = max(0, f.doubles-1)
-		all = slices.Concat(all, all)
-	}
-	return all
-}
-
-// Terminate tells machines to end. One that is ending or has ended already is left as it is. InvalidInstanceID.NotFound,
-// and none told, where one of the ids is not shown.
-func (f *Fleet) Terminate(_ context.Context, ids []string) error {
-	defer f.enter()()
-	if err := f.reach("TerminateInstances"); err != nil {
-		return err
-	}
-	machines := make([]*Machine, 0, len(ids))
+// shown returns those of the machines that describing calls show, each once.
+func (f *Fleet) shown(ids []string) []*Machine {
+	var out []*Machine
 	for _, id := range ids {
-		m, err := f.shown(id)
-		if err != nil {
-			return err
+		m := f.byID[id]
+		if m == nil || !f.visible(m) || m.Terminated && f.now().Sub(m.EndedAt) >= f.options.Listed || slices.Contains(out, m) {
+			continue
 		}
-		machines = append(machines, m)
+		out = append(out, m)
 	}
-	f.log.Note(TerminateCalled{IDs: slices.Clone(ids)})
-	for _, m := range machines {
-		f.end(m, byTerminate)
+	return out
+}
+
+func byID(instances []model.Instance) []model.Instance {
+	sort.Slice(instances, func(i, j int) bool { return instances[i].ID < instances[j].ID })
+	return instances
+}
+
+// halved loses every second page, where that is due.
+func (f *Fleet) halved(all []model.Instance) []model.Instance {
+	if f.halves == 0 && !f.by(f.chances.Half) {
+		return all
 	}
-	return nil
+	f.halves = max(0, f.halves-1)
+	var some []model.Instance
+	for i, instance := range all {
+		if i/pageSize%2 == 1 {
+			some = append(some, instance)
+		}
+	}
+	return some
+}
+
+// twice names everything twice, where that is due: what a flow is told not to expect, and survives.
+func (f *Fleet) twice(all []model.Instance) []model.Instance {
+	if f.doubles == 0 && !f.by(f.chances.Double) {
+		return all
+	}
+	f.doubles = max(0, f.doubles-1)
+	return slices.Concat(all, all)
 }

@@ -138,14 +138,14 @@ func (f *Fleet) GiveMore(n int) {
 	f.surplus = n
 }
 
-// HalveNext makes the next listings miss half of their pages, n of them.
+// HalveNext makes the next n calls of Owned miss half of their pages.
 func (f *Fleet) HalveNext(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.halves = n
 }
 
-// DoubleNext makes the next listings name machines twice, n of them.
+// DoubleNext makes the next n listings name machines twice.
 func (f *Fleet) DoubleNext(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,7 +168,7 @@ type Chances struct {
 	LostReply   float64 // a launch is carried out and its answer lost
 	Partial     float64 // a launch gives one machine less than asked for, without a reason
 	Surplus     float64 // a launch gives one machine more than asked for
-	Half        float64 // a listing misses half of its pages
+	Half        float64 // Owned misses half of its pages
 	Double      float64 // a listing names machines twice
 }
 
@@ -251,7 +251,6 @@ var codesOf = map[fault.Kind][]string{
 	fault.Denied:    {"UnauthorizedOperation", "AuthFailure", "AuthFailure.ServiceLinkedRoleCreationNotPermitted", "OptInRequired", "Blocked", "PendingVerification"},
 	fault.Conflict:  {"IdempotentParameterMismatch"},
 	fault.Internal:  {"InternalError", "Unavailable", "ServiceUnavailable", "Unsupported", "SpotMaxPriceTooLow", "ReservationCapacityExceeded"},
-	fault.NotFound:  {"InvalidInstanceID.NotFound"},
 }
 
 // refusal is a whole call's error of one of EC2's codes.
