@@ -57,7 +57,7 @@ func (r *run) births(ctx context.Context) {
 	nodes := r.nodesByProvider()
 	var due []model.Claim
 	for _, claim := range r.ledger.Claims {
-		if (claim.State == model.Launched || claim.State == model.Registered) && claim.ObjectUID != "" && len(nodes[claim.ProviderID]) > 0 {
+		if claim.ObjectUID != "" && unborn(claim, nodes[claim.ProviderID]) {
 			due = append(due, claim)
 		}
 	}
@@ -78,6 +78,18 @@ func (r *run) births(ctx context.Context) {
 			r.out.Initialized++
 		}
 	}
+}
+
+// unborn reports whether there is something to be done for a claim's node: it has joined or become ready, or was deleted
+// and has joined again.
+func unborn(claim model.Claim, nodes []*model.Node) bool {
+	switch claim.State {
+	case model.Launched, model.Registered:
+		return len(nodes) > 0
+	case model.Initialized:
+		return len(nodes) == 1 && (nodes[0].UID != claim.NodeUID || !nodes[0].Initialized())
+	}
+	return false
 }
 
 // nodesByProvider indexes the snapshot's nodes by provider id; nodes without one are left out, so that nothing that has
@@ -108,10 +120,12 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node)
 		r.register(node, &next, &patch) // the second: the node was deleted and joined again
 	}
 	if r.ready(node, &next) {
-		next.State, next.InitializedUnix = model.Initialized, r.now()
 		patch.Labels[model.LabelInitialized] = "true"
+		if next.State != model.Initialized { // a node that joined again belongs to a claim that is already
+			next.State, next.InitializedUnix = model.Initialized, r.now()
+		}
 	}
-	if next.State == claim.State && next.NodeUID == claim.NodeUID {
+	if len(patch.Labels) == 0 {
 		return claim, nil
 	}
 	if err := r.effect(ctx, EffectNode, func() error { return r.site.Cluster.PatchNode(ctx, patch) }); err != nil {
@@ -137,7 +151,9 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node)
 // register fills in what a node gets when it joins: the claim's labels, annotations and taints, its owner, and no
 // unregistered taint any more.
 func (r *run) register(node *model.Node, claim *model.Claim, patch *model.NodePatch) {
-	claim.State = model.Registered
+	if claim.State == model.Launched {
+		claim.State = model.Registered
+	}
 	if claim.RegisteredUnix == 0 {
 		claim.RegisteredUnix = r.now()
 	}
@@ -164,7 +180,7 @@ func (r *run) register(node *model.Node, claim *model.Claim, patch *model.NodePa
 // ready reports whether a registered node may be called initialised: it is Ready, its startup taints and those that go
 // by themselves are gone, and it offers every resource the claim was launched for.
 func (r *run) ready(node *model.Node, claim *model.Claim) bool {
-	if claim.State != model.Registered || !node.Ready {
+	if claim.State != model.Registered && claim.State != model.Initialized || !node.Ready {
 		return false
 	}
 	if !node.Registered() && len(claim.StartupTaints) > 0 {

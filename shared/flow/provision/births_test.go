@@ -223,6 +223,30 @@ func TestNodeThatWasDeletedAndJoinedAgainIsRegisteredAgain(t *testing.T) {
 	sound(t, w)
 }
 
+// The same once the claim was initialised: nothing else would ever take the taint off the new node.
+func TestNodeOfAnInitialisedClaimThatJoinedAgainIsRegisteredAgain(t *testing.T) {
+	w := joined(t, world.Pool("default", "default"), world.Shape(900, gib), false)
+	fresh := onlyNode(t, w)
+	settle(t, w)
+	first := onlyClaim(t, w)
+	fresh.UID, fresh.Ready = "", false
+	w.Cluster.PutNode(fresh)
+	run(t, w, provision.TriggerNode)
+	node, claim := onlyNode(t, w), onlyClaim(t, w)
+	if claim.State != model.Initialized || claim.NodeUID != node.UID || hasKey(node.Taints, model.TaintUnregistered) || node.Initialized() {
+		t.Errorf("claim %s of node %s, node %s initialised %v with %+v", claim.State, claim.NodeUID, node.UID, node.Initialized(), node.Taints)
+	}
+	node.Ready, node.Taints = true, nil
+	w.Cluster.PutNode(node)
+	run(t, w, provision.TriggerNode)
+	if node := onlyNode(t, w); !node.Initialized() {
+		t.Errorf("the node is ready and has the labels %v", node.Labels)
+	}
+	if again := onlyClaim(t, w); again.InitializedUnix != first.InitializedUnix {
+		t.Errorf("initialised at %d, and then at %d", first.InitializedUnix, again.InitializedUnix)
+	}
+}
+
 func TestClaimWithoutObjectIsShownByTheNextRun(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "web", 1, world.Shape(900, gib))
