@@ -16,9 +16,6 @@ func newDraws(seed uint64, name string) draws {
 	return draws{rand.New(rand.NewPCG(seed, h.Sum64()))}
 }
 
-// chance is true with probability p.
-func (d draws) chance(p float64) bool { return p > 0 && d.Float64() < p }
-
 // between returns a duration of at least low and less than high; low where they are equal.
 func (d draws) between(low, high time.Duration) time.Duration {
 	if high <= low {

@@ -400,11 +400,16 @@ func (q *Queue) ThrottleNext(n int) {
 	q.refuse = n
 }
 
-// Heal ends all trouble.
+// Heal ends all trouble. What was held back on its way is shown.
 func (q *Queue) Heal() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.chances, q.outage, q.refuse = QueueChances{}, time.Time{}, 0
+	for _, m := range q.messages {
+		if m.Receives == 0 && m.visibleAt.After(q.now()) {
+			m.visibleAt = q.now()
+		}
+	}
 }
 
 func (q *Queue) trouble() error {

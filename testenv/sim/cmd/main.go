@@ -1,0 +1,88 @@
+// Command cmd plays the simulator: one seed in full, or as many as there is time for.
+//
+//	go run ./testenv/sim/cmd -seed 42            # one run; -trace shows everything that happens, -shrink a smaller run
+//	go run ./testenv/sim/cmd -seconds 90         # seeds from -first on, on all cores, for so long
+//	go run ./testenv/sim/cmd -hours 500          # the same for so many simulated hours
+//	go run ./testenv/sim/cmd -town 25 -seed 1    # an hour of 25 deployments of 20 pods
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/pprof"
+	"time"
+
+	"github.com/joiner-sh/joiner/testenv/sim"
+)
+
+func main() {
+	seed := flag.Int64("seed", -1, "run this seed only")
+	trace := flag.Bool("trace", false, "show everything that happens in it")
+	shrink := flag.Int("shrink", 400, "runs to spend on making a failure smaller")
+	first := flag.Uint64("first", 1, "seed of the first run")
+	seconds := flag.Float64("seconds", 0, "begin no run after so many seconds")
+	hours := flag.Float64("hours", 0, "begin no run after so many simulated hours")
+	runs := flag.Uint64("runs", 0, "make no more runs than this")
+	stop := flag.Int("stop", 1, "begin no run after so many failed ones")
+	town := flag.Int("town", 0, "deployments of twenty pods each, without faults, instead of a drawn world")
+	cores := flag.Int("cores", runtime.GOMAXPROCS(0), "runs at once")
+	profile := flag.String("profile", "", "write a CPU profile here")
+	flag.Parse()
+	debug.SetGCPercent(400)
+	if *profile != "" {
+		file, err := os.Create(*profile)
+		if err == nil {
+			err = pprof.StartCPUProfile(file)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		defer pprof.StopCPUProfile()
+	}
+	draw := sim.Draw
+	if *town > 0 {
+		draw = func(seed uint64) sim.Config { return sim.Town(seed, *town, time.Hour) }
+	}
+	started := time.Now()
+	if *seed >= 0 {
+		c := draw(uint64(*seed))
+		if *trace {
+			c.Tell = func(line string) { fmt.Println(line) }
+		}
+		result := sim.Run(c)
+		result.Report(os.Stdout)
+		fmt.Println(result.Stats.String())
+		fmt.Println(result.Stats.Speed(time.Since(started), 1))
+		fail(result, *shrink)
+		return
+	}
+	campaign := sim.Campaign{First: *first, Draw: draw, Cores: *cores, Hours: *hours, Runs: *runs, Stop: *stop, Now: time.Now}
+	if *seconds > 0 {
+		campaign.Until = started.Add(time.Duration(*seconds * float64(time.Second)))
+	}
+	stats, failed := campaign.Run()
+	fmt.Println(stats.String())
+	fmt.Println(stats.Speed(time.Since(started), *cores))
+	for _, result := range failed {
+		result.Report(os.Stdout)
+	}
+	for _, result := range failed {
+		fail(result, *shrink)
+	}
+}
+
+// fail shows a smaller run where one broke a rule, and ends the program with an error.
+func fail(result sim.Result, budget int) {
+	if len(result.Violations) == 0 {
+		return
+	}
+	smaller := sim.Shrink(result, budget)
+	fmt.Println("smaller:")
+	smaller.Report(os.Stdout)
+	pprof.StopCPUProfile()
+	os.Exit(1)
+}
