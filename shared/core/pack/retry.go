@@ -21,6 +21,7 @@ func (b *board) retry() {
 	if b.left() == 0 {
 		return
 	}
+	b.dissolve()
 	budget := b.retries()
 	order := inOrder(b.classes)
 	for progress := true; progress; { // one that found a place may make room for another
@@ -35,6 +36,24 @@ func (b *board) retry() {
 
 // retries returns how many places may be tried.
 func (b *board) retries() int { return retryCost / max(1, len(b.pending)+len(b.places.sites)) }
+
+// dissolve gives pods of units that found no place back to their own classes: what keeps one of them out need not keep
+// out the others.
+func (b *board) dissolve() {
+	for _, unit := range b.classes {
+		if len(unit.pods) == 0 || b.classOf == nil || b.classOf[unit.pods[0]] == unit {
+			continue
+		}
+		for _, i := range unit.pods {
+			c := b.classOf[i]
+			c.pods = sortedPods(b.in.Snapshot, append(c.pods, i))
+			if c.blocked == nil {
+				c.blocked = unit.blocked
+			}
+		}
+		unit.pods = nil
+	}
+}
 
 // retryOnSites tries what exists, one node of each kind.
 func (b *board) retryOnSites(c *class, budget *int) bool {
@@ -94,7 +113,8 @@ func (b *board) roomIn(c *class, g *group) []int {
 
 // retryOnNewNode tries a node of the unit's own in one domain after the other, cheap ones first.
 func (b *board) retryOnNewNode(c *class, budget *int) bool {
-	if b.needsHost(c) {
+	first := b.first(c)
+	if first == nil {
 		return false
 	}
 	p := b.planner
@@ -111,7 +131,7 @@ func (b *board) retryOnNewNode(c *class, budget *int) bool {
 		for n, pool := range pools {
 			left[n] = pool.left
 		}
-		tried := &party{class: c, pods: unit, values: cells[i].values, stands: cells[i].stands}
+		tried := &party{class: first, pods: unit, values: cells[i].values, stands: cells[i].stands}
 		p.pack([]*party{tried})
 		if len(tried.pods) == 0 && !b.verify(false) {
 			return true
@@ -123,4 +143,15 @@ func (b *board) retryOnNewNode(c *class, budget *int) bool {
 		c.pods = append(unit, c.pods...)
 	}
 	return false
+}
+
+// first returns the class as it is on a node of its own, where nothing else is near; nil where it has to be beside others.
+func (b *board) first(c *class) *class {
+	if !b.needsHost(c) {
+		return c
+	}
+	if slices.ContainsFunc(c.uses, func(u use) bool { return u.kind == near && u.byHost && u.self == 0 }) {
+		return nil
+	}
+	return b.merge(c, nil, 1)
 }
