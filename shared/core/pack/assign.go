@@ -183,6 +183,11 @@ func (a *assigner) newLedger(c *class) *ledger {
 	}
 	if a.anew && !l.nearHost {
 		l.cells = a.planner.cells(c)
+		if len(c.shut) > 0 {
+			l.cells = slices.DeleteFunc(l.cells, func(x cell) bool {
+				return slices.ContainsFunc(c.shut, func(values []string) bool { return slices.Equal(values, x.values) })
+			})
+		}
 	}
 	wide := a.anew && (a.wide == nil || a.wide[c])
 	l.universe, l.softs = l.universes(c.uses, wide), l.universes(c.soft, wide)
@@ -586,6 +591,9 @@ func (l *ledger) penalty(values []string) int64 {
 // explain notes which rule kept the class off the place that would suit it best.
 func (l *ledger) explain() {
 	c := l.class
+	if len(c.shut) > 0 {
+		return // but for limits of pools there was a place
+	}
 	for i := range l.cells {
 		if u := l.refuses(l.cells[i].values, nil); u != nil {
 			c.blocked = l.book.reason(u, c.keys, l.cells[i].values)
@@ -822,7 +830,7 @@ func (c *class) widen() bool {
 	if c.wider == "" {
 		return false
 	}
-	c.terms, c.venue, c.wider = c.needs, c.wider, ""
+	c.terms, c.venue, c.wider, c.shut = c.needs, c.wider, "", nil
 	return true
 }
 

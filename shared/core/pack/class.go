@@ -48,6 +48,7 @@ type class struct {
 	stride  int           // pods in a unit: those that must share a node are placed together
 	stuck   *model.Reason // why its volumes let no new node do
 	blocked *model.Reason // the rule between pods that kept the last pod off
+	shut    [][]string    // domains, by keys, in which limits leave no new node for it; while pods are placed
 }
 
 // units returns how many things there are to place.

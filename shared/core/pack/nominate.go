@@ -36,21 +36,26 @@ func (b *board) keepPromises() {
 		return n, is && n != nowhere
 	}
 	a := assigner{planner: b.planner, places: b.places, book: b.book}
-	for _, c := range inOrder(b.classes) {
-		if c.stride != 1 || !slices.ContainsFunc(c.pods, func(i int) bool { _, is := place(i); return is }) {
-			continue
-		}
-		pods := c.pods
-		var others []int
-		l := a.newLedger(c)
-		for _, i := range pods {
-			n, is := place(i)
-			c.pods = []int{i}
-			if !is || !l.keeps(n) {
-				others = append(others, i)
+	order := inOrder(b.classes)
+	for progress := true; progress; { // one that is there may be what another needs beside it
+		progress = false
+		for _, c := range order {
+			if c.stride != 1 || !slices.ContainsFunc(c.pods, func(i int) bool { _, is := place(i); return is }) {
+				continue
 			}
+			pods := c.pods
+			var others []int
+			l := a.newLedger(c)
+			for _, i := range pods {
+				n, is := place(i)
+				c.pods = []int{i}
+				if !is || !l.keeps(n) {
+					others = append(others, i)
+				}
+			}
+			c.pods = others
+			progress = progress || len(others) < len(pods)
 		}
-		c.pods = others
 	}
 }
 

@@ -56,6 +56,9 @@ func plan(in *Input, wishes wishes) (model.Plan, []wishes) {
 func solve(in *Input, wishes wishes) *board {
 	b := placeAll(in, wishes)
 	b.retry()
+	if b.reuse() {
+		b.retry() // there is more left of limits now
+	}
 	return b
 }
 
@@ -247,22 +250,38 @@ func (b *board) arrange(wide func(*class) bool, strict bool) {
 		b.makeRoomFor(parties)
 	}
 	b.pack(parties)
-	var again []*party
-	for _, c := range order {
-		if c.units() > 0 && c.widen() { // no pool could make enough of the nodes it would rather have
-			again = append(again, a.place(c)...)
+	for range maxRounds { // what found no node looks elsewhere
+		var again []*party
+		for _, c := range order {
+			if c.units() > 0 && (c.widen() || len(c.shut) > 0) {
+				again = append(again, a.place(c)...)
+			}
 		}
-	}
-	if len(again) > 0 {
+		if len(again) == 0 {
+			break
+		}
 		b.pack(again)
+	}
+	for _, c := range order {
+		c.shut = nil
 	}
 }
 
-// pack packs the parties. What found no node goes back to its class.
+// maxRounds is how often pods for which the limits of pools leave nothing in one domain look for another.
+const maxRounds = 32
+
+// pack packs the parties. What found no node goes back to its class, to which the domain is shut then: limits of pools
+// leave nothing for it there.
 func (b *board) pack(parties []*party) {
 	b.planner.pack(parties)
 	for _, party := range parties {
+		if len(party.pods) == 0 {
+			continue
+		}
 		party.class.pods = append(party.class.pods, party.pods...)
+		if len(party.values) > 0 {
+			party.class.shut = append(party.class.shut, party.values)
+		}
 		b.forget(party)
 	}
 }

@@ -3,8 +3,6 @@ package pack
 import (
 	"cmp"
 	"slices"
-
-	"github.com/joiner-sh/joiner/shared/core/topology"
 )
 
 const (
@@ -86,7 +84,7 @@ func (b *board) trySite(c *class, n int) bool {
 	}
 	b.places.take(n, c.request, 1)
 	s.ports, s.pods = append(s.ports, c.ports...), append(s.pods, unit...)
-	if !b.verify(false) {
+	if b.holds() {
 		for _, a := range c.adds {
 			b.places.count(a.tally, n, a.weight)
 		}
@@ -103,8 +101,7 @@ func (b *board) roomIn(c *class, g *group) []int {
 	var out []int
 	p := b.places
 	for slot := p.firstWith(g.sign, c.request, 0); slot >= 0 && len(out) < retrySites; slot = p.firstWith(g.sign, c.request, slot+1) {
-		n := p.bySign[g.sign][slot]
-		if _, clash := topology.PortsClash(c.ports, p.sites[n].ports); !clash {
+		if n := p.bySign[g.sign][slot]; b.admits(c, n) {
 			out = append(out, n)
 		}
 	}
@@ -133,7 +130,7 @@ func (b *board) retryOnNewNode(c *class, budget *int) bool {
 		}
 		tried := &party{class: first, pods: unit, values: cells[i].values, stands: cells[i].stands}
 		p.pack([]*party{tried})
-		if len(tried.pods) == 0 && !b.verify(false) {
+		if len(tried.pods) == 0 && b.holds() {
 			return true
 		}
 		p.runs, p.reserved = p.runs[:runs], reserved

@@ -17,3 +17,65 @@ func TestUnitsThatFindNoPlaceArePlacedApart(t *testing.T) {
 		t.Errorf("db-00000 has no claim: %+v", plan.Unschedulable)
 	}
 }
+
+// Where the limits of the pool that makes nodes in the cheapest domain leave nothing, another domain is used.
+func TestPodsOfADomainWithoutNodesGoToAnother(t *testing.T) {
+	w := newWorld(64)
+	w.pool("spot", func(p *model.Pool) {
+		p.Weight = 10
+		p.Limits = model.Resources{model.Nodes: 1}
+		p.Template.Requirements = []model.Requirement{oneOf(model.LabelCapacityType, model.Spot), {Key: "karpenter.k8s.aws/instance-cpu", Operator: model.Lt, Values: []string{"5"}}}
+	})
+	w.pool("bought", func(p *model.Pool) {
+		p.Template.Requirements = []model.Requirement{oneOf(model.LabelCapacityType, model.OnDemand)}
+	})
+	w.pods("first", 1, asPod(appPod("web"), nearApp(model.LabelCapacityType, "web")))
+	w.pods("rest", 12, appPod("web"))
+	plan := w.complete(t)
+	if got := w.perDomain(plan, model.LabelCapacityType, "rest"); got[model.Spot] == 0 || got[model.OnDemand] == 0 {
+		t.Errorf("pods by capacity type: %v; one node of the pool with the limit, the rest elsewhere", got)
+	}
+}
+
+// What kept a pod off a node while pods were placed need not keep it off the plan that came of it: no machine is bought for
+// a pod that an existing one takes.
+func TestPodsOnNewNodesGoWhereTheyFitInTheEnd(t *testing.T) {
+	w := newWorld(64).pool("general", nil).storage("standard", nil).zoned(4000, "a")
+	w.pods("db", 1, appPod("db")).withClaim("db", func(_ int, v *model.Volume) { boundIn("b", v) })
+	w.pods("web", 2, asPod(appPod("web"), spreadBy(model.LabelZone, 1), func(s *model.PodShape) { s.HostPorts = []model.HostPort{{Port: 80, Protocol: "TCP"}} }))
+	w.withClaim("web", func(_ int, v *model.Volume) { boundIn("a", v) })
+	plan := w.sound(t)
+	if len(plan.Claims) != 1 || placed(plan) != 2 || nodeOf(plan, "web-00000") != "node-a" && nodeOf(plan, "web-00001") != "node-a" {
+		t.Errorf("%d claims, nominations %+v: nobody is on node-a", len(plan.Claims), plan.Nominations)
+	}
+}
+
+// A plan may hold once all pods are bound, and yet two of them may wait for each other: here the third pod of node n1 for
+// one on each other node, and the last of zone b for it.
+func TestBindingIsGoneThroughPodByPod(t *testing.T) {
+	w := newWorld(64).pool("general", nil)
+	on := map[string]int{"n1": 3, "n2": 2, "n3": 1, "n4": 1}
+	for _, name := range []string{"n1", "n2", "n3", "n4"} {
+		w.node(name, func(n *model.Node) { n.Labels[model.LabelZone] = map[bool]string{true: "a", false: "b"}[name == "n1"] })
+	}
+	w.pods("x", 7, asPod(appPod("x"), spreadBy(model.LabelZone, 1), spreadBy(model.LabelHostname, 2)))
+	b := newBoard(&w.in, noWishes)
+	pod := 0
+	for _, s := range b.places.sites {
+		for range on[s.name] {
+			s.pods = append(s.pods, pod)
+			pod++
+		}
+	}
+	if b.verify(false) {
+		t.Error("it does not hold in the end")
+	}
+	if b.binds() {
+		t.Error("every order binds all")
+	}
+	b.places.sites[0].pods = b.places.sites[0].pods[:2]
+	b.places.sites[1].pods = b.places.sites[1].pods[:1]
+	if !b.binds() {
+		t.Error("two pods in one zone, three in the other: some order does not bind all")
+	}
+}

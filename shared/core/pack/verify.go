@@ -73,6 +73,18 @@ func (b *board) verify(mend bool) bool {
 }
 
 func (b *board) outcome() *outcome {
+	o := b.vacated()
+	for i := range o.spots {
+		for _, pod := range o.pods(i) {
+			o.note(i, pod, 1)
+		}
+	}
+	o.startWaiting()
+	return o
+}
+
+// vacated returns the cluster with the planned nodes and their daemons, and none of the planned pods.
+func (b *board) vacated() *outcome {
 	o := &outcome{board: b, classOf: b.classOf, memo: make(map[seen]verdict), splits: make(map[kindOfNode][]part),
 		vacant: make([]bool, len(b.book.tallies)), lows: slices.Repeat([]int32{-1}, len(b.book.tallies))}
 	for i := range b.book.tallies {
@@ -91,7 +103,9 @@ func (b *board) outcome() *outcome {
 	}
 	for _, r := range b.planner.runs {
 		for i := range r.nodes {
-			o.spots = append(o.spots, spot{node: &r.nodes[i], run: r, taints: r.pool.source.Template.Taints})
+			if len(r.nodes[i].pods) > 0 { // else its pods were taken off again, and nobody asks for it
+				o.spots = append(o.spots, spot{node: &r.nodes[i], run: r, taints: r.pool.source.Template.Taints})
+			}
 		}
 	}
 	o.daemons, o.runs = b.daemons, make(map[string]bitset)
@@ -105,11 +119,7 @@ func (b *board) outcome() *outcome {
 			o.settle(i)
 			o.noteDaemons(i)
 		}
-		for _, pod := range o.pods(i) {
-			o.note(i, pod, 1)
-		}
 	}
-	o.startWaiting()
 	return o
 }
 
@@ -382,6 +392,8 @@ func (o *outcome) mendSpot(i int, mend bool) bool {
 		c.blocked = o.board.book.reason(u, nil, nil)
 		if s := &o.spots[i]; s.node != nil {
 			s.node.load = s.node.load.minus(c.request)
+		} else {
+			o.board.places.free(i, c)
 		}
 	}
 	if broken {
@@ -390,9 +402,26 @@ func (o *outcome) mendSpot(i int, mend bool) bool {
 		} else {
 			s.node.pods = kept
 			s.run.cheapen(s.node)
+			if len(kept) == 0 {
+				o.board.planner.release(s.run.pool, s.node)
+			}
 		}
 	}
 	return broken
+}
+
+// free gives back the room and the host ports that a pod of the class took of site n, and no longer counts it.
+func (p *places) free(n int, c *class) {
+	p.take(n, c.request, -1)
+	for _, a := range c.adds {
+		p.count(a.tally, n, -a.weight)
+	}
+	s := p.sites[n]
+	for _, port := range c.ports {
+		if at := slices.Index(s.ports, port); at >= 0 {
+			s.ports = slices.Delete(s.ports, at, at+1)
+		}
+	}
 }
 
 // cheapen buys the node by the cheapest offer of its zone and capacity type that still holds it, once pods were taken off.

@@ -1,0 +1,131 @@
+package pack
+
+import "slices"
+
+// bindingCost is up to how many pods, times places they are in, binding is gone through pod by pod.
+const bindingCost = 500_000
+
+// holds reports whether every rule between pods holds, in the end and, where that is not too much to go through, on the
+// way there. Where one does not, planned nodes keep the offers they had.
+func (b *board) holds() bool {
+	var had []node
+	for _, r := range b.planner.runs {
+		had = append(had, r.nodes...)
+	}
+	if !b.verify(false) && (!b.entangled() || !b.surveyable() || b.binds()) {
+		return true
+	}
+	for _, r := range b.planner.runs {
+		for i := range r.nodes {
+			r.nodes[i].area, r.nodes[i].mask = had[i].area, had[i].mask
+		}
+		had = had[len(r.nodes):]
+	}
+	return false
+}
+
+// entangled reports whether pods may wait for each other: one that spreads for another that has to fill the emptiest domain,
+// which in turn spreads by something else, or needs others near.
+func (b *board) entangled() bool {
+	spreads, follows := 0, false
+	for i := range b.book.tallies {
+		if b.book.tallies[i].wanted {
+			spreads++
+		}
+		follows = follows || b.book.tallies[i].followed
+	}
+	return spreads > 1 || spreads > 0 && follows
+}
+
+// surveyable reports whether binding can be gone through pod by pod.
+func (b *board) surveyable() bool {
+	places := len(b.places.sites)
+	for _, r := range b.planner.runs {
+		places += len(r.nodes)
+	}
+	return len(b.pending)*places <= bindingCost
+}
+
+// arrival is a pod that kube-scheduler is to bind.
+type arrival struct{ spot, pod int }
+
+// binds goes through binding in a few orders and reports whether every pod is bound in all of them. A plan that holds once
+// all are bound may yet have two pods wait for each other, such as two that must not get ahead of one another in zones and
+// on nodes.
+func (b *board) binds() bool {
+	var all []arrival
+	o := b.vacated()
+	for i := range o.spots {
+		for _, pod := range o.pods(i) {
+			all = append(all, arrival{i, pod})
+		}
+	}
+	mixed := make([]arrival, 0, len(all))
+	for step, at := strideOf(len(all)), 0; len(mixed) < len(all); at = (at + step) % len(all) {
+		mixed = append(mixed, all[at])
+	}
+	for _, order := range [][]arrival{all, mixed} {
+		backward := slices.Clone(order)
+		slices.Reverse(backward)
+		if !b.vacated().bind(order) || !b.vacated().bind(backward) {
+			return false
+		}
+	}
+	return true
+}
+
+// strideOf returns a number with no divisor in common with n, about three fifths of it: steps of it meet everything once,
+// neighbours far apart.
+func strideOf(n int) int {
+	step := max(1, n*3/5)
+	for divisor(step, n) > 1 {
+		step++
+	}
+	return step
+}
+
+// divisor returns the largest common divisor.
+func divisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// bind lets the pods arrive, those that are refused again after others, and reports whether all are bound in the end. The
+// outcome must be a vacated one.
+func (o *outcome) bind(queue []arrival) bool {
+	o.started = make(map[start]bool)
+	for len(queue) > 0 {
+		var left []arrival
+		for _, a := range queue {
+			if !o.admit(a) {
+				left = append(left, a)
+			}
+		}
+		if len(left) == len(queue) {
+			return false
+		}
+		queue = left
+	}
+	return true
+}
+
+// admit binds the pod if its rules hold now.
+func (o *outcome) admit(a arrival) bool {
+	o.note(a.spot, a.pod, 1)
+	if o.brokenBy(a.spot, a.pod) != nil {
+		o.note(a.spot, a.pod, -1)
+		return false
+	}
+	c := o.classOf[a.pod]
+	if s := (start{a.spot, c}); c.waits() && !o.started[s] {
+		o.started[s] = true
+		for _, x := range c.adds {
+			if value, counts := o.domain(x.tally, a.spot); counts {
+				o.free[x.tally][placeName(value, x.byHost, a.spot)] += x.weight
+			}
+		}
+	}
+	return true
+}
