@@ -666,6 +666,9 @@ func (p *pool) costOf(o *option, request vector, n, cap int64) int64 {
 	}
 	best := int64(math.MaxInt64)
 	for _, c := range o.offers {
+		if p.market.columns[c].price*1000/n >= best {
+			break // even if one node held all of them; nor will any that is dearer do
+		}
 		copies := int64(request.copies(p.room[p.market.columns[c].instance], int(n)))
 		if cap > 0 {
 			copies = min(copies, cap)
@@ -837,27 +840,51 @@ func (c *class) widen() bool {
 // inOrder sorts classes for placing: what matters more first, then those other pods' places depend on, then those that
 // depend on others, those that keep a balance last of them, then those no rule is about; each larger ones first.
 func inOrder(classes []*class) []*class {
-	out := slices.Clone(classes)
-	rank := func(c *class) int {
-		if c.plain() {
-			return 3
-		}
-		rank := 0
-		for _, u := range c.uses {
-			switch {
-			case u.byHost:
-			case u.kind == spread:
-				return 2
-			default:
-				rank = 1
-			}
-		}
-		return rank
+	type place struct {
+		class       *class
+		rank        int
+		cpu, memory int64
 	}
-	slices.SortStableFunc(out, func(a, b *class) int {
-		return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(rank(a), rank(b)), larger(a, b))
+	list := make([]place, len(classes))
+	for i, c := range classes {
+		list[i] = place{c, c.rank(), c.resources[model.CPU], c.resources[model.Memory]}
+	}
+	slices.SortStableFunc(list, func(a, b place) int {
+		switch {
+		case a.class.priority != b.class.priority:
+			return cmp.Compare(b.class.priority, a.class.priority)
+		case a.rank != b.rank:
+			return cmp.Compare(a.rank, b.rank)
+		case a.cpu != b.cpu:
+			return cmp.Compare(b.cpu, a.cpu)
+		case a.memory != b.memory:
+			return cmp.Compare(b.memory, a.memory)
+		}
+		return cmp.Compare(a.class.order, b.class.order)
 	})
+	out := make([]*class, len(list))
+	for i := range list {
+		out[i] = list[i].class
+	}
 	return out
+}
+
+// rank says how early the class is placed; see inOrder.
+func (c *class) rank() int {
+	if c.plain() {
+		return 3
+	}
+	rank := 0
+	for _, u := range c.uses {
+		switch {
+		case u.byHost:
+		case u.kind == spread:
+			return 2
+		default:
+			rank = 1
+		}
+	}
+	return rank
 }
 
 // verdict says whether a class may go onto a site, resources aside.

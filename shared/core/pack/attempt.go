@@ -101,7 +101,10 @@ func (r *run) shortlist(o *option, seed int, e *effort) []int {
 		r.mixes[o.area.id] = mix
 	}
 	out := append(r.short[:0], o.offers[:min(len(o.offers), e.low)]...)
-	out = r.fewest(out, o, request, 1<<30, e.own)
+	if o.endless == nil {
+		o.endless = r.fewest(nil, o, request, 1<<30, thorough.own)
+	}
+	out = append(out, o.endless[:min(len(o.endless), e.own)]...)
 	out = r.fewest(out, o, request, r.counts[seed], e.fit)
 	added := 0
 	for _, c := range mix {
@@ -143,7 +146,11 @@ func (r *run) fewest(out []int, o *option, request vector, count, most int) []in
 	top := space[:min(most, len(space))]
 	n := 0
 	for _, c := range o.offers {
-		x := ratio{c, r.pool.market.columns[c].price, int64(request.copies(r.pool.room[r.pool.market.columns[c].instance], count))}
+		price := r.pool.market.columns[c].price
+		if n == len(top) && compareRatios(price, int64(count), top[n-1].price, top[n-1].carried) >= 0 {
+			break // even if it carried all of them; nor will any that is dearer do
+		}
+		x := ratio{c, price, int64(request.copies(r.pool.room[r.pool.market.columns[c].instance], count))}
 		if n == len(top) && compareRatios(x.price, x.carried, top[n-1].price, top[n-1].carried) >= 0 {
 			continue
 		}
@@ -335,8 +342,10 @@ func (r *run) fillEvenly(seed, seedOption, column int, list []int) int64 {
 			return worth
 		}
 		want := 1
-		if by := float64(float64(requests[l*dims+cpu])*perCPU) - float64(float64(requests[l*dims+memory])*perMemory); by != 0 && r.stock(l) > 1 {
-			want = max(1, int(gap/max(by, -by)))
+		if r.stock(l) > 1 {
+			if by := float64(float64(requests[l*dims+cpu])*perCPU) - float64(float64(requests[l*dims+memory])*perMemory); by != 0 {
+				want = max(1, int(gap/max(by, -by)))
+			}
 		}
 		added := int64(0)
 		for o, option := range r.lots[l].options {

@@ -39,6 +39,16 @@ func (b bitset) meets(c bitset) bool {
 	return false
 }
 
+// meet reports whether anything is in all three.
+func meet(a, b, c bitset) bool {
+	for i := range a {
+		if a[i]&b[i]&c[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (b bitset) empty() bool {
 	for _, word := range b {
 		if word != 0 {

@@ -56,11 +56,12 @@ func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
 		Hold:          pool.hold(types, usable, ceiling),
 		Pods:          refs(p.in.Snapshot, n.pods),
 	}
+	claim.InstanceTypes = make([]string, 0, len(types))
 	for _, t := range types {
 		claim.InstanceTypes = append(claim.InstanceTypes, pool.market.types[t].Name)
 	}
 	claim.Zones, claim.CapacityTypes = pool.places(types, usable, ceiling)
-	claim.Requirements, claim.Labels = pool.identity(n, r, &claim)
+	claim.Requirements, claim.Labels = pool.identity(n, r, types, &claim)
 	claim.Requests = p.dims.resources(n.load)
 	for name, amount := range p.dims.resources(pool.smallestDaemons(types)) {
 		claim.Requests[name] += amount
@@ -188,10 +189,14 @@ func preference(capacityType string) int {
 type nature struct {
 	what   requirement.Requirements
 	labels map[string]string
+	rest   []model.Requirement // of what, by key: all but what a claim lists itself
 }
 
+// listed are the labels of which a claim lists its values itself, by key.
+var listed = []string{model.LabelCapacityType, model.LabelInstanceType, model.LabelZone}
+
 // identity returns what the claim's node must be, and the labels that says which are known before it is launched.
-func (p *pool) identity(n *node, r *run, claim *model.PlannedClaim) ([]model.Requirement, map[string]string) {
+func (p *pool) identity(n *node, r *run, types []int, claim *model.PlannedClaim) ([]model.Requirement, map[string]string) {
 	venues := make([]string, 0, len(n.items))
 	for _, it := range n.items {
 		venues = append(venues, r.lots[it.lot].class.venue)
@@ -206,7 +211,15 @@ func (p *pool) identity(n *node, r *run, claim *model.PlannedClaim) ([]model.Req
 		}
 		p.natures[key] = known
 	}
-	what := known.what.With(model.LabelInstanceType, values(claim.InstanceTypes)).
+	byName := slices.Sorted(slices.Values(types)) // types are numbered in the order of their names
+	names := make([]string, len(byName))
+	for i, t := range byName {
+		names[i] = p.market.types[t].Name
+	}
+	if !n.relaxed && n.reservation == "" {
+		return known.list(slices.Sorted(slices.Values(claim.CapacityTypes)), names, slices.Clone(claim.Zones)), maps.Clone(known.labels)
+	}
+	what := known.what.With(model.LabelInstanceType, values(names)).
 		With(model.LabelZone, values(claim.Zones)).
 		With(model.LabelCapacityType, values(claim.CapacityTypes))
 	if n.relaxed {
@@ -216,6 +229,33 @@ func (p *pool) identity(n *node, r *run, claim *model.PlannedClaim) ([]model.Req
 		what = what.With(requirement.ReservationID, values([]string{n.reservation}))
 	}
 	return what.List(), maps.Clone(known.labels)
+}
+
+// list writes down what a node is, each label of listed narrowed to its values, which are sorted and the list's from then on.
+func (k *nature) list(of ...[]string) []model.Requirement {
+	out := make([]model.Requirement, 0, len(k.rest)+len(listed))
+	rest := k.rest
+	for i, key := range listed {
+		for len(rest) > 0 && rest[0].Key < key {
+			out = append(out, copied(rest[0]))
+			rest = rest[1:]
+		}
+		if own, has := k.what[key]; has || len(of[i]) == 0 {
+			out = append(out, own.Intersect(values(of[i])).List(key)...)
+		} else {
+			out = append(out, model.Requirement{Key: key, Operator: model.In, Values: of[i]})
+		}
+	}
+	for _, item := range rest {
+		out = append(out, copied(item))
+	}
+	return out
+}
+
+// copied returns an item that shares no memory with this one.
+func copied(item model.Requirement) model.Requirement {
+	item.Values = slices.Clone(item.Values)
+	return item
 }
 
 func (p *pool) natureOf(n *node, r *run) nature {
@@ -244,7 +284,11 @@ func (p *pool) natureOf(n *node, r *run) nature {
 			labels[key] = value
 		}
 	}
-	return nature{what, labels}
+	rest := what
+	for _, key := range listed {
+		rest = rest.Without(key)
+	}
+	return nature{what, labels, rest.List()}
 }
 
 // relax lowers minValues to what the listed types have.
@@ -271,7 +315,9 @@ func (p *pool) relax(what requirement.Requirements, types []string) requirement.
 func (p *pool) smallestDaemons(types []int) vector {
 	out := slices.Clone(p.daemons[types[0]])
 	for _, t := range types[1:] {
-		out = out.lower(p.daemons[t])
+		for d, amount := range p.daemons[t] {
+			out[d] = min(out[d], amount)
+		}
 	}
 	return out
 }

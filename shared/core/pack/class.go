@@ -413,16 +413,6 @@ func termsKey(terms []requirement.Requirements) string {
 	return strings.Join(texts, "|")
 }
 
-// larger orders classes: what matters more first, then more CPU, then more memory, then by the first pod.
-func larger(a, b *class) int {
-	return cmp.Or(
-		cmp.Compare(b.priority, a.priority),
-		cmp.Compare(b.resources[model.CPU], a.resources[model.CPU]),
-		cmp.Compare(b.resources[model.Memory], a.resources[model.Memory]),
-		cmp.Compare(a.order, b.order),
-	)
-}
-
 // sortedPods returns the indexes by pod key, then UID, then index.
 func sortedPods(snapshot *model.Snapshot, pods []int) []int {
 	compare := func(i, j int) int {

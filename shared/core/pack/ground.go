@@ -51,6 +51,7 @@ type option struct {
 	spotTypes int             // types available as spot that hold one pod, at most minSpotTypes
 	costs     map[int64]int64 // of one of so many units on nodes of their own; filled when asked for
 	offers    []int           // columns to open a node with: for each type that holds one pod, its cheapest; by price
+	endless   []int           // of those, the best were there endless units; filled when asked for
 }
 
 // area interns a set of offers.
@@ -231,7 +232,7 @@ func (p *pool) weigh(o *option, request vector, cap int64, types []entry, spot [
 }
 
 func (p *pool) weighAmong(o *option, request vector, cap int64, types []entry) {
-	o.offers, o.worth = nil, 0
+	o.offers, o.endless, o.worth = nil, nil, 0
 	least := 0.0
 	dims := len(request)
 	wanted := p.wanted[:0]

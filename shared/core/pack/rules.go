@@ -3,6 +3,7 @@ package pack
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
@@ -91,6 +92,13 @@ type tally struct {
 	beforeTotal int32
 }
 
+// tallyName is what tells a tally from every other.
+type tallyName struct {
+	set    int
+	key    string
+	filter int
+}
+
 // rulebook is every rule between pods that a plan has to keep, and the counts they look at.
 type rulebook struct {
 	namespaces topology.Namespaces
@@ -99,7 +107,7 @@ type rulebook struct {
 	sets       []podSet
 	setIndex   map[string]int
 	tallies    []tally
-	tallyIndex map[string]int
+	tallyIndex map[tallyName]int
 	filters    []filter
 	filterOf   map[string]int
 	guards     []guard
@@ -119,7 +127,7 @@ func newRulebook(in *Input, wishes wishes) *rulebook {
 	return &rulebook{
 		ignoreSoft: wishes == noWishes, hostWishes: wishes == allWishes,
 		namespaces: topology.NamespacesOf(in.Snapshot.Namespaces),
-		setIndex:   make(map[string]int), tallyIndex: make(map[string]int), filterOf: make(map[string]int), guardIndex: make(map[string]int), known: make(map[[4]string]topology.Peers),
+		setIndex:   make(map[string]int), tallyIndex: make(map[tallyName]int), filterOf: make(map[string]int), guardIndex: make(map[string]int), known: make(map[[4]string]topology.Peers),
 	}
 }
 
@@ -151,7 +159,7 @@ func (b *rulebook) peersSet(peers []topology.Peers, living bool) int {
 
 func (b *rulebook) tally(set int, key string, filter int) int {
 	key = requirement.Normalize(key)
-	name := fmt.Sprintf("%d\x00%s\x00%d", set, key, filter)
+	name := tallyName{set, key, filter}
 	i, known := b.tallyIndex[name]
 	if !known {
 		i = len(b.tallies)
@@ -266,16 +274,16 @@ func (b *rulebook) readAffinity(shape *model.PodShape) ([]use, *model.Reason) {
 		peers, err := b.ofTerm(&shape.PodAffinity[i], shape)
 		switch {
 		case err != nil:
-			return nil, invalid(fmt.Sprintf("%s[%d]", field, i), err.Error(), "correct the term")
+			return nil, invalid(indexed(field, i), err.Error(), "correct the term")
 		case shape.PodAffinity[i].TopologyKey == "":
-			return nil, invalid(fmt.Sprintf("%s[%d].topologyKey", field, i), "it is empty", "name a node label, such as "+model.LabelZone)
+			return nil, invalid(indexed(field, i)+".topologyKey", "it is empty", "name a node label, such as "+model.LabelZone)
 		}
 		all = append(all, peers)
 	}
 	set := b.peersSet(all, false)
 	var out []use
 	for i := range shape.PodAffinity {
-		u := use{kind: near, tally: b.tally(set, shape.PodAffinity[i].TopologyKey, -1), field: fmt.Sprintf("%s[%d]", field, i),
+		u := use{kind: near, tally: b.tally(set, shape.PodAffinity[i].TopologyKey, -1), field: indexed(field, i),
 			text: selectorText(shape.PodAffinity[i].Selector)}
 		b.tallies[u.tally].followed = true
 		if !slices.ContainsFunc(out, func(v use) bool { return v.tally == u.tally }) {
@@ -292,12 +300,12 @@ func (b *rulebook) readAnti(shape *model.PodShape) ([]use, *model.Reason) {
 		peers, err := b.ofTerm(&shape.PodAntiAffinity[i], shape)
 		switch {
 		case err != nil:
-			return nil, invalid(fmt.Sprintf("%s[%d]", field, i), err.Error(), "correct the term")
+			return nil, invalid(indexed(field, i), err.Error(), "correct the term")
 		case shape.PodAntiAffinity[i].TopologyKey == "":
-			return nil, invalid(fmt.Sprintf("%s[%d].topologyKey", field, i), "it is empty", "name a node label, such as "+model.LabelHostname)
+			return nil, invalid(indexed(field, i)+".topologyKey", "it is empty", "name a node label, such as "+model.LabelHostname)
 		}
 		set := b.peersSet([]topology.Peers{peers}, false)
-		out = append(out, use{kind: far, tally: b.tally(set, shape.PodAntiAffinity[i].TopologyKey, -1), field: fmt.Sprintf("%s[%d]", field, i),
+		out = append(out, use{kind: far, tally: b.tally(set, shape.PodAntiAffinity[i].TopologyKey, -1), field: indexed(field, i),
 			text: selectorText(shape.PodAntiAffinity[i].Selector)})
 	}
 	return out, nil
@@ -317,7 +325,7 @@ func (b *rulebook) readSpreads(shape *model.PodShape, own []requirement.Requirem
 		if s.Anyway && b.ignoreSoft {
 			continue
 		}
-		field := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
+		field := indexed("spec.topologySpreadConstraints", i)
 		peers, err := b.ofSpread(s, shape)
 		switch {
 		case s.Anyway && (err != nil || s.TopologyKey == ""):
@@ -360,7 +368,10 @@ func (b *rulebook) filter(s *model.Spread, shape *model.PodShape, own []requirem
 		f.tolerations = [][]model.Toleration{shape.Tolerations}
 		name.WriteString("\x00" + tolerationsKey(shape.Tolerations))
 	}
-	fmt.Fprintf(&name, "\x00%t\x00%q", f.taints, keys)
+	name.WriteString("\x00" + strconv.FormatBool(f.taints))
+	for _, key := range keys {
+		name.WriteString("\x00" + key)
+	}
 	key := name.String()
 	i, known := b.filterOf[key]
 	if !known {
@@ -457,6 +468,9 @@ func weightIn(adds []add, tally int) int32 {
 	}
 	return 0
 }
+
+// indexed names an item of a list field.
+func indexed(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
 
 func selectorText(s *model.Selector) string {
 	if s == nil {

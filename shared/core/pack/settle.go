@@ -40,14 +40,13 @@ func (o *outcome) settle(i int) {
 // matters reports whether it makes a difference to the tally in which of the parts the node comes up.
 func (o *outcome) matters(i, t int, parts []part, mine int) bool {
 	s, tally := &o.spots[i], &o.board.book.tallies[t]
-	usable := s.node.mask.and(s.run.pool.open)
 	counted := slices.ContainsFunc(s.node.items, func(it item) bool {
 		c := s.run.lots[it.lot].class
 		return weightIn(c.adds, t) > 0 || slices.ContainsFunc(c.uses, func(u use) bool { return u.tally == t })
 	})
 	for n := range parts {
 		other := &parts[n]
-		if n == mine || usable.and(other.mask).empty() {
+		if n == mine || !meet(s.node.mask, s.run.pool.open, other.mask) {
 			continue
 		}
 		switch {

@@ -79,7 +79,9 @@ func (request vector) copies(free vector, limit int) int {
 		if free[i] < amount {
 			return 0
 		}
-		n = min(n, free[i]/amount)
+		if n > 1 {
+			n = min(n, free[i]/amount)
+		}
 	}
 	return int(n)
 }

@@ -17,13 +17,13 @@ const maxShown = 5
 func (r Requirements) List() []model.Requirement {
 	var list []model.Requirement
 	for _, key := range r.Keys() {
-		list = append(list, r[key].list(key)...)
+		list = append(list, r[key].List(key)...)
 	}
 	return list
 }
 
-// list returns the items of one key; minValues stands on the first.
-func (s Set) list(key string) []model.Requirement {
+// List returns the items of one key, in the form of Requirements.List; minValues stands on the first.
+func (s Set) List(key string) []model.Requirement {
 	var items []model.Requirement
 	add := func(operator model.Operator, values ...string) {
 		items = append(items, model.Requirement{Key: key, Operator: operator, Values: values})
