@@ -106,6 +106,16 @@ func TestF066SelfAffinePodsShareTheNodeThatHoldsAll(t *testing.T) {
 	}
 }
 
+// A daemon that is looked for runs on some machines of some zones only: a node that may become one of them and one that is
+// none is bought as what it was counted as.
+func TestF066DaemonsOfNodesToComeAreWhereTheyWereCounted(t *testing.T) {
+	w := newWorld(96).pool("general", nil)
+	w.daemon("agent", asPod(appPod("web"), selecting(model.LabelArch, "arm64"), needing(oneOf(model.LabelZone, "a", "b"))))
+	w.pods("other", 1, asPod(appPod("other"), selecting(model.LabelArch, "arm64")))
+	w.pods("web", 2, asPod(appPod("web"), nearApp(model.LabelZone, "web"))).withClaim("web", func(_ int, v *model.Volume) { boundIn("a", v) })
+	w.complete(t)
+}
+
 // The peer places one such pod a pass, until the first node's zone is known; pinned zones place all at once.
 func TestF067ZonalAntiAffinity(t *testing.T) {
 	w := newWorld(64).pool("general", nil).pods("web", 5, asPod(appPod("web"), apartFrom(model.LabelZone, "web")))

@@ -1,12 +1,16 @@
 package pack
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // part is the offers of a pool whose nodes a tally cannot tell apart.
 type part struct {
-	value  string // the domain
-	counts bool   // whether such a node counts at all
-	mask   bitset
+	value   string // the domain
+	counts  bool   // whether such a node counts at all
+	daemons string // which of the daemons it counts run there; empty = none
+	mask    bitset
 }
 
 // kindOfNode names nodes of one pool and of the same custom labels, for a tally.
@@ -16,13 +20,13 @@ type kindOfNode struct {
 }
 
 // settle narrows a planned node to offers that are in the domain of its cheapest, wherever it matters: where its pods are
-// counted by the label, and where another domain would be one that nothing is in and that pods are spread over. A claim
-// cannot be held to what it was not told.
+// counted by the label, where its daemons are, and where another domain would be one that nothing is in and that pods are
+// spread over. A claim cannot be held to what it was not told.
 func (o *outcome) settle(i int) {
 	s := &o.spots[i]
 	for t := range o.board.book.tallies {
 		tally := &o.board.book.tallies[t]
-		if !tally.wanted {
+		if !tally.wanted && !slices.ContainsFunc(o.daemons, func(c *class) bool { return weightIn(c.adds, t) > 0 }) {
 			continue
 		}
 		parts := o.partsOf(kindOfNode{s.run.pool, s.node.flag, t})
@@ -50,8 +54,9 @@ func (o *outcome) matters(i, t int, parts []part, mine int) bool {
 			continue
 		}
 		switch {
-		case counted:
+		case counted, (tally.wanted || !tally.host) && parts[mine].daemons+other.daemons != "":
 			return true
+		case !tally.wanted:
 		case tally.host:
 			o.vacant[t] = o.vacant[t] || other.counts
 		case other.counts && o.nodes[t][other.value] == 0, parts[mine].counts && tally.domains > 1:
@@ -68,16 +73,22 @@ func (o *outcome) partsOf(kind kindOfNode) []part {
 	}
 	tally := &o.board.book.tallies[kind.tally]
 	keys := o.board.book.offerKeys(tally)
+	var daemons []bitset
+	for _, c := range o.daemons {
+		if weightIn(c.adds, kind.tally) > 0 {
+			daemons = append(daemons, o.runsOn(kind.pool, c))
+		}
+	}
 	var out []part
-	if len(keys) > 0 {
-		out = o.split(kind, keys)
+	if len(keys)+len(daemons) > 0 {
+		out = o.split(kind, keys, daemons)
 	}
 	o.splits[kind] = out
 	return out
 }
 
-// split is partsOf by the labels given, which are all that offers decide.
-func (o *outcome) split(kind kindOfNode, keys []string) []part {
+// split is partsOf by the labels given, which are all that offers decide, and by the offers on which daemons run.
+func (o *outcome) split(kind kindOfNode, keys []string, daemons []bitset) []part {
 	var out []part
 	m := kind.pool.market
 	known := make(map[string]int)
@@ -87,13 +98,20 @@ func (o *outcome) split(kind kindOfNode, keys []string) []part {
 		for _, key := range keys {
 			text = append(append(text, m.label(c, key)...), 0)
 		}
+		there := ""
+		for d, runs := range daemons {
+			if runs.has(c) {
+				there += strconv.Itoa(d) + " "
+			}
+		}
+		text = append(text, there...)
 		n, seen := known[string(text)]
 		if !seen {
 			probe := spot{node: &node{flag: kind.flag, column: c}, run: &run{pool: kind.pool}, taints: kind.pool.source.Template.Taints}
 			value, counts := o.seenAs(kind.tally, &probe)
-			if n = slices.IndexFunc(out, func(p part) bool { return p.counts == counts && p.value == value }); n < 0 {
+			if n = slices.IndexFunc(out, func(p part) bool { return p.counts == counts && p.value == value && p.daemons == there }); n < 0 {
 				n = len(out)
-				out = append(out, part{value: value, counts: counts, mask: newBitset(len(m.columns))})
+				out = append(out, part{value: value, counts: counts, daemons: there, mask: newBitset(len(m.columns))})
 			}
 			known[string(text)] = n
 		}

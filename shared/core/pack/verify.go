@@ -324,21 +324,26 @@ func (b *board) countedDaemons() []*class {
 func (o *outcome) noteDaemons(i int) {
 	s := &o.spots[i]
 	for _, c := range o.daemons {
-		key := s.run.pool.source.Name + "\x00" + strconv.Itoa(c.order)
-		runs, known := o.runs[key]
-		if !known {
-			runs = newBitset(len(s.run.pool.market.columns))
-			for _, d := range s.run.pool.tolerated {
-				if d.set == c.order {
-					runs = s.run.pool.runsBy(d)
-				}
-			}
-			o.runs[key] = runs
-		}
-		if runs.has(s.node.column) {
+		if o.runsOn(s.run.pool, c).has(s.node.column) {
 			o.noteAdds(i, c, 1)
 		}
 	}
+}
+
+// runsOn returns the offers of the pool on which the daemon runs.
+func (o *outcome) runsOn(pool *pool, c *class) bitset {
+	key := pool.source.Name + "\x00" + strconv.Itoa(c.order)
+	runs, known := o.runs[key]
+	if !known {
+		runs = newBitset(len(pool.market.columns))
+		for _, d := range pool.tolerated {
+			if d.set == c.order {
+				runs = pool.runsBy(d)
+			}
+		}
+		o.runs[key] = runs
+	}
+	return runs
 }
 
 // noteMaybe counts a pod on a claim on its way wherever that may come up.
