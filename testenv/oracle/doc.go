@@ -7,9 +7,11 @@
 //   - Whole: every waiting pod is in exactly one of the plan's lists.
 //   - Holds: every claim becomes a node of its cheapest offer, with its daemons; then the planned pods arrive in random
 //     order, each offered its planned node first, and again after others are bound where it was refused. In the end all are
-//     bound. HoldsAnyOffer is the same with each claim bought as any other offer it accepts.
-//   - ExistingFirst: where the scheduler by itself places every waiting pod on nodes that exist, the plan makes no claim
-//     and gives up on no pod.
+//     bound. Only of pods that spread constraints have wait for each other is less asked: another order binds all, and where
+//     they wait the scheduler finds other nodes for them, as it would anyway. HoldsAnyOffer is the same with each claim
+//     bought as any other offer it accepts.
+//   - ExistingFirst: where the scheduler by itself places every waiting pod on nodes that exist, in one of some orders and
+//     so that it holds in all, the plan makes no claim and gives up on no pod.
 //   - Movable: no pod that was put on a claim or given up on could be on a node that exists, all else as planned. It could
 //     if the scheduler takes it there when everything else is bound, and the plan that has it there still holds. This is
 //     what "existing capacity first" implies of any plan, however good it packs: a pod that must go elsewhere because of

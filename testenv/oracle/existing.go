@@ -23,46 +23,110 @@ func staying(p *problem.Problem) []string {
 	return out
 }
 
+// arrivals is in how many orders the scheduler may place the waiting pods by itself, and holdOrders in how many of arrival
+// what it did must hold.
+const (
+	arrivals   = 3
+	holdOrders = 8
+)
+
 // existingFirst lets the scheduler place the waiting pods on what exists, by its scores, higher priorities first. Where it
-// places all, the plan must ask for nothing.
+// places all, and would with the same pods on the same nodes whatever the order they arrive in, the plan must ask for
+// nothing: a plan is not told the order, so that it need not count on a lucky one.
 func (w *world) existingFirst(v *Verdict) error {
+	for order := range uint64(arrivals) {
+		placed, err := w.byItself(order)
+		if err != nil {
+			return err
+		}
+		if placed == nil {
+			continue
+		}
+		v.ByItself = true
+		alone := world{problem: w.problem, plan: &model.Plan{}, planned: placed}
+		if held, err := alone.holdsInOrders(holdOrders); err != nil || held {
+			v.Findings = append(v.Findings, w.asked()...)
+			return err
+		}
+	}
+	return nil
+}
+
+// byItself returns where the scheduler places the waiting pods among the nodes that exist; nil where it does not place all.
+// Order 0 is that of the problem, others are random.
+func (w *world) byItself(order uint64) ([]assignment, error) {
 	c, err := scheduler.New(w.problem.Cluster()...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer c.Close()
 	if err := addDaemons(c, w.problem, w.problem.Nodes); err != nil {
-		return err
+		return nil, err
 	}
-	queue := slices.Clone(w.problem.Pending())
-	slices.SortStableFunc(queue, func(a, b *corev1.Pod) int { return int(*b.Spec.Priority) - int(*a.Spec.Priority) })
-	nodes := staying(w.problem)
+	var queue []assignment
+	for _, pod := range w.problem.Pending() {
+		queue = append(queue, assignment{pod: pod})
+	}
+	if order > 0 {
+		queue = shuffled(queue, order)
+	}
+	slices.SortStableFunc(queue, func(a, b assignment) int { return int(*b.pod.Spec.Priority) - int(*a.pod.Spec.Priority) })
+	return place(c, queue, staying(w.problem))
+}
+
+// place lets the scheduler choose among the nodes for one pod after the other, until nothing changes any more; nil where
+// some are left.
+func place(c *scheduler.Cluster, queue []assignment, nodes []string) ([]assignment, error) {
+	placed := []assignment{}
 	for before := -1; len(queue) != before; {
 		before = len(queue)
-		var left []*corev1.Pod
-		for _, pod := range queue {
-			node, err := c.Choose(pod, nodes)
+		var left []assignment
+		for _, a := range queue {
+			node, err := c.Choose(a.pod, nodes)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if node == "" {
-				left = append(left, pod)
+				left = append(left, a)
+			} else {
+				placed = append(placed, assignment{a.pod, node})
 			}
 		}
 		queue = left
 	}
-	v.ByItself = len(queue) == 0
-	if !v.ByItself {
-		return nil
+	if len(queue) > 0 {
+		return nil, nil
 	}
+	return placed, nil
+}
+
+// asked returns a finding for every claim of the plan and every pod it gave up on.
+func (w *world) asked() []Finding {
+	var out []Finding
 	for i := range w.plan.Claims {
 		claim := &w.plan.Claims[i]
-		v.Findings = append(v.Findings, Finding{Check: ExistingFirst, Kind: "claim", Pod: claim.Pods[0].Key(), Node: claim.Name, Message: "the scheduler needs no new node"})
+		out = append(out, Finding{Check: ExistingFirst, Kind: "claim", Pod: claim.Pods[0].Key(), Node: claim.Name, Message: "the scheduler needs no new node"})
 	}
 	for _, u := range w.plan.Unschedulable {
-		v.Findings = append(v.Findings, Finding{Check: ExistingFirst, Kind: u.Reasons[0].Code, Pod: u.Pod.Key(), Message: "the scheduler needs no new node, the plan gives up: " + u.Reasons[0].Message})
+		out = append(out, Finding{Check: ExistingFirst, Kind: u.Reasons[0].Code, Pod: u.Pod.Key(), Message: "the scheduler needs no new node, the plan gives up: " + u.Reasons[0].Message})
 	}
-	return nil
+	return out
+}
+
+// holdsInOrders reports whether what is planned is bound as planned in each of so many orders of arrival.
+func (w *world) holdsInOrders(orders uint64) (bool, error) {
+	for order := range orders {
+		c, err := w.cluster()
+		if err != nil {
+			return false, err
+		}
+		left, _, err := bind(c, shuffled(w.planned, order))
+		c.Close()
+		if err != nil || len(left) > 0 {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // movable looks for a pod on a claim, or one that was given up on, that could be on a node that exists.

@@ -5,9 +5,12 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/oracle/problem"
+	"github.com/joiner-sh/joiner/testenv/oracle/scheduler"
 )
 
 // Check names what was judged.
@@ -175,13 +178,59 @@ func (w *world) arrive(v *Verdict, check Check, order uint64) (broken bool, err 
 	}
 	defer c.Close()
 	left, why, err := bind(c, shuffled(w.planned, order))
-	if err != nil {
+	if err != nil || len(left) == 0 {
+		return false, err
+	}
+	if freed, err := w.freed(c, left, why, order); err != nil || freed {
 		return false, err
 	}
 	for i, a := range left {
 		v.Findings = append(v.Findings, Finding{Check: check, Kind: why[i].Plugin, Pod: a.key(), Node: a.node, Message: fmt.Sprintf("order %d: %s", order, why[i].Message)})
 	}
-	return len(left) > 0, nil
+	return true, nil
+}
+
+// otherOrders is how many other orders are tried to see whether pods only wait for each other.
+const otherOrders = 20
+
+// freed reports whether the pods that are left only wait for each other, and the scheduler frees them: each is kept back by
+// a spread constraint that another of them would bring back into balance, all are bound as planned where they arrive in
+// another order, and now the scheduler finds other nodes of the plan or the cluster for them. Of pods spread by different
+// constraints that count each other, no plan that places all of them can do without.
+func (w *world) freed(c *scheduler.Cluster, left []assignment, why []scheduler.Refusal, order uint64) (bool, error) {
+	if slices.ContainsFunc(why, func(r scheduler.Refusal) bool { return r.Plugin != names.PodTopologySpread }) {
+		return false, nil
+	}
+	possible := false
+	for other := order + 1; !possible && other <= order+otherOrders; other++ {
+		fresh, err := w.cluster()
+		if err != nil {
+			return false, err
+		}
+		stuck, _, err := bind(fresh, shuffled(w.planned, other))
+		fresh.Close()
+		if err != nil {
+			return false, err
+		}
+		possible = len(stuck) == 0
+	}
+	if !possible {
+		return false, nil
+	}
+	placed, err := place(c, left, w.nodes())
+	return placed != nil, err
+}
+
+// nodes returns the names of the nodes that exist and of the plan's claims.
+func (w *world) nodes() []string {
+	var out []string
+	for _, node := range w.problem.Nodes {
+		out = append(out, node.Name)
+	}
+	for i := range w.plan.Claims {
+		out = append(out, w.plan.Claims[i].Name)
+	}
+	return out
 }
 
 // free counts the planned pods that find a node when the scheduler chooses among all of them.
@@ -191,19 +240,12 @@ func (w *world) free(v *Verdict) error {
 		return err
 	}
 	defer c.Close()
-	var nodes []string
-	for _, node := range w.problem.Nodes {
-		nodes = append(nodes, node.Name)
-	}
-	for i := range w.plan.Claims {
-		nodes = append(nodes, w.plan.Claims[i].Name)
-	}
 	queue := shuffled(w.planned, 0)
 	for before := -1; len(queue) != before; {
 		before = len(queue)
 		var left []assignment
 		for _, a := range queue {
-			node, err := c.Choose(a.pod, nodes)
+			node, err := c.Choose(a.pod, w.nodes())
 			if err != nil {
 				return err
 			}

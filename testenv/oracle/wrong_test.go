@@ -156,6 +156,77 @@ func TestWrongPlansAreCaught(t *testing.T) {
 	}
 }
 
+// spreadOver returns a DoNotSchedule constraint of skew 1 over all pods that are labelled as web.
+func spreadOver(key string) corev1.TopologySpreadConstraint {
+	return corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.DoNotSchedule,
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}
+}
+
+// TestALuckyOrderIsNotAskedFor gives up on a pod that the scheduler places on the one node there is only where it comes
+// before another.
+func TestALuckyOrderIsNotAskedFor(t *testing.T) {
+	p := plain(t, 2, func(i int, pod *corev1.Pod) {
+		if i == 0 {
+			four, spread := int32(4), spreadOver(model.LabelZone)
+			spread.MinDomains = &four
+			pod.Spec.NodeSelector = map[string]string{model.LabelZone: "zone-a"}
+			pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{spread}
+		}
+	})
+	p.Nodes = append(p.Nodes, existing(p, "x"))
+	plan := model.Plan{
+		Nominations:   []model.Nomination{{Node: "x", Pods: []model.PodRef{{Namespace: p.Pods[0].Namespace, Name: "b"}}}},
+		Unschedulable: refuse(p, "a"),
+	}
+	if got := checks(t, p, plan); got != nil {
+		t.Errorf("found %v, want nothing", got)
+	}
+	v, err := JudgePlan(p, &plan, Depth{Orders: 1})
+	if err != nil || !v.ByItself {
+		t.Errorf("by itself the scheduler places all: %v, %v; want true", v.ByItself, err)
+	}
+}
+
+// TestPodsThatWaitForEachOther puts a on a spot machine in zone-a, b, spread by zone, on demand there, and c, spread by
+// capacity type, on spot in zone-b. Where a comes first b waits for c, and c for b. The scheduler gives them each other's
+// node, but for host ports of two more pods, d and e.
+func TestPodsThatWaitForEachOther(t *testing.T) {
+	for title, c := range map[string]struct {
+		ports bool
+		found bool
+	}{
+		"the scheduler frees them": {false, false},
+		"nothing frees them":       {true, true},
+	} {
+		t.Run(title, func(t *testing.T) {
+			p := plain(t, 5, func(i int, pod *corev1.Pod) {
+				switch i {
+				case 1:
+					pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{spreadOver(model.LabelZone)}
+				case 2:
+					pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{spreadOver(model.LabelCapacityType)}
+				case 3, 4:
+					pod.Labels = map[string]string{"app": "other"}
+				}
+				if port := map[int]int32{1: 81, 2: 80, 3: 80, 4: 81}[i]; c.ports && port > 0 {
+					pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: port, ContainerPort: port, Protocol: corev1.ProtocolTCP}}
+				}
+			})
+			claim := func(zone, capacityType string, pods ...string) model.PlannedClaim {
+				out := claimFor(p, zone+"-"+capacityType, pods...)
+				out.Offer.Zone, out.Offer.CapacityType = zone, capacityType
+				return out
+			}
+			plan := model.Plan{Claims: []model.PlannedClaim{
+				claim("zone-a", model.Spot, "a"), claim("zone-a", model.OnDemand, "b", "d"), claim("zone-b", model.Spot, "c", "e"),
+			}}
+			if got := checks(t, p, plan); slices.Contains(got, Holds) != c.found {
+				t.Errorf("found %v, want Holds among them: %v", got, c.found)
+			}
+		})
+	}
+}
+
 // TestHoldsAnyOfferTriesOtherOffers judges a claim that holds its pod at its cheapest offer alone.
 func TestHoldsAnyOfferTriesOtherOffers(t *testing.T) {
 	p := plain(t, 1, func(_ int, pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{model.LabelZone: "zone-a"} })
