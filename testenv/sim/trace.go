@@ -117,6 +117,12 @@ func describe(e world.Entry) string {
 				continue
 			}
 			text += fmt.Sprintf(" claim %s %s %s v%d", change.After.Name, change.After.State, change.After.InstanceID, change.After.Version)
+			if change.Before == nil {
+				text += " for"
+				for _, pod := range change.After.Pods {
+					text += " " + pod.Name
+				}
+			}
 		}
 		for _, usage := range f.Usage {
 			text += fmt.Sprintf(" pool %s holds %v", usage.Pool, usage.Held)

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"sort"
 	"time"
 
@@ -27,6 +28,7 @@ type books struct {
 	unwanted  map[string]bool   // names of claims whose objects were deleted by somebody
 	pods      map[string]*pod   // by UID
 	byShape   map[int]map[string]*pod
+	elsewhere time.Time      // when a pod was last bound to a node that was not made for it: others lost their place then
 	messages  map[string]int // in queues, by queue
 	processes map[string]string
 }
@@ -243,10 +245,27 @@ func (b *books) pod(e world.Entry, fact world.ObjectWritten, gone bool) {
 	if moved || gone {
 		p.changedAt = e.At
 	}
+	if p.NodeName != "" && (before == nil || before.NodeName == "") && !b.plannedThere(p) {
+		b.elsewhere = e.At
+	}
 	if gone {
 		p.goneAt = e.At
 		b.forget(e.At)
 	}
+}
+
+// plannedThere reports whether the node a pod was bound to was made for it.
+func (b *books) plannedThere(p *pod) bool {
+	n := b.nodes[p.NodeName]
+	if n == nil {
+		return false
+	}
+	for _, c := range b.claims {
+		if c.ProviderID == n.ProviderID {
+			return slices.ContainsFunc(c.Pods, func(ref model.PodRef) bool { return ref.UID == p.UID })
+		}
+	}
+	return false
 }
 
 // forget drops pods that have been gone for so long that nobody can be blamed for not knowing.

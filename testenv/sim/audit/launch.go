@@ -229,7 +229,9 @@ func (a *Auditor) calm() bool {
 }
 
 // notTwice compares what claims without a finished node were made for with the pods there are for them: those that wait, those
-// bound to such claims' nodes, and those of which something changed too lately for everybody to know.
+// bound to such claims' nodes, and those of which something changed too lately for everybody to know. It judges nothing
+// where kube-scheduler has since put a pod on a node that was not made for it: another lost its place by that, and needs
+// one more.
 func (a *Auditor) notTwice(shape int) {
 	promised := 0
 	fresh := map[string]bool{} // nodes of unfinished claims
@@ -239,6 +241,9 @@ func (a *Auditor) notTwice(shape int) {
 		}
 		if m := a.books.machineOf(c); m != nil && !m.endedAt.IsZero() || a.entry.At.Sub(c.createdAt) > 5*time.Minute {
 			continue
+		}
+		if !a.books.elsewhere.Before(c.createdAt) {
+			return
 		}
 		if c.NodeName != "" {
 			fresh[c.NodeName] = true
