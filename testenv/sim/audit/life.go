@@ -98,7 +98,7 @@ func (a *Auditor) mayAdvance(change world.ClaimChange) {
 	}
 	switch after.State {
 	case model.Initialized:
-		if n := a.books.nodeOf(m); n != nil && !n.Ready && a.entry.At.Sub(n.at) > a.rules.Patience {
+		if n := a.books.nodeOf(m); n != nil && !n.Ready && a.calm() && a.entry.At.Sub(n.at) > a.rules.Patience {
 			a.broken("C4", after.Name, "it is called initialised, and its node %s has not been ready for %s", n.Name, a.entry.At.Sub(n.at).Round(time.Second))
 		}
 	case model.Gone:
