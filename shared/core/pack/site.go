@@ -37,6 +37,7 @@ type site struct {
 	attached map[string]map[string]bool // by driver: volumes there
 	attach   map[string]int64           // by driver: the most it can attach
 
+	noted     []byte  // its labels any class or rule asks about
 	signature int     // equal for sites no class can tell apart by labels and taints
 	slot      int     // among the open sites of its signature
 	shape     float64 // CPU free per byte of memory, to begin with; 0 where sites are few
@@ -58,6 +59,7 @@ type places struct {
 	on     podsOn  // the same by node; only where few
 	sets   map[daemonName]int
 
+	noted     []byte         // of all sites
 	sites     []*site        // initialised first, then by name
 	signs     map[string]int // signatures
 	bySign    [][]int        // open sites by signature, ascending
@@ -90,7 +92,7 @@ func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 	snapshot := p.in.Snapshot
 	p.few = waiting*fewPart <= len(snapshot.Nodes) && !p.asIs && !p.needFoes
 	numbers := make(map[string]int32, len(snapshot.Nodes))
-	p.sites = make([]*site, 0, len(snapshot.Nodes))
+	p.sites, p.noted = make([]*site, 0, len(snapshot.Nodes)), make([]byte, 0, 16*len(keys)*len(snapshot.Nodes))
 	backing, room := make([]site, len(snapshot.Nodes)), make(vector, len(snapshot.Nodes)*len(p.dims))
 	for i := range snapshot.Nodes {
 		node := &snapshot.Nodes[i]
@@ -103,6 +105,7 @@ func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 		claim := p.claimOf[node.Name]
 		s.free = room[i*len(p.dims) : (i+1)*len(p.dims) : (i+1)*len(p.dims)]
 		p.fromNode(s, node)
+		p.note(s, keys)
 		s.closed = !p.asIs && (node.DeletedUnix != 0 || draining(node) || claim != nil && !claim.Live())
 		p.sites = append(p.sites, s)
 	}
@@ -113,7 +116,9 @@ func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 	}
 	for i := range p.in.Claims {
 		if claim := &p.in.Claims[i]; claim.Live() && !p.joined[claim.Name] && !p.asIs {
-			p.sites = append(p.sites, p.fromClaim(claim))
+			s := p.fromClaim(claim)
+			p.note(s, keys)
+			p.sites = append(p.sites, s)
 		}
 	}
 	before := func(a, b *site) int {
@@ -128,7 +133,7 @@ func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 	if !slices.IsSortedFunc(p.sites, before) {
 		slices.SortStableFunc(p.sites, before)
 	}
-	p.sign(keys)
+	p.sign()
 	if p.few {
 		p.locate(numbers, moving)
 		p.on = podsByNode(p.nodeOf, nodes)
@@ -445,19 +450,27 @@ func merged(claim, node map[string]string, registered bool) map[string]string {
 	return out
 }
 
+// end ends a text; it is in no label and no taint, but those of new nodes' names.
+const end = "\x00"
+
+// note writes down the site's labels of the keys.
+func (p *places) note(s *site, keys []string) {
+	from := len(p.noted)
+	for _, key := range keys {
+		if value, has := s.label(key); has {
+			p.noted = append(append(p.noted, '='), value...)
+		}
+		p.noted = append(p.noted, end...)
+	}
+	s.noted = p.noted[from:]
+}
+
 // sign numbers what of each site the classes can see, so that like sites are judged once.
-func (p *places) sign(keys []string) {
-	const end = "\x00" // in no label and no taint, but those of new nodes' names
+func (p *places) sign() {
 	p.signs = make(map[string]int)
 	b := make([]byte, 0, 256)
 	for i, s := range p.sites {
-		b = b[:0]
-		for _, key := range keys {
-			if value, has := s.label(key); has {
-				b = append(append(b, '='), value...)
-			}
-			b = append(b, end...)
-		}
+		b = append(b[:0], s.noted...)
 		for _, t := range s.taints {
 			b = append(append(append(append(append(append(b, end...), t.Key...), end...), t.Value...), end...), t.Effect...)
 		}
