@@ -73,7 +73,7 @@ func LaunchChoice(in LaunchInput) (Choice, error) {
 }
 
 func acceptable(in LaunchInput) []candidate {
-	live := unexpired(in.Marks, in.NowUnix)
+	index := indexed(in.Marks, in.NowUnix)
 	var out []candidate
 	for i := range in.Types {
 		t := &in.Types[i]
@@ -88,7 +88,7 @@ func acceptable(in LaunchInput) []candidate {
 				continue
 			}
 			key := model.OfferKey{InstanceType: t.Name, Zone: o.Zone, CapacityType: o.CapacityType}
-			if subnet, found := subnetFor(key, in.Class.Status.Subnets, live); found {
+			if subnet, found := subnetFor(key, in.Class.Status.Subnets, &index); found {
 				out = append(out, candidate{instance: t, offer: o, subnetID: subnet})
 			}
 		}
@@ -98,10 +98,10 @@ func acceptable(in LaunchInput) []candidate {
 }
 
 // subnetFor returns the zone's unmarked subnet with the most free addresses; ties go to the first in status order.
-func subnetFor(key model.OfferKey, subnets []model.Subnet, live []model.Mark) (id string, found bool) {
+func subnetFor(key model.OfferKey, subnets []model.Subnet, marks *markIndex) (id string, found bool) {
 	most := int64(0)
 	for _, subnet := range subnets {
-		if subnet.Zone != key.Zone || subnetMarked(subnet.ID, key, live) {
+		if subnet.Zone != key.Zone || marks.subnetClosed(subnet.ID, key) {
 			continue
 		}
 		if !found || subnet.FreeAddresses > most {

@@ -10,16 +10,16 @@ import (
 // with empty fields covers, and the offers of a zone all of whose subnets are marked. What it is given stays as it was;
 // types without a marked offer are shared.
 func Mask(types []model.InstanceType, subnets []model.Subnet, marks []model.Mark, nowUnix int64) []model.InstanceType {
-	live := unexpired(marks, nowUnix)
 	out := slices.Clone(types)
-	if len(live) == 0 {
+	index := indexed(marks, nowUnix)
+	if index.empty() {
 		return out
 	}
 	for i := range out {
 		copied := false
 		for j, o := range out[i].Offers {
 			key := model.OfferKey{InstanceType: out[i].Name, Zone: o.Zone, CapacityType: o.CapacityType}
-			if !o.Available || !marked(key, subnets, live) {
+			if !o.Available || !index.closed(key, subnets) {
 				continue
 			}
 			if !copied {
@@ -31,23 +31,44 @@ func Mask(types []model.InstanceType, subnets []model.Subnet, marks []model.Mark
 	return out
 }
 
-// unexpired returns the marks that still count at nowUnix. One that names nothing at all is not taken to mean everything.
-func unexpired(marks []model.Mark, nowUnix int64) []model.Mark {
-	var live []model.Mark
-	for _, mark := range marks {
-		if mark.UntilUnix > nowUnix && (mark.OfferKey != model.OfferKey{} || mark.SubnetID != "") {
-			live = append(live, mark)
-		}
-	}
-	return live
+// markIndex is the marks that still count. In a stock-out there are thousands that name one offer each, and few others.
+type markIndex struct {
+	offers  map[model.OfferKey]bool // of marks that name one offer
+	wide    []model.Mark            // of several offers each
+	subnets []model.Mark            // of one subnet each
 }
 
-// marked reports whether marks leave no way to buy the offer.
-func marked(key model.OfferKey, subnets []model.Subnet, live []model.Mark) bool {
-	for _, mark := range live {
-		if mark.SubnetID == "" && Covers(mark, key) {
+// indexed returns the marks that still count at nowUnix. One that names nothing at all is not taken to mean everything.
+func indexed(marks []model.Mark, nowUnix int64) markIndex {
+	index := markIndex{offers: make(map[model.OfferKey]bool)}
+	for _, mark := range marks {
+		switch {
+		case mark.UntilUnix <= nowUnix:
+		case mark.SubnetID != "":
+			index.subnets = append(index.subnets, mark)
+		case mark.InstanceType != "" && mark.Zone != "" && mark.CapacityType != "" && mark.Group == "":
+			index.offers[mark.OfferKey] = true
+		case mark.OfferKey != model.OfferKey{} || mark.Group != "":
+			index.wide = append(index.wide, mark)
+		}
+	}
+	return index
+}
+
+func (m *markIndex) empty() bool { return len(m.offers)+len(m.wide)+len(m.subnets) == 0 }
+
+// closed reports whether marks leave no way to buy the offer.
+func (m *markIndex) closed(key model.OfferKey, subnets []model.Subnet) bool {
+	if m.offers[key] {
+		return true
+	}
+	for i := range m.wide {
+		if Covers(m.wide[i], key) {
 			return true
 		}
+	}
+	if len(m.subnets) == 0 {
+		return false
 	}
 	inZone, closed := 0, 0
 	for _, subnet := range subnets {
@@ -55,16 +76,16 @@ func marked(key model.OfferKey, subnets []model.Subnet, live []model.Mark) bool 
 			continue
 		}
 		inZone++
-		if subnetMarked(subnet.ID, key, live) {
+		if m.subnetClosed(subnet.ID, key) {
 			closed++
 		}
 	}
 	return inZone > 0 && closed == inZone
 }
 
-func subnetMarked(subnetID string, key model.OfferKey, live []model.Mark) bool {
-	for _, mark := range live {
-		if mark.SubnetID == subnetID && Covers(mark, key) {
+func (m *markIndex) subnetClosed(subnetID string, key model.OfferKey) bool {
+	for i := range m.subnets {
+		if m.subnets[i].SubnetID == subnetID && Covers(m.subnets[i], key) {
 			return true
 		}
 	}
@@ -73,7 +94,8 @@ func subnetMarked(subnetID string, key model.OfferKey, live []model.Mark) bool {
 
 // Covers reports whether the mark speaks of the offer: a field the mark leaves empty matches every one.
 func Covers(mark model.Mark, key model.OfferKey) bool {
-	return (mark.InstanceType == "" || mark.InstanceType == key.InstanceType) &&
+	return (mark.Group == "" || mark.Group == QuotaGroup(key.InstanceType)) &&
+		(mark.InstanceType == "" || mark.InstanceType == key.InstanceType) &&
 		(mark.Zone == "" || mark.Zone == key.Zone) &&
 		(mark.CapacityType == "" || mark.CapacityType == key.CapacityType)
 }

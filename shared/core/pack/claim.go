@@ -23,7 +23,7 @@ func (p *planner) claims() ([]model.PlannedClaim, model.MicroUSD) {
 			spare[r.pool] = slices.Clone(r.pool.left)
 		}
 		for i := range r.nodes {
-			if len(r.nodes[i].pods) == 0 { // its pods were taken off again
+			if len(r.nodes[i].pods) == 0 && len(r.nodes[i].items) > 0 { // its pods were taken off again
 				continue
 			}
 			claim := p.claim(r, &r.nodes[i], spare[r.pool])

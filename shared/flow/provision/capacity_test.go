@@ -69,8 +69,14 @@ func TestDryOffersAreMarkedAndTheNextIsBoughtInTheSameRun(t *testing.T) {
 		t.Errorf("after two minutes %d marks are left, want 3", n)
 	}
 	w.Tick(time.Minute + time.Second)
+	for _, mark := range load(t, w).Marks {
+		if !mark.HalfOpen(w.Clock.Now().Unix()) {
+			t.Errorf("after three minutes %+v may not be probed", mark)
+		}
+	}
+	w.Tick(time.Hour + time.Second)
 	if n := len(load(t, w).Marks); n != 0 {
-		t.Errorf("after three minutes %d marks are left, want none", n)
+		t.Errorf("an hour later %d marks are left, want none", n)
 	}
 }
 

@@ -12,10 +12,14 @@ type Effects interface {
 
 // Names of the flow's effects, in the order a launch meets them.
 const (
+	EffectSpend    = "spend"    // calls of EC2's API taken from, or given back to, what all clusters share
+	EffectProbe    = "probe"    // probe of a half-open offer taken; only where one is wanted
+	EffectRemember = "remember" // planner's notes written
 	EffectRecord   = "record"   // intent and claims written
 	EffectCalling  = "calling"  // another attempt of an unfinished launch noted; only where there is something to recover
 	EffectLaunch   = "launch"   // CreateFleet
 	EffectMark     = "mark"     // offers without capacity written
+	EffectClear    = "clear"    // mark of an offer that gave capacity removed; only after a probe
 	EffectSettle   = "settle"   // outcome written
 	EffectShow     = "show"     // NodeClaim object made or updated
 	EffectNote     = "note"     // object UID written to the ledger
@@ -27,7 +31,7 @@ const (
 
 // AllEffects lists the effects of a run that has nothing to recover, in that order.
 var AllEffects = []string{
-	EffectRecord, EffectLaunch, EffectMark, EffectSettle, EffectShow, EffectNote, EffectNode, EffectAdvance, EffectDecision, EffectTell,
+	EffectSpend, EffectRemember, EffectRecord, EffectLaunch, EffectMark, EffectSettle, EffectShow, EffectNote, EffectNode, EffectAdvance, EffectDecision, EffectTell,
 }
 
 // effect carries out one effect under the eyes of Effects.

@@ -39,12 +39,22 @@ type Settings struct {
 	GiveUpAfter   time.Duration // age of an unfinished launch that nothing was found of: 15 min
 	SilentAfter   time.Duration // age of the watcher's heartbeat from which the flow lists by itself: 45 s
 	JoinWithin    time.Duration // age from which a machine that has not joined is no capacity any more: 15 min
-	OfferBackOff  time.Duration // how long an offer without capacity is left alone: 3 min
+	OfferBackOff  time.Duration // how long an offer is left alone after its first failure: 3 min; doubles, twentyfold at most
+	HoldFor       time.Duration // how long a class is held whose machines do not join, the first time: 5 min; doubles, 2 h at most
+	FreshFor      time.Duration // age of a snapshot up to which its pods are launched for without asking again: 5 s
 	ResolveAfter  time.Duration // age of a class's status from which it is resolved again: 5 min
 	MaxRounds     int           // plans within one invocation: 8
 	Parallel      int           // independent port calls at once: 8
 	ClaimsPerCall int           // claims in one intent: 25
 	MaxEvents     int           // pod events of one invocation: 500
+
+	// Of the account and region, shared by all clusters.
+	CallBurst      int // calls of EC2's API at once: 50
+	CallsPerSecond int // calls of EC2's API in the long run: 5
+	DryBurst       int // launches at once that may come back without capacity: 10
+	DryPerMinute   int // launches that may come back without capacity in the long run: 8
+
+	LaunchFloor int // claims of a pool in a minute that need no run-up; above, at most twice those of the minute before: 100
 }
 
 func (s Settings) withDefaults() Settings {
@@ -65,11 +75,18 @@ func (s Settings) withDefaults() Settings {
 	duration(&s.SilentAfter, 45*time.Second)
 	duration(&s.JoinWithin, 15*time.Minute)
 	duration(&s.OfferBackOff, 3*time.Minute)
+	duration(&s.HoldFor, 5*time.Minute)
+	duration(&s.FreshFor, 5*time.Second)
 	duration(&s.ResolveAfter, 5*time.Minute)
 	count(&s.MaxRounds, 8)
 	count(&s.Parallel, 8)
 	count(&s.ClaimsPerCall, 25)
 	count(&s.MaxEvents, 500)
+	count(&s.CallBurst, 50)
+	count(&s.CallsPerSecond, 5)
+	count(&s.DryBurst, 10)
+	count(&s.DryPerMinute, 8)
+	count(&s.LaunchFloor, 100)
 	return s
 }
 
@@ -116,7 +133,7 @@ type Outcome struct {
 // should come back later. Any other error means the run could not be carried through; what it recorded is recovered by
 // the next.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
-	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}}
+	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.Mark]probe{}, dryRounds: map[string]int{}}
 	r.out = Outcome{Cluster: request.Cluster, Trigger: request.Trigger, Millis: map[string]int64{}}
 	err := r.do(ctx)
 	r.reached("done")
@@ -139,6 +156,14 @@ type run struct {
 	classes  map[string]model.Class // by name, with the status resolved in this run
 	remade   map[string]bool        // classes whose launch templates this run made again, by name
 	decision model.Decision
+
+	probes      map[model.Mark]probe // of half-open marks, by what they are about
+	probeFailed bool                 // one of this run's came back without capacity
+	noted       bool                 // the ledger's notes are not written yet
+	aside       map[string]bool      // pools left out of this round because they came back dry
+	dryRounds   map[string]int       // rounds of this run in which a pool came back dry, by pool
+	fellBack    bool                 // pods that other pools can take have been taken care of
+	starved     bool                 // launches were not made so that others may
 
 	mutex  sync.Mutex // guards what parallel calls write: out.Problems and report
 	report model.Report
@@ -183,6 +208,7 @@ func (r *run) do(ctx context.Context) error {
 	r.reached("snapshot")
 
 	// 4. What an earlier run left half done comes first: its claims are capacity or they are not.
+	r.holds()
 	failure := r.recover(ctx)
 
 	// 5. Pods that nothing can hold.
@@ -195,6 +221,9 @@ func (r *run) do(ctx context.Context) error {
 	// catalogue that cannot be read must not keep a node from being registered.
 	r.showClaims(ctx)
 	r.births(ctx)
+	if err := r.remember(ctx); err != nil {
+		r.problem("%v", err)
+	}
 
 	// 7. Tell people. It is last, because nobody's pod waits for it.
 	r.keepDecision(ctx)
@@ -253,6 +282,9 @@ func (r *run) reload(ctx context.Context) error {
 	ledger, err := r.Claims.Load(ctx, r.reg)
 	if err != nil {
 		return fmt.Errorf("load the ledger of cluster %s: %w", r.reg.Cluster, err)
+	}
+	if r.noted {
+		ledger.Notes = r.ledger.Notes
 	}
 	r.ledger = ledger
 	return nil

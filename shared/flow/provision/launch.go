@@ -29,27 +29,94 @@ type attempt struct {
 	marks   []model.Mark
 	failed  []model.Claim
 	settled []model.Claim
+	probes  int // half-open marks it tries
 }
+
+// waveSize is how many launches are under way at most before their outcomes are looked at.
+const waveSize = 8
 
 // launch records and carries out a plan. again says that something failed in a way another plan may get round. An error
 // means that the ledger could not be written; what was recorded before is carried out all the same.
 func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceType, round *model.Round, blocked map[string]string) (again bool, err error) {
 	refusedBefore := len(blocked)
-	attempts := r.group(round.Plan, catalogs, blocked)
-	again = len(blocked) > refusedBefore
+	attempts, again := r.group(ctx, round.Plan, catalogs, blocked)
+	again = again || len(blocked) > refusedBefore
+	for _, a := range attempts {
+		r.start(a.launch.Pool, len(a.claims))
+	}
+	dry := map[string]bool{} // pools one of whose launches came back without a machine
+	for len(attempts) > 0 && err == nil {
+		if err = r.remember(ctx); err != nil {
+			break
+		}
+		wave := r.wave(&attempts, dry)
+		if len(wave) == 0 {
+			again = true
+			break
+		}
+		got := r.take(ctx, len(wave), true, r.keep())
+		if got.calls == 0 {
+			r.problem("%d launches wait: EC2's API is used up for now, by all clusters of the region together", len(wave)+len(attempts))
+			r.starved = got.kept
+			attempts = append(wave, attempts...)
+			break
+		}
+		attempts = append(wave[got.calls:], attempts...)
+		retry, waveErr := r.carryOut(ctx, wave[:got.calls], got, catalogs, round, blocked, dry)
+		again, err = again || retry, waveErr
+	}
+	for _, a := range attempts {
+		r.start(a.launch.Pool, -len(a.claims))
+	}
+	for pool := range dry {
+		r.dryRounds[pool]++
+	}
+	return again, err
+}
 
+// wave takes the next launches off the list, without those of pools that came back dry in this round.
+func (r *run) wave(attempts *[]*attempt, dry map[string]bool) []*attempt {
+	var wave []*attempt
+	for len(*attempts) > 0 && len(wave) < waveSize {
+		a := (*attempts)[0]
+		*attempts = (*attempts)[1:]
+		if dry[a.launch.Pool] {
+			r.start(a.launch.Pool, -len(a.claims))
+			continue
+		}
+		wave = append(wave, a)
+	}
+	return wave
+}
+
+// keep is how many dry launches this round leaves for pools that may have capacity.
+func (r *run) keep() int {
+	if len(r.aside) > 0 {
+		return 0
+	}
+	return dryKept
+}
+
+// carryOut records launches, calls EC2 for those that are recorded, and settles what came of it.
+func (r *run) carryOut(ctx context.Context, wave []*attempt, got granted, catalogs map[string][]model.InstanceType, round *model.Round,
+	blocked map[string]string, dry map[string]bool) (again bool, err error) {
 	// 1. The exact bytes, then the record of them; only what is recorded is called.
 	var recorded []*attempt
-	for _, a := range attempts {
+	for i, a := range wave {
 		ok, retry, recordErr := r.record(ctx, a, blocked)
 		again = again || retry
 		if recordErr != nil {
 			err = recordErr
+			for _, rest := range wave[i:] {
+				r.start(rest.launch.Pool, -len(rest.claims))
+			}
 			break
 		}
-		if ok {
-			recorded = append(recorded, a)
+		if !ok {
+			r.start(a.launch.Pool, -len(a.claims))
+			continue
 		}
+		recorded = append(recorded, a)
 	}
 	r.reached("recorded")
 
@@ -58,6 +125,7 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 	r.reached("fleet")
 
 	// 3. Outcomes, in plan order.
+	cameDry, throttled := 0, false
 	for _, a := range recorded {
 		retry, settleErr := r.conclude(ctx, a, catalogs[a.launch.Class.Name], blocked)
 		again = again || retry
@@ -65,19 +133,49 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 		round.Launched = append(round.Launched, a.settled...)
 		round.Failed = append(round.Failed, a.failed...)
 		round.Marks = append(round.Marks, a.marks...)
+		r.start(a.launch.Pool, -len(a.failed))
+		if len(a.result.Instances) == 0 && len(a.marks) > 0 {
+			cameDry, dry[a.launch.Pool] = cameDry+1, true
+		}
+		throttled = throttled || a.throttled()
 	}
+	r.giveBack(ctx, got, cameDry, throttled)
 	return again, err
 }
 
-// group puts like claims into one launch: same pool, class, capacity type, machines and user data.
-func (r *run) group(plan model.Plan, catalogs map[string][]model.InstanceType, blocked map[string]string) []*attempt {
+// throttled reports whether EC2 asked for fewer calls.
+func (a *attempt) throttled() bool {
+	if fault.Is(a.err, fault.Throttled) {
+		return true
+	}
+	for _, e := range a.result.Errors {
+		if throttleCode(e.Code) {
+			return true
+		}
+	}
+	return false
+}
+
+// group puts like claims into one launch: same pool, class, capacity type, machines and user data. It leaves out what the
+// pace of a pool, the trial of a class or the probe of an offer does not allow now; again says that another plan may do
+// better.
+func (r *run) group(ctx context.Context, plan model.Plan, catalogs map[string][]model.InstanceType, blocked map[string]string) (list []*attempt, again bool) {
 	pools := map[string]model.Pool{}
 	for _, pool := range r.snapshot.Pools {
 		pools[pool.Name] = pool
 	}
 	byKey := map[string]*attempt{}
 	var order []*attempt
+	taken, waiting := map[string]int{}, 0
 	for _, planned := range plan.Claims {
+		if taken[planned.Pool] >= r.room(planned.Pool) {
+			waiting++
+			continue
+		}
+		if r.holdOf(planned.Class) != nil && taken["class "+planned.Class] > 0 {
+			waiting++ // one machine shows whether they join
+			continue
+		}
 		pool, class := pools[planned.Pool], r.classes[planned.Class]
 		launch, err := r.draft(planned, class, catalogs[planned.Class])
 		if err != nil {
@@ -92,11 +190,21 @@ func (r *run) group(plan model.Plan, catalogs map[string][]model.InstanceType, b
 			order = append(order, a)
 		}
 		a.claims = append(a.claims, r.claimOf(planned, launch, pool, class))
+		taken[planned.Pool]++
+		taken["class "+planned.Class]++
+	}
+	if waiting > 0 {
+		r.problem("%d claims wait: their pools or classes may launch no more at this moment", waiting)
 	}
 	for _, a := range order {
-		r.seal(a)
+		ok, retry := r.admit(ctx, a)
+		again = again || retry && !ok
+		if ok {
+			r.seal(a)
+			list = append(list, a)
+		}
 	}
-	return order
+	return list, again
 }
 
 // groupKey is equal for claims whose machines may be dealt out among them.
@@ -115,7 +223,7 @@ func groupKey(launch model.Launch, planned model.PlannedClaim) string {
 func (r *run) draft(planned model.PlannedClaim, class model.Class, types []model.InstanceType) (model.Launch, error) {
 	choice, err := offer.LaunchChoice(offer.LaunchInput{
 		Class: class, Types: types, InstanceTypes: planned.InstanceTypes, Requirements: planned.Requirements,
-		Marks: r.ledger.Marks, NowUnix: r.now(), MaxPrice: model.MicroUSD(planned.Hold[model.Dollars]),
+		Marks: r.marksNow(), NowUnix: r.now(), MaxPrice: model.MicroUSD(planned.Hold[model.Dollars]),
 	})
 	if err != nil {
 		return model.Launch{}, err
@@ -210,20 +318,27 @@ func annotations(planned model.PlannedClaim, pool model.Pool, class model.Class)
 func (r *run) seal(a *attempt) {
 	sort.Slice(a.claims, func(i, j int) bool { return a.claims[i].Name < a.claims[j].Name })
 	id := r.NewID()
-	a.launch.Intent, a.launch.Token, a.launch.Claims = id, token(r.reg.Cluster, id), nil
+	a.launch.Intent, a.launch.Claims = id, nil
 	for i := range a.claims {
 		a.claims[i].Intent = id
 		a.launch.Claims = append(a.launch.Claims, a.claims[i].Name)
 	}
+	a.launch.Token = token(r.reg.Cluster, a.launch)
 	a.intent = model.Intent{
 		ID: id, Cluster: r.reg.Cluster, Pool: a.launch.Pool, Claims: a.launch.Claims, State: model.IntentCalling,
 		Token: a.launch.Token, Attempt: 1, CreatedUnix: r.now(), DueUnix: r.due(),
 	}
 }
 
-// token derives an intent's client token: at most 64 ASCII characters, the same whoever computes it.
-func token(cluster, intent string) string {
-	sum := sha256.Sum256([]byte(cluster + "/" + intent))
+// token derives an intent's client token: at most 64 ASCII characters, the same whoever computes it, and another one for
+// anything else that is asked for.
+func token(cluster string, launch model.Launch) string {
+	content, err := json.Marshal(launch)
+	if err != nil {
+		panic(fmt.Sprintf("launch %s cannot be encoded: %v", launch.Intent, err)) // plain data always can
+	}
+	digest := sha256.Sum256(content)
+	sum := sha256.Sum256([]byte(fmt.Sprintf("%s/%s/%x", cluster, launch.Intent, digest)))
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))
 }
 
@@ -299,7 +414,7 @@ func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceTy
 		again = r.weigh(a, blocked)
 	} else if code := fault.CodeOf(a.err); capacityCode(code) {
 		a.result.Errors = []model.LaunchError{{Code: code, Message: a.err.Error(), Offer: model.OfferKey{CapacityType: a.launch.CapacityType}}}
-		a.marks = marksOf(everyPool(a.launch, code), r.markUntil())
+		a.marks = r.counted(marksOf(everyPool(a.launch, code)))
 	} else if kind := fault.KindOf(a.err); kind == fault.Throttled || kind == fault.Denied || kind == fault.Invalid || kind == fault.NoCapacity {
 		a.result.Errors = []model.LaunchError{{Code: codeOr(a.err, "LaunchRefused"), Message: a.err.Error()}}
 		again = r.refused(a.launch.Class, a.launch.Pool, a.err, blocked)
@@ -308,7 +423,9 @@ func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceTy
 		r.problem("launch %s of pool %s, outcome unknown: %v", a.intent.ID, a.launch.Pool, a.err)
 		return false, nil
 	}
+	r.accountLimits(a)
 	missing := len(a.result.Instances) < len(a.claims)
+	r.probed(ctx, a)
 	if r.mark(ctx, a.marks) && missing {
 		again = true
 	}
@@ -320,10 +437,28 @@ func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceTy
 	return again, nil
 }
 
+// accountLimits tells the class that the account may have no more of something, which only people can change.
+func (r *run) accountLimits(a *attempt) {
+	for _, mark := range a.marks {
+		if !accountLimit(mark.Reason) {
+			continue
+		}
+		what := mark.CapacityType + " machines"
+		if mark.Group != "" {
+			what += " of quota group " + mark.Group
+		}
+		class := a.launch.Class
+		r.event(model.Event{
+			Kind: "EC2NodeClass", Name: class.Name, UID: class.UID, Warning: true, Reason: "AccountLimit",
+			Message: fmt.Sprintf("the account may have no more %s: %s; raise its limit", what, mark.Reason),
+		})
+	}
+}
+
 // weigh looks at the errors that came with an answer: pools of capacity that gave nothing are marked, and a request that
 // is wrong concerns its class, but only where it cost a machine.
 func (r *run) weigh(a *attempt, blocked map[string]string) (again bool) {
-	a.marks = marksOf(a.result.Errors, r.markUntil())
+	a.marks = r.counted(marksOf(a.result.Errors))
 	if len(a.result.Instances) >= len(a.claims) {
 		return false
 	}
@@ -355,11 +490,9 @@ func (r *run) mark(ctx context.Context, marks []model.Mark) bool {
 	return err == nil
 }
 
-func (r *run) markUntil() int64 { return r.now() + int64(r.settings.OfferBackOff.Seconds()) }
-
 // settle records an outcome found out by recovery.
 func (r *run) settle(ctx context.Context, intent model.Intent, claims []model.Claim, result model.LaunchResult) error {
-	r.mark(ctx, marksOf(result.Errors, r.markUntil()))
+	r.mark(ctx, r.counted(marksOf(result.Errors)))
 	var types []model.InstanceType
 	if len(result.Instances) > 0 && len(claims) > 0 {
 		var err error

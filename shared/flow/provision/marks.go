@@ -3,6 +3,7 @@ package provision
 import (
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -12,6 +13,7 @@ type scope uint8
 const (
 	scopeNone         scope = iota // nothing about capacity: throttling, rights, parameters
 	scopeOffer                     // this instance type in this zone
+	scopeGroup                     // every offer of the quota group and capacity type: an account limit
 	scopeCapacityType              // every offer of the capacity type: an account limit
 	scopeSpot                      // every spot offer: the account may not use spot
 	scopeSubnet                    // the subnet, not the type
@@ -25,12 +27,17 @@ var scopes = map[string]scope{
 	"Unsupported":                                       scopeOffer,
 	"SpotMaxPriceTooLow":                                scopeOffer,
 	"ReservationCapacityExceeded":                       scopeOffer,
-	"VcpuLimitExceeded":                                 scopeOffer, // one family group's limit; others may have room
-	"InstanceLimitExceeded":                             scopeOffer,
+	"VcpuLimitExceeded":                                 scopeGroup,
+	"InstanceLimitExceeded":                             scopeGroup,
 	"MaxSpotInstanceCountExceeded":                      scopeCapacityType,
 	"MaxFleetCountExceeded":                             scopeCapacityType,
 	"AuthFailure.ServiceLinkedRoleCreationNotPermitted": scopeSpot,
 	"InsufficientFreeAddressesInSubnet":                 scopeSubnet,
+}
+
+// accountLimit reports whether the code says that the account may have no more, however much there is.
+func accountLimit(code string) bool {
+	return scopes[code] == scopeGroup || scopes[code] == scopeCapacityType
 }
 
 // capacityCode reports whether the code says that there is no capacity, rather than that the request is wrong.
@@ -52,6 +59,15 @@ func refusalCode(code string) bool {
 	return false
 }
 
+// throttleCode reports whether the code asks for fewer calls.
+func throttleCode(code string) bool {
+	switch code {
+	case "RequestLimitExceeded", "Throttling", "ThrottlingException", "EC2ThrottledException", "TooManyRequestsException":
+		return true
+	}
+	return false
+}
+
 // templateGone reports whether the code says that a launch template does not exist any more.
 func templateGone(code string) bool { return strings.HasPrefix(code, "InvalidLaunchTemplate") }
 
@@ -69,16 +85,19 @@ func everyPool(launch model.Launch, code string) []model.LaunchError {
 	return errors
 }
 
-// marksOf turns a launch's errors into marks that last until untilUnix. One mark per offer, subnet or capacity type, in
+// marksOf turns a launch's errors into marks without times. One mark per offer, subnet, quota group or capacity type, in
 // the order of the errors.
-func marksOf(errors []model.LaunchError, untilUnix int64) []model.Mark {
+func marksOf(errors []model.LaunchError) []model.Mark {
 	var marks []model.Mark
 	seen := map[model.Mark]bool{}
 	for _, e := range errors {
-		mark := model.Mark{OfferKey: e.Offer, UntilUnix: untilUnix, Reason: e.Code}
+		mark := model.Mark{OfferKey: e.Offer, Reason: e.Code}
 		switch scopes[e.Code] {
 		case scopeNone:
 			continue
+		case scopeGroup:
+			mark.Group = offer.QuotaGroup(e.Offer.InstanceType)
+			mark.OfferKey = model.OfferKey{CapacityType: e.Offer.CapacityType}
 		case scopeCapacityType:
 			mark.OfferKey = model.OfferKey{CapacityType: e.Offer.CapacityType}
 		case scopeSpot:
@@ -86,10 +105,10 @@ func marksOf(errors []model.LaunchError, untilUnix int64) []model.Mark {
 		case scopeSubnet:
 			mark.OfferKey, mark.SubnetID = model.OfferKey{}, e.SubnetID
 		}
-		if (mark.OfferKey == model.OfferKey{} && mark.SubnetID == "") || seen[mark] {
+		if (mark.OfferKey == model.OfferKey{} && mark.SubnetID == "") || seen[mark.About()] {
 			continue // the error names nothing that could be avoided
 		}
-		seen[mark] = true
+		seen[mark.About()] = true
 		marks = append(marks, mark)
 	}
 	return marks

@@ -18,11 +18,12 @@ import (
 func (r *run) provision(ctx context.Context) error {
 	pending := len(pack.Pending(r.snapshot))
 	r.out.Pending = pending
-	if pending == 0 && !r.configDue() {
+	short := r.short()
+	if pending == 0 && !short && !r.configDue() {
 		return nil
 	}
 	r.resolveClasses(ctx)
-	if pending == 0 {
+	if pending == 0 && !short || r.lost() {
 		return nil
 	}
 	machines, err := r.site.Catalog.Types(ctx)
@@ -38,8 +39,10 @@ func (r *run) provision(ctx context.Context) error {
 			return nil
 		}
 		r.out.Rounds++
+		r.starved = false
 		input := r.planInput(machines, blocked)
 		plan := pack.Plan(input)
+		plan.Claims = append(plan.Claims, r.fill(input)...)
 		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
 		round := model.Round{Plan: plan}
 		again, err := r.launch(ctx, input.Catalogs, &round, blocked)
@@ -48,7 +51,7 @@ func (r *run) provision(ctx context.Context) error {
 		if again || len(round.Launched) > 0 {
 			err = errors.Join(err, r.reload(ctx))
 		}
-		if err != nil || !again {
+		if err != nil || !r.next(again, round) {
 			return err
 		}
 	}
@@ -56,15 +59,97 @@ func (r *run) provision(ctx context.Context) error {
 	return nil
 }
 
+// next reports whether another plan may do better than the round. A pool that came back dry twice, or that others' dry
+// launches leave nothing for, is set aside, so that pods another pool can take run there; once those have their machines it
+// is tried again.
+func (r *run) next(again bool, round model.Round) bool {
+	if len(r.aside) > 0 && !again {
+		r.aside, r.fellBack = nil, true
+		return true
+	}
+	if r.fellBack || !again && !r.starved {
+		return again
+	}
+	if r.starved {
+		for _, claim := range round.Plan.Claims {
+			r.dryRounds[claim.Pool] = dryTwice
+		}
+	}
+	aside, others := map[string]bool{}, false
+	for i := range r.snapshot.Pools {
+		name := r.snapshot.Pools[i].Name
+		if r.dryRounds[name] >= dryTwice {
+			aside[name] = true
+		} else {
+			others = true
+		}
+	}
+	if len(aside) > 0 && others {
+		r.aside = aside
+		return true
+	}
+	return again
+}
+
+// dryTwice is after how many dry rounds a pool is set aside.
+const dryTwice = 2
+
+// pools are the snapshot's without those set aside.
+func (r *run) pools() *model.Snapshot {
+	if len(r.aside) == 0 {
+		return r.snapshot
+	}
+	snapshot := *r.snapshot
+	snapshot.Pools = nil
+	for _, pool := range r.snapshot.Pools {
+		if !r.aside[pool.Name] {
+			snapshot.Pools = append(snapshot.Pools, pool)
+		}
+	}
+	return &snapshot
+}
+
+// lostFor is how long nothing is launched, in seconds, while NodeClaim objects exist and the ledger knows of no claim at all:
+// it was lost, and what is there will be taken into it again.
+const lostFor = 180
+
+// lost reports whether the ledger seems to have been lost a moment ago.
+func (r *run) lost() bool {
+	strangers := 0
+	if len(r.ledger.Claims)+len(r.ledger.Intents) == 0 {
+		known := map[string]bool{}
+		for i := range r.ledger.Ended {
+			known[r.ledger.Ended[i].Name] = true
+		}
+		for _, object := range r.snapshot.Claims {
+			if object.DeletedUnix == 0 && !known[object.Name] {
+				strangers++
+			}
+		}
+	}
+	switch since := r.ledger.Notes.LostUnix; {
+	case strangers == 0:
+		r.noted = r.noted || since != 0
+		r.ledger.Notes.LostUnix = 0
+		return false
+	case since == 0:
+		r.ledger.Notes.LostUnix, r.noted = r.now(), true
+	case r.now()-since >= lostFor:
+		return false
+	}
+	r.problem("%d NodeClaims exist and the ledger knows none: nothing is launched before they are taken into it, or for %d seconds", strangers, lostFor)
+	return true
+}
+
 // planInput joins the snapshot with what the ledger knows beyond it.
 func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string) pack.Input {
 	input := pack.Input{
-		Snapshot:      r.snapshot,
+		Snapshot:      r.pools(),
 		Catalogs:      map[string][]model.InstanceType{},
 		ClassProblems: map[string]string{},
 		Claims:        r.inFlight(),
 		Usage:         map[string]model.Resources{},
-		Marks:         r.ledger.Marks,
+		Marks:         r.marksNow(),
 		NowUnix:       r.now(),
 		Salt:          fmt.Sprintf("%s/%d", r.decision.ID, r.out.Rounds),
 	}
@@ -73,12 +158,16 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 			input.ClassProblems[name] = why
 			continue
 		}
+		if why := r.heldClass(name); why != "" {
+			input.ClassProblems[name] = why
+			continue
+		}
 		if why, stopped := blocked[name]; stopped {
 			input.ClassProblems[name] = why
 			continue
 		}
 		types := offer.Catalog(machines.Types, class, offer.Settings{Region: r.reg.Region})
-		input.Catalogs[name] = offer.Mask(types, class.Status.Subnets, r.ledger.Marks, r.now())
+		input.Catalogs[name] = offer.Mask(types, class.Status.Subnets, r.marksNow(), r.now())
 	}
 	for _, usage := range r.ledger.Usage {
 		input.Usage[usage.Pool] = usage.Held

@@ -23,6 +23,12 @@ func (r *run) recover(ctx context.Context) error {
 	if len(due) == 0 {
 		return nil
 	}
+	// Each may take a look and a call.
+	got := r.take(ctx, 2*len(due), false, 0)
+	if due = due[:got.calls/2]; len(due) == 0 {
+		r.problem("unfinished launches wait: EC2's API is used up for now, by all clusters of the region together")
+		return nil
+	}
 	// 1. What became of each, side by side; 2. the outcomes one after the other, because they share counters.
 	found := make([]*model.LaunchResult, len(due))
 	r.parallel(len(due), func(i int) {

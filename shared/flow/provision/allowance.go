@@ -1,0 +1,131 @@
+package provision
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// EC2 throttles an account by the region, whichever cluster calls, and so do we before it has to: calls are taken from
+// one token bucket all clusters share. A second bucket counts launches that come back without capacity: in a stock-out
+// they are all there is, and a few a minute are enough to find out that it is over.
+//
+// While no launch has come back dry for calmAfter nobody asks the second bucket beforehand. From the first one on each
+// launch takes of it first and gives back what was not dry, so that however many clusters launch at once, no more
+// launches come back dry than it allows.
+
+const (
+	calmAfter     = int64(600) // seconds without a dry launch after which the second bucket is not asked any more
+	dryKept       = 4          // dry launches a first choice leaves for pools that may have capacity
+	skewSeconds   = int64(60)  // a time this far ahead was written by a clock that is wrong
+	closedAtLeast = int64(10)  // seconds nobody calls after EC2 asked for less
+	closedAtMost  = int64(60)
+	milli         = int64(1000)
+)
+
+// refilled returns the allowance as it is at now.
+func (s Settings) refilled(a model.Allowance, now int64) model.Allowance {
+	calls, dry := int64(s.CallBurst)*milli, int64(s.DryBurst)*milli
+	if a.Version == 0 {
+		return model.Allowance{AtUnix: now, CallsMilli: calls, DryMilli: dry}
+	}
+	elapsed := now - a.AtUnix
+	if elapsed > 0 {
+		elapsed = min(elapsed, 3600) // more than fills both
+		a.CallsMilli = min(calls, a.CallsMilli+elapsed*int64(s.CallsPerSecond)*milli)
+		a.DryMilli = min(dry, a.DryMilli+elapsed*int64(s.DryPerMinute)*milli/60)
+	}
+	if elapsed > 0 || elapsed < -skewSeconds {
+		a.AtUnix = now
+	}
+	a.ClosedUntilUnix = min(a.ClosedUntilUnix, now+closedAtMost)
+	return a
+}
+
+// granted is what was taken for some calls.
+type granted struct {
+	calls int
+	kept  bool // dry launches were taken too, one for each call
+}
+
+// take takes up to n calls from the allowance. Launches leave keep dry ones for others; other calls take none. Calls that
+// are not granted are not made: the next sweep comes back to what they were for.
+func (r *run) take(ctx context.Context, n int, launches bool, keep int) granted {
+	var got granted
+	err := r.change(ctx, func(a *model.Allowance) bool {
+		got = granted{}
+		if r.now() < a.ClosedUntilUnix {
+			return false
+		}
+		got.calls = min(n, int(a.CallsMilli/milli))
+		if launches && a.DryUnix != 0 && r.now()-a.DryUnix <= calmAfter {
+			got.kept = true
+			got.calls = max(0, min(got.calls, int(a.DryMilli/milli)-keep))
+			a.DryMilli -= int64(got.calls) * milli
+		}
+		a.CallsMilli -= int64(got.calls) * milli
+		return got.calls > 0
+	})
+	if err != nil {
+		r.problem("take %d calls of EC2's API: %v", n, err)
+		return granted{}
+	}
+	return got
+}
+
+// giveBack settles what became of the calls taken: how many came back dry, and whether EC2 asked for fewer calls.
+func (r *run) giveBack(ctx context.Context, got granted, dry int, throttled bool) {
+	err := r.change(ctx, func(a *model.Allowance) bool {
+		before := *a
+		if got.kept {
+			a.DryMilli = min(int64(r.settings.DryBurst)*milli, a.DryMilli+int64(got.calls-dry)*milli)
+		} else {
+			a.DryMilli = max(0, a.DryMilli-int64(dry)*milli)
+		}
+		if dry > 0 {
+			a.DryUnix = r.now()
+		}
+		switch {
+		case throttled:
+			a.ClosedSeconds = min(closedAtMost, max(closedAtLeast, 2*a.ClosedSeconds))
+			a.ClosedUntilUnix = r.now() + a.ClosedSeconds
+			a.CallsMilli = 0
+		case a.ClosedSeconds != 0:
+			a.ClosedSeconds = 0
+		}
+		return *a != before
+	})
+	if err != nil {
+		r.problem("settle %d calls of EC2's API: %v", got.calls, err)
+	}
+}
+
+// change brings the allowance up to date, changes it and writes it, again where somebody else was faster. Where what
+// returns false nothing is written.
+func (r *run) change(ctx context.Context, what func(*model.Allowance) bool) error {
+	const tries = 8
+	var err error
+	for range tries {
+		next := r.settings.refilled(r.ledger.Allowance, r.now())
+		if !what(&next) {
+			return nil
+		}
+		next.Version = r.ledger.Allowance.Version
+		err = r.effect(ctx, EffectSpend, func() error { return r.Allowances.Spend(ctx, r.reg, next) })
+		if err == nil {
+			next.Version++
+			r.ledger.Allowance = next
+			return nil
+		}
+		if !fault.Is(err, fault.Conflict) {
+			return err
+		}
+		stored, readErr := r.Allowances.Allowance(ctx, r.reg)
+		if readErr != nil {
+			return readErr
+		}
+		r.ledger.Allowance = stored
+	}
+	return err
+}

@@ -1,0 +1,357 @@
+package provision_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// someTypes have 108 offers.
+var someTypes = []string{
+	"m5.large", "m5.xlarge", "m5.2xlarge", "c5.large", "c5.xlarge", "c5.2xlarge", "r5.large", "r5.xlarge", "r5.2xlarge",
+	"m6g.large", "m6g.xlarge", "c6g.large", "c6g.xlarge", "r6g.large", "t3.large", "t3.xlarge", "g4dn.xlarge", "g4dn.2xlarge",
+}
+
+// R46, S22, A8: nothing to be had for an hour. Fewer than twenty launches a minute are tried, each offer less and less often,
+// and the first probe after it finds the capacity.
+func TestR46TotalStockOutIsProbedAndNotHammered(t *testing.T) {
+	w := start(t, world.Options{Types: someTypes})
+	w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
+	pending(w, "web", 40, world.Shape(1500, gib))
+	gpu := world.Shape(900, gib)
+	gpu.Requests["nvidia.com/gpu"] = 1
+	pending(w, "gpu", 3, gpu)
+	total := 0
+	for minute := range 60 {
+		before := w.Fleet.Calls()
+		for range 4 {
+			w.Tick(15 * time.Second)
+			run(t, w, provision.TriggerSweep)
+		}
+		calls := w.Fleet.Calls() - before
+		total += calls
+		if calls >= 20 {
+			t.Errorf("%d calls in minute %d", calls, minute)
+		}
+	}
+	if n := len(w.Fleet.Machines()); n != 0 || total == 0 {
+		t.Fatalf("%d machines, %d calls", n, total)
+	}
+	w.Fleet.Break(model.OfferKey{}, "")
+	for minute := range 10 {
+		w.Tick(time.Minute)
+		run(t, w, provision.TriggerSweep)
+		if len(w.Cluster.Waiting()) == 0 {
+			t.Logf("%d calls in the hour without capacity; every pod ran %d minutes after it", total, minute)
+			settle(t, w)
+			sound(t, w)
+			return
+		}
+	}
+	t.Errorf("%d pods wait ten minutes after capacity came back", len(w.Cluster.Waiting()))
+}
+
+// R47, S23: the pool of weight 100 is dry; what can run in the one of weight 10 does so within a minute.
+func TestR47FallbackPoolServesWithinAMinute(t *testing.T) {
+	for name, types := range map[string][]string{"few offers": {"m5.large", "m6g.large"}, "many offers": someTypes} {
+		t.Run(name, func(t *testing.T) {
+			w := world.New(world.Options{Types: types})
+			w.Cluster.AddClass(world.Class("default"))
+			preferred := world.Pool("preferred", "default", world.Need(model.LabelArch, "amd64"))
+			preferred.Weight = 100
+			w.Cluster.AddPool(preferred)
+			fallback := world.Pool("fallback", "default", world.Need(model.LabelArch, "arm64"))
+			fallback.Weight = 10
+			w.Cluster.AddPool(fallback)
+			catalog, err := w.Catalog.Types(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range catalog.Types {
+				if m.Arch == "amd64" {
+					w.Fleet.Break(model.OfferKey{InstanceType: m.Name}, "InsufficientInstanceCapacity")
+				}
+			}
+			pending(w, "web", 20, world.Shape(1500, gib))
+			run(t, w, provision.TriggerBatch)
+			for range 11 {
+				w.Tick(5 * time.Second)
+				run(t, w, provision.TriggerSweep)
+			}
+			if waiting := w.Cluster.Waiting(); len(waiting) != 0 {
+				t.Errorf("after a minute %d pods wait, %d machines, %d calls", len(waiting), len(w.Fleet.Machines()), w.Fleet.Calls())
+			}
+		})
+	}
+}
+
+// R48: what is written is what is read: every offer that failed is avoided until its time, whatever it is.
+func TestR48WhatIsMarkedIsWhatIsAvoided(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large", "c5.large", "t3.large"}})
+	w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
+	pending(w, "web", 1, world.Shape(900, gib))
+	run(t, w, provision.TriggerBatch)
+	machines, err := w.Catalog.Types(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked := map[model.OfferKey]bool{}
+	for _, mark := range load(t, w).Marks {
+		marked[mark.OfferKey] = true
+	}
+	for _, m := range machines.Types {
+		for _, o := range m.Offers {
+			if !marked[model.OfferKey{InstanceType: m.Name, Zone: o.Zone, CapacityType: o.CapacityType}] {
+				t.Errorf("%s in %s as %s is not marked", m.Name, o.Zone, o.CapacityType)
+			}
+		}
+	}
+	calls := w.Fleet.Calls()
+	w.Fleet.Break(model.OfferKey{}, "")
+	w.Tick(time.Minute)
+	if run(t, w, provision.TriggerSweep); w.Fleet.Calls() != calls {
+		t.Error("a marked offer was asked for")
+	}
+}
+
+// R49, S21: asking too often says nothing about capacity. Nobody calls for a while, and then all goes on.
+func TestR49ThrottlingMarksNothingAndStopsEverybodyForAWhile(t *testing.T) {
+	w := start(t, world.Options{})
+	other := world.Registration()
+	other.Cluster = "other"
+	if err := w.Ledger.Register(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	w.Fleet.RefuseNext(fault.New(fault.Throttled, "RequestLimitExceeded", "request limit exceeded"))
+	pending(w, "web", 2, world.Shape(900, gib))
+	run(t, w, provision.TriggerBatch)
+	outcome, err := w.Process(world.Fault{}).Flow().Run(t.Context(), provision.Request{
+		Cluster: "other", Trigger: provision.TriggerBatch, Owner: "other", Deadline: w.Clock.Now().Add(world.InvocationTimeout),
+	})
+	if err != nil || outcome.Claims != 0 || w.Fleet.Calls() != 1 {
+		t.Fatalf("the other cluster: %+v %v, %d calls", outcome, err, w.Fleet.Calls())
+	}
+	if marks := load(t, w).Marks; len(marks) != 0 {
+		t.Errorf("marks %+v", marks)
+	}
+	w.Tick(11 * time.Second)
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims == 0 { // R64: nothing is lost
+		t.Errorf("after the pause: %+v", outcome)
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+// The pause doubles while EC2 goes on asking for less, up to a minute.
+func TestThrottlingAgainDoublesThePause(t *testing.T) {
+	w := start(t, world.Options{})
+	pending(w, "web", 2, world.Shape(900, gib))
+	var pauses []int64
+	for range 5 {
+		w.Fleet.RefuseNext(fault.New(fault.Throttled, "RequestLimitExceeded", "request limit exceeded"))
+		calls := w.Fleet.Calls()
+		for w.Fleet.Calls() == calls {
+			w.Tick(time.Second)
+			run(t, w, provision.TriggerSweep)
+		}
+		pauses = append(pauses, load(t, w).Allowance.ClosedUntilUnix-w.Clock.Now().Unix())
+	}
+	if fmt.Sprint(pauses) != "[10 20 40 60 60]" {
+		t.Errorf("pauses of %v seconds", pauses)
+	}
+}
+
+// R50: the zone goes on through its other subnet.
+func TestR50SubnetWithoutAddressesDoesNotBarItsZone(t *testing.T) {
+	TestSubnetWithoutAddressesIsMarkedAndNotItsTypes(t)
+}
+
+// R51, S25, R58: an error that is not about capacity stops one class, which is told at once; the others launch.
+func TestR51RefusedRequestStopsOneClassOnly(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	w.Cluster.AddClass(world.Class("good"))
+	w.Cluster.AddPool(world.Pool("good", "good", world.Need("team", "b")))
+	bad := world.Shape(900, gib)
+	bad.NodeSelector = map[string]string{model.LabelNodePool: "default"}
+	good := world.Shape(900, gib)
+	good.NodeSelector = map[string]string{model.LabelNodePool: "good"}
+	w.Cluster.AddPods("bad", 2, bad)
+	pending(w, "good", 2, good)
+	w.Fleet.RefuseNext(fault.New(fault.Invalid, "InvalidParameterValue", "the tags are malformed"))
+	outcome := run(t, w, provision.TriggerBatch)
+	if n := len(w.Fleet.Machines()); n == 0 || outcome.Claims != n {
+		t.Errorf("%d machines, %+v", n, outcome)
+	}
+	events := append(w.Cluster.Events("EC2NodeClass", "default"), w.Cluster.Events("EC2NodeClass", "good")...)
+	if len(events) != 1 || events[0].Reason != "LaunchFailed" || !strings.Contains(events[0].Message, "malformed") {
+		t.Errorf("classes are told %+v", events)
+	}
+}
+
+// A7, S24: the back-off doubles from three minutes to an hour, one cluster of all takes the probe, and what gives capacity
+// again is open at once for everybody.
+func TestOfferBacksOffDoublesAndIsProbedByOne(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand), world.Need(model.LabelZone, "us-west-2a"))
+	w.Cluster.AddPool(pool)
+	w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
+	pending(w, "web", 1, world.Shape(900, gib))
+	var waits []int64
+	for range 7 {
+		calls := w.Fleet.Calls()
+		began := w.Clock.Now()
+		for w.Fleet.Calls() == calls {
+			w.Tick(10 * time.Second)
+			run(t, w, provision.TriggerSweep)
+		}
+		if got := w.Fleet.Calls() - calls; got != 1 {
+			t.Errorf("%d calls at once", got)
+		}
+		waits = append(waits, int64(w.Clock.Now().Sub(began).Minutes()+0.5))
+	}
+	for i, most := range []int64{0, 3, 6, 12, 24, 48, 60} {
+		if waits[i] > most || i < 2 && waits[i] != most || waits[i] < most/2 {
+			t.Errorf("tried after %v minutes", waits)
+		}
+	}
+	w.Fleet.Break(model.OfferKey{}, "")
+	w.Tick(time.Hour)
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 1 || len(load(t, w).Marks) != 0 {
+		t.Errorf("%+v, marks %+v", outcome, load(t, w).Marks)
+	}
+}
+
+// D17: of two clusters one takes the probe; the other leaves the offer alone until it is known how that went.
+func TestTwoClustersShareOneProbe(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand), world.Need(model.LabelZone, "us-west-2a"))
+	w.Cluster.AddPool(pool)
+	other := world.Registration()
+	other.Cluster = "other"
+	if err := w.Ledger.Register(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
+	pending(w, "web", 1, world.Shape(900, gib))
+	run(t, w, provision.TriggerBatch)
+	calls := w.Fleet.Calls()
+	w.Tick(4 * time.Minute)
+	// In the middle of the first cluster's probe the second comes along.
+	flow := w.Process(world.Fault{}).Flow()
+	flow.Effects = onEffect{provision.EffectLaunch, new(sync.Once), func() {
+		outcome, err := w.Process(world.Fault{}).Flow().Run(t.Context(), provision.Request{
+			Cluster: "other", Trigger: provision.TriggerBatch, Owner: "second", Deadline: w.Clock.Now().Add(world.InvocationTimeout),
+		})
+		if err != nil || outcome.Claims != 0 || w.Fleet.Calls() != calls {
+			t.Errorf("the second cluster: %+v %v, %d calls", outcome, err, w.Fleet.Calls()-calls)
+		}
+	}}
+	if _, err := flow.Run(t.Context(), provision.Request{
+		Cluster: world.Name, Trigger: provision.TriggerBatch, Owner: "first", Deadline: w.Clock.Now().Add(world.InvocationTimeout),
+	}); err != nil || w.Fleet.Calls() != calls+1 {
+		t.Errorf("the first cluster: %v, %d calls", err, w.Fleet.Calls()-calls)
+	}
+}
+
+// A process that took a probe and died leaves the offer alone for a minute, not for ever.
+func TestProbeOfADeadProcessLapses(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand), world.Need(model.LabelZone, "us-west-2a"))
+	w.Cluster.AddPool(pool)
+	w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
+	pending(w, "web", 1, world.Shape(900, gib))
+	run(t, w, provision.TriggerBatch)
+	w.Fleet.Break(model.OfferKey{}, "")
+	w.Tick(4 * time.Minute)
+	_, _ = w.Process(world.Fault{At: 1, Effect: "probe", Mode: world.DiesAfter}).Run(t.Context(), provision.TriggerSweep)
+	settle(t, w)
+	sound(t, w)
+}
+
+// An account's limit of vCPUs is that of a group of families and of one capacity type; it is looked at again slowly.
+func TestAccountLimitMarksItsGroupAndLeavesTheOthers(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large", "c5.large", "g4dn.xlarge"}})
+	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand))
+	w.Cluster.AddPool(pool)
+	w.Fleet.Break(model.OfferKey{InstanceType: "m5.large"}, "VcpuLimitExceeded")
+	w.Fleet.Break(model.OfferKey{InstanceType: "c5.large"}, "VcpuLimitExceeded")
+	pending(w, "web", 1, world.Shape(900, gib))
+	run(t, w, provision.TriggerBatch)
+	machines, marks := w.Fleet.Machines(), load(t, w).Marks
+	if len(machines) != 1 || machines[0].Type != "g4dn.xlarge" {
+		t.Errorf("machines %+v", machines)
+	}
+	if len(marks) != 1 || marks[0].Group != "standard" || marks[0].CapacityType != model.OnDemand || marks[0].UntilUnix-w.Clock.Now().Unix() < 600 {
+		t.Errorf("marks %+v", marks)
+	}
+	if events := w.Cluster.Events("EC2NodeClass", "default"); len(events) != 1 || events[0].Reason != "AccountLimit" {
+		t.Errorf("the class is told %+v", events)
+	}
+}
+
+// emptyCluster connects to clusters that have no NodeClaims yet.
+type emptyCluster struct{ provision.Connector }
+
+func (c emptyCluster) Connect(ctx context.Context, reg model.Registration) (provision.Site, error) {
+	site, err := c.Connector.Connect(ctx, reg)
+	site.Cluster = noClaims{site.Cluster}
+	return site, err
+}
+
+type noClaims struct{ provision.Cluster }
+
+func (c noClaims) List(ctx context.Context) (*model.Snapshot, error) {
+	snapshot, err := c.Cluster.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	without := *snapshot
+	without.Claims = nil
+	return &without, nil
+}
+
+// D18: all clusters together stay under the rate, and everybody is served in the end.
+func TestClustersShareOneRateOfCalls(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	names := []string{world.Name}
+	for i := range 20 {
+		reg := world.Registration()
+		reg.Cluster = fmt.Sprintf("cluster-%d", i)
+		if err := w.Ledger.Register(t.Context(), reg); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, reg.Cluster)
+	}
+	pending(w, "web", 5, world.Shape(1500, gib))
+	launched := map[string]int{}
+	for second := range 30 {
+		before := w.Fleet.Calls()
+		for _, name := range names {
+			flow := w.Process(world.Fault{}).Flow()
+			flow.Connector = emptyCluster{flow.Connector}
+			flow.Settings.ClaimsPerCall, flow.Settings.CallBurst, flow.Settings.CallsPerSecond = 1, 10, 2
+			outcome, err := flow.Run(context.WithoutCancel(t.Context()), provision.Request{
+				Cluster: name, Trigger: provision.TriggerSweep, Owner: fmt.Sprint(name, second), Deadline: w.Clock.Now().Add(world.InvocationTimeout),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			launched[name] += outcome.Claims
+		}
+		if calls, most := w.Fleet.Calls()-before, 2; second > 0 && calls > most || calls > 10 {
+			t.Errorf("%d calls in second %d", calls, second)
+		}
+		w.Clock.Advance(time.Second)
+	}
+	if w.Fleet.Calls() < 60 {
+		t.Errorf("%d calls in 30 seconds, %d could have been made", w.Fleet.Calls(), 10+29*2)
+	}
+}

@@ -1,0 +1,118 @@
+package provision
+
+import (
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// holdAtMost is how long a class is held at the longest.
+const holdAtMost = int64(2 * 60 * 60)
+
+// holds counts machines that never joined against their classes. Machines of one moment count once: they fail together.
+// A machine that joined after the last failure was counted takes the hold away.
+func (r *run) holds() {
+	byClass := map[string]*model.ClassHold{}
+	for _, hold := range r.ledger.Notes.Holds {
+		byClass[hold.Class] = &hold
+	}
+	joined := map[string]int64{}
+	for i := range r.ledger.Claims {
+		if claim := &r.ledger.Claims[i]; claim.RegisteredUnix > joined[claim.Class] {
+			joined[claim.Class] = claim.RegisteredUnix
+		}
+	}
+	for class, hold := range byClass {
+		if joined[class] > hold.NotedUnix {
+			delete(byClass, class)
+			r.noted = true
+		}
+	}
+	failed := append(append([]model.Claim{}, r.ledger.Ended...), r.ledger.Claims...)
+	sort.SliceStable(failed, func(i, j int) bool { return failed[i].LaunchedUnix < failed[j].LaunchedUnix })
+	for i := range failed {
+		claim := &failed[i]
+		hold := byClass[claim.Class]
+		if !r.neverJoined(claim) || joined[claim.Class] > claim.LaunchedUnix || hold != nil && claim.LaunchedUnix <= hold.LastUnix {
+			continue
+		}
+		if hold == nil {
+			hold = &model.ClassHold{Class: claim.Class}
+			byClass[claim.Class] = hold
+		}
+		hold.Failures++
+		hold.LastUnix, hold.NotedUnix = claim.LaunchedUnix, r.now()
+		hold.UntilUnix = r.now() + min(holdAtMost, int64(r.settings.HoldFor.Seconds())<<min(hold.Failures-1, 10))
+		r.noted = true
+		r.holdTold(*hold)
+	}
+	r.ledger.Notes.Holds = nil
+	for _, hold := range byClass {
+		r.ledger.Notes.Holds = append(r.ledger.Notes.Holds, *hold)
+	}
+	sort.Slice(r.ledger.Notes.Holds, func(i, j int) bool { return r.ledger.Notes.Holds[i].Class < r.ledger.Notes.Holds[j].Class })
+}
+
+// neverJoined reports whether a machine had its time to join and did not, as far as the ledger and the snapshot say.
+func (r *run) neverJoined(claim *model.Claim) bool {
+	if claim.RegisteredUnix != 0 || claim.LaunchedUnix == 0 || claim.ProviderID == "" {
+		return false
+	}
+	end := r.now()
+	if !claim.Live() {
+		end = claim.GoneUnix
+	}
+	return end-claim.LaunchedUnix > int64(r.settings.JoinWithin.Seconds()) && len(r.nodesByProvider()[claim.ProviderID]) == 0
+}
+
+// holdTold tells the class, once for each failure.
+func (r *run) holdTold(hold model.ClassHold) {
+	for _, class := range r.snapshot.Classes {
+		if class.Name == hold.Class {
+			r.event(model.Event{Kind: "EC2NodeClass", Name: class.Name, UID: class.UID, Warning: true, Reason: "MachinesDoNotJoin", Message: holdText(hold)})
+		}
+	}
+}
+
+func holdText(hold model.ClassHold) string {
+	return fmt.Sprintf("machines launched at %s did not join, time %d in a row; no others are launched before %s: look at the user data, "+
+		"role and network of the class", stamp(hold.LastUnix), hold.Failures, stamp(hold.UntilUnix))
+}
+
+func stamp(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }
+
+// heldClass says why nothing may be launched from a class now, and "" where something may.
+func (r *run) heldClass(class string) string {
+	hold := r.holdOf(class)
+	switch {
+	case hold == nil:
+		return ""
+	case hold.UntilUnix > r.now():
+		return holdText(*hold)
+	case r.tried(class):
+		return fmt.Sprintf("machines of it did not join, time %d in a row; one is being tried", hold.Failures)
+	}
+	return ""
+}
+
+func (r *run) holdOf(class string) *model.ClassHold {
+	for i := range r.ledger.Notes.Holds {
+		if r.ledger.Notes.Holds[i].Class == class {
+			return &r.ledger.Notes.Holds[i]
+		}
+	}
+	return nil
+}
+
+// tried reports whether a machine of the class is on its way.
+func (r *run) tried(class string) bool {
+	for i := range r.ledger.Claims {
+		claim := &r.ledger.Claims[i]
+		if claim.Class == class && claim.Live() && claim.RegisteredUnix == 0 && !r.neverJoined(claim) {
+			return true
+		}
+	}
+	return false
+}

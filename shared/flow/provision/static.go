@@ -1,0 +1,55 @@
+package provision
+
+import (
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// missing returns how many machines a static pool lacks. Everything that is or may yet become one of its machines counts:
+// recorded launches, machines that have not joined, and nodes the ledger does not know.
+func (r *run) missing(pool *model.Pool) int {
+	if pool.Replicas == nil || pool.DeletedUnix != 0 || len(pool.Invalid) > 0 {
+		return 0
+	}
+	have, known := int64(0), map[string]bool{}
+	for i := range r.ledger.Claims {
+		claim := &r.ledger.Claims[i]
+		if claim.ProviderID != "" {
+			known[claim.ProviderID] = true
+		}
+		if claim.Pool == pool.Name && claim.Live() {
+			have++
+		}
+	}
+	for i := range r.ledger.Ended {
+		known[r.ledger.Ended[i].ProviderID] = true
+	}
+	for i := range r.snapshot.Nodes {
+		if node := &r.snapshot.Nodes[i]; node.Pool() == pool.Name && !known[node.ProviderID] {
+			have++
+		}
+	}
+	return int(max(0, *pool.Replicas-have))
+}
+
+// short reports whether any static pool lacks machines.
+func (r *run) short() bool {
+	for i := range r.snapshot.Pools {
+		if r.missing(&r.snapshot.Pools[i]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fill returns claims for what static pools lack, no more of a pool than may be launched in this minute.
+func (r *run) fill(input pack.Input) []model.PlannedClaim {
+	var claims []model.PlannedClaim
+	for i := range input.Snapshot.Pools {
+		pool := &input.Snapshot.Pools[i]
+		if n := min(r.missing(pool), r.room(pool.Name)); n > 0 {
+			claims = append(claims, pack.Fill(input, pool.Name, n)...)
+		}
+	}
+	return claims
+}
