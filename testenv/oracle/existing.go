@@ -43,10 +43,16 @@ func (w *world) existingFirst(v *Verdict) error {
 			continue
 		}
 		v.ByItself = true
+		asked := w.asked()
+		if len(asked) == 0 {
+			return nil
+		}
 		alone := world{problem: w.problem, plan: &model.Plan{}, planned: placed}
-		if held, err := alone.holdsInOrders(holdOrders); err != nil || held {
-			v.Findings = append(v.Findings, w.asked()...)
+		if held, err := alone.holdsInOrders(holdOrders); err != nil {
 			return err
+		} else if held {
+			v.Findings = append(v.Findings, asked...)
+			return nil
 		}
 	}
 	return nil
@@ -113,14 +119,22 @@ func (w *world) asked() []Finding {
 	return out
 }
 
-// holdsInOrders reports whether what is planned is bound as planned in each of so many orders of arrival.
-func (w *world) holdsInOrders(orders uint64) (bool, error) {
-	for order := range orders {
+// holdsInOrders reports whether what is planned is bound as planned in each of so many random orders of arrival, and with
+// any one pod after all others.
+func (w *world) holdsInOrders(random uint64) (bool, error) {
+	var orders [][]assignment
+	for order := range random {
+		orders = append(orders, shuffled(w.planned, order))
+	}
+	for i := range w.planned {
+		orders = append(orders, append(slices.Delete(slices.Clone(w.planned), i, i+1), w.planned[i]))
+	}
+	for _, queue := range orders {
 		c, err := w.cluster()
 		if err != nil {
 			return false, err
 		}
-		left, _, err := bind(c, shuffled(w.planned, order))
+		left, _, err := bind(c, queue)
 		c.Close()
 		if err != nil || len(left) > 0 {
 			return false, err

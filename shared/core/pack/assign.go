@@ -2,6 +2,7 @@ package pack
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -74,7 +75,9 @@ func (a *assigner) place(c *class) []*party {
 		return []*party{{class: c, pods: c.takeUnits(c.units()), stands: a.planner.stands(c)}}
 	}
 	l := a.newLedger(c)
+	l.start = l.roomiest()
 	for c.units() > 0 && l.placeUnit() {
+		l.start = nil
 	}
 	var out []*party
 	for i := range l.cells {
@@ -171,8 +174,9 @@ type ledger struct {
 	universe [][]string // by use: the domains a spread constraint counts; nil for other uses
 	exact    []bool     // by use: of a spread by host that counts the sites there are
 	softs    [][]string
-	spreads  bool // over domains
-	nearHost bool // needs a pod on the same node, which no new node has
+	spreads  bool       // over domains
+	nearHost bool       // needs a pod on the same node, which no new node has
+	start    [][]string // of a class whose first pod decides where the others go: the domains in which most fit what exists; nil = any
 }
 
 func (a *assigner) newLedger(c *class) *ledger {
@@ -250,12 +254,46 @@ func (l *ledger) hostLows() int32 {
 	return sum
 }
 
+// roomiest returns the domains in which what exists has room for most units of a class whose pods must all be in one
+// domain, which the first of them decides; nil where that is decided, or makes no difference.
+func (l *ledger) roomiest() [][]string {
+	c := l.class
+	if c.units() < 2 || l.nearHost || len(l.groups) < 2 || !slices.ContainsFunc(c.uses, func(u use) bool { return u.kind == near && l.mayStart(&u) }) {
+		return nil
+	}
+	room := make(map[string]int)
+	most := 0
+	for g := range l.groups {
+		group := &l.groups[g]
+		if group.vague || l.refuses(group.values, group.open) != nil {
+			continue
+		}
+		key := fmt.Sprintf("%q", group.values)
+		for slot := l.places.firstWith(group.sign, c.request, 0); slot >= 0 && room[key] < c.units(); slot = l.places.firstWith(group.sign, c.request, slot+1) {
+			if n := l.places.bySign[group.sign][slot]; l.hostRefuses(n) == "" {
+				room[key] += c.request.copies(l.places.sites[n].free, c.units())
+			}
+		}
+		most = max(most, min(room[key], c.units()))
+	}
+	var out [][]string
+	for g := range l.groups {
+		if values := l.groups[g].values; most > 0 && room[fmt.Sprintf("%q", values)] >= most {
+			out = append(out, values)
+		}
+	}
+	return out
+}
+
 // placeUnit puts one unit on a site, or else in a cell; false where no place is left that keeps every rule.
 func (l *ledger) placeUnit() bool {
 	for _, soft := range []bool{false, true} {
 		best, site := -1, -1
 		var penalty int64
 		for g := range l.groups {
+			if l.start != nil && !slices.ContainsFunc(l.start, func(values []string) bool { return slices.Equal(values, l.groups[g].values) }) {
+				continue
+			}
 			if l.groups[g].soft != soft || l.groups[g].settled || l.groups[g].vague || l.refuses(l.groups[g].values, l.groups[g].open) != nil {
 				continue
 			}

@@ -158,19 +158,22 @@ func (b *board) shiftTo(c, d *class, from, to, count int) bool {
 // moves them back to where they were in every list.
 func (b *board) moveSome(d *class, from, to, count int) (undo func(), ok bool) {
 	source, target := b.places.sites[from], b.places.sites[to]
-	pods, ports, attached := [2][]int{source.pods, target.pods}, [2][]model.HostPort{source.ports, target.ports}, target.attached
+	pods, ports := [2][]int{source.pods, target.pods}, [2][]model.HostPort{source.ports, target.ports}
+	attached := [2]map[string]map[string]bool{source.attached, target.attached}
 	moved := 0
 	undo = func() {
 		for range moved {
 			b.move(d, target.pods[len(target.pods)-1], to, from)
 		}
-		source.pods, target.pods, source.ports, target.ports, target.attached = pods[0], pods[1], ports[0], ports[1], attached
+		source.pods, target.pods, source.ports, target.ports = pods[0], pods[1], ports[0], ports[1]
+		source.attached, target.attached = attached[0], attached[1]
 	}
 	for _, i := range pods[0] {
 		if moved < count && b.classOf[i] == d && b.admits(d, to) && d.request.fits(target.free) && (!d.attaches || b.places.attachable(target, []int{i})) {
 			b.move(d, i, from, to)
-			if d.attaches { // what it leaves is counted there still: that is not too little
+			if d.attaches {
 				b.attach(target, []int{i})
+				source.attached = b.attachedOn(source)
 			}
 			moved++
 		}
@@ -193,6 +196,21 @@ func (b *board) attach(s *site, pods []int) {
 		pod := &b.in.Snapshot.Pods[i]
 		s.attachAll(b.census.volumes.Attachments(pod, b.in.Snapshot.ShapeOf(pod)))
 	}
+}
+
+// attachedOn returns the volumes of all pods of the site, those of the plan included.
+func (b *board) attachedOn(s *site) map[string]map[string]bool {
+	was := s.attached
+	defer func() { s.attached = was }()
+	s.attached = nil
+	pods := slices.Clone(s.pods)
+	for i, number := range b.places.nodeOf {
+		if number >= 0 && int(number) == s.number {
+			pods = append(pods, i)
+		}
+	}
+	b.attach(s, pods)
+	return s.attached
 }
 
 // admits reports whether no port of the class is taken on the site.

@@ -47,3 +47,26 @@ func TestASpreadPodLeavesTheNodeOthersNeed(t *testing.T) {
 		t.Errorf("nominations %+v", plan.Nominations)
 	}
 }
+
+// The first of pods that must be in one zone decides for all: it starts where all fit.
+func TestPodsOfOneZoneStartWhereAllFit(t *testing.T) {
+	w := newWorld(64).pool("general", nil).zoned(500, "a").node("roomy", func(n *model.Node) { n.Labels[model.LabelZone] = "b" })
+	w.pods("web", 3, asPod(appPod("web"), nearApp(model.LabelZone, "web")))
+	if plan := w.complete(t); len(plan.Claims) > 0 {
+		t.Errorf("%d claims, nominations %+v", len(plan.Claims), plan.Nominations)
+	}
+}
+
+// Each node attaches a few volumes: where a pod with one goes, there is room for one with two.
+func TestPodsMoveForWhatANodeAttaches(t *testing.T) {
+	w := newWorld(64).storage("standard", nil)
+	for name, limit := range map[string]int64{"a": 3, "b": 3, "c": 2} {
+		w.node(name, func(n *model.Node) { n.Labels[model.LabelZone] = "a" })
+		w.in.Snapshot.CSINodes = append(w.in.Snapshot.CSINodes, model.CSINode{Node: name, Limits: map[string]int64{"ebs.csi.aws.com": limit}})
+	}
+	w.pods("one", 2, cpu(1000)).withClaim("one", func(int, *model.Volume) {})
+	w.pods("two", 3, asPod(cpu(500), func(s *model.PodShape) {
+		s.Ephemeral = []model.EphemeralClaim{{Volume: "x", Class: "standard"}, {Volume: "y", Class: "standard"}}
+	}))
+	w.complete(t)
+}
