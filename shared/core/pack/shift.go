@@ -16,9 +16,13 @@ const (
 	shiftPods = 3
 )
 
-// makeRoom puts pods that are left over onto what exists: beside what is there, or where one that was placed there goes
-// elsewhere for it.
+// makeRoom puts pods that are left over, or for which a rule does not hold where they are, onto what exists: beside what is
+// there, or where one that was placed there goes elsewhere for it.
 func (b *board) makeRoom() {
+	if b.left() > shiftFew {
+		return
+	}
+	b.verify(true)
 	if n := b.left(); n == 0 || n > shiftFew {
 		return
 	}

@@ -70,3 +70,17 @@ func TestPodsMoveForWhatANodeAttaches(t *testing.T) {
 	}))
 	w.complete(t)
 }
+
+// A zone whose only node is on its way out counts as empty, so that one of the others must stay nearly so.
+func TestPodsMoveOutOfTheDomainThatAnotherCounts(t *testing.T) {
+	w := newWorld(64).pool("general", nil).zoned(4000, "a", "b", "c")
+	w.in.Snapshot.Nodes[0].DeletedUnix = testNow
+	w.pods("web", 1, appPod("web"))
+	w.pods("a-spread", 1, asPod(appPod("other"), func(s *model.PodShape) {
+		s.Spread = []model.Spread{{TopologyKey: model.LabelZone, MaxSkew: 1, Selector: ofApp("web")}}
+	}))
+	w.pods("b-spread", 3, asPod(appPod("web"), spreadBy(model.LabelZone, 3, func(s *model.Spread) { s.Selector = ofApp("nobody") })))
+	if plan := w.complete(t); len(plan.Claims) > 0 {
+		t.Errorf("%d claims, nominations %+v", len(plan.Claims), plan.Nominations)
+	}
+}
