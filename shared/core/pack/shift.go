@@ -71,15 +71,17 @@ func (b *board) shift(c *class, budget *int) bool {
 				if !roomWithout(c, d, s, count) {
 					continue
 				}
-				for _, to := range targets {
+				for t := range targets {
 					if *budget--; *budget < 0 {
 						return false
 					}
-					if b.shiftTo(c, d, from, to, count) {
+					if b.shiftTo(c, d, from, targets[t:], count) {
 						return true
 					}
 				}
-				break
+				if !c.attaches {
+					break
+				}
 			}
 		}
 	}
@@ -98,7 +100,7 @@ func (b *board) shiftBeside(c *class, budget *int) bool {
 				if *budget <= 0 {
 					return false
 				}
-				if undo, moved := b.moveSome(d, from, to, 1); moved {
+				if undo, moved := b.moveSome(d, from, []int{to}, 1); moved {
 					if b.retryOnSites(c, budget) {
 						return true
 					}
@@ -145,10 +147,10 @@ func (b *board) targets(a *assigner, d *class, from int) []int {
 	return out
 }
 
-// shiftTo moves pods of d from one site to another and puts a unit of c in their place; false, and nothing is changed,
-// where there is no room or a rule would not hold.
-func (b *board) shiftTo(c, d *class, from, to, count int) bool {
-	undo, moved := b.moveSome(d, from, to, count)
+// shiftTo moves pods of d from one site to the first of others that have room and puts a unit of c in their place; false,
+// and nothing is changed, where there is no room or a rule would not hold.
+func (b *board) shiftTo(c, d *class, from int, targets []int, count int) bool {
+	undo, moved := b.moveSome(d, from, targets, count)
 	if moved && c.request.fits(b.places.sites[from].free) && b.admits(c, from) && b.trySite(c, from) {
 		return true
 	}
@@ -158,31 +160,48 @@ func (b *board) shiftTo(c, d *class, from, to, count int) bool {
 	return false
 }
 
-// moveSome moves so many pods of d from one site to another; false, and nothing is changed, where not all fit there. undo
-// moves them back to where they were in every list.
-func (b *board) moveSome(d *class, from, to, count int) (undo func(), ok bool) {
-	source, target := b.places.sites[from], b.places.sites[to]
-	pods, ports := [2][]int{source.pods, target.pods}, [2][]model.HostPort{source.ports, target.ports}
-	attached := [2]map[string]map[string]bool{source.attached, target.attached}
-	moved := 0
+// shifted is a pod that was moved, and the lists of both sites as they were before.
+type shifted struct {
+	pod, from, to int
+	pods          [2][]int
+	ports         [2][]model.HostPort
+	attached      [2]map[string]map[string]bool
+}
+
+// moveSome moves so many pods of d from one site to the first of others that have room; false, and nothing is changed, where
+// not all fit there. undo moves them back to where they were in every list.
+func (b *board) moveSome(d *class, from int, targets []int, count int) (undo func(), ok bool) {
+	source := b.places.sites[from]
+	var moved []shifted
 	undo = func() {
-		for range moved {
-			b.move(d, target.pods[len(target.pods)-1], to, from)
-		}
-		source.pods, target.pods, source.ports, target.ports = pods[0], pods[1], ports[0], ports[1]
-		source.attached, target.attached = attached[0], attached[1]
-	}
-	for _, i := range pods[0] {
-		if moved < count && b.classOf[i] == d && b.admits(d, to) && d.request.fits(target.free) && (!d.attaches || b.places.attachable(target, []int{i})) {
-			b.move(d, i, from, to)
-			if d.attaches {
-				b.attach(target, []int{i})
-				source.attached = b.attachedOn(source)
-			}
-			moved++
+		for _, m := range slices.Backward(moved) {
+			target := b.places.sites[m.to]
+			b.move(d, m.pod, m.to, m.from)
+			source.pods, target.pods, source.ports, target.ports = m.pods[0], m.pods[1], m.ports[0], m.ports[1]
+			source.attached, target.attached = m.attached[0], m.attached[1]
 		}
 	}
-	if moved < count {
+	for _, i := range source.pods {
+		if len(moved) == count || b.classOf[i] != d {
+			continue
+		}
+		at := slices.IndexFunc(targets, func(n int) bool {
+			s := b.places.sites[n]
+			return b.admits(d, n) && d.request.fits(s.free) && (!d.attaches || b.places.attachable(s, []int{i}))
+		})
+		if at < 0 {
+			break
+		}
+		target := b.places.sites[targets[at]]
+		moved = append(moved, shifted{i, from, targets[at], [2][]int{source.pods, target.pods}, [2][]model.HostPort{source.ports, target.ports},
+			[2]map[string]map[string]bool{source.attached, target.attached}})
+		b.move(d, i, from, targets[at])
+		if d.attaches {
+			b.attach(target, []int{i})
+			source.attached = b.attachedOn(source)
+		}
+	}
+	if len(moved) < count {
 		undo()
 		return nil, false
 	}

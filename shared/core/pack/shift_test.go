@@ -60,11 +60,11 @@ func TestPodsOfOneZoneStartWhereAllFit(t *testing.T) {
 // Each node attaches a few volumes: where a pod with one goes, there is room for one with two.
 func TestPodsMoveForWhatANodeAttaches(t *testing.T) {
 	w := newWorld(64).storage("standard", nil)
-	for name, limit := range map[string]int64{"a": 3, "b": 3, "c": 2} {
+	for name, limit := range map[string]int64{"a": 3, "b": 3, "c": 2, "d": 1} {
 		w.node(name, func(n *model.Node) { n.Labels[model.LabelZone] = "a" })
 		w.in.Snapshot.CSINodes = append(w.in.Snapshot.CSINodes, model.CSINode{Node: name, Limits: map[string]int64{"ebs.csi.aws.com": limit}})
 	}
-	w.pods("one", 2, cpu(1000)).withClaim("one", func(int, *model.Volume) {})
+	w.pods("one", 3, cpu(1000)).withClaim("one", func(int, *model.Volume) {})
 	w.pods("two", 3, asPod(cpu(500), func(s *model.PodShape) {
 		s.Ephemeral = []model.EphemeralClaim{{Volume: "x", Class: "standard"}, {Volume: "y", Class: "standard"}}
 	}))
