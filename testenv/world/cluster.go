@@ -179,6 +179,15 @@ func (c *Cluster) CreatePod(name string, shape model.PodShape) string {
 	return pod.UID
 }
 
+// CreatePodOn creates a pod that is bound to a node already, as a static one or one of another scheduler is.
+func (c *Cluster) CreatePodOn(name, node string, shape model.PodShape) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.putPod("create", model.Pod{
+		Namespace: namespaceOf(&shape), Name: name, UID: c.uid("pod"), Shape: c.intern(shape), NodeName: node, Phase: model.Running, CreatedUnix: c.now().Unix(),
+	})
+}
+
 func (c *Cluster) putPod(verb string, pod model.Pod) {
 	put(c, &c.pods, KindPod, pod.Key(), pod.UID, verb, &pod)
 }
@@ -330,7 +339,7 @@ func (c *Cluster) PutClaim(_ context.Context, claim model.Claim) (string, error)
 		made := NodeClaim{UID: c.uid("claim"), Claim: claim, CreatedUnix: c.now().Unix()}
 		put(c, &c.claims, KindNodeClaim, claim.Name, made.UID, "create", &made)
 		return made.UID, nil
-	case object.Claim.ProviderID != claim.ProviderID:
+	case object.Claim.ProviderID != "" && claim.ProviderID != "" && object.Claim.ProviderID != claim.ProviderID:
 		return "", fault.New(fault.Conflict, "", "NodeClaim %s shows %s", claim.Name, object.Claim.ProviderID)
 	}
 	next := *object
@@ -394,18 +403,32 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 	for _, event := range report.Events {
 		c.events[event]++
 	}
+	judged := func(name, uid string) bool {
+		pool := c.pools.get(name)
+		return pool != nil && pool.UID == uid
+	}
 	for _, condition := range report.Pools {
+		if !judged(condition.Object, condition.UID) {
+			continue
+		}
 		c.conditions[[3]string{KindPool, condition.Object, condition.Type}] = condition
 	}
 	for _, status := range report.PoolStatus {
-		c.poolStatus[status.Pool] = status
+		if judged(status.Pool, status.UID) {
+			c.poolStatus[status.Pool] = status
+		}
 	}
 	for _, class := range report.Classes {
-		if stored := c.classes.get(class.Class); stored != nil && stored.UID == class.UID && !reflect.DeepEqual(stored.Status, class.Status) {
-			next := *stored
-			next.Status = class.Status
-			put(c, &c.classes, KindClass, next.Name, next.UID, "status", &next)
+		stored := c.classes.get(class.Class)
+		if stored == nil || stored.UID != class.UID || reflect.DeepEqual(stored.Status, class.Status) {
+			continue
 		}
+		if seen := class.Status.ObservedGeneration; seen != 0 && seen != stored.Generation {
+			continue // resolved from what it was before
+		}
+		next := *stored
+		next.Status = class.Status
+		put(c, &c.classes, KindClass, next.Name, next.UID, "status", &next)
 	}
 	return nil
 }
