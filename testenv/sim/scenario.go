@@ -17,6 +17,9 @@ type Scenario struct {
 	Workloads []world.Workload
 	Hasty     bool // the queue shows messages again while they may still be worked on
 	Versions  int  // of the functions that are deployed side by side
+
+	// Arrange prepares the world, and has things happen in it some time after the run began; nil = nothing besides.
+	Arrange func(w *world.World, at func(after time.Duration, do func()))
 }
 
 // ConvergeWithin is how long after the last fault everything must have come right.
@@ -132,6 +135,14 @@ func (e *engine) begin() {
 	e.functions = e.deploy()
 	e.watchers = &watchers{engine: e}
 	e.misbehave()
+	if arrange := e.config.Scenario.Arrange; arrange != nil {
+		arrange(e.world, func(after time.Duration, do func()) {
+			e.agenda.add(world.Start.Add(after), func() {
+				do()
+				e.look()
+			})
+		})
+	}
 	for range replicaCount {
 		e.agenda.add(e.now().Add(e.steady.between(0, 3*time.Second)), e.watchers.start)
 	}

@@ -66,7 +66,9 @@ func (s *story) record(intent string, n int, held int64) {
 
 func (s *story) start(intent, id string) {
 	s.tell(world.InstanceStarted{
-		Cluster: "world", VisibleAt: s.at, Instance: model.Instance{ID: id, Zone: "a", Type: "m5.large", Tags: map[string]string{tagIntent: intent, tagPool: "web"}},
+		Cluster: "world", VisibleAt: s.at, Instance: model.Instance{ID: id, Zone: "a", Type: "m5.large", Tags: map[string]string{
+			"kubernetes.io/cluster/world": "owned", tagIntent: intent, tagPool: "web",
+		}},
 	})
 }
 

@@ -52,7 +52,6 @@ type claim struct {
 // machine is an instance.
 type machine struct {
 	model.Instance
-	cluster   string
 	intent    string
 	pool      string
 	startedAt time.Time
@@ -60,6 +59,11 @@ type machine struct {
 	endedAt   time.Time // zero while it runs
 	cause     string
 	claim     string // that was ever said to have it
+}
+
+// ours reports whether the machine's tags say that it is the cluster's, a pool's and a launch's.
+func (m *machine) ours() bool {
+	return m.Tags["kubernetes.io/cluster/"+world.Name] == "owned" && m.pool != "" && m.intent != ""
 }
 
 // node is a Node object.
@@ -113,7 +117,7 @@ func (b *books) enter(e world.Entry) {
 			}
 		}
 	case world.InstanceStarted:
-		m := &machine{Instance: fact.Instance, cluster: fact.Cluster, startedAt: e.At, visibleAt: fact.VisibleAt}
+		m := &machine{Instance: fact.Instance, startedAt: e.At, visibleAt: fact.VisibleAt}
 		m.intent, m.pool = fact.Instance.Tags[tagIntent], fact.Instance.Tags[tagPool]
 		b.machines[fact.Instance.ID] = m
 		if i := b.intents[m.intent]; i != nil {

@@ -68,7 +68,7 @@ func (a *Auditor) mayTerminate(id string) {
 	if m == nil || !m.endedAt.IsZero() {
 		return
 	}
-	if m.cluster == "" || m.pool == "" || m.intent == "" {
+	if !m.ours() {
 		a.broken("B7", id, "a machine that is not ours was to be ended: tags %v", m.Tags)
 		return
 	}
@@ -122,7 +122,7 @@ func (a *Auditor) podsOn(name string) int {
 // mustBeOwned is A3: a machine of ours gets a claim, or an end.
 func (a *Auditor) mustBeOwned(fact world.InstanceStarted) {
 	id := fact.Instance.ID
-	if fact.Cluster == "" || fact.Instance.Tags[tagIntent] == "" {
+	if !a.books.machines[id].ours() {
 		return
 	}
 	a.within("A3", id, fact.VisibleAt, a.rules.Orphan, func() (string, bool) { return a.orphan(id) })
@@ -179,7 +179,7 @@ func (a *Auditor) Quiet(now time.Time) []Violation {
 		}
 	}
 	for _, id := range sorted(b.machines) {
-		if m := b.machines[id]; m.cluster != "" && m.pool != "" && now.Sub(m.visibleAt) > a.rules.Orphan+a.rules.Grace {
+		if m := b.machines[id]; m.ours() && now.Sub(m.visibleAt) > a.rules.Orphan+a.rules.Grace {
 			if text, open := a.orphan(id); open {
 				a.broken("A3", id, "%s", text)
 			}
