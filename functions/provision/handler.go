@@ -52,11 +52,16 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 	response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 	requests, order := map[string]*provision.Request{}, []string{}
 	records, batches := map[string][]string{}, map[string][]window{}
+	spent := 0
 	for _, record := range batch.Records {
 		hint, err := wire.DecodeHint([]byte(record.Body))
 		if err != nil {
 			// A hint carries no truth: the sweep finds what it would have said. Returning it would block its group.
 			h.logger.Error("drop a hint that cannot be read", "message", record.MessageId, "error", err.Error())
+			continue
+		}
+		if provision.Spent(hint, time.Now()) {
+			spent++
 			continue
 		}
 		request := requests[hint.Cluster]
@@ -69,6 +74,9 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 			batches[hint.Cluster] = append(batches[hint.Cluster], window{hint.FirstSeenMillis, hint.ClosedMillis, len(hint.Pods) + hint.Omitted})
 		}
 		records[hint.Cluster] = append(records[hint.Cluster], record.MessageId)
+	}
+	if spent > 0 {
+		h.logger.Info("dropped hints that are too old to say anything", "hints", spent)
 	}
 	for _, cluster := range order {
 		request := requests[cluster]

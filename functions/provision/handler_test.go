@@ -26,6 +26,9 @@ func (r *registry) Clusters(context.Context) ([]model.Registration, error) {
 
 func (r *registry) Cluster(_ context.Context, name string) (model.Registration, error) {
 	r.asked = append(r.asked, name)
+	if name == "somebody-elses" {
+		return model.Registration{}, fault.New(fault.NotFound, "", "cluster %s is not attached", name)
+	}
 	if name == "broken" {
 		return model.Registration{}, fault.New(fault.Throttled, "", "slow down")
 	}
@@ -67,7 +70,9 @@ func handle(t *testing.T, h *handler, event any) (events.SQSEventResponse, error
 	return response, err
 }
 
-func TestBatchRunsEachClusterOnceAndReturnsOnlyWhatFailed(t *testing.T) {
+// R63 and R70: whatever could not be carried through is returned, so that the queue keeps it; R64 comes with it, because an
+// error of the flow is what a throttled call ends in. The rest is done with.
+func TestR63R70BatchRunsEachClusterOnceAndReturnsOnlyWhatFailed(t *testing.T) {
 	h, r, _ := newHandler()
 	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
 		record(t, "1", wire.Hint{Cluster: "web", Reason: wire.ReasonBatch, Epoch: 1, Seq: 4}),
@@ -98,6 +103,31 @@ func TestBatchDropsAHintNobodyCanRead(t *testing.T) {
 	}})
 	if err != nil || len(response.BatchItemFailures) != 0 || len(r.asked) != 1 {
 		t.Errorf("%+v %v, asked %v", response, err, r.asked)
+	}
+}
+
+// R69: a hint of a cluster that is not ours is done with in one step, and the others are handled.
+func TestR69HintOfAnUnknownClusterIsDropped(t *testing.T) {
+	h, r, _ := newHandler()
+	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
+		record(t, "1", wire.Hint{Cluster: "somebody-elses", Reason: wire.ReasonBatch, Epoch: 1, Seq: 1}), record(t, "2", wire.Hint{Cluster: "web", Reason: wire.ReasonSweep}),
+	}})
+	if want := []string{"somebody-elses", "web"}; err != nil || len(response.BatchItemFailures) != 0 || !reflect.DeepEqual(r.asked, want) {
+		t.Errorf("%+v %v, asked %v", response, err, r.asked)
+	}
+}
+
+// A backlog of hours is worked off without looking at anything: the sweeps have seen what those hints would have said.
+func TestBatchDropsHintsThatAreSpent(t *testing.T) {
+	h, r, _ := newHandler()
+	hint := wire.Hint{Cluster: "web", Reason: wire.ReasonBatch, Epoch: 1, Seq: 4, SentAtMillis: time.Now().Add(-time.Hour).UnixMilli()}
+	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{record(t, "1", hint)}})
+	if err != nil || len(response.BatchItemFailures) != 0 || len(r.asked) != 0 {
+		t.Errorf("%+v %v, asked %v", response, err, r.asked)
+	}
+	hint.SentAtMillis = time.Now().UnixMilli()
+	if _, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{record(t, "2", hint)}}); err != nil || len(r.asked) != 1 {
+		t.Errorf("%v, asked %v", err, r.asked)
 	}
 }
 

@@ -30,12 +30,15 @@ func (e *engine) deploy() []*function {
 			},
 			onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
 				request := provision.Request{Cluster: world.Name, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
-				hints := readable(batch)
-				if len(hints) == 0 {
-					return nil
+				fresh := false
+				for _, hint := range readable(batch) {
+					if !provision.Spent(hint, p.now()) {
+						request.Take(hint)
+						fresh = true
+					}
 				}
-				for _, hint := range hints {
-					request.Take(hint)
+				if !fresh {
+					return nil
 				}
 				_, err := births(p).Run(ctx, request)
 				return err

@@ -239,7 +239,8 @@ func TestScenario15LedgerIsDownForThreeHours(t *testing.T) {
 			for n := range 20_000 { // as watchers that saw nothing happen would
 				_ = w.Plan.Send(context.Background(), wire.Hint{
 					Cluster: world.Name, Epoch: 1, Seq: 1, Number: int64(100_000 + n), Reason: wire.ReasonBatch,
-					Pods: []model.PodRef{{Namespace: "default", Name: fmt.Sprint("x", n), UID: fmt.Sprint("x", n)}},
+					SentAtMillis: world.Start.Add(20*time.Minute + time.Duration(n)*400*time.Millisecond).UnixMilli(),
+					Pods:         []model.PodRef{{Namespace: "default", Name: fmt.Sprint("x", n), UID: fmt.Sprint("x", n)}},
 				})
 			}
 		})
