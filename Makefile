@@ -35,6 +35,12 @@ conform: ## the contract suites against our model of AWS, and against moto (inst
 oracle: ## plans of 10,000 random problems, and 1,000,000 pairs of pod and node, judged by the real kube-scheduler
 	cd testenv/oracle && $(GO) run ./run $(ORACLEFLAGS)
 
+sim: ## the control plane simulated under many seeds, every fault on: 90 s, or HOURS=500 simulated hours; SIMFLAGS="-seed 7 -trace" replays one
+	$(GO) run ./testenv/sim/cmd $(if $(SIMFLAGS),$(SIMFLAGS),$(if $(HOURS),-hours $(HOURS),-seconds 90))
+
+sim-long: ## the long form of the simulator's tests: a thousand seeds twice, every effect and every recovery going wrong in every way
+	JOINER_SIM=long $(GO) test -timeout 120m -count=1 -v ./testenv/sim/...
+
 bench: ## benchmarks, and how each figure of the design is met; BENCH=regexp picks some
 	$(GO) test -timeout 60m -run '^$$' -bench '$(or $(BENCH),.)' -benchmem ./shared/... ./cmd/... ./testenv/bench/...
 
@@ -75,4 +81,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache
 
 FORCE:
-.PHONY: help up down test e2e conform oracle bench bench-peer fuzz check generated build clean FORCE
+.PHONY: help up down test e2e conform oracle sim sim-long bench bench-peer fuzz check generated build clean FORCE

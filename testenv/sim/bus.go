@@ -31,8 +31,8 @@ func (e *engine) dispatch(s *strand) {
 	}
 	p, c := s.process, s.asked
 	p.ops++
-	if c.op.Write {
-		p.effects++
+	if c.op.Write && !e.healed {
+		p.writes = append(p.writes, c.op.Name)
 	}
 	l, known := latencies[c.op.Name]
 	if !known {

@@ -121,7 +121,7 @@ type trouble struct {
 // trouble draws what becomes of an operation.
 func (e *engine) trouble(p *process, op world.Op) trouble {
 	for _, x := range e.config.Exact {
-		if x.Program == p.program && x.Invocation == p.number && x.Effect == p.effects && op.Write {
+		if !e.healed && x.Program == p.program && x.Invocation == p.number && x.Effect == len(p.writes) && op.Write {
 			return trouble{mode: x.Mode, err: failure(op, nil), delay: slowness(x.Mode, nil), late: time.Second}
 		}
 	}
@@ -130,7 +130,7 @@ func (e *engine) trouble(p *process, op world.Op) trouble {
 		if !onOperations[s.Kind] || s.Target != "" && s.Target != portOf(op.Name) {
 			continue
 		}
-		if key, roll, hit := e.strikes(s, p.name, p.ops); hit {
+		if key, roll, hit := e.strikes(s, p.key, p.ops); hit {
 			t := s.trouble(op, roll)
 			t.key = key
 			return t

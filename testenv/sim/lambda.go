@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/world"
@@ -39,7 +40,8 @@ func (f *function) tick(tick string, attempt int) {
 			f.agenda.add(f.now().Add(time.Duration(attempt)*time.Minute), func() { f.tick(tick, attempt+1) })
 		}
 	}
-	f.invoke(func(ctx context.Context, p *process) error { return f.onTick(ctx, p, tick) }, func(err error) {
+	key := fmt.Sprintf("tick %s %d", tick, attempt)
+	f.invoke(key, func(ctx context.Context, p *process) error { return f.onTick(ctx, p, tick) }, func(err error) {
 		if err != nil {
 			again()
 		}
@@ -59,11 +61,12 @@ func (f *function) poll() {
 		return
 	}
 	times := 1
-	if f.hitsNext(KindDouble, f.name) {
+	if f.hits(KindDouble, batch[0].Receipt, 0) {
 		times = 2 // another poller has the same batch: a receipt that came too late
 	}
-	for range times {
-		f.invoke(func(ctx context.Context, p *process) error { return f.onBatch(ctx, p, batch) }, func(err error) {
+	for i := range times {
+		key := fmt.Sprintf("%s %d", batch[0].Receipt, i)
+		f.invoke(key, func(ctx context.Context, p *process) error { return f.onBatch(ctx, p, batch) }, func(err error) {
 			if err == nil {
 				f.done(batch)
 			}
@@ -82,15 +85,17 @@ func (f *function) done(batch []world.Message) {
 	f.look()
 }
 
-// invoke runs a body in an invocation that is killed at its timeout. refused is called where there is none.
-func (f *function) invoke(body func(context.Context, *process) error, ended func(error), refused func()) {
-	if f.hitsNext(KindThrottle, f.name) {
+// invoke runs a body in an invocation that is killed at its timeout. refused is called where there is none. key tells this
+// invocation from others by what it is for.
+func (f *function) invoke(key string, body func(context.Context, *process) error, ended func(error), refused func()) {
+	key = f.name + " " + key
+	if f.hits(KindThrottle, key, 0) {
 		refused()
 		return
 	}
 	start := f.now()
-	if f.hitsNext(KindCold, f.name) {
+	if f.hits(KindCold, key, 0) {
 		start = start.Add(f.steady.between(100*time.Millisecond, 10*time.Second))
 	}
-	f.agenda.add(start, func() { f.spawn(f.name, world.InvocationTimeout, body, ended) })
+	f.agenda.add(start, func() { f.spawn(f.name, key, world.InvocationTimeout, body, ended) })
 }

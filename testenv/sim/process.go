@@ -15,6 +15,7 @@ import (
 type process struct {
 	engine  *engine
 	name    string // such as provision-12
+	key     string // what tells it from others in runs that differ a little: what it is for
 	program string
 	number  int             // of the program, from 1
 	skew    time.Duration   // how far its clock is ahead
@@ -23,8 +24,8 @@ type process struct {
 	draws   draws
 	strands []*strand // that have not ended
 	dead    bool
-	ops     int // asked for so far
-	effects int // of those, writes
+	ops     int      // asked for so far
+	writes  []string // of those, what could change something before everything was healed
 	timeout *appointment
 	ended   func(err error) // called once, when it has ended or was killed
 	deaf    int             // how often it asked for something although it is dead

@@ -19,8 +19,8 @@ type Config struct {
 	Exact    []Exact         // what goes wrong besides, in so many words
 	Only     map[string]bool // the injections of Plan that happen; nil = all
 
-	Tell     func(line string) // the trace, as it comes; nil = nobody. It decides nothing.
-	Checkers []audit.Checker   // nil = all there are
+	Tell     func(line string)      // the trace, as it comes; nil = nobody. It decides nothing.
+	Checkers func() []audit.Checker // fresh ones; nil = all there are
 }
 
 // Result is what a run came to.
@@ -31,6 +31,7 @@ type Result struct {
 	Steps      int64             // things that happened
 	Stats      Stats
 	Injected   []string // what of the plan happened, by the names Config.Only takes
+	Effects    []Effects
 	Trace      []string // the last that happened to do with the first violation
 }
 
@@ -93,6 +94,9 @@ func Run(config Config) Result {
 	result := Result{
 		Config: config, Violations: e.found, Hash: e.trace.sum(), Steps: e.stats.Steps, Stats: e.stats, Injected: e.injected,
 	}
+	for _, p := range e.alive {
+		result.Effects = append(result.Effects, Effects{p.program, p.number, p.writes})
+	}
 	if len(e.found) > 0 {
 		result.Trace = e.trace.tail(60, about(e.found[0]))
 	}
@@ -101,11 +105,11 @@ func Run(config Config) Result {
 
 func newEngine(config Config) *engine {
 	e := &engine{
-		config: config, checkers: config.Checkers, numbers: map[string]int{}, counts: map[string]int{}, stats: Stats{Runs: 1, Faults: map[string]int64{}},
+		config: config, checkers: audit.All(), numbers: map[string]int{}, counts: map[string]int{}, stats: Stats{Runs: 1, Faults: map[string]int64{}},
 		steady: newDraws(config.Seed, "steady"),
 	}
-	if e.checkers == nil {
-		e.checkers = audit.All()
+	if config.Checkers != nil {
+		e.checkers = config.Checkers()
 	}
 	e.world = config.world()
 	e.trace = newTrace(world.Start, config.Tell)
@@ -184,13 +188,17 @@ func (e *engine) look() {
 	}
 }
 
-// spawn starts a process: a body on a strand of its own. ended is called once it has ended or was killed.
-func (e *engine) spawn(program string, limit time.Duration, body func(ctx context.Context, p *process) error, ended func(error)) *process {
+// spawn starts a process: a body on a strand of its own. ended is called once it has ended or was killed. key tells the
+// process from others by what it is for; empty = by its number.
+func (e *engine) spawn(program, key string, limit time.Duration, body func(ctx context.Context, p *process) error, ended func(error)) *process {
 	e.numbers[program]++
 	p := &process{engine: e, program: program, number: e.numbers[program], ended: ended}
 	p.name = fmt.Sprintf("%s-%d", program, p.number)
-	p.draws = newDraws(e.config.Seed, p.name)
-	if skew := p.draws.between(-5*time.Minute, 5*time.Minute); e.hits(KindSkew, p.name, 0) {
+	if p.key = key; key == "" {
+		p.key = p.name
+	}
+	p.draws = newDraws(e.config.Seed, p.key)
+	if skew := p.draws.between(-5*time.Minute, 5*time.Minute); e.hits(KindSkew, p.key, 0) {
 		p.skew = skew
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())

@@ -20,6 +20,7 @@ func Shrink(failed Result, budget int) Result {
 	s.workloads()
 	s.pools()
 	s.injections()
+	s.sources()
 	s.workloads()
 	s.truncate()
 	return s.best

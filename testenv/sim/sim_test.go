@@ -1,20 +1,140 @@
 package sim_test
 
 import (
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/joiner-sh/joiner/testenv/sim"
+	"github.com/joiner-sh/joiner/testenv/sim/audit"
+	"github.com/joiner-sh/joiner/testenv/world"
 )
 
+// report returns what a run came to.
+func report(r sim.Result) string {
+	var b strings.Builder
+	r.Report(&b)
+	return b.String()
+}
+
+// Equal seeds make equal runs, to the last byte: 1,000 of 1,000 in the long form.
 func TestSameSeedSameRun(t *testing.T) {
-	for seed := range uint64(6) {
+	t.Parallel()
+	runs := uint64(4)
+	if long() {
+		runs = 1000
+	}
+	for seed := range runs {
 		a, b := sim.Run(sim.Draw(seed)), sim.Run(sim.Draw(seed))
 		if a.Hash != b.Hash || a.Steps != b.Steps {
 			t.Errorf("seed %d: %d steps %s, and then %d steps %s", seed, a.Steps, a.Hash, b.Steps, b.Hash)
 		}
-		t.Logf("seed %d: %+v", seed, a.Stats)
-		for _, v := range a.Violations {
-			t.Errorf("seed %d: %s", seed, v)
+	}
+	if a, b := sim.Run(sim.Draw(1)), sim.Run(sim.Draw(2)); a.Hash == b.Hash {
+		t.Error("two seeds make the same run: the digest sees nothing")
+	}
+}
+
+// The rules hold in the first seeds; make sim runs many more.
+func TestRulesHold(t *testing.T) {
+	t.Parallel()
+	runs := uint64(30)
+	if long() {
+		runs = 1000
+	}
+	stats, failed := sim.Campaign{First: 1, Runs: runs, Cores: runtime.GOMAXPROCS(0), Stop: 5, Now: time.Now}.Run()
+	for _, r := range failed {
+		t.Error(report(r))
+	}
+	t.Log(stats.String())
+	if stats.Launches < 50 || stats.Faults["dies before ledger.record"]+stats.Faults["fails ledger.record"]+stats.Faults["loses reply fleet.launch"] == 0 {
+		t.Error("too little happens in these runs to show anything")
+	}
+}
+
+// Seeds that broke a rule once do not break one again.
+func TestSeedsThatWereFound(t *testing.T) {
+	t.Parallel()
+	seeds, err := sim.Seeds()
+	if err != nil || len(seeds) == 0 {
+		t.Fatalf("%d seeds: %v", len(seeds), err)
+	}
+	for _, seed := range seeds {
+		t.Run(fmt.Sprint(seed.Number), func(t *testing.T) {
+			if r := sim.Run(sim.Draw(seed.Number)); len(r.Violations) > 0 {
+				t.Errorf("%s\n%s", seed.Cause, report(r))
+			}
+		})
+	}
+}
+
+// rule is a checker of one made-up rule.
+type rule struct {
+	broken func(world.Entry) bool
+}
+
+func (r rule) Check(entries []world.Entry) []audit.Violation {
+	for _, e := range entries {
+		if r.broken(e) {
+			return []audit.Violation{{Rule: "made up", Seq: e.Seq, At: e.At, Text: "it happened"}}
 		}
 	}
+	return nil
+}
+
+func (rule) Quiet(time.Time) []audit.Violation { return nil }
+
+// A run that breaks a rule is reported with what it takes to make it again, and a smaller one that breaks it is found.
+func TestFailureIsMadeSmaller(t *testing.T) {
+	t.Parallel()
+	draw := func(seed uint64) sim.Config {
+		c := sim.Draw(seed)
+		crashed := false
+		c.Checkers = func() []audit.Checker {
+			crashed = false
+			return []audit.Checker{rule{func(e world.Entry) bool {
+				if injected, ok := e.Fact.(world.FaultInjected); ok && strings.HasPrefix(injected.What, "dies after ledger.") {
+					crashed = true
+				}
+				_, started := e.Fact.(world.InstanceStarted)
+				return crashed && started
+			}}}
+		}
+		return c
+	}
+	_, failed := sim.Campaign{First: 1, Runs: 200, Cores: 1, Draw: draw, Now: time.Now}.Run()
+	if len(failed) == 0 {
+		t.Fatal("no run is killed after it wrote to the ledger and goes on to launch")
+	}
+	text := report(failed[0])
+	for _, want := range []string{fmt.Sprintf("seed %d", failed[0].Config.Seed), "fault: crash", "BROKEN made up", "ledger"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report does not say %q:\n%s", want, text)
+		}
+	}
+	smaller := sim.Shrink(failed[0], 120)
+	if len(smaller.Violations) == 0 || smaller.Violations[0].Rule != "made up" {
+		t.Fatalf("the smaller run is another: %v", smaller.Violations)
+	}
+	if len(smaller.Config.Plan) >= len(failed[0].Config.Plan) || len(smaller.Config.Only) > 4 || smaller.Steps >= failed[0].Steps {
+		t.Errorf("it did not become small:\n%s", report(smaller))
+	}
+	if again := sim.Run(smaller.Config); again.Hash != smaller.Hash {
+		t.Error("the smaller run cannot be made again")
+	}
+}
+
+// BenchmarkTown is an hour of 50 nodes and 500 pods that come and go, with every rule held.
+func BenchmarkTown(b *testing.B) {
+	hours := 0.0
+	for i := range b.N {
+		r := sim.Run(sim.Town(uint64(i), 25, time.Hour))
+		if len(r.Violations) > 0 {
+			b.Fatal(report(r))
+		}
+		hours += r.Stats.Simulated.Hours()
+	}
+	b.ReportMetric(hours/b.Elapsed().Seconds(), "hours/s")
 }

@@ -35,7 +35,7 @@ const (
 func (w *watchers) start() {
 	r := &replica{}
 	w.replicas = append(w.replicas, r)
-	w.spawn("watcher", 0, func(ctx context.Context, p *process) error {
+	w.spawn("watcher", "", 0, func(ctx context.Context, p *process) error {
 		r.process = p
 		ports := w.world.Ports(p, p.name)
 		r.forwarder = ports.Forward(p.now, p.wait, forward.Settings{})
