@@ -66,6 +66,12 @@ func (b *board) shift(c *class, budget *int) bool {
 			continue
 		}
 		for _, d := range b.movable(s, c) {
+			if !roomWithout(c, d, s, shiftPods) {
+				continue
+			}
+			if *budget--; *budget < 0 {
+				return false
+			}
 			targets := b.targets(&a, d, from)
 			for count := 1; count <= shiftPods && len(targets) > 0; count++ {
 				if !roomWithout(c, d, s, count) {
@@ -95,6 +101,9 @@ func (b *board) shiftBeside(c *class, budget *int) bool {
 		for _, d := range b.movable(s, c) {
 			if !slices.ContainsFunc(c.uses, func(u use) bool { return weightIn(d.adds, u.tally) > 0 }) {
 				continue
+			}
+			if *budget--; *budget < 0 {
+				return false
 			}
 			for _, to := range b.targets(&a, d, from) {
 				if *budget <= 0 {
