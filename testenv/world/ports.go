@@ -164,6 +164,10 @@ func (p clusterPort) List(ctx context.Context) (*model.Snapshot, error) {
 	})
 }
 
+func (p clusterPort) Unbound(ctx context.Context) ([]string, error) {
+	return read(ctx, p.Ports, "cluster.unbound", func() ([]string, error) { return p.world.Cluster.Unbound(ctx) })
+}
+
 func (p clusterPort) PutClaim(ctx context.Context, claim model.Claim) (string, error) {
 	return write(ctx, p.Ports, "cluster.show", func() (string, error) { return p.world.Cluster.PutClaim(ctx, claim) })
 }

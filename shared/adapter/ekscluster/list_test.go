@@ -139,6 +139,43 @@ func TestListReadsEveryKind(t *testing.T) {
 	}
 }
 
+func TestUnboundIsWhatWaitsForANode(t *testing.T) {
+	c := connect(t)
+	namespace := unique("unbound")
+	apply(t, `
+apiVersion: v1
+kind: Namespace
+metadata: {name: %[1]s}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: default, namespace: %[1]s}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: waits, namespace: %[1]s}
+spec: {containers: [{name: a, image: x}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: bound, namespace: %[1]s}
+spec: {nodeName: somewhere, containers: [{name: a, image: x}]}
+`, namespace)
+	s, err := c.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	unbound, err := c.Unbound(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pod := range s.Pods {
+		if pod.Namespace == namespace && slices.Contains(unbound, pod.UID) != (pod.Name == "waits") {
+			t.Errorf("pod %s: unbound %t", pod.Name, pod.Name != "waits")
+		}
+	}
+}
+
 func TestListReadsPageAfterPage(t *testing.T) {
 	var pages int
 	l := of("things", func(_ context.Context, o metav1.ListOptions) (*corev1.NodeList, error) {

@@ -75,7 +75,7 @@ func TestEveryEffectMayGoWrong(t *testing.T) {
 			})
 		}
 	}
-	for _, effect := range []string{"acquire", "template", "record", "launch", "mark", "settle", "show", "advance", "decision", "tell", "release"} {
+	for _, effect := range []string{"acquire", "spend", "remember", "template", "record", "launch", "mark", "settle", "show", "advance", "decision", "tell", "release"} {
 		if !seen[effect] {
 			t.Errorf("the run never came to %q: %v", effect, effects)
 		}
@@ -112,6 +112,51 @@ func TestEveryEffectOfABirthMayGoWrong(t *testing.T) {
 	}
 	if registered != want {
 		t.Errorf("%d nodes were patched in the calm run, want %d: %v", registered, want, effects)
+	}
+}
+
+// TestEveryEffectOfAProbeMayGoWrong does the same to the run that probes offers which were dry, with and without success.
+func TestEveryEffectOfAProbeMayGoWrong(t *testing.T) {
+	for name, back := range map[string]bool{"capacity is back": true, "still dry": false} {
+		lapsed := func(t *testing.T) *world.World {
+			w := start(t, world.Options{Types: []string{"m5.large"}, Visibility: 3 * time.Second})
+			w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
+			pending(w, "web", 2, world.Shape(1500, gib))
+			run(t, w, provision.TriggerBatch)
+			w.Tick(4 * time.Minute)
+			if back {
+				w.Fleet.Break(model.OfferKey{}, "")
+			}
+			return w
+		}
+		calm := lapsed(t)
+		process := calm.Process(world.Fault{})
+		if _, err := process.Run(t.Context(), provision.TriggerSweep); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for i, effect := range process.Effects() {
+			seen[effect] = true
+			for _, mode := range world.Modes {
+				t.Run(fmt.Sprintf("%s, %02d %s %s", name, i+1, effect, mode), func(t *testing.T) {
+					t.Parallel()
+					w := lapsed(t)
+					_, _ = w.Process(world.Fault{At: i + 1, Mode: mode}).Run(t.Context(), provision.TriggerSweep)
+					if !back {
+						w.Fleet.Break(model.OfferKey{}, "")
+						w.Tick(10 * time.Minute)
+					}
+					settle(t, w)
+					sound(t, w)
+					if got := len(w.Fleet.Machines()); got != 2 {
+						t.Errorf("%d machines were launched, want 2", got)
+					}
+				})
+			}
+		}
+		if !seen["probe"] || !seen["spend"] || seen["clear"] != back {
+			t.Errorf("%s: effects %v", name, process.Effects())
+		}
 	}
 }
 

@@ -3,9 +3,11 @@ package provision
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -27,7 +29,8 @@ type Flow struct {
 	Now      func() time.Time
 	NewID    func() string // unique and sorted by time, such as a ULID
 	Settings Settings
-	Effects  Effects // nil but where a test wants to see or stop effects
+	Plan     func(pack.Input) model.Plan // nil = pack.Plan; a test may put something defective in its place
+	Effects  Effects                     // nil but where a test wants to see or stop effects
 }
 
 // Settings are the flow's numbers. The zero value of a field means the default named with it.
@@ -133,11 +136,21 @@ type Outcome struct {
 // should come back later. Any other error means the run could not be carried through; what it recorded is recovered by
 // the next.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
-	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.Mark]probe{}, dryRounds: map[string]int{}}
+	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.Mark]probe{}, dryRounds: map[string]int{}, accused: map[string]bool{}}
 	r.out = Outcome{Cluster: request.Cluster, Trigger: request.Trigger, Millis: map[string]int64{}}
-	err := r.do(ctx)
+	err := r.guarded(ctx)
 	r.reached("done")
 	return r.out, err
+}
+
+// guarded is do, with a panic turned into an error: the hint comes back, and other clusters' hints are handled.
+func (r *run) guarded(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.New(fault.Internal, "Panic", "provisioning of cluster %s panicked: %v\n%s", r.request.Cluster, p, debug.Stack())
+		}
+	}()
+	return r.do(ctx)
 }
 
 // run is one invocation at work on one cluster.
@@ -163,6 +176,8 @@ type run struct {
 	aside       map[string]bool      // pools left out of this round because they came back dry
 	dryRounds   map[string]int       // rounds of this run in which a pool came back dry, by pool
 	fellBack    bool                 // pods that other pools can take have been taken care of
+	accused     map[string]bool      // what planning panicked over in this run
+	bound       map[string]bool      // UIDs of pods that wait no more, though the snapshot says so; nil = not asked
 	starved     bool                 // launches were not made so that others may
 
 	mutex  sync.Mutex // guards what parallel calls write: out.Problems and report

@@ -219,8 +219,14 @@ func groupKey(launch model.Launch, planned model.PlannedClaim) string {
 	return string(key)
 }
 
-// draft says how a planned claim would be bought.
-func (r *run) draft(planned model.PlannedClaim, class model.Class, types []model.InstanceType) (model.Launch, error) {
+// draft says how a planned claim would be bought. A pool it panics over is left out.
+func (r *run) draft(planned model.PlannedClaim, class model.Class, types []model.InstanceType) (launch model.Launch, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.accuse("NodePool/"+planned.Pool, fmt.Sprint(p))
+			err = fault.New(fault.Internal, "Panic", "%v", p)
+		}
+	}()
 	choice, err := offer.LaunchChoice(offer.LaunchInput{
 		Class: class, Types: types, InstanceTypes: planned.InstanceTypes, Requirements: planned.Requirements,
 		Marks: r.marksNow(), NowUnix: r.now(), MaxPrice: model.MicroUSD(planned.Hold[model.Dollars]),
@@ -228,7 +234,7 @@ func (r *run) draft(planned model.PlannedClaim, class model.Class, types []model
 	if err != nil {
 		return model.Launch{}, err
 	}
-	launch := model.Launch{
+	launch = model.Launch{
 		Cluster: r.reg.Cluster, Pool: planned.Pool, Class: class, CapacityType: choice.CapacityType,
 	}
 	byName := make(map[string]*model.InstanceType, len(types))
@@ -527,8 +533,7 @@ func (r *run) typesOf(ctx context.Context, className string) ([]model.InstanceTy
 
 // outcome deals machines to claims: the i-th id in order is the i-th claim's by name, so every retry deals alike.
 func (r *run) outcome(intent model.Intent, claims []model.Claim, result model.LaunchResult, types []model.InstanceType) model.Settlement {
-	instances := append([]model.Instance{}, result.Instances...)
-	sort.Slice(instances, func(i, j int) bool { return instances[i].ID < instances[j].ID })
+	instances := distinct(result.Instances)
 	claims = append([]model.Claim{}, claims...)
 	sort.Slice(claims, func(i, j int) bool { return claims[i].Name < claims[j].Name })
 	settlement := model.Settlement{Intent: intent, AtUnix: r.now()}

@@ -41,7 +41,11 @@ func (r *run) provision(ctx context.Context) error {
 		r.out.Rounds++
 		r.starved = false
 		input := r.planInput(machines, blocked)
-		plan := pack.Plan(input)
+		plan := r.planned(input)
+		if r.stillPending(ctx, plan) {
+			input = r.planInput(machines, blocked)
+			plan = r.planned(input)
+		}
 		plan.Claims = append(plan.Claims, r.fill(input)...)
 		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
 		round := model.Round{Plan: plan}
@@ -150,6 +154,7 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 		Claims:        r.inFlight(),
 		Usage:         map[string]model.Resources{},
 		Marks:         r.marksNow(),
+		Pending:       r.waiting(),
 		NowUnix:       r.now(),
 		Salt:          fmt.Sprintf("%s/%d", r.decision.ID, r.out.Rounds),
 	}

@@ -3,6 +3,7 @@ package provision
 import (
 	"context"
 	"fmt"
+	"sort"
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -58,7 +59,7 @@ func (r *run) findOut(ctx context.Context, intent *model.Intent) (*model.LaunchR
 	if err != nil {
 		return nil, fmt.Errorf("find its machines: %w", err)
 	}
-	if len(found) > 0 {
+	if found = distinct(found); len(found) > 0 {
 		// Fewer than asked for is a partial fleet: the pods of the others are still pending and are planned again.
 		return &model.LaunchResult{Instances: found}, nil
 	}
@@ -84,6 +85,19 @@ func (r *run) findOut(ctx context.Context, intent *model.Intent) (*model.LaunchR
 		return refused(codeOr(err, "LaunchRefused"), err.Error()), nil
 	}
 	return nil, err // it stays open and is looked into again when due
+}
+
+// distinct returns the machines by id, each once and none without an id.
+func distinct(machines []model.Instance) []model.Instance {
+	sorted := append([]model.Instance{}, machines...)
+	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].ID < sorted[j].ID })
+	var out []model.Instance
+	for _, machine := range sorted {
+		if machine.ID != "" && (len(out) == 0 || out[len(out)-1].ID != machine.ID) {
+			out = append(out, machine)
+		}
+	}
+	return out
 }
 
 // claimsOf returns the intent's claims in the intent's order, as the ledger has them: those that wait for a machine. The

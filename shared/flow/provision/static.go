@@ -1,6 +1,8 @@
 package provision
 
 import (
+	"fmt"
+
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -48,8 +50,19 @@ func (r *run) fill(input pack.Input) []model.PlannedClaim {
 	for i := range input.Snapshot.Pools {
 		pool := &input.Snapshot.Pools[i]
 		if n := min(r.missing(pool), r.room(pool.Name)); n > 0 {
-			claims = append(claims, pack.Fill(input, pool.Name, n)...)
+			claims = append(claims, r.fillPool(input, pool.Name, n)...)
 		}
 	}
 	return claims
+}
+
+// fillPool is pack.Fill; a pool it panics over is left out.
+func (r *run) fillPool(input pack.Input, pool string, n int) (claims []model.PlannedClaim) {
+	defer func() {
+		if p := recover(); p != nil {
+			claims = nil
+			r.accuse("NodePool/"+pool, fmt.Sprint(p))
+		}
+	}()
+	return pack.Fill(input, pool, n)
 }

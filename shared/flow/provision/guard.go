@@ -1,0 +1,259 @@
+package provision
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Planning is meant to bear any input. Should it panic all the same, the pool or the pods it panics over are looked for,
+// left out, and the rest is planned in the same run. What was found guilty guiltyTimes is left out from the start for
+// quarantineFor seconds, and people are told once.
+
+const (
+	guiltyTimes   = 3
+	guiltyAtOnce  = 4 // found in one run at most
+	quarantineFor = int64(600)
+)
+
+// planned is pack.Plan, or whatever takes its place in a test, with what makes it panic left out.
+func (r *run) planned(input pack.Input) model.Plan {
+	for _, q := range r.ledger.Notes.Quarantine {
+		if q.Count >= guiltyTimes && q.UntilUnix > r.now() {
+			input = leaveOut(input, q.What)
+		}
+	}
+	plan, panicked := r.try(input)
+	for range guiltyAtOnce {
+		if panicked == "" || r.request.Deadline.Sub(r.Now()) < r.settings.StopBefore {
+			break
+		}
+		without, what := r.guilty(input)
+		if what == "" {
+			break
+		}
+		r.accuse(what, panicked)
+		input = without
+		plan, panicked = r.try(input)
+	}
+	if panicked == "" {
+		return r.withLeftOut(plan, input)
+	}
+	r.problem("planning panics, and nothing was found that could be left out: %s", panicked)
+	return model.Plan{}
+}
+
+// try plans and returns what planning panicked with, "" where it did not.
+func (r *run) try(input pack.Input) (plan model.Plan, panicked string) {
+	defer func() {
+		if p := recover(); p != nil {
+			plan, panicked = model.Plan{}, fmt.Sprint(p)
+		}
+	}()
+	if r.Plan != nil {
+		return r.Plan(input), ""
+	}
+	return pack.Plan(input), ""
+}
+
+// guilty returns the input without what planning panics over, and its name; "" where nothing is found. A pool that
+// planning panics over without any pod is guilty, and so are pods it panics over without any pool. Otherwise it takes both,
+// and what leaves more pods planned is left out.
+func (r *run) guilty(input pack.Input) (pack.Input, string) {
+	without := input
+	without.Pending = []int{}
+	if _, panicked := r.try(without); panicked != "" {
+		what := r.guiltyPool(without)
+		return leaveOut(input, what), what
+	}
+	if what := r.guiltyPods(withPools(input, nil)); what != "" {
+		return leaveOut(input, what), what
+	}
+	var best pack.Input
+	name, fewest := "", 0
+	for _, what := range []string{r.guiltyPods(input), r.guiltyPool(input)} {
+		without := leaveOut(input, what)
+		plan, panicked := r.try(without)
+		if left := len(pendingOf(input)) - placedIn(plan); panicked == "" && (name == "" || left < fewest) {
+			best, name, fewest = without, what, left
+		}
+	}
+	if name == "" { // several are guilty: begin with the pods
+		name = r.guiltyPods(input)
+		best = leaveOut(input, name)
+	}
+	return best, name
+}
+
+// guiltyPods returns the owner of the last of the fewest first pods that planning panics over, and "" where it does not.
+func (r *run) guiltyPods(input pack.Input) string {
+	pods := pendingOf(input)
+	n := fewest(len(pods), func(n int) bool {
+		some := input
+		some.Pending = pods[:n:n]
+		_, panicked := r.try(some)
+		return panicked != ""
+	})
+	if n == 0 {
+		return ""
+	}
+	return ownerOf(input.Snapshot, pods[n-1])
+}
+
+// guiltyPool returns the last of the fewest first pools that planning panics over, and "" where it does not.
+func (r *run) guiltyPool(input pack.Input) string {
+	pools := input.Snapshot.Pools
+	n := fewest(len(pools), func(n int) bool {
+		_, panicked := r.try(withPools(input, pools[:n]))
+		return panicked != ""
+	})
+	if n == 0 {
+		return ""
+	}
+	return "NodePool/" + pools[n-1].Name
+}
+
+// fewest returns the smallest n from 1 to most for which panics holds, given that it holds for what is larger, and 0 where
+// it holds for none.
+func fewest(most int, panics func(n int) bool) int {
+	n := 1 + sort.Search(most, func(i int) bool { return panics(i + 1) })
+	if n > most {
+		return 0
+	}
+	return n
+}
+
+// leaveOut returns the input without a pool or the pods of an owner.
+func leaveOut(input pack.Input, what string) pack.Input {
+	if what == "" {
+		return input
+	}
+	if name, isPool := strings.CutPrefix(what, "NodePool/"); isPool {
+		var pools []model.Pool
+		for _, pool := range input.Snapshot.Pools {
+			if pool.Name != name {
+				pools = append(pools, pool)
+			}
+		}
+		return withPools(input, pools)
+	}
+	pods := []int{} // not nil: that would be all of them
+	for _, i := range pendingOf(input) {
+		if ownerOf(input.Snapshot, i) != what {
+			pods = append(pods, i)
+		}
+	}
+	input.Pending = pods
+	return input
+}
+
+func withPools(input pack.Input, pools []model.Pool) pack.Input {
+	snapshot := *input.Snapshot
+	snapshot.Pools = pools
+	input.Snapshot = &snapshot
+	return input
+}
+
+func pendingOf(input pack.Input) []int {
+	if input.Pending != nil {
+		return input.Pending
+	}
+	return pack.Pending(input.Snapshot)
+}
+
+// ownerOf names the pods that share a pod's owner.
+func ownerOf(snapshot *model.Snapshot, i int) string {
+	pod := &snapshot.Pods[i]
+	if pod.Shape >= 0 && pod.Shape < len(snapshot.Shapes) {
+		if shape := snapshot.ShapeOf(pod); shape.OwnerName != "" {
+			return "Pods/" + pod.Namespace + "/" + shape.OwnerKind + "/" + shape.OwnerName
+		}
+	}
+	return "Pods/" + pod.Namespace + "/Pod/" + pod.Name
+}
+
+func placedIn(plan model.Plan) int {
+	n := 0
+	for _, claim := range plan.Claims {
+		n += len(claim.Pods)
+	}
+	for _, nomination := range plan.Nominations {
+		n += len(nomination.Pods)
+	}
+	return n
+}
+
+// withLeftOut adds the reason of the pods that were left out.
+func (r *run) withLeftOut(plan model.Plan, input pack.Input) model.Plan {
+	if input.Pending == nil {
+		return plan
+	}
+	kept := map[int]bool{}
+	for _, i := range input.Pending {
+		kept[i] = true
+	}
+	for _, i := range pack.Pending(input.Snapshot) {
+		pod := &input.Snapshot.Pods[i]
+		if kept[i] || r.bound[pod.UID] {
+			continue
+		}
+		plan.Unschedulable = append(plan.Unschedulable, model.Unschedulable{
+			Pod: model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+			Reasons: []model.Reason{{
+				Code: "Quarantined", Message: "planning failed over " + ownerOf(input.Snapshot, i) + "; they are left out for now",
+				Remedy: "this is a defect of ours: please report it with the decision's record",
+			}},
+		})
+	}
+	return plan
+}
+
+// accuse notes what planning panicked over.
+func (r *run) accuse(what, panicked string) {
+	r.problem("planning panicked over %s, which is left out: %s", what, panicked)
+	var list []model.Quarantine
+	entry := model.Quarantine{What: what}
+	for _, q := range r.ledger.Notes.Quarantine {
+		switch {
+		case q.UntilUnix <= r.now(): // forgotten
+		case q.What == what:
+			entry = q
+		default:
+			list = append(list, q)
+		}
+	}
+	if !r.accused[what] { // once in a run, however many rounds it has
+		entry.Count++
+		r.accused[what] = true
+	}
+	entry.UntilUnix = r.now() + quarantineFor
+	if entry.Count >= guiltyTimes && !entry.Told {
+		entry.Told = true
+		r.quarantineTold(what, panicked)
+	}
+	list = append(list, entry)
+	sort.Slice(list, func(i, j int) bool { return list[i].What < list[j].What })
+	const most = 100
+	r.ledger.Notes.Quarantine, r.noted = list[:min(len(list), most)], true
+}
+
+func (r *run) quarantineTold(what, panicked string) {
+	message := fmt.Sprintf("planning failed over %s %d times; it is left out for %d minutes: %s", what, guiltyTimes, quarantineFor/60, panicked)
+	if name, isPool := strings.CutPrefix(what, "NodePool/"); isPool {
+		for _, pool := range r.snapshot.Pools {
+			if pool.Name == name {
+				r.event(model.Event{Kind: "NodePool", Name: name, UID: pool.UID, Warning: true, Reason: "Quarantined", Message: message})
+			}
+		}
+		return
+	}
+	for _, i := range pack.Pending(r.snapshot) {
+		if pod := &r.snapshot.Pods[i]; ownerOf(r.snapshot, i) == what {
+			r.event(model.Event{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Warning: true, Reason: "Quarantined", Message: message})
+			return // one of them speaks for all
+		}
+	}
+}
