@@ -32,7 +32,7 @@ func (p *places) fromClaim(claim *model.Claim) *site {
 func (p *places) anyOf(s *site, claim *model.Claim, m *market) {
 	read, err := requirement.From(claim.Requirements)
 	if m == nil || err != nil {
-		s.blind = true
+		s.blind, s.free = true, make(vector, len(p.dims))
 		return
 	}
 	wanted := make([]bool, len(m.types))
@@ -57,6 +57,9 @@ func (p *places) anyOf(s *site, claim *model.Claim, m *market) {
 			s.free = room
 		}
 		s.free = s.free.lower(room)
+	}
+	if s.free == nil {
+		s.free = make(vector, len(p.dims))
 	}
 	s.blind = s.mask.empty()
 	if !s.blind {

@@ -174,3 +174,22 @@ func TestNodesOnTheirWayOutTakeNoPods(t *testing.T) {
 		})
 	}
 }
+
+// A claim of whose machine nothing is known takes the pods it was planned for; where they may not be together, the one that
+// is taken off it gives back room nobody counted.
+func TestPodsThatMayNotBeTogetherOnAClaimNothingIsKnownOf(t *testing.T) {
+	w := newWorld(32).pool("web", nil)
+	w.pods("app", 2, func(s *model.PodShape) {
+		s.Labels = map[string]string{"app": "app"}
+		s.PodAntiAffinity = []model.PodTerm{{TopologyKey: model.LabelHostname, Selector: &model.Selector{MatchLabels: s.Labels}}}
+	})
+	claim := model.Claim{Name: "lost", Pool: "web", Class: "default", State: model.Intended, InstanceTypes: []string{"m5.large"}}
+	for i := range w.in.Snapshot.Pods {
+		pod := &w.in.Snapshot.Pods[i]
+		claim.Pods = append(claim.Pods, model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID})
+	}
+	w.in.Claims, w.in.Catalogs = []model.Claim{claim}, nil
+	if plan := w.plan(); len(plan.Claims) != 0 {
+		t.Errorf("%+v", plan)
+	}
+}
