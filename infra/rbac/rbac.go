@@ -4,7 +4,7 @@ package rbac
 
 import _ "embed"
 
-// Functions is what the functions may do, bound to the group joiner:functions.
+// Functions is what the functions may do, bound to the groups joiner:functions and joiner:interruption.
 //
 //go:embed functions.yaml
 var Functions []byte

@@ -107,7 +107,7 @@ func (c *collector) take(b *batch) {
 		}
 		c.builder.Add(object.typed)
 		if claim, ok := object.typed.(*apiv1.NodeClaim); ok && translate.Managed(claim.Spec.NodeClassRef) {
-			c.claims = append(c.claims, claimOf(claim))
+			c.claims = append(c.claims, translate.Claim(claim))
 		}
 	}
 }

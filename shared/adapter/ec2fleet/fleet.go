@@ -3,7 +3,6 @@ package ec2fleet
 import (
 	"context"
 	"slices"
-	"sort"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -57,24 +56,10 @@ var onlyConnections = retry.NewStandard(func(o *retry.StandardOptions) {
 
 // Find returns the instances that carry the intent's tag and are not on their way out, by id.
 func (f *Fleet) Find(ctx context.Context, intent string) ([]model.Instance, error) {
-	pages := ec2.NewDescribeInstancesPaginator(f.client, &ec2.DescribeInstancesInput{Filters: []types.Filter{
-		{Name: aws.String("tag:" + TagIntent), Values: []string{intent}},
-		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped"}},
-	}})
-	var found []model.Instance
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, translate(err, "find instances of intent %s", intent)
-		}
-		for _, reservation := range page.Reservations {
-			for i := range reservation.Instances {
-				found = append(found, instanceOf(&reservation.Instances[i]))
-			}
-		}
-	}
-	sort.Slice(found, func(i, j int) bool { return found[i].ID < found[j].ID })
-	return found, nil
+	found, err := f.describe(ctx,
+		types.Filter{Name: aws.String("tag:" + TagIntent), Values: []string{intent}},
+		types.Filter{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped"}})
+	return found, translate(err, "find instances of intent %s", intent)
 }
 
 func instanceOf(described *types.Instance) model.Instance {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,8 +21,9 @@ import (
 )
 
 const (
-	clusterName  = "prod"
-	functionRole = "joiner-function"
+	clusterName   = "prod"
+	functionRole  = "joiner-function"
+	collectorRole = "joiner-collector"
 )
 
 // environment is the control plane that the tests of this package share, with EKS's token webhook and our definitions and
@@ -45,11 +47,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// entries lets one role in, as the cluster's access entry does.
+// entries lets two roles in, as the cluster's access entries do.
 type entries struct{}
 
 func (entries) Lookup(cluster, principal string) (string, []string, bool) {
-	return "", []string{"joiner:functions"}, cluster == clusterName
+	group := "joiner:functions"
+	if strings.Contains(principal, collectorRole) {
+		group = "joiner:interruption"
+	}
+	return "", []string{group}, cluster == clusterName
 }
 
 func (e *environment) start() error {
@@ -60,6 +66,7 @@ func (e *environment) start() error {
 		return err
 	}
 	e.cloud.STS.AddRole(sts.Role{Name: functionRole})
+	e.cloud.STS.AddRole(sts.Role{Name: collectorRole})
 	webhook, err := sts.ServeWebhook(ctx, sts.TokenReviewHandler(sts.TokenReview{
 		Model: e.cloud.STS, Cluster: clusterName, Entries: entries{}, Endpoints: []string{e.cloud.Endpoint()}, Region: e.cloud.Region(),
 	}))
@@ -102,11 +109,16 @@ func registration(t *testing.T) model.Registration {
 	}
 }
 
-// connect returns the client of a function: with a role's token and the rights we ship.
+// connect returns the client of the provision function: with its role's token and the rights we ship.
 func connect(t *testing.T) *Client {
 	t.Helper()
+	return connectAs(t, functionRole)
+}
+
+func connectAs(t *testing.T, role string) *Client {
+	t.Helper()
 	plane(t)
-	keys, err := shared.cloud.STS.Assume("arn:aws:iam::"+shared.cloud.Account()+":role/"+functionRole, "test", time.Hour)
+	keys, err := shared.cloud.STS.Assume("arn:aws:iam::"+shared.cloud.Account()+":role/"+role, "test", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

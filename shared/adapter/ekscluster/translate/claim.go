@@ -1,24 +1,23 @@
-package read
+package translate
 
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// claimOf returns the claim a NodeClaim object shows, as far as it says. What only the ledger knows is absent: the pods
+// Claim returns the claim a NodeClaim object shows, as far as it says. What only the ledger knows is absent: the pods
 // planned onto it, its intent, its price.
-func claimOf(object *apiv1.NodeClaim) model.Claim {
+func Claim(object *apiv1.NodeClaim) model.Claim {
 	// A claim's requirements are spelled as a pool's, its resources as a node's.
-	template := translate.Pool(&apiv1.NodePool{Spec: apiv1.NodePoolSpec{Template: apiv1.NodeClaimTemplate{Spec: apiv1.NodeClaimTemplateSpec{
+	template := Pool(&apiv1.NodePool{Spec: apiv1.NodePoolSpec{Template: apiv1.NodeClaimTemplate{Spec: apiv1.NodeClaimTemplateSpec{
 		Requirements: object.Spec.Requirements, Taints: object.Spec.Taints, StartupTaints: object.Spec.StartupTaints,
 		NodeClassRef: object.Spec.NodeClassRef, TerminationGracePeriod: object.Spec.TerminationGracePeriod, ExpireAfter: object.Spec.ExpireAfter,
 	}}}}).Template
-	has := translate.Node(&corev1.Node{Status: corev1.NodeStatus{Capacity: object.Status.Capacity, Allocatable: object.Status.Allocatable}})
-	wants := translate.Node(&corev1.Node{Status: corev1.NodeStatus{Capacity: object.Spec.Resources.Requests}})
+	has := Node(&corev1.Node{Status: corev1.NodeStatus{Capacity: object.Status.Capacity, Allocatable: object.Status.Allocatable}})
+	wants := Node(&corev1.Node{Status: corev1.NodeStatus{Capacity: object.Spec.Resources.Requests}})
 	return model.Claim{
 		Name:          object.Name,
 		Pool:          object.Labels[model.LabelNodePool],

@@ -1,0 +1,121 @@
+package ekscluster
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Look reads nodes and NodeClaim objects as they are now. Unlike List it fails where NodeClaims are not defined, so that
+// an empty list means that there is none.
+func (c *Client) Look(ctx context.Context) (model.Sight, error) {
+	var sight model.Sight
+	nodes := of("nodes", c.core.CoreV1().Nodes().List, func(l *corev1.NodeList) []corev1.Node { return l.Items })
+	claims := lister{
+		kind: "nodeclaims", each: eachUntyped,
+		page: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return c.custom.Resource(apiv1.NodeClaimResource).List(ctx, o)
+		},
+	}
+	versions, errs := [2]int64{}, [2]error{}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		errs[0] = listAll(ctx, versioned(nodes, &versions[0]), func(object any) {
+			sight.Nodes = append(sight.Nodes, translate.Node(object.(*corev1.Node)))
+		})
+	})
+	wg.Go(func() {
+		errs[1] = listAll(ctx, versioned(claims, &versions[1]), func(object any) {
+			sight.Objects = append(sight.Objects, claimObjectOf(object.(*unstructured.Unstructured)))
+		})
+	})
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return model.Sight{}, err
+		}
+	}
+	// Versions are one count for the whole API server.
+	sight.Version = min(versions[0], versions[1])
+	return sight, nil
+}
+
+// claimObjectOf reads an object; of one that cannot be read it tells who it is, which is that it exists.
+func claimObjectOf(untyped *unstructured.Unstructured) model.ClaimObject {
+	out := model.ClaimObject{Claim: model.Claim{Name: untyped.GetName(), ObjectUID: string(untyped.GetUID())}}
+	if object, err := toTyped[apiv1.NodeClaim](untyped); err == nil {
+		out.Claim = translate.Claim(object)
+	}
+	if at := untyped.GetDeletionTimestamp(); at != nil {
+		out.DeletedUnix = at.Unix()
+	}
+	return out
+}
+
+// versioned notes the resourceVersion of a list; 0 where it is no number, which says nothing.
+func versioned(l lister, version *int64) lister {
+	page := l.page
+	l.page = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		list, err := page(ctx, o)
+		if meta, ok := list.(metav1.ListInterface); ok && err == nil {
+			*version, err = strconv.ParseInt(meta.GetResourceVersion(), 10, 64)
+			if err != nil {
+				*version = 0
+			}
+			return list, nil
+		}
+		return list, err
+	}
+	return l
+}
+
+// Runs reports whether pods that have not ended are on the node, other than those of DaemonSets and static ones, which
+// end with their node and cost nobody anything.
+func (c *Client) Runs(ctx context.Context, node string) (bool, error) {
+	found := false
+	err := listAll(ctx, of("pods", func(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
+		o.FieldSelector = "spec.nodeName=" + node + "," + livePods
+		return c.core.CoreV1().Pods("").List(ctx, o)
+	}, func(l *corev1.PodList) []corev1.Pod { return l.Items }), func(object any) {
+		found = found || !endsWithItsNode(object.(*corev1.Pod))
+	})
+	return found, err
+}
+
+func endsWithItsNode(pod *corev1.Pod) bool {
+	if _, static := pod.Annotations[corev1.MirrorPodAnnotationKey]; static {
+		return true
+	}
+	owner := metav1.GetControllerOf(pod)
+	return owner != nil && (owner.Kind == "DaemonSet" || owner.Kind == "Node")
+}
+
+// Remove deletes the object of a kind, Node or NodeClaim, on condition of its UID. NotFound where it is gone; Conflict
+// where another has its name.
+func (c *Client) Remove(ctx context.Context, kind string, object model.Object) error {
+	if object.UID == "" {
+		return fault.New(fault.Invalid, "", "%s %s: it is not deleted without the UID that was judged", kind, object.Name)
+	}
+	id := uid(object.UID)
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &id}}
+	var err error
+	switch kind {
+	case "Node":
+		err = c.core.CoreV1().Nodes().Delete(ctx, object.Name, options)
+	case apiv1.KindNodeClaim:
+		err = c.custom.Resource(apiv1.NodeClaimResource).Delete(ctx, object.Name, options)
+	default:
+		return fault.New(fault.Invalid, "", "objects of kind %s are not removed", kind)
+	}
+	return translateError(err, "delete %s %s of UID %s", kind, object.Name, object.UID)
+}
