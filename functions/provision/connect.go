@@ -6,16 +6,15 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/pricing"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/joiner-sh/joiner/shared/adapter/ec2catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/ec2fleet"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
+	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -47,7 +46,7 @@ func (c *connector) Connect(_ context.Context, reg model.Registration) (provisio
 	if kept, ok := c.sites[reg.Cluster]; ok && kept.identity == identity {
 		return kept.site, nil
 	}
-	config := c.rights(reg)
+	config := boot.Rights(c.config, "joiner-provision", reg.Region, reg.RoleARN, reg.ExternalID)
 	cluster, err := ekscluster.Connect(config, reg)
 	if err != nil {
 		return provision.Site{}, err
@@ -62,21 +61,4 @@ func (c *connector) Connect(_ context.Context, reg model.Registration) (provisio
 	}
 	c.sites[reg.Cluster] = opened{identity, site}
 	return site, nil
-}
-
-// rights are the function's own, or those of the cluster's role where it has one.
-func (c *connector) rights(reg model.Registration) aws.Config {
-	config := c.config.Copy()
-	config.Region = reg.Region
-	if reg.RoleARN == "" {
-		return config
-	}
-	role := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(c.config), reg.RoleARN, func(o *stscreds.AssumeRoleOptions) {
-		o.RoleSessionName = "joiner-provision"
-		if reg.ExternalID != "" {
-			o.ExternalID = aws.String(reg.ExternalID)
-		}
-	})
-	config.Credentials = aws.NewCredentialsCache(role)
-	return config
 }

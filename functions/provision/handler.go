@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -30,7 +30,7 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error
 	var t tick
 	if err := json.Unmarshal(event, &t); err == nil && t.Sweep != "" {
 		sent, err := h.flow.FanOut(ctx, t.Sweep)
-		h.logger.Info("sweep", "tick", t.Sweep, "clusters", sent, "error", errorText(err))
+		h.logger.Info("sweep", "tick", t.Sweep, "clusters", sent, "error", boot.ErrorText(err))
 		return nil, err
 	}
 	var batch events.SQSEvent
@@ -66,7 +66,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		}
 		request := requests[hint.Cluster]
 		if request == nil {
-			request = &provision.Request{Cluster: hint.Cluster, Owner: owner(ctx, record.MessageId)}
+			request = &provision.Request{Cluster: hint.Cluster, Owner: boot.Owner(ctx, record.MessageId)}
 			requests[hint.Cluster], order = request, append(order, hint.Cluster)
 		}
 		request.Take(hint)
@@ -80,9 +80,9 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 	}
 	for _, cluster := range order {
 		request := requests[cluster]
-		request.Deadline = deadline(ctx)
+		request.Deadline = boot.Deadline(ctx)
 		outcome, err := h.flow.Run(ctx, *request)
-		h.logger.Info("provision", "outcome", outcome, "batches", batches[cluster], "error", errorText(err))
+		h.logger.Info("provision", "outcome", outcome, "batches", batches[cluster], "error", boot.ErrorText(err))
 		if err == nil {
 			continue
 		}
@@ -91,27 +91,4 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		}
 	}
 	return response
-}
-
-// owner names this invocation; another try at the same message is another owner.
-func owner(ctx context.Context, message string) string {
-	if invocation, ok := lambdacontext.FromContext(ctx); ok {
-		return invocation.AwsRequestID
-	}
-	return message
-}
-
-// deadline is when Lambda kills the invocation; without one, half a minute.
-func deadline(ctx context.Context) time.Time {
-	if d, ok := ctx.Deadline(); ok {
-		return d
-	}
-	return time.Now().Add(30 * time.Second)
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

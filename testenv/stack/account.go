@@ -45,7 +45,7 @@ func (s *Stack) startCloud() (*account, error) {
 		return nil, err
 	}
 	s.closeLater(func() { s.Cloud.Close() })
-	for _, role := range []string{function, s.NodeRole()} {
+	for _, role := range []string{function, collector, s.NodeRole()} {
 		s.Cloud.STS.AddRole(sts.Role{Name: role, MaxSession: sessionLife})
 	}
 	network := ec2.DefaultNetwork(s.Options.Cluster)
@@ -73,13 +73,17 @@ func (a *account) tokenWebhook(ctx context.Context, s *Stack) ([]byte, error) {
 	return webhook.Kubeconfig()
 }
 
-// addCluster makes the control plane an EKS cluster whose access entry lets the functions' role in.
+// addCluster makes the control plane an EKS cluster whose access entries let the functions' roles in.
 func (a *account) addCluster(s *Stack) error {
 	a.clusterARN = a.eks.AddCluster(eks.Cluster{
 		Name: s.Options.Cluster, Version: kubernetesMinor(), Endpoint: s.Kube.Endpoint(),
 		CertificateAuthority: s.Kube.CertificateAuthority(), ServiceCIDR: s.Kube.ServiceCIDR(),
 	})
-	return a.eks.AddAccessEntry(eks.AccessEntry{
-		Cluster: s.Options.Cluster, PrincipalARN: s.roleARN(function), Groups: []string{"joiner:functions"},
-	})
+	for name, group := range map[string]string{function: "joiner:functions", collector: "joiner:interruption"} {
+		err := a.eks.AddAccessEntry(eks.AccessEntry{Cluster: s.Options.Cluster, PrincipalARN: s.roleARN(name), Groups: []string{group}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

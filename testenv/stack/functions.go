@@ -30,13 +30,14 @@ func kubernetesMinor() string {
 
 // builds are the binaries under way.
 type builds struct {
-	group     sync.WaitGroup
-	provision string
-	watcher   string
-	errs      [2]error
+	group        sync.WaitGroup
+	provision    string
+	interruption string
+	watcher      string
+	errs         [3]error
 }
 
-// buildAll compiles function and watcher while the rest starts.
+// buildAll compiles functions and watcher while the rest starts.
 func (s *Stack) buildAll(ctx context.Context) *builds {
 	b := &builds{}
 	b.group.Add(1)
@@ -44,6 +45,7 @@ func (s *Stack) buildAll(ctx context.Context) *builds {
 		defer b.group.Done()
 		root := moduleRoot()
 		b.provision, b.errs[0] = lambdaruntime.Build(ctx, root, "./functions/provision", filepath.Join(s.dir, "provision"))
+		b.interruption, b.errs[2] = lambdaruntime.Build(ctx, root, "./functions/interruption", filepath.Join(s.dir, "interruption"))
 		if s.Options.Watchers > 0 {
 			b.watcher, b.errs[1] = build(ctx, root, "./cmd/watcher", filepath.Join(s.dir, "watcher"))
 		}
@@ -61,31 +63,39 @@ func (b *builds) wait() error {
 	return nil
 }
 
-// createQueues makes the plan queue and the one for hints nobody could handle.
+// createQueues makes the plan queue, the queue of looks, and for each the one for hints nobody could handle.
 func (s *Stack) createQueues(ctx context.Context, client *sqs.Client) error {
-	deadOut, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: ptr(dead), Attributes: map[string]string{"FifoQueue": "true"}})
-	if err != nil {
-		return fmt.Errorf("create queue %s: %w", dead, err)
-	}
-	attributes, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: deadOut.QueueUrl, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn}})
-	if err != nil {
-		return fmt.Errorf("read queue %s: %w", dead, err)
-	}
-	redrive, err := json.Marshal(map[string]any{"deadLetterTargetArn": attributes.Attributes["QueueArn"], "maxReceiveCount": s.Options.MaxReceives})
-	if err != nil {
+	var err error
+	if s.QueueURL, err = s.createQueue(ctx, client, queue, dead, map[string]string{"FifoQueue": "true"}); err != nil {
 		return err
 	}
-	out, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: ptr(queue), Attributes: map[string]string{
-		"FifoQueue": "true", "VisibilityTimeout": strconv.Itoa(int(s.Options.Visibility.Seconds())), "RedrivePolicy": string(redrive),
-	}})
-	if err != nil {
-		return fmt.Errorf("create queue %s: %w", queue, err)
-	}
-	s.QueueURL = awssdk.ToString(out.QueueUrl)
-	return nil
+	s.LooksURL, err = s.createQueue(ctx, client, looks, looksDead, map[string]string{})
+	return err
 }
 
-// startFunctions deploys the function, feeds it from the queue and ticks it.
+// createQueue makes a queue and its dead-letter queue, both with the attributes, and returns the URL of the first.
+func (s *Stack) createQueue(ctx context.Context, client *sqs.Client, name, deadName string, attributes map[string]string) (string, error) {
+	deadOut, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &deadName, Attributes: attributes})
+	if err != nil {
+		return "", fmt.Errorf("create queue %s: %w", deadName, err)
+	}
+	arn, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: deadOut.QueueUrl, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn}})
+	if err != nil {
+		return "", fmt.Errorf("read queue %s: %w", deadName, err)
+	}
+	redrive, err := json.Marshal(map[string]any{"deadLetterTargetArn": arn.Attributes["QueueArn"], "maxReceiveCount": s.Options.MaxReceives})
+	if err != nil {
+		return "", err
+	}
+	attributes["VisibilityTimeout"], attributes["RedrivePolicy"] = strconv.Itoa(int(s.Options.Visibility.Seconds())), string(redrive)
+	out, err := client.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
+	if err != nil {
+		return "", fmt.Errorf("create queue %s: %w", name, err)
+	}
+	return awssdk.ToString(out.QueueUrl), nil
+}
+
+// startFunctions deploys the functions, feeds each from its queue and ticks them.
 func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
 	runner, err := lambdaruntime.New(lambdaruntime.Config{
 		Region: s.Cloud.Region(), AccountID: s.Cloud.Account(), EndpointURL: s.Cloud.Endpoint(),
@@ -99,15 +109,17 @@ func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
 		return err
 	}
 	s.Runtime = runner
-	env := map[string]string{"JOINER_TABLE": table, "JOINER_BUCKET": bucket, "JOINER_QUEUE_URL": s.QueueURL}
+	env := map[string]string{"JOINER_TABLE": table, "JOINER_BUCKET": bucket, "JOINER_QUEUE_URL": s.QueueURL, "JOINER_INTERRUPTION_QUEUE_URL": s.LooksURL}
 	for name, value := range s.Options.FunctionEnv {
 		env[name] = value
 	}
-	err = runner.Deploy(lambdaruntime.Function{
-		Name: function, Path: b.provision, Env: env, MemoryMB: 1769, Timeout: s.Options.Timeout, Role: s.roleARN(function),
-	})
-	if err != nil {
-		return err
+	for name, path := range map[string]string{function: b.provision, collector: b.interruption} {
+		err = runner.Deploy(lambdaruntime.Function{
+			Name: name, Path: path, Env: env, MemoryMB: 1769, Timeout: s.Options.Timeout, Role: s.roleARN(name),
+		})
+		if err != nil {
+			return err
+		}
 	}
 	s.mapping, err = eventsource.Start(ctx, runner, sqs.NewFromConfig(s.Cloud.Config()), eventsource.Config{
 		Function: function, QueueURL: s.QueueURL, BatchSize: 10, ReportBatchItemFailures: true,
@@ -117,14 +129,27 @@ func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
 		return err
 	}
 	s.closeLater(s.mapping.Stop)
-	s.closeLater(runner.Stop) // before the mapping, which would wait for what is in flight
+	looking, err := eventsource.Start(ctx, runner, sqs.NewFromConfig(s.Cloud.Config()), eventsource.Config{
+		Function: collector, QueueURL: s.LooksURL, BatchSize: 10, ReportBatchItemFailures: true,
+	})
+	if err != nil {
+		return err
+	}
+	s.closeLater(looking.Stop)
+	s.closeLater(runner.Stop) // before the mappings, which would wait for what is in flight
 	s.schedule = schedule.New(schedule.Config{Account: s.Cloud.Account(), Region: s.Cloud.Region()})
 	s.closeLater(s.schedule.Stop)
-	target := delivery.Lambda(context.Background(), clock.System(), runner, function, nil)
-	return s.schedule.Create(schedule.Schedule{
-		Name: "sweep", Expression: rate(s.Options.SweepEvery), Input: `{"sweep":"<aws.scheduler.scheduled-time>"}`, Target: target,
-		Policy: &delivery.Policy{MaxRetries: 1, MaxAge: time.Minute},
-	})
+	for name, target := range map[string]string{"sweep": function, "collect": collector} {
+		err := s.schedule.Create(schedule.Schedule{
+			Name: name, Expression: rate(s.Options.SweepEvery), Input: `{"sweep":"<aws.scheduler.scheduled-time>"}`,
+			Target: delivery.Lambda(context.Background(), clock.System(), runner, target, nil),
+			Policy: &delivery.Policy{MaxRetries: 1, MaxAge: time.Minute},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func rate(every time.Duration) string {
@@ -138,6 +163,11 @@ func rate(every time.Duration) string {
 // Sweep sends the tick of a minute now, without waiting for the schedule.
 func (s *Stack) Sweep(ctx context.Context) (lambdaruntime.Result, error) {
 	return s.Runtime.Invoke(ctx, function, []byte(`{"sweep":"`+time.Now().UTC().Format(time.RFC3339)+`"}`))
+}
+
+// Collect sends the collector's tick of a minute now, without waiting for the schedule.
+func (s *Stack) Collect(ctx context.Context) (lambdaruntime.Result, error) {
+	return s.Runtime.Invoke(ctx, collector, []byte(`{"sweep":"`+time.Now().UTC().Format(time.RFC3339)+`"}`))
 }
 
 // FunctionName is what the provision function is deployed as.

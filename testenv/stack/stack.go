@@ -37,8 +37,8 @@ type Options struct {
 	Watchers     int      // replicas of the watcher: 1; negative = none
 	WatcherEnv   []string // beside what a watcher needs
 	FunctionEnv  map[string]string
-	Visibility   time.Duration // of the plan queue: 40 s
-	Timeout      time.Duration // of the provision function: 30 s
+	Visibility   time.Duration // of the queues: 40 s
+	Timeout      time.Duration // of the functions: 30 s
 	MaxReceives  int           // before a hint goes to the dead-letter queue: 3
 	SweepEvery   time.Duration // 1 min
 	EC2          ec2.Timing    // zero: boots in 3 to 6 s, one second of visibility lag
@@ -95,7 +95,8 @@ type Stack struct {
 	Runtime  *lambdaruntime.Runner
 	Ledger   *dynamoledger.Ledger // with the rights of the account's root
 	Store    *s3snapshot.Store    // the same
-	QueueURL string
+	QueueURL string               // the plan queue
+	LooksURL string               // the queue of interruption
 	Table    string
 	Bucket   string
 
@@ -111,11 +112,14 @@ type Stack struct {
 
 // Names of what a stack is made of.
 const (
-	table    = "joiner"
-	bucket   = "joiner-snapshots"
-	queue    = "joiner-plan.fifo"
-	dead     = "joiner-plan-dead.fifo"
-	function = "joiner-provision"
+	table     = "joiner"
+	bucket    = "joiner-snapshots"
+	queue     = "joiner-plan.fifo"
+	dead      = "joiner-plan-dead.fifo"
+	function  = "joiner-provision"
+	looks     = "joiner-interruption"
+	looksDead = "joiner-interruption-dead"
+	collector = "joiner-interruption"
 )
 
 // Start builds the binaries, starts every part and attaches the cluster. On an error nothing is left running.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -35,6 +36,30 @@ func (q *Queue) Send(ctx context.Context, hint wire.Hint) error {
 		QueueUrl: &q.url, MessageBody: aws.String(string(body)),
 		MessageGroupId: &hint.Cluster, MessageDeduplicationId: aws.String(dedupID(&hint)),
 	})
+	return translate(err, "send a hint of cluster %s to %s", hint.Cluster, q.url)
+}
+
+// Delayed is one standard queue, whose messages may be told to show up later. It may be used from many goroutines.
+type Delayed struct {
+	client *sqs.Client
+	url    string
+}
+
+// NewDelayed returns the standard queue at a URL.
+func NewDelayed(client *sqs.Client, url string) *Delayed { return &Delayed{client: client, url: url} }
+
+// MaxDelay is the longest a message can be held back. Source: SQS API reference, SendMessage.
+const MaxDelay = 15 * time.Minute
+
+// Send puts the hint into the queue, to be received once after has passed, in whole seconds and MaxDelay at most. Errors
+// as of Queue.Send.
+func (q *Delayed) Send(ctx context.Context, hint wire.Hint, after time.Duration) error {
+	body, err := wire.EncodeHint(hint)
+	if err != nil {
+		return err
+	}
+	seconds := (min(max(after, 0), MaxDelay) + time.Second - 1) / time.Second
+	_, err = q.client.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: aws.String(string(body)), DelaySeconds: int32(seconds)})
 	return translate(err, "send a hint of cluster %s to %s", hint.Cluster, q.url)
 }
 

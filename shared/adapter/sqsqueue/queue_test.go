@@ -3,6 +3,7 @@ package sqsqueue
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -72,6 +73,41 @@ func TestOnlyTheVerySameHintIsTakenOnce(t *testing.T) {
 	}
 	if got := len(receive(t, client, url)); got != 5 {
 		t.Fatalf("got %d messages, want 5", got)
+	}
+}
+
+func TestADelayedHintArrivesLater(t *testing.T) {
+	_, client, _ := start(t)
+	out, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("looks")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue := NewDelayed(client, *out.QueueUrl)
+	for key, after := range map[string]time.Duration{"now": 0, "soon": 500 * time.Millisecond, "never": 24 * time.Hour} {
+		if err := queue.Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonSweep, Tick: key}, after); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ticks := func() string {
+		var out string
+		for _, m := range receive(t, client, queue.url) {
+			hint, err := wire.DecodeHint([]byte(*m.Body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out += hint.Tick
+		}
+		return out
+	}
+	if got := ticks(); got != "now" {
+		t.Errorf("at once: %q", got)
+	}
+	time.Sleep(1100 * time.Millisecond)
+	if got := ticks(); got != "soon" {
+		t.Errorf("a second later: %q", got)
+	}
+	if err := queue.Send(t.Context(), wire.Hint{}, 0); !fault.Is(err, fault.Invalid) {
+		t.Errorf("no hint: %v, want Invalid", err)
 	}
 }
 

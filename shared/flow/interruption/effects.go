@@ -11,7 +11,7 @@ type Effects interface {
 
 // Names of the flow's effects.
 const (
-	EffectNote      = "note"      // casebook written
+	EffectNote      = "casebook"  // casebook written
 	EffectRetire    = "retire"    // claim Terminating in the ledger
 	EffectTerminate = "terminate" // TerminateInstances
 	EffectClose     = "close"     // claim Gone in the ledger

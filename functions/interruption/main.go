@@ -1,0 +1,45 @@
+// Command interruption is the function that owns a claim's death: each minute, and when it asked itself for another look,
+// it ends machines nobody owns and closes claims whose machines have ended. What it does is flow/interruption; this wires
+// it.
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
+	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/flow/interruption"
+)
+
+type settings struct {
+	Table      string        `env:"JOINER_TABLE,required"`
+	QueueURL   string        `env:"JOINER_INTERRUPTION_QUEUE_URL,required"` // standard
+	Confirm    time.Duration `env:"JOINER_CONFIRM_AFTER"`                   // 0 = the flow's default
+	JoinWithin time.Duration `env:"JOINER_JOIN_WITHIN"`                     // 0 = the flow's default
+	CrashFile  string        `env:"JOINER_CRASH_FILE"`                      // tests only: see boot.Crash
+}
+
+func main() {
+	var s settings
+	boot.Settings(&s)
+	ctx := context.Background()
+	config := boot.AWS(ctx)
+	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
+	flow := &interruption.Flow{
+		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger,
+		Hints:     looks{sqsqueue.NewDelayed(sqs.NewFromConfig(config), s.QueueURL)},
+		Connector: newConnector(config),
+		Now:       time.Now,
+		Settings:  interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin},
+	}
+	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
+		flow.Effects = crash
+	}
+	lambda.Start((&handler{flow: flow, logger: boot.Logger("interruption")}).handle)
+}
