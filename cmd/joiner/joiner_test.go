@@ -196,17 +196,21 @@ apiVersion: v1
 kind: Node
 metadata:
   name: joined
-  labels: {karpenter.sh/nodepool: default, karpenter.sh/registered: "true", karpenter.sh/initialized: "true", kubernetes.io/hostname: joined}
+  labels: {karpenter.sh/nodepool: default, karpenter.sh/registered: "true", karpenter.sh/initialized: "true", kubernetes.io/hostname: joined,
+    node.kubernetes.io/instance-type: four.xlarge, topology.kubernetes.io/zone: us-west-2a, karpenter.sh/capacity-type: on-demand}
 spec: {providerID: "aws:///us-west-2a/i-1"}
 status:
   capacity: {cpu: "4", memory: 16Gi, pods: "58"}
   allocatable: {cpu: 3900m, memory: 15Gi, pods: "58"}
   conditions: [{type: Ready, status: "True"}]`
-	for _, c := range []struct{ name, status, on string }{
-		{"not launched", "", "on-its-way"}, {"launched", launched, "on-its-way"}, {"joined", node, "joined"},
+	const dollars = "joiner.sh/usd-per-hour: 0.35"
+	for _, c := range []struct{ name, status, on, limit string }{
+		{"not launched", "", "on-its-way", `cpu: "6"`}, {"launched", launched, "on-its-way", `cpu: "6"`}, {"joined", node, "joined", `cpu: "6"`},
+		{"dollars, not launched", "", "on-its-way", dollars}, {"dollars, launched", launched, "on-its-way", dollars}, {"dollars, joined", node, "joined", dollars},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := planOf(t, strings.Replace(claims, "STATUS", c.status, 1), "-f", "-", "--catalog", "testdata/catalog.json")
+			in := strings.Replace(strings.Replace(claims, "STATUS", c.status, 1), `cpu: "6"`, c.limit, 1)
+			p := planOf(t, in, "-f", "-", "--catalog", "testdata/catalog.json")
 			if len(p.Nominations) != 1 || p.Nominations[0].Node != c.on || len(p.Nominations[0].Pods) != 2 {
 				t.Errorf("nominations %+v, want two pods on %s", p.Nominations, c.on)
 			}

@@ -1,14 +1,16 @@
 package main
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// usage returns what nodes and claims hold against the limits of their pool, by pool name: what each has, and one of
-// "nodes". A claim whose node is there counts once. One that says nothing of what it has yet holds the most that any type
+// usage returns what nodes and claims hold against the limits of their pool, by pool name: what each has, what it
+// costs per hour as far as the catalogue knows, and one of "nodes". A claim whose node is there counts once. One that says nothing of what it has yet holds the most that any type
 // it accepts would take.
 func usage(snapshot *model.Snapshot, claims []model.Claim, catalogs map[string][]model.InstanceType) map[string]model.Resources {
 	held := map[string]model.Resources{}
@@ -17,6 +19,10 @@ func usage(snapshot *model.Snapshot, claims []model.Claim, catalogs map[string][
 			held[pool] = resource.Add(resource.Add(held[pool], has), model.Resources{model.Nodes: 1})
 		}
 	}
+	class := map[string]string{}
+	for i := range snapshot.Pools {
+		class[snapshot.Pools[i].Name] = snapshot.Pools[i].Template.ClassName
+	}
 	joined := map[string]bool{} // provider IDs and names of nodes
 	for i := range snapshot.Nodes {
 		node := &snapshot.Nodes[i]
@@ -24,7 +30,14 @@ func usage(snapshot *model.Snapshot, claims []model.Claim, catalogs map[string][
 		if node.ProviderID != "" {
 			joined[node.ProviderID] = true
 		}
-		add(node.Pool(), node.Capacity)
+		has := maps.Clone(node.Capacity)
+		bought := model.OfferKey{
+			InstanceType: node.Labels[model.LabelInstanceType], Zone: node.Labels[model.LabelZone], CapacityType: node.Labels[model.LabelCapacityType],
+		}
+		if cost := dearest(catalogs[class[node.Pool()]], bought); cost > 0 && bought.InstanceType != "" {
+			has = resource.Add(has, model.Resources{model.Dollars: cost})
+		}
+		add(node.Pool(), has)
 	}
 	for i := range claims {
 		claim := &claims[i]
@@ -35,9 +48,39 @@ func usage(snapshot *model.Snapshot, claims []model.Claim, catalogs map[string][
 		if len(has) == 0 {
 			has = most(claim, catalogs[claim.Class])
 		}
-		add(claim.Pool, has)
+		add(claim.Pool, resource.Add(has, model.Resources{model.Dollars: costs(claim, catalogs[claim.Class])}))
 	}
 	return held
+}
+
+// costs returns what a claim's machine costs per hour, in micro-USD: the most that any offer it accepts does where it has
+// none yet.
+func costs(claim *model.Claim, types []model.InstanceType) int64 {
+	if claim.Price > 0 {
+		return int64(claim.Price)
+	}
+	if claim.InstanceType != "" {
+		return dearest(types, model.OfferKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType})
+	}
+	cost := int64(0)
+	for _, name := range claim.InstanceTypes {
+		cost = max(cost, dearest(types, model.OfferKey{InstanceType: name}))
+	}
+	return cost
+}
+
+// dearest returns the highest price of an offer, in micro-USD per hour; empty fields match every one, and 0 is none.
+func dearest(types []model.InstanceType, wanted model.OfferKey) int64 {
+	cost := model.MicroUSD(0)
+	for i := range types {
+		for _, o := range types[i].Offers {
+			key := model.OfferKey{InstanceType: types[i].Name, Zone: o.Zone, CapacityType: o.CapacityType}
+			if offer.Covers(model.Mark{OfferKey: wanted}, key) {
+				cost = max(cost, o.Price)
+			}
+		}
+	}
+	return int64(cost)
 }
 
 // most returns the most of each resource that a type the claim accepts has.
