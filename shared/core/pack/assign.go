@@ -37,6 +37,7 @@ type group struct {
 	open    [][]string // of a claim on its way: what a label that is not there yet may be
 	vague   bool       // the class is counted by a label that may still be anything
 	soft    bool       // a PreferNoSchedule taint speaks against it
+	coming  bool       // on its way: what is there goes first
 	cursor  int        // slots before it hold no more of the class
 	wrapped bool       // the sites before where the search began are looked at too
 	settled bool       // nothing more fits
@@ -155,7 +156,7 @@ func (a *assigner) groups(c *class) []group {
 		if verdict == refused {
 			continue
 		}
-		g := group{sign: sign, soft: verdict == reluctant, values: s.values(c.keys)}
+		g := group{sign: sign, soft: verdict == reluctant, coming: !s.initialized, values: s.values(c.keys)}
 		if s.market != nil {
 			g.open = s.possibles(c.keys)
 			g.vague = slices.ContainsFunc(c.adds, func(add add) bool { return len(s.possible(a.book.tallies[add.tally].key)) > 0 })
@@ -285,16 +286,18 @@ func (l *ledger) roomiest() [][]string {
 	return out
 }
 
-// placeUnit puts one unit on a site, or else in a cell; false where no place is left that keeps every rule.
+// placeUnit puts one unit on a site, or else in a cell; false where no place is left that keeps every rule. What is on its
+// way comes after what is there, as it did when it was asked for: so a plan that is made again while it is on its way says
+// the same.
 func (l *ledger) placeUnit() bool {
-	for _, soft := range []bool{false, true} {
+	for _, tier := range []group{{}, {soft: true}, {coming: true}, {soft: true, coming: true}} {
 		best, site := -1, -1
 		var penalty int64
 		for g := range l.groups {
 			if l.start != nil && !slices.ContainsFunc(l.start, func(values []string) bool { return slices.Equal(values, l.groups[g].values) }) {
 				continue
 			}
-			if l.groups[g].soft != soft || l.groups[g].settled || l.groups[g].vague || l.refuses(l.groups[g].values, l.groups[g].open) != nil {
+			if l.groups[g].soft != tier.soft || l.groups[g].coming != tier.coming || l.groups[g].settled || l.groups[g].vague || l.refuses(l.groups[g].values, l.groups[g].open) != nil {
 				continue
 			}
 			n := l.siteIn(&l.groups[g])

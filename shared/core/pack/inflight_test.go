@@ -193,3 +193,42 @@ func TestPodsThatMayNotBeTogetherOnAClaimNothingIsKnownOf(t *testing.T) {
 		t.Errorf("%+v", plan)
 	}
 }
+
+// What is there goes first, as it did when the claims on their way were asked for, even where their zone is more to a pod's
+// liking: else it takes the place of one that can be nowhere else.
+func TestPlanningAgainPutsPodsWhereTheyWereBefore(t *testing.T) {
+	w := newWorld(96).pool("general", func(p *model.Pool) {
+		p.Template.Requirements = []model.Requirement{oneOf("karpenter.k8s.aws/instance-size", "4xlarge"), oneOf(model.LabelArch, "amd64")}
+	})
+	w.zoned(8000, "a").zoned(16_000, "b")
+	w.in.Snapshot.Nodes[0].Allocatable[model.Memory], w.in.Snapshot.Nodes[1].Allocatable[model.Memory] = 32<<30, 64<<30
+	w.in.Snapshot.Nodes[1].Allocatable["nvidia.com/gpu"] = 1
+	w.pods("web", 3, asPod(appPod("web"), cpu(3500)))
+	gpu := func(s *model.PodShape) { s.Requests["nvidia.com/gpu"] = 1 }
+	w.pods("db", 2, asPod(appPod("db"), cpu(500), gpu, func(s *model.PodShape) {
+		s.PodAffinity = []model.PodTerm{{TopologyKey: model.LabelZone, Selector: exprSelector(model.In, "app", "web", "db")}}
+	}))
+	plan := w.complete(t)
+	for _, planned := range plan.Claims {
+		w.in.Claims = append(w.in.Claims, launched(asLedger(planned), planned.Offer))
+	}
+	again := w.complete(t)
+	if len(plan.Claims) != 1 || len(again.Claims) != 0 {
+		t.Errorf("first %d claims, %+v; again %d, %+v", len(plan.Claims), plan.Nominations, len(again.Claims), again.Nominations)
+	}
+}
+
+// Pods that would rather be apart are placed after those that do not care, which may let more of them in: that is tried
+// for existing nodes alone, too.
+func TestMorePodsAreBetterThanNoWishes(t *testing.T) {
+	w := newWorld(64)
+	w.node("n", func(n *model.Node) { n.Allocatable["example.com/fpga"] = 2 })
+	fpga := func(amount int64) func(*model.PodShape) {
+		return func(s *model.PodShape) { s.Requests["example.com/fpga"] = amount }
+	}
+	w.pods("small", 2, asPod(appPod("web"), cpu(0), fpga(1), spreadBy(model.LabelHostname, 1, ifItCan)))
+	w.pods("large", 1, asPod(cpu(1000), fpga(2)))
+	if plan := w.sound(t); len(plan.Unschedulable) != 1 {
+		t.Errorf("left out: %+v", plan.Unschedulable)
+	}
+}

@@ -23,7 +23,7 @@ func Plan(in Input) model.Plan {
 		in.Snapshot = &model.Snapshot{}
 	}
 	best, has := plan(&in, noWishes)
-	if in.IgnorePreferences || len(best.Claims) == 0 {
+	if in.IgnorePreferences || len(best.Claims)+len(best.Unschedulable) == 0 {
 		return best
 	}
 	for _, wishes := range has {

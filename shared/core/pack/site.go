@@ -480,6 +480,9 @@ func (p *places) sign() {
 		if s.market != nil {
 			b = append(append(append(b, end...), "claim"+end...), s.name...)
 		}
+		if !s.initialized {
+			b = append(append(b, end...), "coming"+end...)
+		}
 		n, known := p.signs[string(b)]
 		if !known {
 			n = len(p.signs)
