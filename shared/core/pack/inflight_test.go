@@ -232,3 +232,18 @@ func TestMorePodsAreBetterThanNoWishes(t *testing.T) {
 		t.Errorf("left out: %+v", plan.Unschedulable)
 	}
 }
+
+// A pod that came later gives way to one that is where it was promised: had it come first, that one could not start.
+func TestPodsThatCameLaterGiveWayToPromises(t *testing.T) {
+	w := newWorld(64).pool("general", nil)
+	w.pods("cache", 1, asPod(appPod("cache"), selecting(model.LabelZone, "a"), nearApp(model.LabelHostname, "cache")))
+	w.pods("web", 1, asPod(appPod("web"), selecting(model.LabelZone, "b")))
+	for _, planned := range w.complete(t).Claims {
+		w.in.Claims = append(w.in.Claims, launched(asLedger(planned), planned.Offer))
+	}
+	w.pods("late", 1, asPod(appPod("cache"), cpu(10), labelled("app", "cache"), nearApp(model.LabelHostname, "web")))
+	again := w.sound(t)
+	if len(again.Claims) != 0 || codes(again, "late-00000") == nil || codes(again, "cache-00000") != nil {
+		t.Errorf("%d claims, left out %+v, nominations %+v", len(again.Claims), again.Unschedulable, again.Nominations)
+	}
+}

@@ -371,48 +371,79 @@ func placeName(value string, byHost bool, spot int) string {
 	return value
 }
 
-// mendSpot reports whether a pod of the spot breaks a rule, and with mend takes such pods off.
+// mendSpot reports whether a pod of the spot breaks a rule, and with mend takes such pods off: rather than one that is where
+// it was promised, those that came after it.
 func (o *outcome) mendSpot(i int, mend bool) bool {
 	broken := false
-	pods := o.pods(i)
-	kept := pods[:0:0]
-	for n, pod := range pods {
+	for _, pod := range o.pods(i) {
 		u := o.brokenBy(i, pod)
 		if u == nil {
-			if broken {
-				kept = append(kept, pod)
-			}
 			continue
 		}
 		if !mend {
 			return true
 		}
-		if !broken {
-			broken = true
-			kept = append(kept, pods[:n]...)
-		}
-		o.note(i, pod, -1)
-		c := o.classOf[pod]
-		c.pods = append(c.pods, pod)
-		c.blocked = o.board.book.reason(u, nil, nil)
-		if s := &o.spots[i]; s.node != nil {
-			s.node.load = s.node.load.minus(c.request)
-		} else {
-			o.board.places.free(i, c)
-		}
-	}
-	if broken {
-		if s := &o.spots[i]; s.site != nil {
-			s.site.pods = kept
-		} else {
-			s.node.pods = kept
-			s.run.cheapen(s.node)
-			if len(kept) == 0 {
-				o.board.planner.release(s.run.pool, s.node)
+		broken = true
+		if o.board.promisedTo(o.spots[i].site, pod) {
+			for u != nil {
+				at, other := o.intruder(i, u)
+				if at < 0 {
+					break
+				}
+				o.takeOff(at, other, u)
+				u = o.brokenBy(i, pod)
 			}
+		}
+		if u != nil && slices.Contains(o.pods(i), pod) {
+			o.takeOff(i, pod, u)
 		}
 	}
 	return broken
+}
+
+// promisedTo reports whether the pod was planned onto the site before.
+func (b *board) promisedTo(s *site, pod int) bool {
+	return s != nil && slices.ContainsFunc(s.promised, func(ref model.PodRef) bool { return ref.UID == b.in.Snapshot.Pods[pod].UID })
+}
+
+// intruder returns the last pod that the rule counts against a pod of spot i and that was not promised its place, and its
+// spot; −1 where there is none.
+func (o *outcome) intruder(i int, u *use) (spot, pod int) {
+	here, _ := o.domain(u.tally, i)
+	for at := len(o.spots) - 1; at >= 0; at-- {
+		value, counts := o.domain(u.tally, at)
+		same := counts && value == here && (!u.byHost || at == i)
+		if !counts || same == (u.kind == near) { // who is elsewhere already keeps one from being the first
+			continue
+		}
+		pods := o.pods(at)
+		for n := len(pods) - 1; n >= 0; n-- {
+			if weightIn(o.classOf[pods[n]].adds, u.tally) > 0 && !o.board.promisedTo(o.spots[at].site, pods[n]) {
+				return at, pods[n]
+			}
+		}
+	}
+	return -1, -1
+}
+
+// takeOff gives the pod back to its class, with the rule that was broken.
+func (o *outcome) takeOff(i, pod int, u *use) {
+	o.note(i, pod, -1)
+	c := o.classOf[pod]
+	c.pods = append(c.pods, pod)
+	c.blocked = o.board.book.reason(u, nil, nil)
+	kept := slices.DeleteFunc(slices.Clone(o.pods(i)), func(other int) bool { return other == pod })
+	s := &o.spots[i]
+	if s.site != nil {
+		s.site.pods = kept
+		o.board.places.free(i, c)
+		return
+	}
+	s.node.pods, s.node.load = kept, s.node.load.minus(c.request)
+	s.run.cheapen(s.node)
+	if len(kept) == 0 {
+		o.board.planner.release(s.run.pool, s.node)
+	}
 }
 
 // free gives back the room and the host ports that a pod of the class took of site n, and no longer counts it.
