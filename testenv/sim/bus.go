@@ -29,6 +29,10 @@ func (e *engine) dispatch(s *strand) {
 		e.lay(s)
 		return
 	}
+	if s.spread != nil {
+		e.fan(s)
+		return
+	}
 	p, c := s.process, s.asked
 	p.ops++
 	if c.op.Write && !e.healed {
@@ -102,6 +106,31 @@ func (e *engine) lay(s *strand) {
 	s.timer = e.agenda.add(e.now().Add(max(0, r.d)), func() { e.resume(s, nil) })
 }
 
+// fan starts what a strand wants done side by side, as much of it at once as is allowed.
+func (e *engine) fan(parent *strand) {
+	f, p := parent.spread, parent.process
+	for f.started < f.n && f.started-f.ended < abreast && !p.dead {
+		i := f.started
+		f.started++
+		child := p.strand(func() { f.do(i) }, func() {
+			f.ended++
+			if p.dead {
+				return
+			}
+			if f.ended == f.n {
+				e.agenda.add(e.now(), func() { e.resume(parent, nil) })
+			} else if f.started < f.n {
+				e.agenda.add(e.now(), func() {
+					if !parent.over {
+						e.fan(parent)
+					}
+				})
+			}
+		})
+		e.resume(child, nil)
+	}
+}
+
 // nudge resumes a strand that rests and was woken.
 func (e *engine) nudge(s *strand) {
 	if s.rest == nil || len(s.rest.wake) == 0 {
@@ -118,7 +147,7 @@ func (e *engine) resume(s *strand, answer error) {
 	if s.over {
 		return // killed meanwhile
 	}
-	s.asked, s.rest, s.answer = nil, nil, answer
+	s.asked, s.rest, s.spread, s.answer = nil, nil, nil, answer
 	before := e.running
 	e.running = s
 	_, parked := s.next()

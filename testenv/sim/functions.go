@@ -13,10 +13,12 @@ import (
 // deploy returns the functions as they are deployed: what each does with a batch of its queue, and with a tick. Of two
 // versions that are deployed side by side an invocation gets either.
 func (e *engine) deploy() []*function {
-	versions := []provision.Settings{{Build: "new", Parallel: 1}, {Build: "old", Parallel: 1, ClaimsPerCall: 3, MaxRounds: 3}}
+	versions := []provision.Settings{{Build: "new"}, {Build: "old", ClaimsPerCall: 3, MaxRounds: 3}}
 	versions = versions[:max(1, e.config.Scenario.Versions)]
 	births := func(p *process) *provision.Flow {
-		return e.world.Ports(p, p.name).Provision(p.now, versions[p.draws.IntN(len(versions))])
+		flow := e.world.Ports(p, p.name).Provision(p.now, versions[p.draws.IntN(len(versions))])
+		flow.Abreast = p.abreast
+		return flow
 	}
 	deaths := func(p *process) *interruption.Flow {
 		return e.world.Ports(p, p.name).Interruption(p.now, interruption.Settings{})

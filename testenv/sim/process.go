@@ -38,8 +38,9 @@ type strand struct {
 	park    func(struct{}) bool
 	done    func() // called when it has ended
 
-	asked  *call // what it parks for, one of these two
+	asked  *call // what it parks for, one of these three
 	rest   *rest
+	spread *spread
 	answer error        // of the call
 	timer  *appointment // of the rest
 	over   bool
@@ -56,6 +57,17 @@ type rest struct {
 	wake <-chan struct{}
 	d    time.Duration
 }
+
+// spread is a strand that waits for others it has started.
+type spread struct {
+	do      func(i int)
+	n       int // in all
+	started int
+	ended   int
+}
+
+// abreast is how many calls a process makes side by side.
+const abreast = 8
 
 // now is the process's own clock.
 func (p *process) now() time.Time { return p.engine.world.Clock.Now().Add(p.skew) }
@@ -97,6 +109,21 @@ func (p *process) wait(ctx context.Context, wake <-chan struct{}, d time.Duratio
 	s := p.engine.running
 	s.rest = &rest{wake, d}
 	s.park(struct{}{})
+}
+
+// abreast parks until do(0) … do(n-1) have run on strands of their own.
+func (p *process) abreast(n int, do func(i int)) {
+	var missing spread
+	if !p.dead && n > 0 {
+		s := p.engine.running
+		s.spread = &spread{do: do, n: n}
+		of := s.spread
+		s.park(struct{}{})
+		missing = *of
+	}
+	for i := missing.started; i < n; i++ { // of a process that was killed: whatever they ask for fails at once
+		do(i)
+	}
 }
 
 // strand adds a line of execution. It does not run before it is resumed.

@@ -31,6 +31,10 @@ type Flow struct {
 	Settings Settings
 	Plan     func(pack.Input) model.Plan // nil = pack.Plan; a test may put something defective in its place
 	Effects  Effects                     // nil but where a test wants to see or stop effects
+
+	// Abreast calls do(0) … do(n-1) side by side and returns when all have; nil = on goroutines, at most Settings.Parallel
+	// at once. A simulator that lets one thing happen at a time has its own.
+	Abreast func(n int, do func(i int))
 }
 
 // Settings are the flow's numbers. The zero value of a field means the default named with it.
