@@ -29,7 +29,7 @@ test: ## everything that must pass: all packages, the short form of every slow s
 e2e: ## the long form: every end-to-end scenario on real parts
 	JOINER_E2E=full $(GO) test -timeout 50m -count=1 -v ./testenv/e2e/...
 
-conform: ## the contract suites against our model of AWS, and against moto (installed from PyPI into .cache)
+conform: ## the contract suites against our model of AWS, moto (PyPI) and DynamoDB Local (Maven Central), installed into .cache
 	./testenv/conform/run.sh
 
 oracle: ## plans of 10,000 random problems, and 1,000,000 pairs of pod and node, judged by the real kube-scheduler
