@@ -57,7 +57,8 @@ await "http://127.0.0.1:$port/moto-api/"
 elsewhere=
 if [ -n "$local" ]; then
   ledger=$(free_port)
-  java -cp "$local/lib/*" com.amazonaws.services.dynamodbv2.local.main.ServerRunner -inMemory -port "$ledger" >"$local/server.log" 2>&1 &
+  # It writes a file of its own into the directory it runs in.
+  (cd "$local" && exec java -cp "lib/*" com.amazonaws.services.dynamodbv2.local.main.ServerRunner -inMemory -disableTelemetry -port "$ledger") >"$local/server.log" 2>&1 &
   servers+=($!)
   await "http://127.0.0.1:$ledger/"
   elsewhere=dynamodb-local=http://127.0.0.1:$ledger

@@ -2,30 +2,10 @@ package world
 
 import (
 	"context"
-	"sort"
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
-
-// Survey returns what a collector needs.
-func (l *Ledger) Survey(_ context.Context, reg model.Registration) (model.Survey, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.book(reg.Cluster)
-	out := model.Survey{Cases: b.cases, NowUnix: l.now().Unix()}
-	for _, claim := range b.claims {
-		out.Claims = append(out.Claims, claim)
-	}
-	for _, intent := range b.intents {
-		if intent.State != model.IntentDone {
-			out.Intents = append(out.Intents, intent)
-		}
-	}
-	sort.Slice(out.Claims, func(i, j int) bool { return out.Claims[i].Name < out.Claims[j].Name })
-	sort.Slice(out.Intents, func(i, j int) bool { return out.Intents[i].ID < out.Intents[j].ID })
-	return out, nil
-}
 
 // Note replaces the collector's casebook on condition of its version.
 func (l *Ledger) Note(_ context.Context, fence model.Fence, cases model.Casebook) (model.Casebook, error) {

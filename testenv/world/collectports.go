@@ -31,7 +31,8 @@ func (p ledgerPort) Hold(ctx context.Context, cluster, lease, owner string, nowU
 }
 
 func (p ledgerPort) Survey(ctx context.Context, reg model.Registration) (model.Survey, error) {
-	return read(ctx, p.Ports, "ledger.survey", func() (model.Survey, error) { return p.world.Ledger.Survey(ctx, reg) })
+	began := p.world.Clock.Now()
+	return read(ctx, p.Ports, "ledger.survey", func() (model.Survey, error) { return p.world.Ledger.SurveySince(ctx, reg, began) })
 }
 
 func (p ledgerPort) Note(ctx context.Context, fence model.Fence, cases model.Casebook) (model.Casebook, error) {

@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"math/rand/v2"
 	"reflect"
 	"sort"
 	"sync"
@@ -15,8 +16,9 @@ import (
 //
 // What it stores and hands out is shared with whoever wrote and reads it: nobody writes to it.
 type Ledger struct {
-	now func() time.Time
-	log *Log // nil = nobody is told
+	now    func() time.Time
+	log    *Log       // nil = nobody is told
+	chance *rand.Rand // see Tear
 
 	mu            sync.Mutex
 	registrations map[string]model.Registration
@@ -42,6 +44,8 @@ type book struct {
 	cases   model.Casebook
 
 	written LedgerWritten // by the transaction under way
+	undo    past          // what it changed
+	history []past        // of the last minutes, oldest first
 }
 
 // commit notes what a transaction changed. It is deferred right after the mutex was taken.
@@ -52,6 +56,8 @@ func (l *Ledger) commit(cluster, op string, fence *model.Fence) {
 	if len(written.Claims)+len(written.Intents)+len(written.Usage) > 0 {
 		written.Cluster, written.Op, written.Fence = cluster, op, fence
 		l.note(written)
+		b.undo.claims = written.Claims
+		b.keep(l.now())
 	}
 }
 
@@ -63,6 +69,7 @@ func (l *Ledger) note(fact Fact) {
 
 // setIntent stores an intent.
 func (b *book) setIntent(intent model.Intent) {
+	b.undo.intents = remember(b.undo.intents, b.intents, intent.ID)
 	b.intents[intent.ID] = intent
 	b.written.Intents = append(b.written.Intents, intent)
 }
@@ -167,41 +174,6 @@ func deposed(fence model.Fence) error {
 	return fault.New(fault.Conflict, "FenceLost", "the %s lease of cluster %s has passed to another since token %d", fence.Lease, fence.Cluster, fence.Token)
 }
 
-// Load returns what a planner needs.
-func (l *Ledger) Load(_ context.Context, reg model.Registration) (model.Ledger, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.book(reg.Cluster)
-	var out model.Ledger
-	for _, claim := range b.claims {
-		if claim.Live() {
-			out.Claims = append(out.Claims, claim)
-		} else if claim.EndedLately(l.now().Unix()) {
-			out.Ended = append(out.Ended, claim)
-		}
-	}
-	for _, intent := range b.intents {
-		if intent.State != model.IntentDone {
-			out.Intents = append(out.Intents, intent)
-		}
-	}
-	for _, usage := range b.usage {
-		out.Usage = append(out.Usage, usage)
-	}
-	for _, m := range l.marks[scope(reg)] {
-		if !m.Forgotten(l.now().Unix()) {
-			out.Marks = append(out.Marks, m)
-		}
-	}
-	out.Pointer, out.Notes, out.Allowance = b.pointer, b.notes, l.allowances[scope(reg)]
-	sort.Slice(out.Ended, func(i, j int) bool { return out.Ended[i].Name < out.Ended[j].Name })
-	sort.Slice(out.Claims, func(i, j int) bool { return out.Claims[i].Name < out.Claims[j].Name })
-	sort.Slice(out.Intents, func(i, j int) bool { return out.Intents[i].ID < out.Intents[j].ID })
-	sort.Slice(out.Usage, func(i, j int) bool { return out.Usage[i].Pool < out.Usage[j].Pool })
-	sort.Slice(out.Marks, func(i, j int) bool { return markText(out.Marks[i]) < markText(out.Marks[j]) })
-	return out, nil
-}
-
 func markText(m model.Mark) string {
 	return m.SubnetID + "/" + m.CapacityType + "/" + m.Group + "/" + m.InstanceType + "/" + m.Zone
 }
@@ -260,6 +232,7 @@ func (b *book) use(pool string, delta model.Resources) {
 	for name, amount := range delta {
 		held[name] += amount
 	}
+	b.undo.usage = remember(b.undo.usage, b.usage, pool)
 	b.usage[pool] = model.Usage{Pool: pool, Held: held, Version: usage.Version + 1}
 	b.written.Usage = append(b.written.Usage, b.usage[pool])
 }

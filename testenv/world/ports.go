@@ -80,7 +80,8 @@ func (p ledgerPort) Cluster(ctx context.Context, name string) (model.Registratio
 }
 
 func (p ledgerPort) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
-	return read(ctx, p.Ports, "ledger.load", func() (model.Ledger, error) { return p.world.Ledger.Load(ctx, reg) })
+	began := p.world.Clock.Now()
+	return read(ctx, p.Ports, "ledger.load", func() (model.Ledger, error) { return p.world.Ledger.LoadSince(ctx, reg, began) })
 }
 
 func (p ledgerPort) Acquire(ctx context.Context, cluster, owner string, nowUnix, untilUnix int64) (model.Fence, error) {

@@ -98,6 +98,7 @@ func New(options Options) *World {
 	w.Log = NewLog(w.Clock.Now)
 	w.Ledger = NewLedger(w.Clock.Now)
 	w.Ledger.log = w.Log
+	w.Ledger.Tear(draws("ledger"))
 	w.Cluster = NewCluster(Name, w.Clock.Now, w.Log)
 	w.Catalog = newCatalog(w.Clock.Now, options.Types)
 	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, fleet)

@@ -1,0 +1,194 @@
+package world
+
+import (
+	"context"
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"sort"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// A ledger is read partition by partition, each consistently and none at the same instant: a cluster's own one, which has
+// intents, usage, notes and pointer, and several with its claims.
+
+// claimPartitions is how many partitions a cluster's claims are spread over.
+const claimPartitions = 8
+
+func partitionOf(claim string) int {
+	hash := fnv.New32a()
+	hash.Write([]byte(claim))
+	return int(hash.Sum32() % claimPartitions)
+}
+
+// rememberedFor is how long the ledger knows what it was: longer than a read can take.
+const rememberedFor = 2 * time.Minute
+
+// past is what a transaction changed, as it was before.
+type past struct {
+	at      time.Time
+	claims  []ClaimChange
+	intents map[string]*model.Intent // nil = there was none
+	usage   map[string]*model.Usage
+}
+
+// Tear makes reads that take time see partitions as they were at different instants of it; nil makes every read see all of
+// them as they are when it ends.
+func (l *Ledger) Tear(chance *rand.Rand) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.chance = chance
+}
+
+// instant draws when a partition is read by a read that began at a time and ends now.
+func (l *Ledger) instant(began time.Time) time.Time {
+	now := l.now()
+	if l.chance == nil || !began.Before(now) {
+		return now
+	}
+	return began.Add(time.Duration(l.chance.Int64N(int64(now.Sub(began)) + 1)))
+}
+
+// keep remembers what the transaction under way changed.
+func (b *book) keep(now time.Time) {
+	old := 0
+	for old < len(b.history) && now.Sub(b.history[old].at) > rememberedFor {
+		old++
+	}
+	b.history = append(b.history[old:], b.undo)
+	b.history[len(b.history)-1].at = now
+	b.undo = past{}
+}
+
+// claimsAt returns the claims as a read that began at a time sees them, by name.
+func (l *Ledger) claimsAt(b *book, began time.Time) []model.Claim {
+	var read [claimPartitions]time.Time
+	for i := range read {
+		read[i] = l.instant(began)
+	}
+	before := map[string]*model.Claim{} // of those that changed since they were read
+	for i := len(b.history) - 1; i >= 0 && b.history[i].at.After(began); i-- {
+		for _, change := range b.history[i].claims {
+			if b.history[i].at.After(read[partitionOf(change.After.Name)]) {
+				before[change.After.Name] = change.Before
+			}
+		}
+	}
+	out := make([]model.Claim, 0, len(b.claims))
+	for name, claim := range b.claims {
+		was, changed := before[name]
+		switch {
+		case !changed:
+			out = append(out, claim)
+		case was != nil:
+			out = append(out, *was)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+// ownAt returns open intents by id and usage by pool, as a read that began at a time sees them.
+func (l *Ledger) ownAt(b *book, began time.Time) ([]model.Intent, []model.Usage) {
+	read := l.instant(began)
+	intents, usage := b.intents, b.usage
+	for i := len(b.history) - 1; i >= 0 && b.history[i].at.After(read); i-- {
+		if i == len(b.history)-1 {
+			intents, usage = maps.Clone(intents), maps.Clone(usage)
+		}
+		undo(intents, b.history[i].intents)
+		undo(usage, b.history[i].usage)
+	}
+	var open []model.Intent
+	for _, intent := range intents {
+		if intent.State != model.IntentDone {
+			open = append(open, intent)
+		}
+	}
+	held := make([]model.Usage, 0, len(usage))
+	for _, u := range usage {
+		held = append(held, u)
+	}
+	sort.Slice(open, func(i, j int) bool { return open[i].ID < open[j].ID })
+	sort.Slice(held, func(i, j int) bool { return held[i].Pool < held[j].Pool })
+	return open, held
+}
+
+// remember adds what a key is now to what a transaction has to undo, unless that is known already.
+func remember[T any](before map[string]*T, now map[string]T, key string) map[string]*T {
+	if before == nil {
+		before = map[string]*T{}
+	}
+	if _, known := before[key]; known {
+		return before
+	}
+	before[key] = nil
+	if was, exists := now[key]; exists {
+		before[key] = &was
+	}
+	return before
+}
+
+func undo[T any](now map[string]T, before map[string]*T) {
+	for key, was := range before {
+		if was == nil {
+			delete(now, key)
+			continue
+		}
+		now[key] = *was
+	}
+}
+
+// Load returns what a planner needs.
+func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
+	return l.LoadSince(ctx, reg, l.now())
+}
+
+// LoadSince is a Load that began at a time and ends now.
+func (l *Ledger) LoadSince(_ context.Context, reg model.Registration, began time.Time) (model.Ledger, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.book(reg.Cluster)
+	var out model.Ledger
+	for _, claim := range l.claimsAt(b, began) {
+		if claim.Live() {
+			out.Claims = append(out.Claims, claim)
+		} else if claim.EndedLately(l.now().Unix()) {
+			out.Ended = append(out.Ended, claim)
+		}
+	}
+	out.Intents, out.Usage = l.ownAt(b, began)
+	for _, m := range l.marks[scope(reg)] {
+		if !m.Forgotten(l.now().Unix()) {
+			out.Marks = append(out.Marks, m)
+		}
+	}
+	out.Pointer, out.Notes, out.Allowance = b.pointer, b.notes, l.allowances[scope(reg)]
+	sort.Slice(out.Marks, func(i, j int) bool { return markText(out.Marks[i]) < markText(out.Marks[j]) })
+	return out, nil
+}
+
+// Survey returns what a collector needs.
+func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Survey, error) {
+	return l.SurveySince(ctx, reg, l.now())
+}
+
+// SurveySince is a Survey that began at a time and ends now. Its time is read before everything else.
+func (l *Ledger) SurveySince(_ context.Context, reg model.Registration, began time.Time) (model.Survey, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.book(reg.Cluster)
+	out := model.Survey{Cases: b.cases, NowUnix: began.Unix()}
+	for _, claim := range l.claimsAt(b, began) {
+		if claim.Live() || claim.GoneUnix == 0 || began.Unix()-claim.GoneUnix < int64(keptGone.Seconds()) {
+			out.Claims = append(out.Claims, claim)
+		}
+	}
+	out.Intents, _ = l.ownAt(b, began)
+	return out, nil
+}
+
+// keptGone is how long the ledger keeps a claim that is gone.
+const keptGone = 24 * time.Hour
