@@ -73,7 +73,8 @@ func kindOf(what string) string {
 	return strings.Join(words, " ")
 }
 
-// Speed says how fast runs went on one core.
-func (s *Stats) Speed(took time.Duration, cores int) string {
-	return fmt.Sprintf("%.2f simulated hours per second and core (%d cores, %s)", s.Simulated.Hours()/took.Seconds()/float64(cores), cores, took.Round(time.Millisecond))
+// Speed says how fast runs went: by the clock on each of some cores, and by the processor time they used.
+func (s *Stats) Speed(took, used time.Duration, cores int) string {
+	return fmt.Sprintf("%.2f simulated hours per second and core (%d cores, %s), %.2f per second of processor time",
+		s.Simulated.Hours()/took.Seconds()/float64(cores), cores, took.Round(time.Millisecond), s.Simulated.Hours()/used.Seconds())
 }

@@ -3,9 +3,11 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -88,11 +90,15 @@ func drawWorkload(d draws, i int, length time.Duration) world.Workload {
 }
 
 // Town is a run of so many deployments of twenty pods each, on machines of about ten pods, that grow and shrink every few
-// minutes.
+// minutes. Every instance type of the size is on sale.
 func Town(seed uint64, deployments int, length time.Duration) Config {
 	d := newDraws(seed, "town")
 	s := Scenario{Length: length, Pools: []model.Pool{world.Pool("town", "default")}, Versions: 1}
-	s.Pools[0].Template.Requirements = []model.Requirement{world.Need("karpenter.k8s.aws/instance-size", "xlarge")}
+	for _, t := range catalog.Types() {
+		if strings.HasSuffix(t.Name, ".xlarge") {
+			s.Types = append(s.Types, t.Name)
+		}
+	}
 	for i := range deployments {
 		w := world.Workload{
 			Kind: world.Deployment, Name: fmt.Sprintf("app-%02d", i), Shape: world.Shape(int64(250+10*d.IntN(20)), int64(4+d.IntN(4))<<28), Replicas: 20,

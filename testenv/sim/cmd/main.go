@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
+	"syscall"
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/sim"
@@ -47,7 +48,7 @@ func main() {
 	if *town > 0 {
 		draw = func(seed uint64) sim.Config { return sim.Town(seed, *town, time.Hour) }
 	}
-	started := time.Now()
+	started, used := time.Now(), cpu()
 	if *seed >= 0 {
 		c := draw(uint64(*seed))
 		if *trace {
@@ -56,7 +57,7 @@ func main() {
 		result := sim.Run(c)
 		result.Report(os.Stdout)
 		fmt.Println(result.Stats.String())
-		fmt.Println(result.Stats.Speed(time.Since(started), 1))
+		fmt.Println(result.Stats.Speed(time.Since(started), cpu()-used, 1))
 		fail(result, *shrink)
 		return
 	}
@@ -66,13 +67,22 @@ func main() {
 	}
 	stats, failed := campaign.Run()
 	fmt.Println(stats.String())
-	fmt.Println(stats.Speed(time.Since(started), *cores))
+	fmt.Println(stats.Speed(time.Since(started), cpu()-used, *cores))
 	for _, result := range failed {
 		result.Report(os.Stdout)
 	}
 	for _, result := range failed {
 		fail(result, *shrink)
 	}
+}
+
+// cpu returns the processor time this program has used.
+func cpu() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // fail shows a smaller run where one broke a rule, and ends the program with an error.
