@@ -181,15 +181,18 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 }
 
 // inFlight returns the claims that are, or will be, capacity. A machine that has not joined in time is none any more, nor
-// is one whose node was there and has gone.
+// is one whose node was there and has gone. Where a machine that is to end still has its node, the claim is handed on as
+// gone, so that nothing is planned onto the node.
 func (r *run) inFlight() []model.Claim {
 	nodes := r.nodesByProvider()
 	var claims []model.Claim
 	for _, claim := range r.ledger.Claims {
 		joined := claim.ProviderID != "" && len(nodes[claim.ProviderID]) > 0
 		switch {
-		case !claim.Live():
+		case !claim.Live(), claim.State == model.Terminating && !joined:
 			continue
+		case claim.State == model.Terminating:
+			claim.State = model.Gone
 		case joined, claim.State == model.Intended:
 		case claim.State == model.Launched && r.now()-claim.LaunchedUnix <= int64(r.settings.JoinWithin.Seconds()):
 		case claim.State == model.Registered && r.now()-claim.RegisteredUnix <= int64(r.settings.SilentAfter.Seconds()):
