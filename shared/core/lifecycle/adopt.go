@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 
@@ -37,7 +38,11 @@ func Adopt(orphan *Finding, names func(name string) bool, nowUnix int64) model.C
 	if o := orphan.Object; o != nil && o.DeletedUnix == 0 && !names(o.Claim.Name) {
 		claim, object = o.Claim, true
 	} else {
-		claim.Name = instance.Tags[model.LabelNodePool] + "-" + strings.TrimPrefix(instance.ID, "i-")
+		base := instance.Tags[model.LabelNodePool] + "-" + strings.TrimPrefix(instance.ID, "i-")
+		claim.Name = base
+		for n := 2; names(claim.Name); n++ { // it was adopted and given up before
+			claim.Name = fmt.Sprintf("%s-%d", base, n)
+		}
 	}
 	claim.Pool, claim.Intent = instance.Tags[model.LabelNodePool], instance.Tags[tagIntent]
 	if class := instance.Tags[model.LabelNodeClass]; class != "" {
