@@ -284,8 +284,12 @@ func TestMachineThatNeverJoinsStopsBeingCapacity(t *testing.T) {
 		t.Fatalf("within the time to join: %+v", outcome)
 	}
 	w.Tick(2 * time.Minute)
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 1 {
+		t.Fatalf("after it: %+v", outcome)
+	}
+	w.Tick(16 * time.Minute)
 	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 || outcome.Nominated != 0 || outcome.Unschedulable != 1 {
-		t.Fatalf("after it, while the class is held: %+v", outcome)
+		t.Fatalf("while the class is held: %+v", outcome)
 	}
 	w.Tick(6 * time.Minute)
 	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 1 {

@@ -47,7 +47,7 @@ type Settings struct {
 	SilentAfter   time.Duration // age of the watcher's heartbeat from which the flow lists by itself: 45 s
 	JoinWithin    time.Duration // age from which a machine that has not joined is no capacity any more: 15 min
 	OfferBackOff  time.Duration // how long an offer is left alone after its first failure: 3 min; doubles, twentyfold at most
-	HoldFor       time.Duration // how long a class is held whose machines do not join, the first time: 5 min; doubles, 2 h at most
+	HoldFor       time.Duration // how long a class is held whose machines did not join twice: 5 min; doubles, 2 h at most
 	FreshFor      time.Duration // age of a snapshot up to which its pods are launched for without asking again: 5 s
 	ResolveAfter  time.Duration // age of a class's status from which it is resolved again: 5 min
 	MaxRounds     int           // plans within one invocation: 8

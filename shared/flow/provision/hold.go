@@ -44,7 +44,10 @@ func (r *run) holds() {
 		}
 		hold.Failures++
 		hold.LastUnix, hold.NotedUnix = claim.LaunchedUnix, r.now()
-		hold.UntilUnix = r.now() + min(holdAtMost, int64(r.settings.HoldFor.Seconds())<<min(hold.Failures-1, 10))
+		hold.UntilUnix = r.now()
+		if hold.Failures > 1 { // one machine may be a bad one: the first time another is tried at once
+			hold.UntilUnix += min(holdAtMost, int64(r.settings.HoldFor.Seconds())<<min(hold.Failures-2, 10))
+		}
 		r.noted = true
 		r.holdTold(*hold)
 	}
@@ -77,8 +80,8 @@ func (r *run) holdTold(hold model.ClassHold) {
 }
 
 func holdText(hold model.ClassHold) string {
-	return fmt.Sprintf("machines launched at %s did not join, time %d in a row; no others are launched before %s: look at the user data, "+
-		"role and network of the class", stamp(hold.LastUnix), hold.Failures, stamp(hold.UntilUnix))
+	return fmt.Sprintf("machines launched at %s did not join, time %d in a row; one is tried from %s on, and others once it has joined: look at "+
+		"the user data, role and network of the class", stamp(hold.LastUnix), hold.Failures, stamp(hold.UntilUnix))
 }
 
 func stamp(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }

@@ -45,7 +45,11 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 		r.start(a.launch.Pool, len(a.claims))
 	}
 	dry := map[string]bool{} // pools one of whose launches came back without a machine
-	for len(attempts) > 0 && err == nil {
+	for first := true; len(attempts) > 0 && err == nil; first = false {
+		if !first && r.request.Deadline.Sub(r.Now()) < r.settings.StopBefore {
+			r.problem("%d launches wait for want of time; the next sweep goes on", len(attempts))
+			break
+		}
 		if err = r.remember(ctx); err != nil {
 			break
 		}

@@ -265,7 +265,14 @@ func (r *run) lookUp(ctx context.Context, class model.Class) (model.ClassStatus,
 	if err != nil {
 		return model.ClassStatus{}, err
 	}
+	got := r.take(ctx, callsPerClass, false, 0)
+	if got.calls < callsPerClass {
+		return model.ClassStatus{}, fault.New(fault.Throttled, "", "EC2's API is used up for now, by all clusters of the region together")
+	}
 	status, err := r.site.Catalog.Resolve(ctx, class, queries)
+	if fault.Is(err, fault.Throttled) {
+		r.giveBack(ctx, got, 0, true)
+	}
 	if err != nil {
 		return model.ClassStatus{}, err
 	}
@@ -273,6 +280,9 @@ func (r *run) lookUp(ctx context.Context, class model.Class) (model.ClassStatus,
 	status.ObservedGeneration, status.ResolvedUnix = class.Generation, r.now()
 	return status, nil
 }
+
+// callsPerClass is how many calls of EC2's API resolving a class takes: subnets, security groups and images.
+const callsPerClass = 3
 
 // stale reports whether a class must be resolved before it is used.
 func (r *run) stale(class model.Class) bool {

@@ -3,6 +3,7 @@ package provision
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -31,14 +32,16 @@ func (r *run) recover(ctx context.Context) error {
 		return nil
 	}
 	// 1. What became of each, side by side; 2. the outcomes one after the other, because they share counters.
-	found := make([]*model.LaunchResult, len(due))
+	found, failures := make([]*model.LaunchResult, len(due)), make([]error, len(due))
 	r.parallel(len(due), func(i int) {
-		result, err := r.findOut(ctx, &due[i])
-		if err != nil {
-			r.problem("look into launch %s: %v", due[i].ID, err)
+		found[i], failures[i] = r.findOut(ctx, &due[i])
+		if failures[i] != nil {
+			r.problem("look into launch %s: %v", due[i].ID, failures[i])
 		}
-		found[i] = result
 	})
+	if slices.ContainsFunc(failures, func(err error) bool { return fault.Is(err, fault.Throttled) }) {
+		r.giveBack(ctx, got, 0, true)
+	}
 	for i, result := range found {
 		if result == nil {
 			continue
