@@ -217,7 +217,11 @@ func recordIsAtomic(t *testing.T, b book) {
 	b.must(b.Record(b.ctx(), fence, intent, claims, model.Resources{model.CPU: 3000}))
 	clash, clashing := ledgerLaunch("2", 1)
 	clashing[0].Name = claims[0].Name
-	b.want(fault.Conflict, "a claim of the same name", b.Record(b.ctx(), fence, clash, clashing, nil))
+	err := b.Record(b.ctx(), fence, clash, clashing, nil)
+	b.want(fault.Conflict, "a claim of the same name", err)
+	if fault.CodeOf(err) != provision.ClaimExists {
+		t.Errorf("a claim of the same name: code %q", fault.CodeOf(err))
+	}
 	if ledger := b.load(); len(ledger.Claims) != 3 || len(ledger.Intents) != 1 || b.held(model.CPU) != 3000 {
 		t.Errorf("something was written: %+v", ledger)
 	}

@@ -53,6 +53,11 @@ func (l *Ledger) Record(ctx context.Context, fence model.Fence, intent model.Int
 	case refused(reasons, usageAt):
 		return fault.New(fault.Exhausted, "LimitReached", "nodepool %s has no room within spec.limits for %d more claims", intent.Pool, len(claims))
 	}
+	for i := range claims {
+		if refused(reasons, intentAt+1+i) {
+			return fault.New(fault.Conflict, "ClaimExists", "claim %s is recorded already", claims[i].Name)
+		}
+	}
 	return translate(err, "record intent %s", intent.ID)
 }
 

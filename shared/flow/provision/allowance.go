@@ -59,7 +59,7 @@ func (r *run) take(ctx context.Context, n int, launches bool, keep int) granted 
 			return false
 		}
 		got.calls = min(n, int(a.CallsMilli/milli))
-		if launches && a.DryUnix != 0 && r.now()-a.DryUnix <= calmAfter {
+		if launches && r.dryLately(*a) {
 			got.kept = true
 			got.calls = max(0, min(got.calls, int(a.DryMilli/milli)-keep))
 			a.DryMilli -= int64(got.calls) * milli
@@ -72,6 +72,11 @@ func (r *run) take(ctx context.Context, n int, launches bool, keep int) granted 
 		return granted{}
 	}
 	return got
+}
+
+// dryLately reports whether launches anywhere in the region came back dry a short time ago.
+func (r *run) dryLately(a model.Allowance) bool {
+	return a.DryUnix != 0 && r.now()-a.DryUnix <= calmAfter
 }
 
 // giveBack settles what became of the calls taken: how many came back dry, and whether EC2 asked for fewer calls.

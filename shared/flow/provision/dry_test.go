@@ -355,3 +355,41 @@ func TestClustersShareOneRateOfCalls(t *testing.T) {
 		t.Errorf("%d calls in 30 seconds, %d could have been made", w.Fleet.Calls(), 10+29*2)
 	}
 }
+
+// Scenario 7: each launch that meets a dry offer finds out about that one alone. Launches stay within the budget, no offer is
+// tried twice within its time but by launches that were under way together at the beginning, and once there is capacity again every pod runs.
+func TestScenario7RollingShortageOverAHundredOffers(t *testing.T) {
+	w := start(t, world.Options{Types: someTypes})
+	w.Fleet.Short(world.Shortage{Code: "InsufficientInstanceCapacity", OneAtATime: true})
+	pending(w, "web", 60, world.Shape(1500, gib))
+	for minute := range 20 {
+		before := w.Fleet.Calls()
+		for range 4 {
+			w.Tick(15 * time.Second)
+			run(t, w, provision.TriggerSweep)
+		}
+		if calls := w.Fleet.Calls() - before; calls >= 20 || calls == 0 {
+			t.Errorf("%d calls in minute %d", calls, minute)
+		}
+	}
+	last := map[model.OfferKey]time.Time{}
+	for _, entry := range w.Log.Since(0) {
+		call, is := entry.Fact.(world.FleetCalled)
+		if !is {
+			continue
+		}
+		for _, e := range call.Errors {
+			if before, failed := last[e.Offer]; failed && entry.At.Sub(before) < 3*time.Minute && entry.At.Sub(world.Start) > 20*time.Second {
+				t.Errorf("%v failed at %s and again at %s", e.Offer, before, entry.At)
+			}
+			last[e.Offer] = entry.At
+		}
+	}
+	w.Fleet.Short(world.Shortage{})
+	for range 10 {
+		w.Tick(time.Minute)
+		run(t, w, provision.TriggerSweep)
+	}
+	settle(t, w)
+	sound(t, w)
+}

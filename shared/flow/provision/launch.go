@@ -44,7 +44,7 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 	for _, a := range attempts {
 		r.start(a.launch.Pool, len(a.claims))
 	}
-	dry := map[string]bool{} // pools one of whose launches came back without a machine
+	dry, gave := map[string]bool{}, map[string]bool{} // pools one of whose launches came back without a machine, and with one
 	for first := true; len(attempts) > 0 && err == nil; first = false {
 		if !first && r.request.Deadline.Sub(r.Now()) < r.settings.StopBefore {
 			r.problem("%d launches wait for want of time; the next sweep goes on", len(attempts))
@@ -53,7 +53,7 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 		if err = r.remember(ctx); err != nil {
 			break
 		}
-		wave := r.wave(&attempts, dry)
+		wave := r.wave(&attempts, dry, gave)
 		if len(wave) == 0 {
 			again = true
 			break
@@ -68,6 +68,9 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 		attempts = append(wave[got.calls:], attempts...)
 		retry, waveErr := r.carryOut(ctx, wave[:got.calls], got, catalogs, round, blocked, dry)
 		again, err = again || retry, waveErr
+		for _, claim := range round.Launched {
+			gave[claim.Pool] = true
+		}
 	}
 	for _, a := range attempts {
 		r.start(a.launch.Pool, -len(a.claims))
@@ -78,18 +81,24 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 	return again, err
 }
 
-// wave takes the next launches off the list, without those of pools that came back dry in this round.
-func (r *run) wave(attempts *[]*attempt, dry map[string]bool) []*attempt {
-	var wave []*attempt
-	for len(*attempts) > 0 && len(wave) < waveSize {
-		a := (*attempts)[0]
-		*attempts = (*attempts)[1:]
-		if dry[a.launch.Pool] {
-			r.start(a.launch.Pool, -len(a.claims))
-			continue
+// wave takes the next launches off the list, without those of pools that came back dry in this round. Where launches came
+// back dry lately, a pool's first launch goes alone: what it meets the others would meet too.
+func (r *run) wave(attempts *[]*attempt, dry, gave map[string]bool) []*attempt {
+	var wave, later []*attempt
+	alone := map[string]bool{}
+	for _, a := range *attempts {
+		pool := a.launch.Pool
+		switch {
+		case dry[pool]:
+			r.start(pool, -len(a.claims))
+		case len(wave) == waveSize, alone[pool]:
+			later = append(later, a)
+		default:
+			alone[pool] = !gave[pool] && r.dryLately(r.ledger.Allowance)
+			wave = append(wave, a)
 		}
-		wave = append(wave, a)
 	}
+	*attempts = later
 	return wave
 }
 
@@ -367,6 +376,9 @@ func (r *run) record(ctx context.Context, a *attempt, blocked map[string]string)
 	}
 	a.intent.Request = request
 	err = r.effect(ctx, EffectRecord, func() error { return r.Claims.Record(ctx, r.fence, a.intent, a.claims, a.limits) })
+	if fault.CodeOf(err) == ClaimExists {
+		return false, true, nil // a claim of that name ended lately; the next plan's names are others
+	}
 	if fault.Is(err, fault.Exhausted) {
 		return false, true, nil // somebody else took the room; the reloaded usage says how much is left
 	}

@@ -23,6 +23,9 @@ type Leases interface {
 	Release(ctx context.Context, fence model.Fence) error
 }
 
+// ClaimExists is the code of an error because of a claim's name.
+const ClaimExists = "ClaimExists"
+
 // Claims is the ledger's book of claims and intents. Every write carries a fence and commits only while that fence is
 // the newest of its cluster: otherwise Conflict, and nothing was written.
 type Claims interface {
@@ -31,7 +34,8 @@ type Claims interface {
 	// Record writes an intent, its claims (state Intent, Held set) and what they hold of the pool's limits in one
 	// transaction. limits is what the pool allows now (nil = nothing): Exhausted, and nothing written, where held plus
 	// used would pass it. Recording the very same intent again changes nothing and is no error, so that a try whose answer
-	// was lost may be repeated; recording another of its id is Conflict. At most 25 claims at once.
+	// was lost may be repeated; recording another of its id is Conflict, and so is a claim of a name that is in use, with the
+	// code ClaimExists. At most 25 claims at once.
 	Record(ctx context.Context, fence model.Fence, intent model.Intent, claims []model.Claim, limits model.Resources) error
 	// Calling notes another attempt of an open intent, with Attempt and DueUnix as given.
 	Calling(ctx context.Context, fence model.Fence, intent model.Intent) error
