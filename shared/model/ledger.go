@@ -55,6 +55,7 @@ type Ledger struct {
 	Usage   []Usage  `json:"usage,omitempty"`   // by pool
 	Marks   []Mark   `json:"marks,omitempty"`   // not forgotten, of the cluster's account and region
 	Pointer *Pointer `json:"pointer,omitempty"` // nil = no watcher was ever here
+	NowUnix int64    `json:"now,omitempty"`     // when it was read, by the ledger's own clock: what ages are measured by
 
 	Ended     []Claim   `json:"ended,omitempty"`     // claims that had a machine and have been Gone for less than an hour, by name
 	Allowance Allowance `json:"allowance,omitempty"` // of the cluster's account and region

@@ -165,7 +165,7 @@ func (l *Ledger) LoadSince(_ context.Context, reg model.Registration, began time
 			out.Marks = append(out.Marks, m)
 		}
 	}
-	out.Pointer, out.Notes, out.Allowance = b.pointer, b.notes, l.allowances[scope(reg)]
+	out.NowUnix, out.Pointer, out.Notes, out.Allowance = began.Unix(), b.pointer, b.notes, l.allowances[scope(reg)]
 	sort.Slice(out.Marks, func(i, j int) bool { return markText(out.Marks[i]) < markText(out.Marks[j]) })
 	return out, nil
 }

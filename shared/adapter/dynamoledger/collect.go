@@ -66,7 +66,7 @@ func (l *Ledger) cases(ctx context.Context, cluster string) (survey model.Survey
 	}
 	at, ok := awsmiddleware.GetServerTime(out.ResultMetadata)
 	if !ok {
-		return survey, fault.New(fault.Internal, "NoServerTime", "DynamoDB's answer carries no Date, so no age can be told")
+		return survey, errNoServerTime
 	}
 	survey.NowUnix = at.Unix()
 	if out.Item == nil {

@@ -2,14 +2,18 @@ package dynamoledger
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -20,23 +24,24 @@ func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger
 		partitions = append(partitions, shardPK(reg.Cluster, shard))
 	}
 	pages := make([][]item, len(partitions))
+	times := make([]time.Time, len(partitions))
 	failures := make([]error, len(partitions))
 	var group sync.WaitGroup
 	for i, pk := range partitions {
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			pages[i], failures[i] = l.query(ctx, pk, "", true)
+			pages[i], times[i], failures[i] = l.queryAt(ctx, pk, "", true)
 		}()
 	}
 	group.Wait()
-	var ledger model.Ledger
+	if err := errors.Join(failures...); err != nil {
+		return model.Ledger{}, err
+	}
+	ledger := model.Ledger{NowUnix: slices.MinFunc(times, time.Time.Compare).Unix()}
 	for i := range pages {
-		if failures[i] != nil {
-			return model.Ledger{}, failures[i]
-		}
 		for _, entry := range pages[i] {
-			if err := place(&ledger, entry, time.Now().Unix()); err != nil {
+			if err := place(&ledger, entry, ledger.NowUnix); err != nil {
 				return model.Ledger{}, err
 			}
 		}
@@ -99,6 +104,12 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 
 // query returns the items of a partition whose sort key begins with prefix, in its order.
 func (l *Ledger) query(ctx context.Context, pk, prefix string, consistent bool) ([]item, error) {
+	items, _, err := l.queryAt(ctx, pk, prefix, consistent)
+	return items, err
+}
+
+// queryAt also returns when the first page was read, by DynamoDB's clock.
+func (l *Ledger) queryAt(ctx context.Context, pk, prefix string, consistent bool) ([]item, time.Time, error) {
 	input := &dynamodb.QueryInput{
 		TableName: &l.table, ConsistentRead: aws.Bool(consistent),
 		KeyConditionExpression:    aws.String("PK = :pk"),
@@ -109,13 +120,23 @@ func (l *Ledger) query(ctx context.Context, pk, prefix string, consistent bool) 
 		input.ExpressionAttributeValues[":sk"] = text(prefix)
 	}
 	var items []item
+	var at time.Time
 	pages := dynamodb.NewQueryPaginator(l.client, input)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, translate(err, "read partition %s", pk)
+			return nil, at, translate(err, "read partition %s", pk)
+		}
+		if at.IsZero() {
+			var told bool
+			if at, told = awsmiddleware.GetServerTime(page.ResultMetadata); !told {
+				return nil, at, errNoServerTime
+			}
 		}
 		items = append(items, page.Items...)
 	}
-	return items, nil
+	return items, at, nil
 }
+
+// errNoServerTime is an answer of DynamoDB that does not say when it was given.
+var errNoServerTime = fault.New(fault.Internal, "NoServerTime", "DynamoDB's answer carries no Date, so no age can be told")

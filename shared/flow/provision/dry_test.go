@@ -196,34 +196,61 @@ func TestR51RefusedRequestStopsOneClassOnly(t *testing.T) {
 	}
 }
 
-// A7, S24: the back-off doubles from three minutes to an hour, one cluster of all takes the probe, and what gives capacity
+// A7, S24: as long as pods can run elsewhere the back-off doubles from three minutes to an hour, and what gives capacity
 // again is open at once for everybody.
 func TestOfferBacksOffDoublesAndIsProbedByOne(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large", "m5.4xlarge"}})
+	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand), world.Need(model.LabelZone, "us-west-2a"))
+	w.Cluster.AddPool(pool)
+	w.Fleet.Break(model.OfferKey{InstanceType: "m5.large"}, "InsufficientInstanceCapacity")
+	apart := world.Shape(900, gib)
+	apart.Labels = map[string]string{"app": "web"}
+	apart.PodAntiAffinity = []model.PodTerm{{TopologyKey: model.LabelHostname, Selector: &model.Selector{MatchLabels: apart.Labels}}}
+	var waits []int64
+	for i := range 7 {
+		pending(w, fmt.Sprintf("web%d", i), 1, apart)
+		run(t, w, provision.TriggerBatch)
+		marks := load(t, w).Marks
+		if len(marks) != 1 || marks[0].InstanceType != "m5.large" || marks[0].Failures != i+1 {
+			t.Fatalf("after %d failures: %+v", i+1, marks)
+		}
+		wait := marks[0].UntilUnix - w.Clock.Now().Unix()
+		waits = append(waits, (wait+30)/60)
+		w.Tick(time.Duration(wait) * time.Second)
+	}
+	for i, most := range []int64{3, 6, 12, 24, 48, 60, 60} {
+		if waits[i] > most || i == 0 && waits[i] != most || waits[i] < most/2 {
+			t.Errorf("left alone for %v minutes", waits)
+		}
+	}
+	w.Fleet.Break(model.OfferKey{InstanceType: "m5.large"}, "")
+	pending(w, "last", 1, apart)
+	if outcome := run(t, w, provision.TriggerBatch); outcome.Claims != 1 || len(load(t, w).Marks) != 0 {
+		t.Errorf("%+v, marks %+v", outcome, load(t, w).Marks)
+	}
+}
+
+// C3, R46: where pods can run nowhere else, an offer is probed every three minutes however often it failed, so that the end
+// of a stock-out is found out soon.
+func TestOfferThatPodsWaitForIsProbedEveryThreeMinutes(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand), world.Need(model.LabelZone, "us-west-2a"))
 	w.Cluster.AddPool(pool)
 	w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
 	pending(w, "web", 1, world.Shape(900, gib))
-	var waits []int64
-	for range 7 {
-		calls := w.Fleet.Calls()
-		began := w.Clock.Now()
+	for i := range 8 {
+		calls, began := w.Fleet.Calls(), w.Clock.Now()
 		for w.Fleet.Calls() == calls {
 			w.Tick(10 * time.Second)
 			run(t, w, provision.TriggerSweep)
 		}
-		if got := w.Fleet.Calls() - calls; got != 1 {
-			t.Errorf("%d calls at once", got)
-		}
-		waits = append(waits, int64(w.Clock.Now().Sub(began).Minutes()+0.5))
-	}
-	for i, most := range []int64{0, 3, 6, 12, 24, 48, 60} {
-		if waits[i] > most || i < 2 && waits[i] != most || waits[i] < most/2 {
-			t.Errorf("tried after %v minutes", waits)
+		took := w.Clock.Now().Sub(began).Round(time.Minute)
+		if got := w.Fleet.Calls() - calls; got != 1 || i > 0 && (took < 3*time.Minute || took > 4*time.Minute) {
+			t.Errorf("%d calls after %s", got, took)
 		}
 	}
 	w.Fleet.Break(model.OfferKey{}, "")
-	w.Tick(time.Hour)
+	w.Tick(4 * time.Minute)
 	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 1 || len(load(t, w).Marks) != 0 {
 		t.Errorf("%+v, marks %+v", outcome, load(t, w).Marks)
 	}

@@ -169,6 +169,7 @@ type run struct {
 	site     Site
 	fence    model.Fence
 	ledger   model.Ledger
+	ahead    int64 // of this process's clock is the ledger's, in seconds
 	snapshot *model.Snapshot
 	classes  map[string]model.Class // by name, with the status resolved in this run
 	remade   map[string]bool        // classes whose launch templates this run made again, by name
@@ -176,6 +177,7 @@ type run struct {
 
 	probes      map[model.Mark]probe // of half-open marks, by what they are about
 	probeFailed bool                 // one of this run's came back without capacity
+	pressed     bool                 // pods are left over: offers are probed before their back-off is over
 	noted       bool                 // the ledger's notes are not written yet
 	aside       map[string]bool      // pools left out of this round because they came back dry
 	dryRounds   map[string]int       // rounds of this run in which a pool came back dry, by pool
@@ -213,9 +215,8 @@ func (r *run) do(ctx context.Context) error {
 	defer r.release(ctx)
 
 	// 3. What is, as the ledger and the snapshot say.
-	r.ledger, err = r.Claims.Load(ctx, reg)
-	if err != nil {
-		return fmt.Errorf("load the ledger of cluster %s: %w", reg.Cluster, err)
+	if r.ledger, err = r.load(ctx); err != nil {
+		return err
 	}
 	r.site, err = r.Connector.Connect(ctx, reg)
 	if err != nil {
@@ -298,9 +299,9 @@ func (r *run) reaches(pointer model.Pointer) bool {
 
 // reload reads the ledger again after this run changed it.
 func (r *run) reload(ctx context.Context) error {
-	ledger, err := r.Claims.Load(ctx, r.reg)
+	ledger, err := r.load(ctx)
 	if err != nil {
-		return fmt.Errorf("load the ledger of cluster %s: %w", r.reg.Cluster, err)
+		return err
 	}
 	if r.noted {
 		ledger.Notes = r.ledger.Notes
@@ -309,7 +310,20 @@ func (r *run) reload(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) now() int64 { return r.Now().Unix() }
+// load reads the ledger, and what time it is there.
+func (r *run) load(ctx context.Context) (model.Ledger, error) {
+	ledger, err := r.Claims.Load(ctx, r.reg)
+	if err != nil {
+		return ledger, fmt.Errorf("load the ledger of cluster %s: %w", r.reg.Cluster, err)
+	}
+	r.ahead = ledger.NowUnix - r.Now().Unix()
+	return ledger, nil
+}
+
+// now is the time by the ledger's clock once that was read: whatever is written down with a time is compared with times
+// others wrote, and their clocks may be minutes off. What concerns this invocation alone, its lease and its deadline,
+// goes by its own.
+func (r *run) now() int64 { return r.Now().Unix() + r.ahead }
 
 func (r *run) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }
 

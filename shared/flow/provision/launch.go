@@ -362,7 +362,9 @@ func token(cluster string, launch model.Launch) string {
 }
 
 // due is when a launch recorded now may be looked into by another run: this one is dead by then, and EC2 shows what it did.
-func (r *run) due() int64 { return r.fence.UntilUnix + int64(r.settings.RecoverAfter.Seconds()) }
+func (r *run) due() int64 {
+	return r.fence.UntilUnix + r.ahead + int64(r.settings.RecoverAfter.Seconds())
+}
 
 // record writes down what is about to be asked of EC2. ok says that it may be asked; again that another plan may get
 // round what was in the way; an error that the ledger could not be written.
@@ -419,7 +421,7 @@ func (r *run) call(ctx context.Context, a *attempt) {
 }
 
 func (r *run) callFleet(ctx context.Context, intent model.Intent) (result model.LaunchResult, err error) {
-	if r.now() >= r.fence.UntilUnix {
+	if r.Now().Unix() >= r.fence.UntilUnix {
 		// Another planner may hold the lease by now and look into this launch.
 		return result, fault.New(fault.Internal, "LeaseOver", "the planner lease ended before EC2 was called")
 	}

@@ -46,6 +46,10 @@ func (r *run) provision(ctx context.Context) error {
 			input = r.planInput(machines, blocked)
 			plan = r.planned(input)
 		}
+		if r.pressing(plan) {
+			input = r.planInput(machines, blocked)
+			plan = r.planned(input)
+		}
 		plan.Claims = append(plan.Claims, r.fill(input)...)
 		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
 		round := model.Round{Plan: plan}

@@ -68,7 +68,7 @@ func (r *run) halfOpen() []*model.Mark {
 	var marks []*model.Mark
 	for i := range r.ledger.Marks {
 		mark := &r.ledger.Marks[i]
-		if _, asked := r.probes[mark.About()]; asked || mark.HalfOpen(r.now()) {
+		if _, asked := r.probes[mark.About()]; asked || r.opens(mark) {
 			marks = append(marks, mark)
 		}
 	}
@@ -124,16 +124,47 @@ func gaveCapacity(a *attempt, mark model.Mark) bool {
 // marksNow are the ledger's marks. Once a probe has failed in this run what is half open stays closed for the rest of it,
 // so that a stock-out is not looked for offer by offer.
 func (r *run) marksNow() []model.Mark {
-	if !r.probeFailed {
+	if !r.probeFailed && !r.pressed {
 		return r.ledger.Marks
 	}
 	marks := append([]model.Mark{}, r.ledger.Marks...)
 	for i := range marks {
-		if marks[i].HalfOpen(r.now()) {
+		switch open := r.opens(&marks[i]); {
+		case open && r.probeFailed:
 			marks[i].UntilUnix = r.now() + 1
+		case open:
+			marks[i].UntilUnix = min(marks[i].UntilUnix, r.now())
 		}
 	}
 	return marks
+}
+
+// opens reports whether an offer may be probed. Its back-off grows as long as pods can run elsewhere; those that cannot
+// are worth a probe as often as after a first failure, or a stock-out that is over would keep them waiting for an hour.
+func (r *run) opens(mark *model.Mark) bool {
+	return mark.HalfOpen(r.now()) || r.pressed && r.overdue(mark)
+}
+
+// overdue reports whether an offer's first back-off is long past. One that opens within the time of a probe may be being
+// probed right now.
+func (r *run) overdue(mark *model.Mark) bool {
+	first := int64(r.settings.OfferBackOff.Seconds())
+	return mark.UntilUnix > r.now()+first/3 && r.now()-mark.AtUnix >= first
+}
+
+// pressing reports, once in a run, whether pods are left over and offers whose first back-off is long past may be probed
+// for them.
+func (r *run) pressing(plan model.Plan) bool {
+	if r.pressed || r.probeFailed || len(plan.Unschedulable) == 0 {
+		return false
+	}
+	for i := range r.ledger.Marks {
+		if r.overdue(&r.ledger.Marks[i]) {
+			r.pressed = true
+			return true
+		}
+	}
+	return false
 }
 
 // counted fills in how often the marks' offers failed in a row and for how long they are left alone: the back-off,

@@ -1,0 +1,184 @@
+// Command mutants asks whether the simulator would notice: it puts one defect at a time into the flows, builds the
+// simulator with it (no file of the tree is touched), plays seeds for a while, and says which defects went unnoticed.
+//
+//	go run ./testenv/sim/mutants               # all of them; make sim-mutants
+//	go run ./testenv/sim/mutants -only refund  # those whose names contain it
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	only := flag.String("only", "", "defects whose names contain this")
+	seconds := flag.Int("seconds", 25, "to play seeds with one defect")
+	first := flag.Uint64("first", 1, "seed of the first run")
+	miss := flag.Int("miss", 2, "defects that may go unnoticed")
+	flag.Parse()
+	if err := run(*only, *seconds, *first, *miss); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+// outcome is what became of one defect.
+type outcome struct {
+	caught bool
+	how    string // the rule that was broken, or what went wrong
+	took   time.Duration
+}
+
+func run(only string, seconds int, first uint64, miss int) error {
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	var chosen []defect
+	for _, d := range defects {
+		if strings.Contains(d.name, only) {
+			chosen = append(chosen, d)
+		}
+	}
+	began := time.Now()
+	sound := play(root, work, defect{name: "none"}, seconds, first)
+	fmt.Printf("%-44s %-9s %s\n", "none", word(sound), sound.how)
+	if sound.caught {
+		return errors.New("the simulator finds something wrong without any defect; mend that first")
+	}
+	results := make([]outcome, len(chosen))
+	slots := make(chan struct{}, max(1, runtime.NumCPU()))
+	var group sync.WaitGroup
+	for i, d := range chosen {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			results[i] = play(root, work, d, seconds, first)
+		})
+	}
+	group.Wait()
+	caught := 0
+	for i, d := range chosen {
+		if results[i].caught {
+			caught++
+		}
+		fmt.Printf("%-44s %-9s %5.0fs  %s\n", d.name, word(results[i]), results[i].took.Seconds(), results[i].how)
+	}
+	fmt.Printf("%d of %d defects were noticed in %s\n", caught, len(chosen), time.Since(began).Round(time.Second))
+	if len(chosen)-caught > miss {
+		return fmt.Errorf("%d went unnoticed; at most %d may", len(chosen)-caught, miss)
+	}
+	return nil
+}
+
+func word(o outcome) string {
+	if o.caught {
+		return "noticed"
+	}
+	return "unnoticed"
+}
+
+var violation = regexp.MustCompile(`(?m)^.*\b(?:[A-C][0-9]{1,2}|panic) at .*$`)
+
+// play builds the simulator with a defect and plays seeds.
+func play(root, work string, d defect, seconds int, first uint64) outcome {
+	began := time.Now()
+	fail := func(err error, text []byte) outcome {
+		return outcome{how: fmt.Sprintf("%v: %.300s", err, text), took: time.Since(began)}
+	}
+	dir := filepath.Join(work, strings.ReplaceAll(d.name, " ", "-"))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fail(err, nil)
+	}
+	overlay, err := d.overlay(root, dir)
+	if err != nil {
+		return fail(err, nil)
+	}
+	binary := filepath.Join(dir, "sim")
+	build := exec.Command("go", "build", "-overlay", overlay, "-o", binary, "./testenv/sim/cmd")
+	build.Dir = root
+	if text, err := build.CombinedOutput(); err != nil {
+		return fail(err, text)
+	}
+	defer os.Remove(binary)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(seconds)*time.Second+time.Minute)
+	defer cancel()
+	sim := exec.CommandContext(ctx, binary, "-first", fmt.Sprint(first), "-seconds", fmt.Sprint(seconds), "-cores", "1", "-shrink", "0")
+	sim.Dir = root
+	text, err := sim.CombinedOutput()
+	took := time.Since(began)
+	switch found := violation.Find(text); {
+	case err == nil:
+		return outcome{how: lastLine(text), took: took}
+	case found != nil:
+		return outcome{caught: true, how: fmt.Sprintf("%.150s", strings.TrimSpace(string(found))), took: took}
+	case ctx.Err() != nil:
+		return outcome{caught: true, how: "a run did not end", took: took}
+	default:
+		return fail(err, text)
+	}
+}
+
+func lastLine(text []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return lines[len(lines)-1]
+}
+
+// overlay writes the changed file and the description that makes the compiler take it for the other.
+func (d defect) overlay(root, dir string) (string, error) {
+	replace := map[string]string{}
+	if d.file != "" {
+		path := filepath.Join(root, d.file)
+		text, err := d.changed(root)
+		if err != nil {
+			return "", err
+		}
+		changed := filepath.Join(dir, filepath.Base(d.file))
+		if err := os.WriteFile(changed, text, 0o600); err != nil {
+			return "", err
+		}
+		replace[path] = changed
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, "overlay.json")
+	return name, os.WriteFile(name, text, 0o600)
+}
+
+// changed returns the file with the defect in it.
+func (d defect) changed(root string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(root, d.file))
+	if err != nil {
+		return nil, err
+	}
+	if n := strings.Count(string(text), d.old); n != 1 {
+		return nil, fmt.Errorf("%s: %s has the place of this defect %d times, not once; bring the list up to date", d.name, d.file, n)
+	}
+	return []byte(strings.Replace(string(text), d.old, d.new, 1)), nil
+}
+
+func moduleRoot() (string, error) {
+	text, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Dir(strings.TrimSpace(string(text))), nil
+}

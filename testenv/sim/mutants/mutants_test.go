@@ -1,0 +1,32 @@
+package main
+
+import (
+	"go/format"
+	"testing"
+)
+
+// TestEveryDefectHasItsPlace: each is still where the list says, and what it makes of its file is Go.
+func TestEveryDefectHasItsPlace(t *testing.T) {
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(defects) < 30 {
+		t.Errorf("%d defects, want 30", len(defects))
+	}
+	seen := map[string]bool{}
+	for _, d := range defects {
+		if seen[d.name] {
+			t.Errorf("two defects are called %q", d.name)
+		}
+		seen[d.name] = true
+		text, err := d.changed(root)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if _, err := format.Source(text); err != nil {
+			t.Errorf("%s: %v", d.name, err)
+		}
+	}
+}
