@@ -201,11 +201,34 @@ func (s *Source) trouble(op world.Op, roll draws) trouble {
 // failure is what a process hears of an operation that was not carried out, or whose answer was lost. Without draws it is
 // an error that says nothing of whether it happened.
 func failure(op world.Op, draws *rand.Rand) error {
-	if draws == nil || draws.IntN(3) > 0 {
-		return fault.New(fault.Internal, "", "%s: connection reset by peer", op.Name)
+	unknown := fault.New(fault.Internal, "", "%s: connection reset by peer", op.Name)
+	if draws == nil {
+		return unknown
 	}
-	code := map[string]string{"fleet": "RequestLimitExceeded", "ledger": "ProvisionedThroughputExceededException", "cluster": "TooManyRequests"}[portOf(op.Name)]
-	return fault.New(fault.Throttled, code, "%s: slow down", op.Name)
+	refusals := refusalsOf[portOf(op.Name)]
+	if i := draws.IntN(2 + len(refusals)); i < len(refusals) && (op.Write || refusals[i].Kind != fault.Conflict) {
+		r := refusals[i]
+		return fault.New(r.Kind, r.Code, "%s: %s", op.Name, r.Message)
+	}
+	return unknown
+}
+
+// refusalsOf lists by port what says that an operation did not happen. Source: error codes of EC2, DynamoDB and the
+// Kubernetes API.
+var refusalsOf = map[string][]fault.Error{
+	"fleet": {
+		{Kind: fault.Throttled, Code: "RequestLimitExceeded", Message: "slow down"}, {Kind: fault.Denied, Code: "UnauthorizedOperation", Message: "not authorized"},
+	},
+	"ledger": {
+		{Kind: fault.Throttled, Code: "ProvisionedThroughputExceededException", Message: "slow down"},
+		{Kind: fault.Conflict, Code: "TransactionConflict", Message: "another transaction is under way"},
+	},
+	"cluster": {
+		{Kind: fault.Throttled, Code: "TooManyRequests", Message: "slow down"}, {Kind: fault.Denied, Code: "Unauthorized", Message: "the token has expired"},
+		{Kind: fault.Conflict, Code: "Conflict", Message: "the object has been modified"},
+	},
+	"store": {{Kind: fault.Throttled, Code: "SlowDown", Message: "slow down"}},
+	"queue": {{Kind: fault.Throttled, Code: "RequestThrottled", Message: "slow down"}},
 }
 
 // slowness is how long a slow operation takes beyond the usual.
