@@ -62,17 +62,21 @@ func (r *run) findOut(ctx context.Context, intent *model.Intent) (*model.LaunchR
 	if err != nil {
 		return nil, fmt.Errorf("find its machines: %w", err)
 	}
-	if found = distinct(found); len(found) > 0 {
-		// Fewer than asked for is a partial fleet: the pods of the others are still pending and are planned again.
+	claims := r.claimsOf(*intent)
+	found = distinct(found)
+	tooOld := r.now()-intent.CreatedUnix > int64(r.settings.GiveUpAfter.Seconds())
+	if len(found) > 0 && (len(found) >= len(claims) || tooOld) {
 		return &model.LaunchResult{Instances: found}, nil
 	}
+	// Fewer than asked for may be a partial fleet, and may be all that EC2 shows yet of a whole one: a machine that was
+	// written off for not being shown would run without a claim. Asked again with the same token, EC2 says which.
 	refused := func(code, message string) *model.LaunchResult {
 		return &model.LaunchResult{Errors: []model.LaunchError{{Code: code, Message: message}}}
 	}
-	if r.now()-intent.CreatedUnix > int64(r.settings.GiveUpAfter.Seconds()) {
+	if tooOld {
 		return refused("NeverLaunched", "no machine carries the launch's tag and its client token may have lapsed"), nil
 	}
-	if len(r.claimsOf(*intent)) == 0 {
+	if len(claims) == 0 {
 		return refused("NoClaims", "the launch has no claims left"), nil
 	}
 	intent.Attempt++
@@ -84,7 +88,7 @@ func (r *run) findOut(ctx context.Context, intent *model.Intent) (*model.LaunchR
 	switch kind := fault.KindOf(err); {
 	case err == nil:
 		return &result, nil
-	case kind == fault.Denied, kind == fault.Invalid, kind == fault.NoCapacity:
+	case len(found) == 0 && (kind == fault.Denied || kind == fault.Invalid || kind == fault.NoCapacity):
 		return refused(codeOr(err, "LaunchRefused"), err.Error()), nil
 	}
 	return nil, err // it stays open and is looked into again when due

@@ -1,6 +1,7 @@
 package provision_test
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -90,12 +91,39 @@ func TestUnfinishedLaunchThatIsNotShownYetIsNotDoubled(t *testing.T) {
 	sound(t, w)
 }
 
-func TestUnfinishedLaunchOfWhichOnlyPartIsFoundIsPlannedAgain(t *testing.T) {
-	w := unfinished(t, 3, world.DiesAfter)
-	w.Fleet.EndByHand(w.Fleet.Machines()[0].ID)
+// A machine that is not shown yet is no machine that was not launched: written off, it would run without a claim.
+func TestUnfinishedLaunchOfWhichOnlyPartIsShownIsNotDoubled(t *testing.T) {
+	draws := func(string) *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }
+	fleet := world.FleetOptions{Visibility: world.Span{Min: time.Second, Max: 4 * time.Minute}}
+	w := start(t, world.Options{Types: []string{"m5.large"}, Draws: draws, Fleet: fleet})
+	pending(w, "web", 6, world.Shape(1500, gib))
+	_, _ = w.Process(world.Fault{At: 1, Effect: "launch", Mode: world.DiesAfter}).Run(t.Context(), provision.TriggerBatch)
+	w.Tick(due)
+	intent := load(t, w).Intents[0]
+	if shown, err := w.Fleet.Find(t.Context(), intent.ID); err != nil || len(shown) == 0 || len(shown) == len(intent.Claims) {
+		t.Fatalf("%d of %d machines are shown: %v", len(shown), len(intent.Claims), err)
+	}
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 1 || len(w.Fleet.Machines()) != 6 {
+		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Machines()))
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+func TestUnfinishedLaunchThatWasPartlyFulfilledIsPlannedAgain(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}, Visibility: 3 * time.Second})
+	pending(w, "web", 3, world.Shape(1500, gib))
+	stock := func(n int) {
+		for _, zone := range []string{"us-west-2a", "us-west-2b", "us-west-2c"} {
+			w.Fleet.SetCapacity(model.OfferKey{InstanceType: "m5.large", Zone: zone, CapacityType: model.Spot}, n)
+			n = min(n, 0)
+		}
+	}
+	stock(2)
+	_, _ = w.Process(world.Fault{At: 1, Effect: "launch", Mode: world.DiesAfter}).Run(t.Context(), provision.TriggerBatch)
 	w.Tick(due)
 	outcome := run(t, w, provision.TriggerSweep)
-	if outcome.Recovered != 1 || outcome.Claims != 1 || len(w.Fleet.Machines()) != 4 {
+	if outcome.Recovered != 1 || outcome.Claims != 1 || len(w.Fleet.Machines()) != 3 {
 		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Machines()))
 	}
 	settle(t, w)
