@@ -124,6 +124,10 @@ func (e *engine) elapsed() time.Duration { return e.now().Sub(world.Start) }
 func (e *engine) play() {
 	e.begin()
 	e.until(world.Start.Add(e.config.Scenario.Length))
+	if len(e.found) > 0 {
+		e.stats.Simulated = e.elapsed()
+		return
+	}
 	e.heal()
 	end := e.now().Add(ConvergeWithin)
 	e.until(end)
@@ -154,7 +158,9 @@ func (e *engine) until(end time.Time) {
 		e.stats.Steps++
 		e.agenda.take().do()
 	}
-	e.goTo(end)
+	if len(e.found) == 0 {
+		e.goTo(end)
+	}
 }
 
 func (e *engine) goTo(at time.Time) {
