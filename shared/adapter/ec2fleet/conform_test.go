@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
@@ -24,6 +25,12 @@ type underTest struct {
 func TestFleetKeepsTheContract(t *testing.T) {
 	conform.Fleet(t, func(t *testing.T) conform.FleetPort { return contractOf(t) })
 }
+
+func TestFleetKeepsTheContractOfItsEnd(t *testing.T) {
+	conform.Ender(t, func(t *testing.T) conform.EnderPort { return contractOf(t) })
+}
+
+func (u underTest) Ender() interruption.Fleet { return u.Fleet }
 
 func contractOf(t *testing.T) underTest {
 	r := start(t)
