@@ -253,33 +253,33 @@ func (c *Cluster) DeleteClaim(name string) {
 	}
 }
 
-// RemoveNode deletes a node as a client does: NotFound where it is gone, Conflict where the one of that name is another.
-func (c *Cluster) RemoveNode(_ context.Context, name, uid string) error {
+// Remove deletes a Node or NodeClaim object as a client does, on condition of its UID: NotFound where it is gone, Conflict
+// where the one of that name is another, Invalid without a UID or for another kind.
+func (c *Cluster) Remove(_ context.Context, kind string, object model.Object) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.asked("delete node"); err != nil {
-		return err
+	if object.UID == "" || kind != KindNode && kind != KindNodeClaim {
+		return fault.New(fault.Invalid, "", "%s %q of UID %q is not removed", kind, object.Name, object.UID)
 	}
-	node := c.nodes.get(name)
-	if err := judged(KindNode, name, uid, node == nil, func() string { return node.UID }); err != nil {
-		return err
+	if kind == KindNode {
+		if err := c.asked("delete node"); err != nil {
+			return err
+		}
+		node := c.nodes.get(object.Name)
+		if err := judged(kind, object.Name, object.UID, node == nil, func() string { return node.UID }); err != nil {
+			return err
+		}
+		drop(c, &c.nodes, kind, object.Name, object.UID)
+		return nil
 	}
-	drop(c, &c.nodes, KindNode, name, uid)
-	return nil
-}
-
-// RemoveClaim deletes a NodeClaim object as a client does, with errors as of RemoveNode.
-func (c *Cluster) RemoveClaim(_ context.Context, name, uid string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if err := c.asked("delete claim"); err != nil {
 		return err
 	}
-	claim := c.claims.get(name)
-	if err := judged(KindNodeClaim, name, uid, claim == nil, func() string { return claim.UID }); err != nil {
+	claim := c.claims.get(object.Name)
+	if err := judged(kind, object.Name, object.UID, claim == nil, func() string { return claim.UID }); err != nil {
 		return err
 	}
-	drop(c, &c.claims, KindNodeClaim, name, uid)
+	drop(c, &c.claims, kind, object.Name, object.UID)
 	return nil
 }
 
@@ -403,18 +403,18 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 	for _, event := range report.Events {
 		c.events[event]++
 	}
-	judged := func(name, uid string) bool {
+	stands := func(name, uid string) bool {
 		pool := c.pools.get(name)
 		return pool != nil && pool.UID == uid
 	}
 	for _, condition := range report.Pools {
-		if !judged(condition.Object, condition.UID) {
+		if !stands(condition.Object, condition.UID) {
 			continue
 		}
 		c.conditions[[3]string{KindPool, condition.Object, condition.Type}] = condition
 	}
 	for _, status := range report.PoolStatus {
-		if judged(status.Pool, status.UID) {
+		if stands(status.Pool, status.UID) {
 			c.poolStatus[status.Pool] = status
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/conform"
 	"github.com/joiner-sh/joiner/testenv/world"
@@ -17,10 +18,18 @@ type clusterUnderTest struct {
 }
 
 func TestClusterKeepsTheContract(t *testing.T) {
-	conform.Cluster(t, func(*testing.T) conform.ClusterPort {
-		return clusterUnderTest{world.New(world.Options{}).Cluster, new(int)}
-	})
+	conform.Cluster(t, func(*testing.T) conform.ClusterPort { return newClusterUnderTest() })
 }
+
+func TestClusterKeepsTheContractOfItsEnd(t *testing.T) {
+	conform.ClusterEnder(t, func(*testing.T) conform.ClusterEnderPort { return newClusterUnderTest() })
+}
+
+func newClusterUnderTest() clusterUnderTest {
+	return clusterUnderTest{world.New(world.Options{}).Cluster, new(int)}
+}
+
+func (c clusterUnderTest) Ender() interruption.Cluster { return c.Cluster }
 
 func (c clusterUnderTest) Unique(base string) string {
 	*c.names++

@@ -75,12 +75,7 @@ func (p collectPort) Runs(ctx context.Context, node string) (bool, error) {
 }
 
 func (p collectPort) Remove(ctx context.Context, kind string, object model.Object) error {
-	return do(ctx, p.Ports, "cluster.remove", func() error {
-		if kind == interruption.KindNode {
-			return p.world.Cluster.RemoveNode(ctx, object.Name, object.UID)
-		}
-		return p.world.Cluster.RemoveClaim(ctx, object.Name, object.UID)
-	})
+	return do(ctx, p.Ports, "cluster.remove", func() error { return p.world.Cluster.Remove(ctx, kind, object) })
 }
 
 func (p collectPort) Owned(ctx context.Context, cluster string) ([]model.Instance, error) {

@@ -44,7 +44,7 @@ func (c *Cluster) Evict(_ context.Context, pod model.PodRef, graceSeconds *int64
 	return nil
 }
 
-// RemovePod deletes a pod with its grace, or graceSeconds where that is not nil, with errors as of RemoveNode.
+// RemovePod deletes a pod with its grace, or graceSeconds where that is not nil, with errors as of Remove.
 func (c *Cluster) RemovePod(_ context.Context, pod model.PodRef, graceSeconds *int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
