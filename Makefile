@@ -41,6 +41,12 @@ sim: ## the control plane simulated under many seeds, every fault on: 90 s, or H
 sim-long: ## the long form of the simulator's tests: a thousand seeds twice, every effect and every recovery going wrong in every way
 	JOINER_SIM=long $(GO) test -timeout 120m -count=1 -v ./testenv/sim/...
 
+sim-all: ## everything a tiny world can do: two planners, three claims, two faults, two pauses, state by state
+	$(GO) run ./testenv/sim/explore/cmd $(EXPLOREFLAGS)
+
+sim-mutants: ## thirty-odd mistakes put into the flows one at a time: the simulator must notice all but two
+	$(GO) run ./testenv/sim/mutants $(MUTANTFLAGS)
+
 bench: ## benchmarks, and how each figure of the design is met; BENCH=regexp picks some
 	$(GO) test -timeout 60m -run '^$$' -bench '$(or $(BENCH),.)' -benchmem ./shared/... ./cmd/... ./testenv/bench/...
 
@@ -81,4 +87,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache
 
 FORCE:
-.PHONY: help up down test e2e conform oracle sim sim-long bench bench-peer fuzz check generated build clean FORCE
+.PHONY: help up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check generated build clean FORCE
