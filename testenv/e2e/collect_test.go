@@ -28,10 +28,10 @@ func TestMachinesNobodyOwnsEnd(t *testing.T) {
 	c.awaitRunning(t, "collect", 2, 2*time.Minute)
 	leaving := c.abandon(t, "collect", "leaving")
 
-	orphan := c.foreign(t, leaving.ImageID, map[string]string{
+	orphan := c.foreign(t, leaving, map[string]string{
 		"kubernetes.io/cluster/joiner-demo": "owned", "karpenter.sh/nodepool": "default", "joiner.sh/intent": "01NOBODY",
 	})
-	stranger := c.foreign(t, leaving.ImageID, map[string]string{"kubernetes.io/cluster/joiner-demo": "owned", "karpenter.sh/nodepool": "default"})
+	stranger := c.foreign(t, leaving, map[string]string{"kubernetes.io/cluster/joiner-demo": "owned", "karpenter.sh/nodepool": "default"})
 	if _, err := c.Collect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -90,15 +90,15 @@ func (c *cluster) abandon(t *testing.T, namespace, name string) ec2.Instance {
 	return ec2.Instance{}
 }
 
-// foreign runs a machine that no launch of ours made.
-func (c *cluster) foreign(t *testing.T, image string, tags map[string]string) string {
+// foreign runs a machine of the type and image of another that no launch of ours made.
+func (c *cluster) foreign(t *testing.T, like ec2.Instance, tags map[string]string) string {
 	t.Helper()
 	spec := types.TagSpecification{ResourceType: types.ResourceTypeInstance}
 	for key, value := range tags {
 		spec.Tags = append(spec.Tags, types.Tag{Key: awssdk.String(key), Value: awssdk.String(value)})
 	}
 	out, err := ec2sdk.NewFromConfig(c.Cloud.Config()).RunInstances(t.Context(), &ec2sdk.RunInstancesInput{
-		ImageId: awssdk.String(image), InstanceType: types.InstanceTypeM5Large, SubnetId: awssdk.String(c.EC2.Subnets()[0].ID),
+		ImageId: awssdk.String(like.ImageID), InstanceType: types.InstanceType(like.Type), SubnetId: awssdk.String(c.EC2.Subnets()[0].ID),
 		MinCount: awssdk.Int32(1), MaxCount: awssdk.Int32(1), TagSpecifications: []types.TagSpecification{spec},
 	})
 	if err != nil || len(out.Instances) != 1 {
