@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/topology"
@@ -949,6 +950,29 @@ func judge(c *class, s *site) verdict {
 	}
 }
 
+// populated names the domains that have pods of the set, at most three of them; "" where none has, or it is hosts.
+func (t *tally) populated() string {
+	if t.host {
+		return ""
+	}
+	var names []string
+	for value, n := range t.count {
+		if n > 0 {
+			names = append(names, value)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	const most = 3
+	text := t.key + " " + strings.Join(names[:min(most, len(names))], ", ")
+	if more := len(names) - most; more > 0 {
+		text += " and " + strconv.Itoa(more) + " more"
+	}
+	return text
+}
+
 // reason says which rule between pods keeps a pod out.
 func (b *rulebook) reason(u *use, keys, values []string) *model.Reason {
 	t := &b.tallies[u.tally]
@@ -956,7 +980,14 @@ func (b *rulebook) reason(u *use, keys, values []string) *model.Reason {
 	if k := slices.Index(keys, t.key); k >= 0 && values[k] != "" {
 		where = " in " + t.key + " " + values[k]
 	}
+	there := t.populated()
 	switch {
+	case u.claim && there != "":
+		return &model.Reason{Code: VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and are in " + there + ", where there is no other node for it",
+			Remedy: "let pools make nodes there that hold it, or use a volume that can be had in all zones"}
+	case u.kind == near && there != "":
+		return &model.Reason{Code: PodAffinity, Message: u.field + ": " + u.text + " run only in " + there + ", where there is no other node for it",
+			Remedy: "let pools make nodes there that hold it, start such a pod elsewhere, or make the rule a preference"}
 	case u.claim:
 		return &model.Reason{Code: VolumeConflict, Message: u.field + ": " + u.text + " must be in one zone, and it cannot be where the others are",
 			Remedy: "let all of them run in one zone, or use a volume that can be had in all of them"}

@@ -99,11 +99,15 @@ func (p *planner) why(c *class, pool *pool) model.Reason {
 		return p.kept(c)
 	}
 	roomy := pool.holding(accepted, c.request)
-	switch {
-	case roomy.empty():
-		return p.tooLarge(c, pool, accepted)
-	case roomy.and(pool.open).empty():
-		return p.noOffer(pool, roomy)
+	if roomy.and(pool.open).empty() {
+		why := p.noOffer(pool, roomy)
+		if roomy.empty() {
+			why = p.tooLarge(c, pool, accepted)
+		}
+		if wide := pool.grounds(c.own, nil); len(wide) > 0 && !pool.holding(union(wide), c.request).and(pool.open).empty() {
+			why.Message = "its volumes keep it to " + c.placesText() + ": " + why.Message
+		}
+		return why
 	}
 	if c.blocked != nil {
 		return *c.blocked
