@@ -224,6 +224,32 @@ status:
 	}
 }
 
+const spreadByDefault = `
+{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: default, uid: pool-default},
+ spec: {template: {spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: absent}}}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {app: web}}, spec: {containers: [{name: a, resources: {requests: {cpu: 100m}}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: b, labels: {app: web}}, spec: {containers: [{name: a, resources: {requests: {cpu: 100m}}}]}}
+`
+
+func TestPlanProvisionSpreadsByDefaultWhereToldTo(t *testing.T) {
+	for _, c := range []struct {
+		setting string
+		nodes   int
+	}{
+		{"none", 1},
+		{`[{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule"}]`, 2},
+	} {
+		p := planOf(t, spreadByDefault, "-f", "-", "--catalog", "testdata/catalog.json", "--default-spread", c.setting)
+		if len(p.Claims) != c.nodes || len(p.Unschedulable) != 0 {
+			t.Errorf("--default-spread %s: %+v, want %d nodes", c.setting, p, c.nodes)
+		}
+	}
+}
+
 func TestExitStatusIsTwoWhereInputOrCommandLineCannotBeRead(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
@@ -236,6 +262,7 @@ func TestExitStatusIsTwoWhereInputOrCommandLineCannotBeRead(t *testing.T) {
 			"joiner: standard input: document 1: Pod a: spec.nodeName: 1: not a string; put it in quotes"},
 		{"no such catalogue", "", []string{"plan", "provision", "-f", "-", "--catalog", "none.json"}, "--catalog none.json: no such file or directory"},
 		{"a wrong time", "", []string{"plan", "provision", "-f", "-", "--now", "today"}, `--now: "today": not a time`},
+		{"a wrong spread", "", []string{"plan", "provision", "-f", "-", "--default-spread", "[{topologyKey: a, maxSkew: 1}]"}, `--default-spread: default spread: defaultConstraints[0].whenUnsatisfiable: ""`},
 		{"a wrong output", "", []string{"plan", "provision", "-f", "-", "-o", "yaml"}, "must be table or json"},
 		{"a wrong flag", "", []string{"plan", "provision", "--fast"}, "unknown flag: --fast; see joiner plan provision --help"},
 		{"a wrong argument", "", []string{"plan", "provision", "-f", "-", "cluster.yaml"}, "unknown command"},
@@ -292,7 +319,7 @@ func TestCompletionKnowsCommandsFlagsAndValues(t *testing.T) {
 // Everything a command takes is in its help, with an example, and help fits a screen.
 func TestHelpStandsOnItsOwn(t *testing.T) {
 	_, out, _ := joiner("", "plan", "provision", "--help")
-	for _, want := range []string{"--filename", "--catalog", "--now", "--output", "instanceTypes", "reservationId", "Exit status", "Examples:", "kubectl get"} {
+	for _, want := range []string{"--filename", "--catalog", "--now", "--output", "--default-spread", "instanceTypes", "reservationId", "Exit status", "Examples:", "kubectl get"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("nowhere in it: %q", want)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -16,8 +17,9 @@ import (
 // provisionFlags are what the command line says.
 type provisionFlags struct {
 	planFlags
-	preferences string
-	minValues   string
+	preferences   string
+	minValues     string
+	defaultSpread string
 }
 
 const provisionLong = `Reads a cluster from files and says which nodes Joiner would ask for, for the pods that wait, at what price, and
@@ -43,6 +45,9 @@ mean architecture amd64 and operating system linux; name, zones and capacity typ
 capacity type is on-demand, spot or reserved; reserved offers have "reservationId" and "reservationCapacity" too. Every
 EC2NodeClass can buy all of it, whether or not the class is in the input. Without --catalog a built-in catalogue of
 EC2 types and list prices is used, and each NodePool needs its EC2NodeClass in the input.
+
+With --default-spread, pods without spread of their own get it over the pods that Services, ReplicationControllers,
+ReplicaSets and StatefulSets of the input say are their like, as kube-scheduler does.
 
 Exit status: 0 with a plan, pods that cannot be helped included; 2 where the input cannot be read, with file, document
 and field named on standard error; 1 where the plan cannot be written.`
@@ -74,6 +79,9 @@ func newProvision() *cobra.Command {
 		"preferred affinity and ScheduleAnyway spread")
 	choice(command, &flags.minValues, "min-values-policy", "", strict, []string{strict, bestEffort},
 		"where minValues cannot be met: refuse pods, or lower it")
+	command.Flags().StringVar(&flags.defaultSpread, "default-spread", "",
+		"defaultConstraints of kube-scheduler, a YAML or JSON `LIST` (default: none)")
+	must(command.RegisterFlagCompletionFunc("default-spread", cobra.NoFileCompletions))
 	return command
 }
 
@@ -90,7 +98,11 @@ func (f *provisionFlags) run(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := read.Files(f.files, read.Options{Stdin: command.InOrStdin(), NowUnix: now.Unix()})
+	spread, err := translate.ParseDefaultSpread(f.defaultSpread)
+	if err != nil {
+		return fmt.Errorf("--default-spread: %w", err)
+	}
+	cluster, err := read.Files(f.files, read.Options{Stdin: command.InOrStdin(), NowUnix: now.Unix(), DefaultSpread: spread})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@
 //	JOINER_BATCH_MAX       or when it has been open for so long: 5s
 //	JOINER_IDLE_PUBLISH    how long a change nobody waits for may stay unpublished: 5s
 //	JOINER_LEASE_DURATION  after which a leader that fell silent is replaced: 15s
+//	JOINER_DEFAULT_SPREAD  defaultConstraints of the cluster's kube-scheduler, YAML or JSON: none
 //	JOINER_LOG_LEVEL       debug, info, warn or error: info
 //	KUBECONFIG             path of a client configuration: that of the pod's service account
 //
@@ -54,6 +55,7 @@ func main() {
 		Undefined: func(resource string) {
 			logger.Warn("not defined in the cluster; apply its definition", "resource", resource)
 		},
+		DefaultSpread: s.defaultSpread(logger),
 	})
 	if err != nil {
 		fatal(logger, "connect to the cluster", err)

@@ -13,10 +13,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/forward"
+	"github.com/joiner-sh/joiner/shared/model"
 )
 
 type settings struct {
@@ -31,6 +33,7 @@ type settings struct {
 	BatchMax      time.Duration `env:"JOINER_BATCH_MAX"`
 	IdlePublish   time.Duration `env:"JOINER_IDLE_PUBLISH"`
 	LeaseDuration time.Duration `env:"JOINER_LEASE_DURATION" envDefault:"15s"`
+	DefaultSpread string        `env:"JOINER_DEFAULT_SPREAD"`
 	Kubeconfig    string        `env:"KUBECONFIG"`
 }
 
@@ -55,6 +58,14 @@ func (s *settings) kubeConfig(logger *slog.Logger) *rest.Config {
 		fatal(logger, "read the client configuration of the cluster", err)
 	}
 	return config
+}
+
+func (s *settings) defaultSpread(logger *slog.Logger) []model.Spread {
+	constraints, err := translate.ParseDefaultSpread(s.DefaultSpread)
+	if err != nil {
+		fatal(logger, "read JOINER_DEFAULT_SPREAD", err)
+	}
+	return constraints
 }
 
 func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) forward.Config {

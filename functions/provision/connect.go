@@ -14,6 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/ec2catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/ec2fleet"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -38,9 +39,9 @@ func newConnector(config aws.Config) *connector {
 	return &connector{config: config, sites: map[string]opened{}}
 }
 
-// Connect returns the cluster's site; another endpoint, authority or role opens it anew.
+// Connect returns the cluster's site; another endpoint, authority, role or default spread opens it anew.
 func (c *connector) Connect(_ context.Context, reg model.Registration) (provision.Site, error) {
-	identity := fmt.Sprintf("%s %s %s %s %x", reg.Region, reg.Endpoint, reg.RoleARN, reg.ExternalID, reg.CA)
+	identity := fmt.Sprintf("%s %s %s %s %x %s", reg.Region, reg.Endpoint, reg.RoleARN, reg.ExternalID, reg.CA, reg.DefaultSpread)
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if kept, ok := c.sites[reg.Cluster]; ok && kept.identity == identity {
@@ -51,6 +52,11 @@ func (c *connector) Connect(_ context.Context, reg model.Registration) (provisio
 	if err != nil {
 		return provision.Site{}, err
 	}
+	spread, err := translate.ParseDefaultSpread(reg.DefaultSpread)
+	if err != nil {
+		return provision.Site{}, err
+	}
+	cluster.SpreadByDefault(spread)
 	site := provision.Site{
 		Cluster: cluster, Reporter: cluster,
 		Fleet: ec2fleet.New(ec2.NewFromConfig(config)),

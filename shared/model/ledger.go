@@ -17,6 +17,9 @@ type Registration struct {
 	RegisteredUnix  int64  `json:"registered,omitempty"`
 	BatchIdleMillis int64  `json:"batchIdleMillis,omitempty"`
 	BatchMaxMillis  int64  `json:"batchMaxMillis,omitempty"`
+	// DefaultSpread is what the cluster's kube-scheduler has under defaultConstraints of PodTopologySpread, YAML or JSON;
+	// empty or "none" = nothing. The watcher's JOINER_DEFAULT_SPREAD says the same.
+	DefaultSpread string `json:"defaultSpread,omitempty"`
 }
 
 // Fence proves that its holder may write for a cluster: Token grew with this acquisition of the lease, and no write

@@ -20,6 +20,8 @@ const maxProblems = 10
 type Options struct {
 	Stdin   io.Reader
 	NowUnix int64 // when the snapshot is said to be taken
+	// DefaultSpread is for pods that declare none, as kube-scheduler is configured to; nil = they are left alone.
+	DefaultSpread []model.Spread
 }
 
 // Cluster is what the files say.
@@ -45,6 +47,7 @@ func Files(paths []string, options Options) (*Cluster, error) {
 	}()
 	c := collector{left: map[kind]int{}}
 	c.builder.AbsentConditionIsPending = true
+	c.builder.DefaultSpread = options.DefaultSpread
 	stopped := false
 	for b := range out.ordered {
 		if stopped {

@@ -137,6 +137,7 @@ func TestTheSpreaderForgetsShapesNobodyHas(t *testing.T) {
 	}
 }
 
+// With the rights we ship, as the watcher and as the functions.
 func TestWatchAndListGiveTheDefaultSpread(t *testing.T) {
 	constraints, err := translate.ParseDefaultSpread(`[{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]`)
 	if err != nil {
@@ -145,7 +146,11 @@ func TestWatchAndListGiveTheDefaultSpread(t *testing.T) {
 	apply(t, everything)
 	name := unique("spread")
 	o := newObserver()
-	w, err := NewWatch(plane(t).Config(), WatchOptions{Observe: o.observe, DefaultSpread: constraints})
+	config, err := plane(t).User("watcher", "joiner:watcher")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWatch(config, WatchOptions{Observe: o.observe, DefaultSpread: constraints})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,10 +179,7 @@ func TestWatchAndListGiveTheDefaultSpread(t *testing.T) {
 		return objects[key].Shape != nil && reflect.DeepEqual(objects[key].Shape.Spread, want)
 	})
 
-	client, err := New(plane(t).Config(), clusterName, "us-east-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := connect(t)
 	client.SpreadByDefault(constraints)
 	snapshot, err := client.List(t.Context())
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,12 +18,15 @@ import (
 )
 
 // ParseDefaultSpread reads what kube-scheduler's configuration has under defaultConstraints of PodTopologySpread (YAML or
-// JSON), and nil from an empty text. Invalid, with the place, where kube-scheduler would refuse it.
+// JSON), and nil from an empty text or the word "none". Invalid, with the place, where kube-scheduler would refuse it.
 //
 // Without configuration kube-scheduler prefers, for pods of a Service or of a controller, no more than three beyond the
 // rest per node and five per zone. Those are preferences: nothing that is planned can break them, so that they are
 // not repeated here.
 func ParseDefaultSpread(text string) ([]model.Spread, error) {
+	if strings.TrimSpace(text) == "none" {
+		return nil, nil
+	}
 	var list []corev1.TopologySpreadConstraint
 	if err := yaml.UnmarshalStrict([]byte(text), &list); err != nil {
 		return nil, fault.Wrap(fault.Invalid, "", err, "read default spread")

@@ -33,8 +33,10 @@ func TestParseDefaultSpread(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if none := parseSpread(t, ""); none != nil {
-		t.Errorf("an empty text: got %+v", none)
+	for _, text := range []string{"", "none", "none\n"} {
+		if none := parseSpread(t, text); none != nil {
+			t.Errorf("%q: got %+v", text, none)
+		}
 	}
 	for text, want := range map[string]string{
 		`[{maxSkew: 0, topologyKey: z, whenUnsatisfiable: DoNotSchedule}]`:                                                                 "defaultConstraints[0].maxSkew: 0",
