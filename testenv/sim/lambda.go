@@ -16,6 +16,9 @@ type function struct {
 	onTick  func(ctx context.Context, p *process, tick string) error
 	onBatch func(ctx context.Context, p *process, batch []world.Message) error
 	polling bool // a poll is on the agenda
+
+	batches int               // it was given
+	kept    [][]world.Message // some of them
 }
 
 // attempts is how often an asynchronous invocation is tried. Source: Lambda developer guide, asynchronous invocation.
@@ -60,6 +63,7 @@ func (f *function) poll() {
 	if len(batch) == 0 {
 		return
 	}
+	f.keep(batch)
 	times := 1
 	if f.hits(KindDouble, batch[0].Receipt, 0) {
 		times = 2 // another poller has the same batch: a receipt that came too late

@@ -44,6 +44,7 @@ type Stats struct {
 	Invocations int64
 	Launches    int64
 	Facts       int64
+	Again       int // runs at whose end messages were handled once more
 	Faults      map[string]int64
 }
 
@@ -56,6 +57,7 @@ func (s *Stats) Add(other Stats) {
 	s.Invocations += other.Invocations
 	s.Launches += other.Launches
 	s.Facts += other.Facts
+	s.Again += other.Again
 	if s.Faults == nil {
 		s.Faults = map[string]int64{}
 	}
@@ -134,6 +136,9 @@ func (e *engine) play() {
 	e.stats.Simulated = e.elapsed()
 	if len(e.found) == 0 {
 		e.quiet()
+	}
+	if len(e.found) == 0 {
+		e.again()
 	}
 }
 

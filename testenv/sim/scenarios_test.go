@@ -319,3 +319,15 @@ func TestTotalStockOutForAnHour(t *testing.T) {
 		t.Errorf("after the stock-out wait %v", waiting)
 	}
 }
+
+// TestMessagesAreHandledOnceMore: the rule that this changes nothing (C5) is really looked at.
+func TestMessagesAreHandledOnceMore(t *testing.T) {
+	c := small(3, 10*time.Minute)
+	result := sim.Run(c)
+	for _, v := range result.Violations {
+		t.Error(v)
+	}
+	if result.Stats.Again != 1 {
+		t.Error("the world was not at rest")
+	}
+}

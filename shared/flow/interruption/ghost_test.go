@@ -13,7 +13,7 @@ import (
 
 // A4, R23: a claim whose machine EC2 says was terminated is closed within 120 s: gone from the ledger with what it held,
 // its Node and NodeClaim objects deleted.
-func TestA4_ClaimOfAnEndedMachineIsClosedWithin120Seconds(t *testing.T) {
+func TestA4_R23_ClaimOfAnEndedMachineIsClosedWithin120Seconds(t *testing.T) {
 	w := settled(t, 3, world.Options{Kubelets: world.KubeletOptions{NodeGoneMin: time.Hour, NodeGoneMax: time.Hour}})
 	claim := load(t, w).Claims[1]
 	w.Fleet.EndByHand(claim.InstanceID)
@@ -122,7 +122,7 @@ func TestScenario6_ListingLosesHalfItsPages(t *testing.T) {
 }
 
 // R21, S4: machines a listing names twice are looked at once.
-func TestR21_MachinesListedTwice(t *testing.T) {
+func TestR21_S4_MachinesListedTwice(t *testing.T) {
 	w := settled(t, 4, world.Options{})
 	w.Fleet.AddMachine(orphanOf("default"))
 	w.Fleet.DoubleNext(100)
@@ -134,7 +134,7 @@ func TestR21_MachinesListedTwice(t *testing.T) {
 }
 
 // R20, S5: nodes, objects and claims without an id match nothing.
-func TestR20_BlankIdsMatchNothing(t *testing.T) {
+func TestR20_S5_BlankIdsMatchNothing(t *testing.T) {
 	w := settled(t, 1, world.Options{})
 	w.Cluster.PutNode(model.Node{Name: "blank-1"})
 	w.Cluster.PutNode(model.Node{Name: "blank-2", Labels: map[string]string{model.LabelRegistered: "true", model.LabelNodePool: "default"}})
@@ -196,7 +196,7 @@ func TestR18_NewMachineWithTheNameOfAnOldNode(t *testing.T) {
 }
 
 // R24, S7: a machine that never joins is ended after 15 minutes and its claim closed with the reason.
-func TestR24_MachineThatNeverJoinsEnds(t *testing.T) {
+func TestR24_S7_MachineThatNeverJoinsEnds(t *testing.T) {
 	w := start(t, world.Options{Boot: 10 * time.Hour})
 	w.Cluster.AddPods("web", 1, big())
 	w.Tick(time.Second)

@@ -13,7 +13,7 @@ import (
 )
 
 // A3, S1, R16: machines beyond an intent's claims are terminated within 120 s of becoming visible, and no others.
-func TestA3_MachinesNobodyOwnsEndWithin120Seconds(t *testing.T) {
+func TestA3_S1_R16_MachinesNobodyOwnsEndWithin120Seconds(t *testing.T) {
 	w := start(t, world.Options{Visibility: 5 * time.Second})
 	w.Fleet.GiveMore(2)
 	w.Cluster.AddPods("web", 2, big())
@@ -50,7 +50,7 @@ func TestS2_MachinesOfAnOpenLaunchAreLeftAlone(t *testing.T) {
 }
 
 // S2, R19: however the reads of a look interleave with a launch, no fresh machine is taken for an orphan.
-func TestS2_LaunchBetweenTheReadsOfALook(t *testing.T) {
+func TestS2_R19_LaunchBetweenTheReadsOfALook(t *testing.T) {
 	for _, at := range []string{"before EC2", "after EC2", "after the ledger", "after the API server"} {
 		w := start(t, world.Options{})
 		w.Cluster.AddPods("web", 2, big())
@@ -136,7 +136,7 @@ func (b hookedBook) Survey(ctx context.Context, reg model.Registration) (model.S
 }
 
 // S3, R19, B7: machines that lack any of our three tags, or carry another cluster's, are never touched.
-func TestS3_ForeignMachinesAreNeverTouched(t *testing.T) {
+func TestS3_R19_ForeignMachinesAreNeverTouched(t *testing.T) {
 	w := settled(t, 1, world.Options{})
 	all := map[string]string{
 		"kubernetes.io/cluster/world": "owned", "eks:eks-cluster-name": "world", model.LabelNodePool: "default", "joiner.sh/intent": "01NOBODY",

@@ -22,7 +22,7 @@ var someTypes = []string{
 
 // R46, S22, A8: nothing to be had for an hour. Fewer than twenty launches a minute are tried, each offer less and less often,
 // and the first probe after it finds the capacity.
-func TestR46TotalStockOutIsProbedAndNotHammered(t *testing.T) {
+func TestR46S22TotalStockOutIsProbedAndNotHammered(t *testing.T) {
 	w := start(t, world.Options{Types: someTypes})
 	w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
 	pending(w, "web", 40, world.Shape(1500, gib))
@@ -60,7 +60,7 @@ func TestR46TotalStockOutIsProbedAndNotHammered(t *testing.T) {
 }
 
 // R47, S23: the pool of weight 100 is dry; what can run in the one of weight 10 does so within a minute.
-func TestR47FallbackPoolServesWithinAMinute(t *testing.T) {
+func TestR47S23FallbackPoolServesWithinAMinute(t *testing.T) {
 	for name, types := range map[string][]string{"few offers": {"m5.large", "m6g.large"}, "many offers": someTypes} {
 		t.Run(name, func(t *testing.T) {
 			w := world.New(world.Options{Types: types})
@@ -123,7 +123,7 @@ func TestR48WhatIsMarkedIsWhatIsAvoided(t *testing.T) {
 }
 
 // R49, S21: asking too often says nothing about capacity. Nobody calls for a while, and then all goes on.
-func TestR49ThrottlingMarksNothingAndStopsEverybodyForAWhile(t *testing.T) {
+func TestR49S21ThrottlingMarksNothingAndStopsEverybodyForAWhile(t *testing.T) {
 	w := start(t, world.Options{})
 	other := world.Registration()
 	other.Cluster = "other"
@@ -175,7 +175,7 @@ func TestR50SubnetWithoutAddressesDoesNotBarItsZone(t *testing.T) {
 }
 
 // R51, S25, R58: an error that is not about capacity stops one class, which is told at once; the others launch.
-func TestR51RefusedRequestStopsOneClassOnly(t *testing.T) {
+func TestR51S25RefusedRequestStopsOneClassOnly(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	w.Cluster.AddClass(world.Class("good"))
 	w.Cluster.AddPool(world.Pool("good", "good", world.Need("team", "b")))
@@ -198,7 +198,7 @@ func TestR51RefusedRequestStopsOneClassOnly(t *testing.T) {
 
 // A7, S24: as long as pods can run elsewhere the back-off doubles from three minutes to an hour, and what gives capacity
 // again is open at once for everybody.
-func TestOfferBacksOffDoublesAndIsProbedByOne(t *testing.T) {
+func TestS24OfferBacksOffDoublesAndIsProbedByOne(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large", "m5.4xlarge"}})
 	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand), world.Need(model.LabelZone, "us-west-2a"))
 	w.Cluster.AddPool(pool)

@@ -61,7 +61,7 @@ func TestStaticPoolIsFilledAndKept(t *testing.T) {
 
 // R4, S8: the process is killed at every effect of the fill, in every way; in the end there are as many as replicas, and
 // never more at any time.
-func TestR4StaticPoolKilledWhileItFillsEqualsReplicas(t *testing.T) {
+func TestR4S8StaticPoolKilledWhileItFillsEqualsReplicas(t *testing.T) {
 	calm := static(t, 4)
 	process := calm.Process(world.Fault{})
 	if _, err := process.Run(t.Context(), provision.TriggerSweep); err != nil {
@@ -108,7 +108,7 @@ func TestR5StaticPoolFilledByTwoWorkersEqualsReplicas(t *testing.T) {
 
 // R24, S7: machines that never join. Their class is held longer and longer, one machine at a time is tried, people are told
 // once for each failure, and the limit holds all the time.
-func TestR24BrokenBootstrapIsHeldAndTriedByOneMachine(t *testing.T) {
+func TestR24S7BrokenBootstrapIsHeldAndTriedByOneMachine(t *testing.T) {
 	w := world.New(world.Options{Types: []string{"m5.large"}, Boot: 1000 * time.Hour})
 	w.Cluster.AddClass(world.Class("default"))
 	pool := world.Pool("default", "default")

@@ -34,7 +34,7 @@ func defective(pool, owner string, plans *int) func(pack.Input) model.Plan {
 
 // Scenario 17, C7, R58, S25: a pool and pods that planning panics over are left out in the same run, and remembered from
 // the third time on; people are told once.
-func TestR58WhatPlanningPanicsOverIsLeftOutAndTheRestPlanned(t *testing.T) {
+func TestScenario17R58S25WhatPlanningPanicsOverIsLeftOutAndTheRestPlanned(t *testing.T) {
 	for name, guilty := range map[string]struct{ pool, owner, what string }{
 		"a pool":          {"bad", "", "NodePool/bad"},
 		"pods":            {"", "poison", "Pods/default/ReplicaSet/poison"},

@@ -84,7 +84,7 @@ func TestR3PartOfAFleetIsDealtOutTheSameWayByWhomeverFindsIt(t *testing.T) {
 }
 
 // R20, S5: no id is no identity. A claim that has no machine yet and a node without a provider id do not pair.
-func TestR20BlankProviderIDsNeverMatch(t *testing.T) {
+func TestR20S5BlankProviderIDsNeverMatch(t *testing.T) {
 	w := unfinished(t, 1, world.DiesBefore)
 	w.Cluster.PutNode(model.Node{Name: "stranger", Labels: map[string]string{model.LabelNodePool: "default"}, Ready: true})
 	w.Tick(40 * time.Second) // the lease is over, the launch not due yet
@@ -95,7 +95,7 @@ func TestR20BlankProviderIDsNeverMatch(t *testing.T) {
 }
 
 // R21, S4: a description that has one machine twice is one machine.
-func TestR21MachineDescribedTwiceIsOne(t *testing.T) {
+func TestR21S4MachineDescribedTwiceIsOne(t *testing.T) {
 	w := unfinished(t, 2, world.DiesAfter)
 	w.Tick(due)
 	flow := w.Process(world.Fault{}).Flow()

@@ -253,6 +253,7 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 				Intents: []model.Intent{{ID: "2", Pool: "web", Claims: []string{again.Name}, State: model.IntentCalling}},
 			})
 		}},
+		{"a launch of too many claims", []string{"C10"}, func(s *story) { s.record("1", 26, 26) }},
 		{"a stranger's machine is ended", []string{"B7"}, func(s *story) {
 			s.tell(world.InstanceStarted{VisibleAt: s.at, Instance: model.Instance{ID: "i-theirs", Tags: map[string]string{"Name": "db"}}})
 			s.tell(world.TerminateCalled{IDs: []string{"i-theirs"}})

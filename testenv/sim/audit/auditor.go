@@ -90,6 +90,7 @@ func (a *Auditor) before(e world.Entry) {
 		}
 		for _, i := range fact.Intents {
 			a.bytesStay(i)
+			a.bounded(i)
 		}
 	case world.TerminateCalled:
 		for _, id := range fact.IDs {

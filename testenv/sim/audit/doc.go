@@ -12,6 +12,7 @@
 //	A9  machines are asked for only for pods that need one, and not twice for the same
 //	B7  nobody else's machine is ended
 //	C6  a claim's writes follow each other, states only advance, deposed writers write nothing
+//	C10 a launch has at most 25 claims and a request that fits one item
 //	C11 no machine is ended whose claim is live, or whose node is ready and runs pods
 //
 // Rules about time begin anew whenever something was made to go wrong, because then they may take their time anew:

@@ -35,6 +35,13 @@ func (a *Auditor) bytesStay(next model.Intent) {
 	}
 }
 
+// bounded is C10: no launch is larger than was declared: 25 claims, and a request that fits one item of the ledger.
+func (a *Auditor) bounded(i model.Intent) {
+	if len(i.Claims) > 25 || len(i.Request) > 300_000 {
+		a.broken("C10", i.ID, "it has %d claims and a request of %d bytes", len(i.Claims), len(i.Request))
+	}
+}
+
 // recordedFirst is A2: before EC2 is asked, the ledger has the very bytes.
 func (a *Auditor) recordedFirst(fact world.FleetCalled) {
 	i := a.books.intents[fact.Intent]

@@ -1,0 +1,80 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/sim/audit"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// keptBatches is how many of the batches a function was given are handed to it once more at the end.
+const keptBatches = 10
+
+// keep remembers some of the batches a function was given: the first ones, and of the later ones every so often one.
+func (f *function) keep(batch []world.Message) {
+	f.batches++
+	if len(f.kept) < keptBatches {
+		f.kept = append(f.kept, batch)
+	} else if f.batches%17 == 0 {
+		f.kept[f.batches%keptBatches] = batch
+	}
+}
+
+// again is C5: where the world is at rest, handing every function batches it was given before changes nothing that anybody
+// could see: no machine is asked for or ended, and no claim or launch is written.
+func (e *engine) again() {
+	if !e.resting() {
+		return
+	}
+	e.stats.Again++
+	seen := e.seen
+	for _, f := range e.functions {
+		for i, batch := range f.kept {
+			f.invoke(fmt.Sprintf("again %d", i), func(ctx context.Context, p *process) error { return f.onBatch(ctx, p, batch) }, nil, func() {})
+		}
+	}
+	e.until(e.now().Add(20 * time.Second))
+	for _, entry := range e.world.Log.Since(seen) {
+		text := ""
+		switch fact := entry.Fact.(type) {
+		case world.FleetCalled:
+			text = fmt.Sprintf("EC2 was asked for %d machines of launch %s", fact.Wanted, fact.Intent)
+		case world.TerminateCalled:
+			text = fmt.Sprintf("machines %v were told to end", fact.IDs)
+		case world.LedgerWritten:
+			if len(fact.Claims)+len(fact.Intents) > 0 {
+				text = fmt.Sprintf("%s wrote %d claims and %d launches", fact.Op, len(fact.Claims), len(fact.Intents))
+			}
+		}
+		if text != "" {
+			e.found = append(e.found, audit.Violation{Rule: "C5", Seq: entry.Seq, At: entry.At, Object: entry.Actor, Text: "a message handled before was handled again, and " + text})
+			return
+		}
+	}
+}
+
+// resting reports whether nothing is under way: every pod has its node, every claim is initialised, no launch is open, and
+// nothing will happen by itself in a while.
+func (e *engine) resting() bool {
+	if len(e.world.Cluster.Waiting()) > 0 {
+		return false
+	}
+	ledger, err := e.world.Ledger.Load(context.Background(), world.Registration())
+	if err != nil || len(ledger.Intents) > 0 {
+		return false
+	}
+	for _, claim := range ledger.Claims {
+		if claim.State != model.Initialized {
+			return false
+		}
+	}
+	for _, node := range e.world.Cluster.Nodes() {
+		if !node.Ready || !node.Initialized() {
+			return false
+		}
+	}
+	return true
+}
