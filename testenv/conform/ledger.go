@@ -33,6 +33,7 @@ func Ledger(t *testing.T, start func(t *testing.T) LedgerPort) {
 	for name, rule := range map[string]func(*testing.T, book){
 		"lease is held by one and its token only grows":              leaseIsExclusive,
 		"lease that ran out is taken by another":                     leaseRunsOut,
+		"lease taken by a clock that is ahead is no lease":           leaseOfAFastClock,
 		"deposed planner writes nothing":                             deposedWritesNothing,
 		"record reaches a limit exactly and never passes it":         recordKeepsLimits,
 		"record is whole or nothing":                                 recordIsAtomic,
@@ -163,6 +164,19 @@ func leaseRunsOut(t *testing.T, b book) {
 	if err != nil || late.Token <= first.Token {
 		t.Errorf("after it: %+v %v", late, err)
 	}
+}
+
+// C9: a holder whose clock is five minutes ahead, and who dies, blocks nobody for five minutes.
+func leaseOfAFastClock(t *testing.T, b book) {
+	const life, skew = 33, 300
+	ahead, err := b.Acquire(b.ctx(), "web", "a", ledgerBegin+skew, ledgerBegin+skew+life)
+	b.must(err)
+	honest, err := b.Acquire(b.ctx(), "web", "b", ledgerBegin+5, ledgerBegin+5+life)
+	if err != nil || honest.Token <= ahead.Token {
+		t.Errorf("after a clock that is ahead: %+v %v", honest, err)
+	}
+	_, err = b.Acquire(b.ctx(), "web", "c", ledgerBegin, ledgerBegin+life)
+	b.want(fault.Conflict, "a clock that is a little behind", err)
 }
 
 func deposedWritesNothing(t *testing.T, b book) {
