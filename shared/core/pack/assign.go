@@ -656,8 +656,9 @@ func (l *ledger) explain() {
 	}
 }
 
-// cells returns the combinations of domains in which a new node can hold a unit of the class, in order of their values.
-func (p *planner) cells(c *class) []cell {
+// divided returns the combinations of domains in which a new node can hold a unit of the class's venue, in order of their
+// values and without their costs.
+func (p *planner) divided(c *class) []cell {
 	key := c.venue
 	for _, k := range c.keys {
 		key += "\x00" + k
@@ -667,6 +668,12 @@ func (p *planner) cells(c *class) []cell {
 		known = p.divide(c)
 		p.divisions[key] = known
 	}
+	return known
+}
+
+// cells returns the combinations of domains in which a new node can hold a unit of the class, in order of their values.
+func (p *planner) cells(c *class) []cell {
+	known := p.divided(c)
 	cap := c.most()
 	n := max(1, int64(c.units()))
 	for _, u := range c.uses {
@@ -680,9 +687,8 @@ func (p *planner) cells(c *class) []cell {
 		division := &known[i]
 		cost := int64(math.MaxInt64)
 		for _, s := range division.stands {
-			for _, o := range p.pools()[s.pool].options(s.grounds, c.request, cap) {
-				cost = min(cost, p.pools()[s.pool].costOf(o, c.request, n, cap))
-			}
+			options := p.pools()[s.pool].options(s.grounds, c.request, cap)
+			cost = p.costAmong(s.pool, c, options, len(known) > 1 && cap == 0, n)
 			if cost < math.MaxInt64 {
 				break // pools are asked in order
 			}
@@ -694,10 +700,64 @@ func (p *planner) cells(c *class) []cell {
 	return out
 }
 
+// costAmong returns what a unit of the class, one of n, costs at best by the options, in nano-USD per hour, by the rates
+// of all that waits where they are to be asked; the largest number where there is no option.
+func (p *planner) costAmong(pool int, c *class, options []*option, rated bool, n int64) int64 {
+	if rated && len(options) > 0 {
+		if rates := p.ratesOn(pool); rates != nil {
+			if worth := rates.worth(c, options); worth > 0 {
+				return worth
+			}
+		}
+	}
+	cost := int64(math.MaxInt64)
+	for _, o := range options {
+		cost = min(cost, p.pools()[pool].costOf(o, c.request, n, c.most()))
+	}
+	return cost
+}
+
+// fewUnits is how many units count as few: what whole nodes cost matters to them, and rates know nothing of whole nodes.
+const fewUnits = 64
+
+// ratesOn returns the rates on the pool of everything that waits and would ask the pool first, wherever it may be; nil
+// where that is little.
+func (p *planner) ratesOn(pool int) *pricing {
+	if p.pricings == nil {
+		asks, units := make([][]ask, len(p.pools())), make([]int, len(p.pools()))
+		for _, w := range p.expected {
+			if first, options := p.anywhere(w.class); len(options) > 0 {
+				asks[first] = append(asks[first], ask{w.class, options, w.units})
+				units[first] += w.units
+			}
+		}
+		p.pricings = make([]*pricing, len(p.pools()))
+		for i, pool := range p.pools() {
+			if units[i] > fewUnits {
+				p.pricings[i] = newPricing(p, pool, pool.open, asks[i])
+			}
+		}
+	}
+	return p.pricings[pool]
+}
+
+// anywhere returns the first pool that can hold a unit of the class, and its options there in every domain.
+func (p *planner) anywhere(c *class) (pool int, options []*option) {
+	for _, division := range p.divided(c) {
+		for _, s := range division.stands {
+			list := p.pools()[s.pool].options(s.grounds, c.request, c.most())
+			if len(list) > 0 && (len(options) == 0 || s.pool == pool) {
+				pool, options = s.pool, append(options, list...)
+				break
+			}
+		}
+	}
+	return pool, options
+}
+
 // costOf returns what one of n units costs at best on nodes of their own, in nano-USD per hour.
 func (p *pool) costOf(o *option, request vector, n, cap int64) int64 {
-	const few = 64
-	if n > few {
+	if n > fewUnits {
 		return o.worth
 	}
 	if known, ok := o.costs[n]; ok {

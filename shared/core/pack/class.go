@@ -66,6 +66,11 @@ func (c *class) plain() bool {
 	return len(c.uses) == 0 && len(c.adds) == 0 && len(c.soft) == 0 && len(c.ports) == 0 && !c.attaches
 }
 
+// exclusive reports whether no two units of the class may share a node.
+func (c *class) exclusive() bool {
+	return len(c.ports) > 0 || slices.ContainsFunc(c.uses, func(u use) bool { return u.byHost && u.self > 0 && u.kind == far })
+}
+
 // tolerates reports how the class takes the taints.
 func (c *class) untolerated(taints []model.Taint) (hard *model.Taint, soft bool) {
 	if len(taints) == 0 {

@@ -25,8 +25,10 @@
 //     the lowest bit (market.go, pool.go, ground.go). A node is opened where the price for what it carries is best, each
 //     pod counting what it would cost at its own best, so that pods that take anything are not drawn onto dear nodes of
 //     picky ones; filled so that CPU and memory run out together; and repeated as often as the filling can be (run.go,
-//     attempt.go). A few orders of opening are tried, and pods are priced again by what they were charged (reprice.go);
-//     the cheapest result is kept.
+//     attempt.go). What a pod costs at its best follows from what else there is to fill nodes with: it is the dual of the
+//     linear programme without whole pods and whole nodes (pricing.go), which also says what each zone costs where rules
+//     leave a choice. A few orders of opening are tried, and pods are priced again by what they were charged
+//     (reprice.go); the cheapest result is kept.
 //  5. The plan is looked at as kube-scheduler will once every node is there, whatever the order of binding; a pod for
 //     which a rule would not hold is taken off again (verify.go).
 //

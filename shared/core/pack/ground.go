@@ -47,7 +47,8 @@ type entry struct {
 type option struct {
 	flag      int
 	area      *area
-	worth     int64           // what a pod costs at best, in nano-USD per hour; ≥ 1
+	alone     int64           // what a pod costs at best on nodes of its kind only, in nano-USD per hour; ≥ 1
+	worth     int64           // what a pod counts as in comparisons of nodes; alone, where nothing else is known
 	spotTypes int             // types available as spot that hold one pod, at most minSpotTypes
 	costs     map[int64]int64 // of one of so many units on nodes of their own; filled when asked for
 	offers    []int           // columns to open a node with: for each type that holds one pod, its cheapest; by price
@@ -232,7 +233,7 @@ func (p *pool) weigh(o *option, request vector, cap int64, types []entry, spot [
 }
 
 func (p *pool) weighAmong(o *option, request vector, cap int64, types []entry) {
-	o.offers, o.endless, o.worth = nil, nil, 0
+	o.offers, o.endless, o.alone = nil, nil, 0
 	least := 0.0
 	dims := len(request)
 	wanted := p.wanted[:0]
@@ -262,7 +263,8 @@ types:
 		}
 	}
 	// What a request is answerable for of a price is its part of the resource it takes most of.
-	o.worth = max(1, int64(least*1000))
+	o.alone = max(1, int64(least*1000))
+	o.worth = o.alone
 	o.offers = slices.Clone(p.fitting)
 	p.fitting = p.fitting[:0]
 }

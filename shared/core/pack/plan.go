@@ -237,6 +237,7 @@ func (b *board) arrange(wide func(*class) bool, strict bool) {
 		})
 	}
 	order = b.bundled(order, &a)
+	b.planner.expect(order)
 	for progress := true; progress; {
 		progress = false
 		for _, c := range order {
@@ -437,8 +438,24 @@ type planner struct {
 	reserved  map[string]int64 // instances left of each reservation, from then on
 	standsOf  map[string][]stand
 	divisions map[string][]cell
+	pricings  []*pricing       // by pool, of what waits wherever it may be; nil until asked for
+	expected  []waiting        // what it is of
 	owners    map[int][]*class // by tally: classes that are spread by it, hosts aside
 	runs      []*run           // the chosen ones, in the order they were packed
+}
+
+// waiting is units of a class before any is placed.
+type waiting struct {
+	class *class
+	units int
+}
+
+// expect notes what there is to place, which rates are found for when they are asked for.
+func (p *planner) expect(classes []*class) {
+	p.pricings, p.expected = nil, make([]waiting, len(classes))
+	for i, c := range classes {
+		p.expected[i] = waiting{c, c.units()}
+	}
 }
 
 // pools returns the pools, in the order they are asked. Where what exists is enough, none is ever looked at.
@@ -492,19 +509,22 @@ func (p *planner) asks(party *party, pool int) ([]*option, bool) {
 // cheapest, then the first.
 func (p *planner) packOn(pool *pool, lots []lot) {
 	var best *run
-	for _, order := range strategies(lots, len(pool.limited) > 0) {
-		r := newRun(p, pool, lots, order)
+	for _, s := range strategies(lots, len(pool.limited) > 0) {
+		r := newRun(p, pool, lots, s.order)
+		if s.priced {
+			r.price()
+		}
 		r.pack()
-		if best == nil || cmp.Or(r.compareUnplaced(best), cmp.Compare(r.price(), best.price())) < 0 {
+		if best == nil || cmp.Or(r.compareUnplaced(best), cmp.Compare(r.total(), best.total())) < 0 {
 			best = r
 		}
 	}
 	last := best
 	for range reprices(len(lots)) {
 		again := last.repriced()
-		last = newRun(p, pool, again, strategies(again, len(pool.limited) > 0)[0])
+		last = newRun(p, pool, again, strategies(again, len(pool.limited) > 0)[0].order)
 		last.pack()
-		if cmp.Or(last.compareUnplaced(best), cmp.Compare(last.price(), best.price())) < 0 {
+		if cmp.Or(last.compareUnplaced(best), cmp.Compare(last.total(), best.total())) < 0 {
 			best = last
 		}
 	}
@@ -519,10 +539,18 @@ const (
 	manyLots = 2000
 )
 
-// strategies returns the orders in which nodes are opened: as given (large first); those with the fewest offers first,
-// so that flexible pods fill up what picky ones need anyway; the dearest first, such as pods that need a node each. Where
+// strategy is the order in which nodes are opened for lots, and whether lots are worth what the rates of all of them say or
+// what they would cost alone.
+type strategy struct {
+	order  []int
+	priced bool
+}
+
+// strategies returns the ways in which nodes are opened: for lots first that will not share a node with their like, since
+// each of their units opens one whatever else there is, then for the dearest; for those first that have the fewest offers,
+// so that flexible pods fill up what picky ones need anyway; and for the dearest by what they would cost alone. Where
 // limits may not let every pod in, what matters more goes first in all of them.
-func strategies(lots []lot, limited bool) [][]int {
+func strategies(lots []lot, limited bool) []strategy {
 	given := make([]int, len(lots))
 	for i := range given {
 		given[i] = i
@@ -544,16 +572,13 @@ func strategies(lots []lot, limited bool) [][]int {
 		})
 		return out
 	}
-	dear := sorted(func(a, b int) int { return cmp.Compare(worth[b], worth[a]) })
-	large := sorted(func(a, b int) int {
-		return cmp.Or(cmp.Compare(lots[b].class.resources[model.CPU], lots[a].class.resources[model.CPU]),
-			cmp.Compare(lots[b].class.resources[model.Memory], lots[a].class.resources[model.Memory]))
+	compareWorth := func(a, b int) int { return cmp.Compare(worth[b], worth[a]) }
+	exclusive := sorted(func(a, b int) int {
+		return cmp.Or(compareBools(lots[b].class.exclusive(), lots[a].class.exclusive()), compareWorth(a, b))
 	})
 	if len(lots) > manyLots {
-		return [][]int{dear}
+		return []strategy{{exclusive, true}}
 	}
-	picky := sorted(func(a, b int) int {
-		return cmp.Or(cmp.Compare(choices[a], choices[b]), cmp.Compare(worth[b], worth[a]))
-	})
-	return [][]int{dear, picky, large}
+	picky := sorted(func(a, b int) int { return cmp.Or(cmp.Compare(choices[a], choices[b]), compareWorth(a, b)) })
+	return []strategy{{exclusive, true}, {picky, true}, {sorted(compareWorth), false}}
 }

@@ -55,6 +55,10 @@ type run struct {
 	reserved map[string]int64 // instances left of each reservation
 	nodes    []node
 
+	pricing   *pricing // nil where lots keep the worth they came with
+	worthLeft float64  // of all units still to be placed
+	worthThen float64  // worthLeft when rates were last adjusted
+
 	dims     int
 	cpu      int           // its dimension
 	memory   int           // its dimension
@@ -143,8 +147,8 @@ func (r *run) compareUnplaced(other *run) int {
 	return 0
 }
 
-// price returns the sum of the nodes' prices.
-func (r *run) price() int64 {
+// total returns the sum of the nodes' prices.
+func (r *run) total() int64 {
 	sum := int64(0)
 	for i := range r.nodes {
 		sum += r.nodes[i].price
@@ -163,6 +167,7 @@ func (r *run) openNode(seed int) bool {
 		if n, a := r.bestOf(seed, attempts, how); a != nil {
 			r.won(r.lots[seed].options[a.option].area, a.column)
 			r.commit(n)
+			r.keepPriced()
 			return true
 		}
 	}
@@ -331,9 +336,7 @@ func (r *run) commit(n node) {
 		times = int(min(int64(times), r.reserved[n.reservation]))
 	}
 	for _, it := range n.items {
-		if r.counts[it.lot] -= it.count * times; r.counts[it.lot] == 0 {
-			r.spent++
-		}
+		r.placed(it.lot, it.count*times)
 	}
 	for i, amount := range n.hold {
 		r.left[i] -= amount * int64(times)

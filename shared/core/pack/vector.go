@@ -69,6 +69,16 @@ func (request vector) fits(free vector) bool {
 	return true
 }
 
+// covers reports whether a ≥ b in everything.
+func (a vector) covers(b vector) bool {
+	for i := range a {
+		if a[i] < b[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // copies returns how many times request goes into free, at most limit.
 func (request vector) copies(free vector, limit int) int {
 	n := int64(limit)

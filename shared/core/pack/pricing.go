@@ -1,0 +1,531 @@
+package pack
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Pricing: what a unit costs depends on what shares its node. Were units divisible and nodes sold by the part, the cheapest
+// purchase would be a linear programme, and its dual says what each unit is answerable for of the price: every offer o has
+// rates λ ≥ 0 of its resources with λ·room(o) = price(o), a unit costs the least of λ(o)·request over the offers it
+// accepts, and the rates sought are those at which all units together cost most. A node is then worth its price only where
+// it carries what the cheapest purchase would have it carry, so that a greedy search knows which units belong together and
+// which offers go with each other before anything is packed.
+//
+// Rates are found by adjustment: units go where they cost least, and in part to what is nearly as cheap; each offer then
+// charges more for the resources that ran short and less for the others, by smaller and smaller steps. However good they
+// are, rates only guide.
+
+// Bounds on the effort, and how it is spent.
+const (
+	firstRounds   = 30  // of adjustment
+	outlook       = 6   // rounds after which offers far dearer than others are given up
+	hopeless      = 1.4 // how far that is, as a factor
+	fewOffers     = 8   // of which none is
+	laterRounds   = 6   // once some of the units are placed
+	mostCrowds    = 300 // of units that are alike, where telling fewer sizes apart can do it
+	offersEach    = 48  // compared for an area
+	nearly        = 0.1 // how much dearer, as a part, an offer may be to get some of the units; at first
+	step          = 0.5 // how far rates move; at first
+	atLast        = 0.1 // of both
+	leastShare    = 1e-4
+	mostShort     = 3.0 // how many times the mean a resource counts as short, at most
+	repricedBelow = 0.6 // of what was left the last time: when rates are adjusted to what is left now
+)
+
+// pricing is the search for rates on one pool.
+type pricing struct {
+	pool        *pool
+	open        bitset
+	resources   int
+	cpu, memory int
+	slots       map[slot]int
+	caps        []float64 // by slot
+	crowds      []crowd
+	crowdOf     []int       // by ask
+	columns     []int       // of the offers compared
+	rooms       [][]float64 // by offer and dimension, which are resources and then slots
+	shares      [][]float64 // by offer and dimension: parts of its price, 1 together
+	rates       [][]float64 // by offer and dimension: shares·price/room, in micro-USD per hour
+	best        [][]float64 // rates at which units cost most so far
+	load        [][]float64 // scratch, by offer and dimension
+	every, used []int32     // offers: all, and those units went to of late
+	costs       []float64   // scratch
+	request     []float64   // scratch
+}
+
+// ask is units of a class that are to be placed.
+type ask struct {
+	class   *class
+	options []*option
+	count   int
+}
+
+// slot is a bound on how many units of some classes a node takes, which is a resource like others.
+type slot struct {
+	tally int // that bounds them; below 0, the class that bounds itself
+	most  int64
+}
+
+// crowd is units that may be on the same offers and ask for about the same.
+type crowd struct {
+	areas   []*area
+	request []float64 // their mean, by resource
+	slots   []int     // they take one of each
+	count   float64   // units
+	offers  []int32   // that admit and hold the mean
+	cost    float64   // of one, by the rates found
+	trend   float64   // of it, as a factor, since the rates before
+}
+
+// newPricing finds rates for what is asked of the pool.
+func newPricing(p *planner, pool *pool, open bitset, asks []ask) *pricing {
+	out := &pricing{pool: pool, open: open, resources: len(p.dims), slots: make(map[slot]int)}
+	out.cpu, out.memory = slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
+	out.gather(asks)
+	out.list()
+	out.adjust(firstRounds, 1)
+	return out
+}
+
+// again adjusts the rates to the units that are left, by ask.
+func (p *pricing) again(left []int) {
+	for i := range p.crowds {
+		p.crowds[i].count = 0
+	}
+	for i, n := range left {
+		p.crowds[p.crowdOf[i]].count += float64(n)
+	}
+	p.adjust(laterRounds, 0.3)
+}
+
+// gather puts what is asked for into crowds, telling sizes apart as finely as there is room for.
+func (p *pricing) gather(asks []ask) {
+	slots := make([][]int, len(asks))
+	for i := range asks {
+		slots[i] = p.slotsOf(asks[i].class)
+	}
+	for fine := uint(2); ; fine-- {
+		p.crowds, p.crowdOf = p.crowds[:0], p.crowdOf[:0]
+		index := make(map[string]int)
+		var key []byte
+		for i := range asks {
+			if len(p.crowds) > mostCrowds && fine > 0 {
+				break
+			}
+			a := &asks[i]
+			key = key[:0]
+			for _, o := range a.options {
+				key = binary.AppendVarint(key, int64(o.area.id))
+			}
+			key = binary.AppendVarint(key, -1)
+			for _, s := range slots[i] {
+				key = binary.AppendVarint(key, int64(s))
+			}
+			key = binary.AppendVarint(key, -1)
+			for _, amount := range a.class.request {
+				key = binary.AppendVarint(key, magnitude(amount, fine))
+			}
+			n, known := index[string(key)]
+			if !known {
+				n = len(p.crowds)
+				index[string(key)] = n
+				c := crowd{request: make([]float64, p.resources), slots: slots[i]}
+				for _, o := range a.options {
+					c.areas = append(c.areas, o.area)
+				}
+				p.crowds = append(p.crowds, c)
+			}
+			p.crowdOf = append(p.crowdOf, n)
+			c := &p.crowds[n]
+			c.count += float64(a.count)
+			for d, amount := range a.class.request {
+				c.request[d] += float64(float64(amount) * float64(a.count))
+			}
+		}
+		if len(p.crowds) <= mostCrowds || fine == 0 {
+			break
+		}
+	}
+	for i := range p.crowds {
+		c := &p.crowds[i]
+		for d := range c.request {
+			c.request[d] /= max(1, c.count)
+		}
+	}
+}
+
+// magnitude returns about log2 of the amount, in steps of 1/2^fine, fine ≤ 2; 0 of nothing.
+func magnitude(amount int64, fine uint) int64 {
+	amount = min(amount, 1<<60)
+	if amount <= 0 {
+		return 0
+	}
+	whole := uint(bits.Len64(uint64(amount)) - 1)
+	part := (uint64(amount) ^ 1<<whole) << fine >> whole
+	return 1 + int64(whole)<<fine + int64(part)
+}
+
+// slotsOf returns the slots a unit of the class takes one of. Pods that keep every other of their kind off their node take
+// none: which nodes they open decides the plan, and they are better worth the whole node than the part the dual says.
+func (p *pricing) slotsOf(c *class) []int {
+	var out []int
+	enter := func(s slot) {
+		n, known := p.slots[s]
+		if !known {
+			n = len(p.caps)
+			p.slots[s] = n
+			p.caps = append(p.caps, float64(s.most))
+		}
+		out = append(out, n)
+	}
+	for _, u := range c.uses {
+		if u.byHost && u.self > 0 && u.kind == spread {
+			enter(slot{u.tally, max(1, int64(u.maxSkew/u.self))})
+		}
+	}
+	if c.softMost > 0 {
+		enter(slot{-1 - c.order, c.softMost})
+	}
+	return out
+}
+
+// list lists the offers worth comparing: of each area those that no cheaper one is as large as, at most offersEach.
+func (p *pricing) list() {
+	listed := newBitset(len(p.pool.market.columns))
+	seen := make(map[int]bool)
+	for i := range p.crowds {
+		for _, a := range p.crowds[i].areas {
+			if seen[a.id] {
+				continue
+			}
+			seen[a.id] = true
+			front := p.front(a)
+			for n, c := range front {
+				if len(front) <= offersEach || n == 0 || n*offersEach/len(front) > (n-1)*offersEach/len(front) {
+					listed.set(c)
+				}
+			}
+		}
+	}
+	for c := listed.next(0); c >= 0; c = listed.next(c + 1) {
+		p.enter(c)
+	}
+	for i := range p.crowds {
+		c := &p.crowds[i]
+		for o, column := range p.columns {
+			if slices.ContainsFunc(c.areas, func(a *area) bool { return a.mask.has(column) }) && p.holds(o, c.request) {
+				c.offers = append(c.offers, int32(o))
+			}
+		}
+	}
+}
+
+// front returns the area's offers that no cheaper one of it is as large as, by price.
+func (p *pricing) front(a *area) []int {
+	var columns, types []int
+	for _, e := range a.types[:a.plainOrAll()] {
+		room := p.pool.room[e.instance]
+		if !p.open.has(e.column) || slices.Min(room) < 0 || slices.ContainsFunc(types, func(t int) bool { return p.pool.room[t].covers(room) }) {
+			continue
+		}
+		columns, types = append(columns, e.column), append(types, e.instance)
+	}
+	return columns
+}
+
+// enter lists an offer.
+func (p *pricing) enter(column int) {
+	room := make([]float64, p.resources, p.resources+len(p.caps))
+	for d, amount := range p.pool.room[p.pool.market.columns[column].instance] {
+		room[d] = float64(amount)
+	}
+	room = append(room, p.caps...)
+	share := make([]float64, len(room))
+	for d := range share {
+		share[d] = 0.02
+	}
+	share[p.cpu], share[p.memory] = 0.5, 0.5
+	o := len(p.columns)
+	p.columns, p.every = append(p.columns, column), append(p.every, int32(o))
+	p.rooms, p.shares = append(p.rooms, room), append(p.shares, share)
+	p.rates, p.best, p.load = append(p.rates, make([]float64, len(room))), append(p.best, make([]float64, len(room))), append(p.load, make([]float64, len(room)))
+	p.charge(o)
+}
+
+// holds reports whether the offer has room for the request.
+func (p *pricing) holds(o int, request []float64) bool {
+	for d, amount := range request {
+		if amount > p.rooms[o][d] {
+			return false
+		}
+	}
+	return true
+}
+
+// charge makes the offer's shares sum to 1 and its rates follow.
+func (p *pricing) charge(o int) {
+	shares, room := p.shares[o], p.rooms[o]
+	sum := 0.0
+	for d := range shares {
+		if room[d] <= 0 {
+			shares[d] = 0
+		}
+		sum += shares[d]
+	}
+	price := float64(p.pool.market.columns[p.columns[o]].price)
+	for d := range shares {
+		if shares[d] /= sum; shares[d] > 0 {
+			p.rates[o][d] = float64(shares[d]*price) / room[d]
+		}
+	}
+}
+
+// cost returns what a request and its slots cost by an offer's rates.
+func (p *pricing) cost(request []float64, slots []int, rates []float64) float64 {
+	sum := 0.0
+	for d, amount := range request {
+		sum += float64(amount * rates[d])
+	}
+	for _, s := range slots {
+		sum += rates[p.resources+s]
+	}
+	return sum
+}
+
+// adjust moves the rates, round by round, and keeps those at which units cost most.
+func (p *pricing) adjust(rounds int, from float64) {
+	most := -1.0
+	p.used = p.used[:0]
+	used := newBitset(len(p.columns))
+	for round := range rounds {
+		scale := from - float64((from-atLast)*float64(round))/float64(rounds)
+		for o := range p.load {
+			clear(p.load[o])
+		}
+		if round == outlook {
+			p.narrow()
+		}
+		total := 0.0
+		for i := range p.crowds {
+			if c := &p.crowds[i]; c.count > 0 && len(c.offers) > 0 {
+				total += float64(c.count * p.spread(c, float64(nearly*scale)))
+			}
+		}
+		if total > most {
+			most = total
+			for o := range p.best {
+				copy(p.best[o], p.rates[o])
+			}
+		}
+		for o := range p.load {
+			if p.move(o, float64(step*scale)) && round*2 >= rounds {
+				used.set(o)
+			}
+		}
+	}
+	for o := used.next(0); o >= 0; o = used.next(o + 1) {
+		p.used = append(p.used, int32(o))
+	}
+	for i := range p.crowds {
+		c := &p.crowds[i]
+		cost := 0.0
+		for n, o := range c.offers {
+			if by := p.cost(c.request, c.slots, p.best[o]); n == 0 || by < cost {
+				cost = by
+			}
+		}
+		c.trend = 1
+		if c.cost > 0 && cost > 0 {
+			c.trend = cost / c.cost
+		}
+		c.cost = cost
+	}
+}
+
+// narrow has every crowd look at those offers only that may yet be the cheapest for it.
+func (p *pricing) narrow() {
+	for i := range p.crowds {
+		c := &p.crowds[i]
+		if len(c.offers) <= fewOffers {
+			continue
+		}
+		costs := p.costsOf(c)
+		limit := float64(slices.Min(costs) * hopeless)
+		kept := 0
+		for n, o := range c.offers {
+			if costs[n] < limit {
+				c.offers[kept] = o
+				kept++
+			}
+		}
+		c.offers = c.offers[:kept]
+	}
+}
+
+// costsOf returns what one of the crowd costs on each of its offers, until it is called again.
+func (p *pricing) costsOf(c *crowd) []float64 {
+	p.costs = p.costs[:0]
+	for _, o := range c.offers {
+		p.costs = append(p.costs, p.cost(c.request, c.slots, p.rates[o]))
+	}
+	return p.costs
+}
+
+// spread divides the crowd among the offers that are nearly the cheapest, the cheaper the more, and returns the least one
+// of it costs.
+func (p *pricing) spread(c *crowd, nearly float64) float64 {
+	costs := p.costsOf(c)
+	least := slices.Min(costs)
+	limit := float64(least * (1 + nearly))
+	sum := 0.0
+	for _, cost := range costs {
+		if cost < limit {
+			sum += float64((limit - cost) * (limit - cost))
+		}
+	}
+	for n, cost := range costs {
+		if cost >= limit {
+			continue
+		}
+		units := float64((limit-cost)*(limit-cost)) / sum * c.count
+		load := p.load[c.offers[n]]
+		for d, amount := range c.request {
+			load[d] += float64(amount * units)
+		}
+		for _, s := range c.slots {
+			load[p.resources+s] += units
+		}
+	}
+	return least
+}
+
+// move shifts the offer's shares towards the resources that are short by what went to it; false where nothing did.
+func (p *pricing) move(o int, step float64) bool {
+	load, room, shares := p.load[o], p.rooms[o], p.shares[o]
+	mean := 0.0
+	for d := range load {
+		if room[d] > 0 {
+			load[d] /= room[d]
+			mean += float64(load[d] * shares[d])
+		}
+	}
+	if mean <= 0 {
+		return false
+	}
+	for d := range shares {
+		shares[d] = max(leastShare, float64(shares[d]*(1+float64(step*(min(mostShort, load[d]/mean)-1)))))
+	}
+	p.charge(o)
+	return true
+}
+
+// worth returns what a unit of the class costs at best by the rates, in nano-USD per hour; 0 where no offer listed holds it.
+func (p *pricing) worth(c *class, options []*option) int64 {
+	p.request = p.request[:0]
+	for _, amount := range c.request {
+		p.request = append(p.request, float64(amount))
+	}
+	slots := p.slotsOf(c)
+	least, found := p.least(slots, options, p.used)
+	if !found {
+		if least, found = p.least(slots, options, p.every); !found {
+			return 0
+		}
+	}
+	return max(1, int64(least*1000))
+}
+
+// least returns the least p.request costs on any of the offers; false where none admits and holds it.
+func (p *pricing) least(slots []int, options []*option, offers []int32) (least float64, found bool) {
+	for _, o := range offers {
+		column := p.columns[o]
+		if !slices.ContainsFunc(options, func(x *option) bool { return x.area.mask.has(column) }) || !p.holds(int(o), p.request) {
+			continue
+		}
+		if cost := p.cost(p.request, slots, p.best[o]); !found || cost < least {
+			least, found = cost, true
+		}
+	}
+	return least, found
+}
+
+// price has the run's lots worth what the rates say, now and as they are placed. Reserved capacity has no price to speak
+// of, and one lot has nothing to be compared with.
+func (r *run) price() {
+	if r.pool.reserving || len(r.lots) < 2 {
+		return
+	}
+	asks := make([]ask, len(r.lots))
+	for i := range r.lots {
+		lot := &r.lots[i]
+		asks[i] = ask{lot.class, lot.options, lot.count}
+		lot.options = slices.Clone(lot.options)
+		for j, o := range lot.options {
+			changed := *o
+			lot.options[j] = &changed
+		}
+	}
+	r.pricing = newPricing(r.planner, r.pool, r.open, asks)
+	r.appraise()
+}
+
+// appraise sets what the lots are worth by the rates.
+func (r *run) appraise() {
+	for i := range r.lots {
+		lot := &r.lots[i]
+		if worth := r.pricing.worth(lot.class, lot.options); worth > 0 {
+			for _, o := range lot.options {
+				if o.worth = worth; lot.class.exclusive() {
+					o.worth = max(worth, o.alone)
+				}
+			}
+		}
+	}
+	r.sumUp()
+}
+
+// follow changes what the lots with units left are worth as the cost of their crowds changed.
+func (r *run) follow() {
+	for _, l := range r.order {
+		lot := &r.lots[l]
+		trend := r.pricing.crowds[r.pricing.crowdOf[l]].trend
+		if r.counts[l] == 0 || trend == 1 {
+			continue
+		}
+		for _, o := range lot.options {
+			if o.worth = max(1, int64(float64(o.worth)*trend)); lot.class.exclusive() {
+				o.worth = max(o.worth, o.alone)
+			}
+		}
+	}
+	r.sumUp()
+}
+
+// sumUp notes what all that is left is worth.
+func (r *run) sumUp() {
+	r.worthLeft = 0
+	for i := range r.lots {
+		r.worthLeft += float64(float64(r.counts[i]) * float64(r.lots[i].options[0].worth))
+	}
+	r.worthThen = r.worthLeft
+}
+
+// placed notes that units of the lot were placed.
+func (r *run) placed(l, units int) {
+	if r.counts[l] -= units; r.counts[l] == 0 {
+		r.spent++
+	}
+	r.worthLeft -= float64(float64(units) * float64(r.lots[l].options[0].worth))
+}
+
+// keepPriced adjusts what lots are worth once much of them is placed.
+func (r *run) keepPriced() {
+	if r.pricing != nil && r.worthLeft > 0 && r.worthLeft < float64(repricedBelow*r.worthThen) && r.spent < len(r.order) {
+		r.pricing.again(r.counts)
+		r.follow()
+	}
+}
