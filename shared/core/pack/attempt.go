@@ -9,7 +9,7 @@ import (
 // Bounds on how much is tried, as counts.
 const (
 	thoroughly = 128 // nodes opened with everything compared, a third of it where lots are many; after them only every so many
-	everySo    = 12
+	everySo    = 24
 )
 
 // effort is how many offers are compared for a node, and by how many lots.
@@ -25,6 +25,7 @@ type effort struct {
 var (
 	thorough = effort{sample: 400, own: 32, mix: 32, fit: 16, low: 4}
 	quick    = effort{sample: 160, own: 6, mix: 12, fit: 4, low: 1, winners: 8}
+	priced   = effort{sample: 110, own: 3, mix: 3, fit: 3, low: 1, winners: 6} // quick, where rates tell what belongs together
 )
 
 // attempt is one offer to open a node with, and what of value it would carry.
@@ -37,7 +38,7 @@ type attempt struct {
 
 // attempts compares the offers the seed can be opened with, best value for money first.
 func (r *run) attempts(seed int) []attempt {
-	e := &quick
+	e := r.usual()
 	if r.opened < thoroughly && len(r.lots) <= someLots || r.opened < thoroughly/3 || r.opened%everySo == 0 {
 		e = &thorough
 	}
@@ -66,6 +67,14 @@ func (r *run) attempts(seed int) []attempt {
 			cmp.Compare(a.column, b.column), cmp.Compare(a.option, b.option))
 	})
 	return out
+}
+
+// usual returns the effort for most nodes.
+func (r *run) usual() *effort {
+	if r.pricing != nil {
+		return &priced
+	}
+	return &quick
 }
 
 // samples returns at most about n of the lots, evenly taken from the order.
@@ -130,7 +139,7 @@ func (r *run) won(a *area, column int) {
 	list := r.winners[a.id]
 	if i := slices.Index(list, column); i >= 0 {
 		list = slices.Delete(list, i, i+1)
-	} else if len(list) >= quick.winners {
+	} else if len(list) >= r.usual().winners {
 		list = list[:len(list)-1]
 	}
 	r.winners[a.id] = slices.Insert(list, 0, column)
