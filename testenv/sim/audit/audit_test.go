@@ -228,6 +228,23 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 			s.wait(30 * time.Second)
 			s.record("2", 1, 2)
 		}},
+		{"a dry offer asked for again and again, and nobody wrote it down", []string{"A8"}, func(s *story) {
+			for i, id := range []string{"1", "2", "3"} {
+				s.record(id, 1, int64(i)+1)
+				fact := world.FleetCalled{Intent: id, Token: "t-" + id, Request: []byte(dearly), Wanted: 1, CapacityType: "spot", Pools: []model.OfferKey{spotOffer}}
+				if i == 0 {
+					fact.Errors = []model.LaunchError{{Code: "InsufficientInstanceCapacity", Offer: spotOffer}}
+				}
+				s.tell(fact)
+				s.wait(30 * time.Second)
+			}
+		}},
+		{"a machine that was found and forgotten", []string{"A5"}, func(s *story) {
+			s.record("1", 2, 2)
+			s.call("1", 2, "i-1", "i-2")
+			s.wait(time.Minute)
+			s.settle("1", 2, "i-1")
+		}},
 		{"throttling taken for a dry offer", []string{"A8"}, func(s *story) {
 			s.tell(world.LedgerWritten{Cluster: "world", Op: "mark", Marks: []model.Mark{{OfferKey: spotOffer, UntilUnix: s.at.Unix() + 180, Reason: "RequestLimitExceeded"}}})
 			s.wait(10 * time.Minute)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -36,6 +37,7 @@ type Auditor struct {
 	calls  []time.Time // launches of the last minute
 	failed []time.Time // those that gave nothing for want of capacity
 	due    []deadline  // by time of entry
+	dried  map[model.OfferKey]tried
 	told   map[string]bool
 }
 
@@ -49,7 +51,7 @@ type deadline struct {
 
 // New returns an auditor that has seen nothing.
 func New(rules Rules) *Auditor {
-	return &Auditor{rules: rules, books: newBooks(), told: map[string]bool{}}
+	return &Auditor{rules: rules, books: newBooks(), told: map[string]bool{}, dried: map[model.OfferKey]tried{}}
 }
 
 // All returns a checker of each kind.
@@ -105,6 +107,7 @@ func (a *Auditor) after(e world.Entry) {
 	case world.FleetCalled:
 		a.recordedFirst(fact)
 		a.rate(fact)
+		a.triedAgain(fact)
 	case world.LedgerWritten:
 		pools := map[string]bool{}
 		for _, change := range fact.Claims {
@@ -127,6 +130,7 @@ func (a *Auditor) after(e world.Entry) {
 			a.needed(fact)
 		case "settle":
 			a.dealtInOrder(fact)
+			a.noneForgotten(fact)
 		}
 	case world.InstanceStarted:
 		a.mustBeOwned(fact)

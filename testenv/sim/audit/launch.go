@@ -155,6 +155,62 @@ func (a *Auditor) rate(fact world.FleetCalled) {
 	}
 }
 
+// triedAgain is A8 by the calls themselves, whether or not anybody wrote down what they found: once an offer gave nothing,
+// and everybody could know, it is tried at most once in a while.
+func (a *Auditor) triedAgain(fact world.FleetCalled) {
+	if fact.Repeat || fact.Refused != "" {
+		return
+	}
+	for _, p := range fact.Pools {
+		d, was := a.dried[p]
+		if !was || a.entry.At.Sub(d.at) > a.rules.ProbeEvery || a.books.intents[fact.Intent] == nil || a.books.intents[fact.Intent].recordedAt.Sub(d.at) < 10*time.Second {
+			continue
+		}
+		d.tries++
+		a.dried[p] = d
+		if d.tries > 1 && a.calm() {
+			a.broken("A8", p.InstanceType+"/"+p.Zone+"/"+p.CapacityType, "EC2 was asked for it %d times within %s of its giving no capacity", d.tries, a.entry.At.Sub(d.at).Round(time.Second))
+		}
+	}
+	for _, e := range fact.Errors {
+		if dry(e.Code) && e.SubnetID == "" || e.Code == "InsufficientInstanceCapacity" {
+			a.dried[e.Offer] = tried{at: a.entry.At}
+		}
+	}
+	for _, id := range fact.Instances {
+		if m := a.books.machines[id]; m != nil {
+			delete(a.dried, model.OfferKey{InstanceType: m.Type, Zone: m.Zone, CapacityType: m.CapacityType})
+		}
+	}
+}
+
+// tried is an offer that gave nothing, and how often it was asked for since.
+type tried struct {
+	at    time.Time
+	tries int
+}
+
+// noneForgotten is A5: what a launch is said to have come to has every machine of it that could be seen.
+func (a *Auditor) noneForgotten(fact world.LedgerWritten) {
+	for _, stored := range fact.Intents {
+		i := a.books.intents[stored.ID]
+		seen, dealt := 0, 0
+		for _, m := range a.books.machines {
+			if m.intent == stored.ID && m.endedAt.IsZero() && a.entry.At.Sub(m.visibleAt) > 10*time.Second {
+				seen++
+			}
+		}
+		for _, change := range fact.Claims {
+			if c := change.After; c != nil && c.Intent == stored.ID && c.InstanceID != "" {
+				dealt++
+			}
+		}
+		if seen > dealt+i.surplus {
+			a.broken("A5", stored.ID, "its outcome has %d machines, and %d can be seen", dealt, seen)
+		}
+	}
+}
+
 // dry reports whether a code says that there is no capacity.
 func dry(code string) bool {
 	switch code {

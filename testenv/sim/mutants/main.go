@@ -117,7 +117,7 @@ func play(root, work string, d defect, seconds int, first uint64) outcome {
 		return fail(err, text)
 	}
 	defer os.Remove(binary)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(seconds)*time.Second+time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(seconds)*time.Second+5*time.Minute)
 	defer cancel()
 	sim := exec.CommandContext(ctx, binary, "-first", fmt.Sprint(first), "-seconds", fmt.Sprint(seconds), "-cores", "1", "-shrink", "0")
 	sim.Dir = root
@@ -125,7 +125,7 @@ func play(root, work string, d defect, seconds int, first uint64) outcome {
 	took := time.Since(began)
 	switch found := violation.Find(text); {
 	case err == nil:
-		return outcome{how: lastLine(text), took: took}
+		return scenarios(ctx, root, overlay, outcome{how: lastLine(text), took: took}, began)
 	case found != nil:
 		return outcome{caught: true, how: fmt.Sprintf("%.150s", strings.TrimSpace(string(found))), took: took}
 	case ctx.Err() != nil:
@@ -134,6 +134,19 @@ func play(root, work string, d defect, seconds int, first uint64) outcome {
 		return fail(err, text)
 	}
 }
+
+// scenarios plays the named scenarios with a defect that drawn runs did not show.
+func scenarios(ctx context.Context, root, overlay string, unnoticed outcome, began time.Time) outcome {
+	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-overlay", overlay, "-run", "Scenario|TotalStockOut", "./testenv/sim")
+	test.Dir = root
+	text, err := test.CombinedOutput()
+	if failed := scenario.FindSubmatch(text); err != nil && failed != nil {
+		return outcome{caught: true, how: string(failed[1]), took: time.Since(began)}
+	}
+	return unnoticed
+}
+
+var scenario = regexp.MustCompile(`--- FAIL: (\w+)`)
 
 func lastLine(text []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
