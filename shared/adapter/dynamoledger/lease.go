@@ -24,15 +24,15 @@ func (l *Ledger) Acquire(ctx context.Context, cluster, owner string, nowUnix, un
 // at once do no harm, that is the fence's doing.
 func (l *Ledger) Hold(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
 	out, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName:                 &l.table,
-		Key:                       key(clusterPK(cluster), "LEASE#"+lease),
-		UpdateExpression:          aws.String("SET #owner = :owner, #exp = :until ADD #tok :one"),
-		ConditionExpression:       aws.String("attribute_not_exists(#exp) OR #exp < :now OR #exp > :far OR #owner = :owner"),
-		ExpressionAttributeNames:  map[string]string{"#owner": "owner", "#exp": "exp", "#tok": "tok"},
+		TableName:                &l.table,
+		Key:                      key(clusterPK(cluster), "LEASE#"+lease),
+		UpdateExpression:         aws.String("SET #owner = :owner, #exp = :until ADD #tok :one"),
+		ConditionExpression:      aws.String("attribute_not_exists(#exp) OR #exp < :now OR #exp > :far OR #owner = :owner"),
+		ExpressionAttributeNames: map[string]string{"#owner": "owner", "#exp": "exp", "#tok": "tok"},
 		ExpressionAttributeValues: item{
 			":owner": text(owner), ":until": number(untilUnix), ":now": number(nowUnix), ":far": number(2*untilUnix - nowUnix), ":one": number(1),
 		},
-		ReturnValues:              types.ReturnValueUpdatedNew,
+		ReturnValues: types.ReturnValueUpdatedNew,
 
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
