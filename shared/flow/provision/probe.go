@@ -140,16 +140,17 @@ func (r *run) marksNow() []model.Mark {
 }
 
 // opens reports whether an offer may be probed. Its back-off grows as long as pods can run elsewhere; those that cannot
-// are worth a probe as often as after a first failure, or a stock-out that is over would keep them waiting for an hour.
+// are worth a probe every two thirds of the first back-off, or a stock-out that is over would keep them waiting for an
+// hour.
 func (r *run) opens(mark *model.Mark) bool {
 	return mark.HalfOpen(r.now()) || r.pressed && r.overdue(mark)
 }
 
-// overdue reports whether an offer's first back-off is long past. One that opens within the time of a probe may be being
+// overdue reports whether an offer has been left alone for most of a first back-off. One that opens within the time of a probe may be being
 // probed right now.
 func (r *run) overdue(mark *model.Mark) bool {
 	first := int64(r.settings.OfferBackOff.Seconds())
-	return mark.UntilUnix > r.now()+first/3 && r.now()-mark.AtUnix >= first
+	return mark.UntilUnix > r.now()+first/3 && r.now()-mark.AtUnix >= first*2/3
 }
 
 // pressing reports, once in a run, whether pods are left over and offers whose first back-off is long past may be probed

@@ -18,13 +18,13 @@ type Rules struct {
 	Settled     time.Duration // what is not disturbed for so long is judged by these times: 3 min
 	FailedCalls int           // A7, R46: launches without any capacity in a minute: fewer than 20
 	Calls       int           // A7: launches in a minute: 120
-	ProbeEvery  time.Duration // A8: an offer without capacity is tried at most once in so long: 150 s
+	ProbeEvery  time.Duration // A8: an offer without capacity is tried at most once in so long: 110 s
 }
 
 // DefaultRules are what is promised.
 var DefaultRules = Rules{
 	Orphan: 2 * time.Minute, Ghost: 2 * time.Minute, Bound: 4 * time.Minute, Grace: 15 * time.Second, Patience: 90 * time.Second,
-	Settled: 3 * time.Minute, FailedCalls: 20, Calls: 120, ProbeEvery: 150 * time.Second,
+	Settled: 3 * time.Minute, FailedCalls: 20, Calls: 120, ProbeEvery: 110 * time.Second,
 }
 
 // Auditor holds every rule over one set of books.

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -233,7 +234,7 @@ func (a *Auditor) atRest(c *claim) {
 	}
 }
 
-// bound is C3: a pod that waits for longer than that waits only because of a limit.
+// bound is C3: a pod that waits for longer than that waits only because of a limit, or for a machine to boot.
 func (a *Auditor) bound(p *pod) {
 	since := p.createdAt
 	if a.books.disturbed.After(since) {
@@ -242,12 +243,28 @@ func (a *Auditor) bound(p *pod) {
 	if !p.needs() || a.books.now.Sub(since) <= a.rules.Bound {
 		return
 	}
+	if a.underWay(p) {
+		return
+	}
 	for _, name := range sorted(a.books.pools) {
 		if a.hasRoom(name) {
 			a.broken("C3", p.Key(), "it has waited since %s though pool %s is not at its limits", since.Format("15:04:05"), name)
 			return
 		}
 	}
+}
+
+// underWay reports whether a machine made for the pod a moment ago is still booting: how long that takes is not ours.
+func (a *Auditor) underWay(p *pod) bool {
+	for _, c := range a.books.claims {
+		if !c.Live() || a.books.now.Sub(c.createdAt) > 3*time.Minute {
+			continue
+		}
+		if slices.ContainsFunc(c.Pods, func(ref model.PodRef) bool { return ref.UID == p.UID }) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasRoom reports whether a pool is clearly below each of its limits: what is left is more than any one machine takes.
