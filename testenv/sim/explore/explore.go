@@ -49,7 +49,7 @@ func Explore(bounds Bounds) Report {
 		group.Go(search.work)
 	}
 	group.Wait()
-	search.report.All = search.report.All || len(search.stack) == 0 && len(search.report.Violations) == 0
+	search.report.All = len(search.stack) == 0 && len(search.report.Violations) == 0
 	return search.report
 }
 
