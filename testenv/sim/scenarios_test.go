@@ -153,11 +153,11 @@ func TestScenario03PartialBatchAndACrashBeforeItIsWritten(t *testing.T) {
 		c.Seed = seed
 		c.Plan = []sim.Source{{Kind: sim.KindCrash, Target: "ledger", Rate: 0.2, Until: 4 * time.Minute}}
 		c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
-			for zone, n := range map[string]int{"us-east-1a": 20, "us-east-1b": 10, "us-east-1c": 7} {
+			for zone, n := range map[string]int{"us-west-2a": 20, "us-west-2b": 10, "us-west-2c": 7} {
 				w.Fleet.SetCapacity(model.OfferKey{InstanceType: "m5.large", Zone: zone, CapacityType: model.OnDemand}, n)
 			}
 			at(10*time.Minute, func() {
-				w.Fleet.SetCapacity(model.OfferKey{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand}, 1000)
+				w.Fleet.SetCapacity(model.OfferKey{InstanceType: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand}, 1000)
 			})
 		}
 		play(t, c).alone(t, 50)
@@ -265,7 +265,7 @@ func TestScenario16AnotherClusterOfTheSameName(t *testing.T) {
 			{"kubernetes.io/cluster/other": "owned", "eks:eks-cluster-name": "other", model.LabelNodePool: "web", "joiner.sh/intent": "01OTHER"},
 			nil,
 		} {
-			foreign[w.Fleet.AddMachine(model.Instance{Type: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand, Tags: tags})] = true
+			foreign[w.Fleet.AddMachine(model.Instance{Type: "m5.large", Zone: "us-west-2a", CapacityType: model.OnDemand, Tags: tags})] = true
 		}
 	}
 	d := play(t, c)
@@ -329,5 +329,57 @@ func TestMessagesAreHandledOnceMore(t *testing.T) {
 	}
 	if result.Stats.Again != 1 {
 		t.Error("the world was not at rest")
+	}
+}
+
+func TestScenarioThrottlingSaysNothingAboutCapacity(t *testing.T) {
+	c := small(2, 20*time.Minute)
+	for i := range 8 {
+		c.Scenario.Workloads[0].Steps = append(c.Scenario.Workloads[0].Steps, world.Step{At: world.Start.Add(time.Duration(i+1) * time.Minute), Replicas: 4 + 2*i})
+	}
+	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+		w.Fleet.Throttle("CreateFleet", 0.01, 1)
+		at(12*time.Minute, func() { w.Fleet.Throttle("CreateFleet", 0, 0) })
+	}
+	d := play(t, c)
+	d.alone(t, 18)
+	for _, e := range d.entries {
+		if written, ok := e.Fact.(world.LedgerWritten); ok && len(written.Marks) > 0 {
+			t.Fatalf("marked %+v", written.Marks)
+		}
+	}
+}
+
+func TestScenarioDryOfferIsLeftAlone(t *testing.T) {
+	c := small(3, 40*time.Minute)
+	c.Scenario.Pools[0].Template.Requirements = append(c.Scenario.Pools[0].Template.Requirements, world.Need(model.LabelZone, "us-west-2a"))
+	c.Scenario.Arrange = func(w *world.World, _ func(time.Duration, func())) {
+		w.Fleet.Short(world.Shortage{Code: "InsufficientInstanceCapacity", Until: world.Start.Add(36 * time.Minute)})
+	}
+	d := play(t, c)
+	d.alone(t, 3)
+	if n := len(d.calls(true)); n < 3 || n > 20 {
+		t.Errorf("%d calls in 36 minutes gave nothing", n)
+	}
+}
+
+func TestScenarioMachinesNobodyAskedForEnd(t *testing.T) {
+	c := small(6, 20*time.Minute)
+	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+		w.Fleet.GiveMore(1)
+		at(5*time.Minute, func() { w.Fleet.GiveMore(0) })
+	}
+	d := play(t, c)
+	if d.alone(t, 6); d.ended(0, 20*time.Minute) == 0 {
+		t.Error("nothing was ended")
+	}
+}
+
+func TestScenarioMachinesThatNeverJoinEnd(t *testing.T) {
+	c := small(40, 35*time.Minute)
+	c.Plan = []sim.Source{{Kind: sim.KindJoin, Rate: 1, Until: 35 * time.Minute}}
+	d := play(t, c)
+	if n := d.ended(15*time.Minute, 34*time.Minute); n == 0 {
+		t.Error("no machine was ended")
 	}
 }

@@ -74,7 +74,7 @@ func newExecution(s *search, b branch) *execution {
 	e.world.Cluster.AddPods("web", s.bounds.Pods, world.Shape(1500, 1<<30))
 	e.world.Tick(time.Second)
 	if s.bounds.Stock > 0 {
-		for _, zone := range []string{"us-east-1a", "us-east-1b", "us-east-1c"} {
+		for _, zone := range []string{"us-west-2a", "us-west-2b", "us-west-2c"} {
 			e.world.Fleet.SetCapacity(model.OfferKey{InstanceType: "m5.large", Zone: zone, CapacityType: model.OnDemand}, s.bounds.Stock)
 		}
 	}
