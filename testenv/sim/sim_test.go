@@ -127,7 +127,8 @@ func TestFailureIsMadeSmaller(t *testing.T) {
 	if len(smaller.Violations) == 0 || smaller.Violations[0].Rule != "made up" {
 		t.Fatalf("the smaller run is another: %v", smaller.Violations)
 	}
-	if len(smaller.Config.Plan) > len(failed[0].Config.Plan) || len(smaller.Config.Only) > 4 || smaller.Steps > failed[0].Steps {
+	if len(smaller.Config.Plan) > len(failed[0].Config.Plan) || len(smaller.Config.Only) > 4 ||
+		len(smaller.Config.Scenario.Workloads) > len(failed[0].Config.Scenario.Workloads) { // it may break later than the first one, so steps say nothing
 		t.Errorf("it did not become small:\n%s", report(smaller))
 	}
 	if again := sim.Run(smaller.Config); again.Hash != smaller.Hash {
