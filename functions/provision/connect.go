@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -24,47 +22,31 @@ import (
 // catalogue that knows its age.
 type connector struct {
 	config aws.Config
-
-	mutex sync.Mutex
-	sites map[string]opened // by cluster
+	sites  boot.Sites[provision.Site]
 }
 
-// opened is a site and what it was opened with.
-type opened struct {
-	identity string
-	site     provision.Site
-}
-
-func newConnector(config aws.Config) *connector {
-	return &connector{config: config, sites: map[string]opened{}}
-}
+func newConnector(config aws.Config) *connector { return &connector{config: config} }
 
 // Connect returns the cluster's site; another endpoint, authority, role or default spread opens it anew.
 func (c *connector) Connect(_ context.Context, reg model.Registration) (provision.Site, error) {
-	identity := fmt.Sprintf("%s %s %s %s %x %s", reg.Region, reg.Endpoint, reg.RoleARN, reg.ExternalID, reg.CA, reg.DefaultSpread)
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if kept, ok := c.sites[reg.Cluster]; ok && kept.identity == identity {
-		return kept.site, nil
-	}
-	config := boot.Rights(c.config, "joiner-provision", reg.Region, reg.RoleARN, reg.ExternalID)
-	cluster, err := ekscluster.Connect(config, reg)
-	if err != nil {
-		return provision.Site{}, err
-	}
-	spread, err := translate.ParseDefaultSpread(reg.DefaultSpread)
-	if err != nil {
-		return provision.Site{}, err
-	}
-	cluster.SpreadByDefault(spread)
-	site := provision.Site{
-		Cluster: cluster, Reporter: cluster,
-		Fleet: ec2fleet.New(ec2.NewFromConfig(config)),
-		Catalog: ec2catalog.New(ec2catalog.Clients{
-			EC2: ec2.NewFromConfig(config), IAM: iam.NewFromConfig(config), SSM: ssm.NewFromConfig(config),
-			Pricing: pricing.NewFromConfig(config, func(o *pricing.Options) { o.Region = ec2catalog.PricingRegion(reg.Region) }),
-		}, ec2catalog.Settings{Region: reg.Region}),
-	}
-	c.sites[reg.Cluster] = opened{identity, site}
-	return site, nil
+	return c.sites.Open(reg.Cluster, reg.Access()+" "+reg.DefaultSpread, func() (site provision.Site, err error) {
+		config := boot.Rights(c.config, "joiner-provision", reg.Region, reg.RoleARN, reg.ExternalID)
+		cluster, err := ekscluster.Connect(config, reg)
+		if err != nil {
+			return site, err
+		}
+		spread, err := translate.ParseDefaultSpread(reg.DefaultSpread)
+		if err != nil {
+			return site, err
+		}
+		cluster.SpreadByDefault(spread)
+		return provision.Site{
+			Cluster: cluster, Reporter: cluster,
+			Fleet: ec2fleet.New(ec2.NewFromConfig(config)),
+			Catalog: ec2catalog.New(ec2catalog.Clients{
+				EC2: ec2.NewFromConfig(config), IAM: iam.NewFromConfig(config), SSM: ssm.NewFromConfig(config),
+				Pricing: pricing.NewFromConfig(config, func(o *pricing.Options) { o.Region = ec2catalog.PricingRegion(reg.Region) }),
+			}, ec2catalog.Settings{Region: reg.Region}),
+		}, nil
+	})
 }

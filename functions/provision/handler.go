@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -20,22 +19,16 @@ type handler struct {
 	logger *slog.Logger
 }
 
-// tick is what the schedule of each minute sends: {"sweep": "<scheduled time>"}.
-type tick struct {
-	Sweep string `json:"sweep"`
-}
-
 // handle takes a batch of the plan queue or a tick.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
-	var t tick
-	if err := json.Unmarshal(event, &t); err == nil && t.Sweep != "" {
-		sent, err := h.flow.FanOut(ctx, t.Sweep)
-		h.logger.Info("sweep", "tick", t.Sweep, "clusters", sent, "error", boot.ErrorText(err))
+	sweep, batch, err := boot.ReadEvent(event, "plan")
+	if err != nil {
 		return nil, err
 	}
-	var batch events.SQSEvent
-	if err := json.Unmarshal(event, &batch); err != nil || len(batch.Records) == 0 {
-		return nil, fmt.Errorf("event is neither a batch of the plan queue nor a tick {\"sweep\": …}: %.200s", event)
+	if sweep != "" {
+		sent, err := h.flow.FanOut(ctx, sweep)
+		h.logger.Info("sweep", "tick", sweep, "clusters", sent, "error", boot.ErrorText(err))
+		return nil, err
 	}
 	return h.batch(ctx, batch), nil
 }
@@ -49,7 +42,7 @@ type window struct {
 
 // batch runs the flow once per cluster of the batch and reports the records of those it could not be carried through for.
 func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEventResponse {
-	response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
+	var failures boot.Failures
 	requests, order := map[string]*provision.Request{}, []string{}
 	records, batches := map[string][]string{}, map[string][]window{}
 	spent := 0
@@ -83,12 +76,9 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		request.Deadline = boot.Deadline(ctx)
 		outcome, err := h.flow.Run(ctx, *request)
 		h.logger.Info("provision", "outcome", outcome, "batches", batches[cluster], "error", boot.ErrorText(err))
-		if err == nil {
-			continue
-		}
-		for _, id := range records[cluster] {
-			response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: id})
+		if err != nil {
+			failures.Add(records[cluster]...)
 		}
 	}
-	return response
+	return failures.Response()
 }

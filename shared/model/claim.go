@@ -128,3 +128,7 @@ type Instance struct {
 	LaunchedUnix int64             `json:"launched,omitempty"`
 	Tags         map[string]string `json:"tags,omitempty"`
 }
+
+// ProviderID is the id by which the machine's Node names it: aws:///<zone>/<instance id>. Source: the AWS cloud provider's
+// node addresses.
+func (i *Instance) ProviderID() string { return "aws:///" + i.Zone + "/" + i.ID }

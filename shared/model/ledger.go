@@ -1,5 +1,7 @@
 package model
 
+import "fmt"
+
 // Registration is what we know of a cluster that was attached.
 type Registration struct {
 	Cluster         string `json:"cluster"` // its EKS name; unique in account and region
@@ -20,6 +22,11 @@ type Registration struct {
 	// DefaultSpread is what the cluster's kube-scheduler has under defaultConstraints of PodTopologySpread, YAML or JSON;
 	// empty or "none" = nothing. The watcher's JOINER_DEFAULT_SPREAD says the same.
 	DefaultSpread string `json:"defaultSpread,omitempty"`
+}
+
+// Access is equal for registrations by which the same API server and account are reached with the same rights.
+func (r *Registration) Access() string {
+	return fmt.Sprintf("%s %s %s %s %x", r.Region, r.Endpoint, r.RoleARN, r.ExternalID, r.CA)
 }
 
 // Fence proves that its holder may write for a cluster: Token grew with this acquisition of the lease, and no write

@@ -45,7 +45,7 @@ func (e *engine) dispatch(s *strand) {
 	there, back := p.draws.skewed(l.usual/2, l.slow/2), p.draws.skewed(l.usual/2, l.slow/2)
 	trouble := e.trouble(p, c.op)
 	there += trouble.delay
-	e.agenda.add(e.now().Add(there), func() { e.arrive(s, c, trouble, back) })
+	e.agenda.Add(e.now().Add(there), func() { e.arrive(s, c, trouble, back) })
 }
 
 // arrive carries an operation out, or what the trouble makes of it, and sends its answer back.
@@ -82,9 +82,9 @@ func (e *engine) arrive(s *strand, c *call, t trouble, back time.Duration) {
 		err = e.carryOut(p, c)
 	case Late:
 		err = t.err
-		e.agenda.add(e.now().Add(t.late), func() { e.carryOut(p, c) })
+		e.agenda.Add(e.now().Add(t.late), func() { e.carryOut(p, c) })
 	}
-	e.agenda.add(e.now().Add(back), func() { e.resume(s, err) })
+	e.agenda.Add(e.now().Add(back), func() { e.resume(s, err) })
 }
 
 // carryOut does an operation in the world and lets the auditors look.
@@ -103,7 +103,7 @@ func (e *engine) lay(s *strand) {
 		<-r.wake
 		r.d = 0
 	}
-	s.timer = e.agenda.add(e.now().Add(max(0, r.d)), func() { e.resume(s, nil) })
+	s.timer = e.agenda.Add(e.now().Add(max(0, r.d)), func() { e.resume(s, nil) })
 }
 
 // fan starts what a strand wants done side by side, as much of it at once as is allowed.
@@ -118,9 +118,9 @@ func (e *engine) fan(parent *strand) {
 				return
 			}
 			if f.ended == f.n {
-				e.agenda.add(e.now(), func() { e.resume(parent, nil) })
+				e.agenda.Add(e.now(), func() { e.resume(parent, nil) })
 			} else if f.started < f.n {
-				e.agenda.add(e.now(), func() {
+				e.agenda.Add(e.now(), func() {
 					if !parent.over {
 						e.fan(parent)
 					}
@@ -137,8 +137,8 @@ func (e *engine) nudge(s *strand) {
 		return
 	}
 	<-s.rest.wake
-	e.agenda.drop(s.timer)
-	s.timer = e.agenda.add(e.now(), func() { e.resume(s, nil) })
+	e.agenda.Drop(s.timer)
+	s.timer = e.agenda.Add(e.now(), func() { e.resume(s, nil) })
 	s.rest.wake = nil // once is enough
 }
 
@@ -175,7 +175,7 @@ func (e *engine) kill(p *process, verb string) {
 
 // finish notes the end of a process and tells whoever waits for it.
 func (e *engine) finish(p *process, verb string, err error) {
-	e.agenda.drop(p.timeout)
+	e.agenda.Drop(p.timeout)
 	text := ""
 	if err != nil {
 		text = err.Error()

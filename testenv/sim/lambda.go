@@ -30,7 +30,7 @@ func (f *function) due() {
 		return
 	}
 	f.polling = true
-	f.agenda.add(f.now().Add(f.steady.skewed(20*time.Millisecond, 600*time.Millisecond)), func() {
+	f.agenda.Add(f.now().Add(f.steady.skewed(20*time.Millisecond, 600*time.Millisecond)), func() {
 		f.polling = false
 		f.poll()
 	})
@@ -40,7 +40,7 @@ func (f *function) due() {
 func (f *function) tick(tick string, attempt int) {
 	again := func() {
 		if attempt < attempts {
-			f.agenda.add(f.now().Add(time.Duration(attempt)*time.Minute), func() { f.tick(tick, attempt+1) })
+			f.agenda.Add(f.now().Add(time.Duration(attempt)*time.Minute), func() { f.tick(tick, attempt+1) })
 		}
 	}
 	key := fmt.Sprintf("tick %s %d", tick, attempt)
@@ -101,5 +101,5 @@ func (f *function) invoke(key string, body func(context.Context, *process) error
 	if f.hits(KindCold, key, 0) {
 		start = start.Add(f.steady.between(100*time.Millisecond, 10*time.Second))
 	}
-	f.agenda.add(start, func() { f.spawn(f.name, key, world.InvocationTimeout, body, ended) })
+	f.agenda.Add(start, func() { f.spawn(f.name, key, world.InvocationTimeout, body, ended) })
 }

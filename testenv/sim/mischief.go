@@ -54,8 +54,8 @@ func (e *engine) misbehave() {
 		d := newDraws(e.config.Seed, s.String())
 		from, until := world.Start.Add(s.From), world.Start.Add(s.Until)
 		during := func(begin, end func()) {
-			e.agenda.add(from, func() { e.inject("", "", s.Kind); begin(); e.look() })
-			e.agenda.add(until, func() {
+			e.agenda.Add(from, func() { e.inject("", "", s.Kind); begin(); e.look() })
+			e.agenda.Add(until, func() {
 				if !e.healed {
 					end()
 				}
@@ -65,7 +65,7 @@ func (e *engine) misbehave() {
 			var next func()
 			next = func() {
 				at := e.now().Add(d.between(mean/10, 2*mean))
-				e.agenda.add(at, func() {
+				e.agenda.Add(at, func() {
 					if e.healed || !at.Before(until) {
 						return
 					}
@@ -75,7 +75,7 @@ func (e *engine) misbehave() {
 					next()
 				})
 			}
-			e.agenda.add(from, next)
+			e.agenda.Add(from, next)
 		}
 		w := e.world
 		switch s.Kind {
@@ -159,7 +159,7 @@ func (e *engine) silence(d draws) {
 	}
 	id := alive[d.IntN(len(alive))]
 	e.world.Kubelets.Silence(id)
-	e.agenda.add(e.now().Add(d.skewed(20*time.Second, 20*time.Minute)), func() {
+	e.agenda.Add(e.now().Add(d.skewed(20*time.Second, 20*time.Minute)), func() {
 		e.world.Kubelets.Resume(id)
 		e.look()
 	})

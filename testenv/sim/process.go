@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/testenv/agenda"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -26,7 +27,7 @@ type process struct {
 	dead    bool
 	ops     int      // asked for so far
 	writes  []string // of those, what could change something before everything was healed
-	timeout *appointment
+	timeout *agenda.Appointment
 	ended   func(err error) // called once, when it has ended or was killed
 	deaf    int             // how often it asked for something although it is dead
 }
@@ -41,8 +42,8 @@ type strand struct {
 	asked  *call // what it parks for, one of these three
 	rest   *rest
 	spread *spread
-	answer error        // of the call
-	timer  *appointment // of the rest
+	answer error               // of the call
+	timer  *agenda.Appointment // of the rest
 	over   bool
 }
 

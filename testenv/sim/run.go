@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/joiner-sh/joiner/testenv/agenda"
 	"github.com/joiner-sh/joiner/testenv/sim/audit"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
@@ -70,7 +71,7 @@ func (s *Stats) Add(other Stats) {
 type engine struct {
 	config    Config
 	world     *world.World
-	agenda    agenda
+	agenda    agenda.Agenda
 	running   *strand // that runs now; nil between
 	trace     *trace
 	checkers  []audit.Checker
@@ -145,7 +146,7 @@ func (e *engine) play() {
 // until lets things happen up to a time.
 func (e *engine) until(end time.Time) {
 	for len(e.found) == 0 {
-		at, due := e.agenda.next()
+		at, due := e.agenda.Next()
 		by, moves := e.world.Next()
 		if moves && (!due || !by.After(at)) {
 			if by.After(end) {
@@ -161,7 +162,7 @@ func (e *engine) until(end time.Time) {
 		}
 		e.goTo(at)
 		e.stats.Steps++
-		e.agenda.take().do()
+		e.agenda.Take()()
 	}
 	if len(e.found) == 0 {
 		e.goTo(end)
@@ -218,7 +219,7 @@ func (e *engine) spawn(program, key string, limit time.Duration, body func(ctx c
 	e.world.Log.Note(world.ProcessMoved{Process: p.name, Program: program, Verb: "start"})
 	e.look()
 	if limit > 0 {
-		p.timeout = e.agenda.add(e.now().Add(limit), func() { e.kill(p, "timeout") })
+		p.timeout = e.agenda.Add(e.now().Add(limit), func() { e.kill(p, "timeout") })
 	}
 	var err error
 	s := p.strand(func() { err = body(p.ctx, p) }, func() {

@@ -143,13 +143,13 @@ func (e *engine) begin() {
 	e.misbehave()
 	if arrange := e.config.Scenario.Arrange; arrange != nil {
 		arrange(e.world, func(after time.Duration, do func()) {
-			e.agenda.add(world.Start.Add(after), func() {
+			e.agenda.Add(world.Start.Add(after), func() {
 				do()
 				e.look()
 			})
 		})
 	}
 	for range replicaCount {
-		e.agenda.add(e.now().Add(e.steady.between(0, 3*time.Second)), e.watchers.start)
+		e.agenda.Add(e.now().Add(e.steady.between(0, 3*time.Second)), e.watchers.start)
 	}
 }

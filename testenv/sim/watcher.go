@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/flow/forward"
+	"github.com/joiner-sh/joiner/testenv/agenda"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -21,7 +22,7 @@ type replica struct {
 	*process
 	forwarder *forward.Forwarder
 	watch     *world.Watch
-	poll      *appointment
+	poll      *agenda.Appointment
 	synced    bool
 	leading   *strand // nil while it does not lead
 }
@@ -51,7 +52,7 @@ const forever = 1000 * 24 * time.Hour
 
 // gone lets another replica take a dead one's place.
 func (w *watchers) gone(r *replica) {
-	w.agenda.drop(r.poll)
+	w.agenda.Drop(r.poll)
 	for i := range w.replicas {
 		if w.replicas[i] == r {
 			w.replicas = append(w.replicas[:i], w.replicas[i+1:]...)
@@ -60,12 +61,12 @@ func (w *watchers) gone(r *replica) {
 	}
 	if w.leader == r {
 		w.leader, w.freeAt = nil, w.now().Add(leaseDuration)
-		w.agenda.add(w.freeAt, w.elect)
+		w.agenda.Add(w.freeAt, w.elect)
 	}
 	if w.over {
 		return
 	}
-	w.agenda.add(w.now().Add(w.steady.between(2*time.Second, 40*time.Second)), w.start)
+	w.agenda.Add(w.now().Add(w.steady.between(2*time.Second, 40*time.Second)), w.start)
 }
 
 // due has every replica whose watch has something for it take it.
@@ -89,7 +90,7 @@ func later(a, b time.Time) time.Time {
 
 // follow puts the next poll of a replica's watch on the agenda.
 func (w *watchers) follow(r *replica, at time.Time) {
-	r.poll = w.agenda.add(at, func() {
+	r.poll = w.agenda.Add(at, func() {
 		r.poll = nil
 		if r.dead {
 			return
@@ -156,7 +157,7 @@ func (w *watchers) lead(r *replica) {
 			w.leader = nil
 		}
 		if !r.dead {
-			w.agenda.add(w.now().Add(2*time.Second), w.elect)
+			w.agenda.Add(w.now().Add(2*time.Second), w.elect)
 		}
 	})
 	w.resume(r.leading, nil)

@@ -32,13 +32,13 @@ func (l *Ledger) Retire(_ context.Context, fence model.Fence, claim model.Claim)
 	if !l.holds(fence) {
 		return claim, deposed(fence)
 	}
-	b := l.book(fence.Cluster)
-	stored, ok := b.claims[claim.Name]
-	if !ok || stored.Version != claim.Version || !stored.Live() {
-		return claim, fault.New(fault.Conflict, "ClaimChanged", "claim %s is not live at version %d", claim.Name, claim.Version)
+	next := claim
+	next.State = model.Terminating
+	stored, err := l.book(fence.Cluster).advance(next)
+	if err != nil {
+		return claim, err
 	}
-	claim.State = model.Terminating
-	return b.put(claim), nil
+	return stored, nil
 }
 
 // Close moves a claim to Gone and gives back what it holds.

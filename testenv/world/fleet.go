@@ -13,6 +13,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/agenda"
 )
 
 // Fleet is EC2 as far as it sells, shows and ends machines.
@@ -27,7 +28,7 @@ type Fleet struct {
 	options FleetOptions
 
 	mu        sync.Mutex
-	agenda    agenda
+	agenda    agenda.Agenda
 	machines  []*Machine // in the order they were launched
 	byID      map[string]*Machine
 	byIntent  map[string][]*Machine
@@ -136,8 +137,8 @@ func (f *Fleet) enter() func() {
 
 // happen does what is due. It is nobody's doing.
 func (f *Fleet) happen(now time.Time) {
-	if next, due := f.agenda.next(); due && !next.After(now) {
-		_ = f.log.As("", func() error { f.agenda.run(now); return nil })
+	if next, due := f.agenda.Next(); due && !next.After(now) {
+		_ = f.log.As("", func() error { f.agenda.Run(now); return nil })
 	}
 }
 
@@ -145,7 +146,7 @@ func (f *Fleet) happen(now time.Time) {
 func (f *Fleet) Next() (time.Time, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.agenda.next()
+	return f.agenda.Next()
 }
 
 // Run lets happen what is due.

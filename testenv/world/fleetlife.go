@@ -26,7 +26,7 @@ func (f *Fleet) begin(m *Machine, price model.MicroUSD) {
 	f.byID[m.ID] = m
 	f.byIntent[m.Tags[tagIntent]] = append(f.byIntent[m.Tags[tagIntent]], m)
 	f.changed(m)
-	f.agenda.add(now.Add(f.draw(f.options.Pending)), func() {
+	f.agenda.Add(now.Add(f.draw(f.options.Pending)), func() {
 		if m.State == statePending {
 			m.State = stateRunning
 			f.changed(m)
@@ -44,7 +44,7 @@ func (f *Fleet) perhaps(mean time.Duration, do func()) {
 		return
 	}
 	after := time.Duration(-math.Log(1-f.options.Rand.Float64()) * float64(mean)).Round(time.Millisecond)
-	f.agenda.add(f.now().Add(after), func() {
+	f.agenda.Add(f.now().Add(after), func() {
 		if !f.calm {
 			do()
 		}
@@ -68,7 +68,7 @@ func (f *Fleet) warn(m *Machine, notice time.Duration) {
 	}
 	due := f.now().Add(notice)
 	f.log.Note(InstanceWarned{ID: m.ID, Due: due})
-	f.agenda.add(due, func() { f.end(m, bySpot) })
+	f.agenda.Add(due, func() { f.end(m, bySpot) })
 }
 
 // end tells a machine to end; it is terminated a while later. One that is ending already goes on.
@@ -84,7 +84,7 @@ func (f *Fleet) end(m *Machine, cause string) {
 		f.terminated(m, cause)
 		return
 	}
-	f.agenda.add(f.now().Add(after), func() { f.terminated(m, cause) })
+	f.agenda.Add(f.now().Add(after), func() { f.terminated(m, cause) })
 }
 
 func (f *Fleet) terminated(m *Machine, cause string) {
@@ -95,7 +95,7 @@ func (f *Fleet) terminated(m *Machine, cause string) {
 	if _, limited := f.stock[offer]; limited && m.limited {
 		f.stock[offer]++
 	}
-	f.agenda.add(f.now().Add(f.options.Listed), func() {
+	f.agenda.Add(f.now().Add(f.options.Listed), func() {
 		f.listed = slices.DeleteFunc(f.listed, func(other *Machine) bool { return other == m })
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/agenda"
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 )
 
@@ -54,7 +55,7 @@ type Kubelets struct {
 	allocatable func(instanceType string) model.Resources
 
 	kubelets map[string]*kubelet // by instance id
-	agenda   agenda
+	agenda   agenda.Agenda
 	at       int64 // version of the cluster it has looked at
 	started  int
 }
@@ -103,7 +104,7 @@ func (k *Kubelets) Start(instance model.Instance, userData []byte, at time.Time)
 		one.stuck = true
 		boot = k.options.LateAfter
 	}
-	k.agenda.add(at.Add(boot), func() { k.join(one) })
+	k.agenda.Add(at.Add(boot), func() { k.join(one) })
 }
 
 // End takes a machine away at once: its kubelet says nothing any more, and the cloud controller removes its Node.
@@ -114,7 +115,7 @@ func (k *Kubelets) End(id string) {
 	}
 	one.ended = true
 	now := k.cluster.now()
-	k.agenda.add(now.Add(k.between(k.options.NodeGoneMin, k.options.NodeGoneMax)), func() {
+	k.agenda.Add(now.Add(k.between(k.options.NodeGoneMin, k.options.NodeGoneMax)), func() {
 		k.cluster.mu.Lock()
 		defer k.cluster.mu.Unlock()
 		if node := k.cluster.nodes.get(one.name); one.owns(node) {
@@ -136,7 +137,7 @@ func (k *Kubelets) hush(one *kubelet) {
 	one.silent = true
 	one.spell++
 	spell := one.spell
-	k.agenda.add(k.cluster.now().Add(k.options.NotReadyAfter), func() {
+	k.agenda.Add(k.cluster.now().Add(k.options.NotReadyAfter), func() {
 		if one.silent && one.spell == spell {
 			k.lost(one, spell)
 		}
@@ -187,7 +188,7 @@ func (k *Kubelets) Next() (time.Time, bool) {
 	c := k.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at, due := k.agenda.next()
+	at, due := k.agenda.Next()
 	if i := c.after(k.at); i < len(c.history) {
 		return sooner(at, due, c.history[i].at, true)
 	}
@@ -197,7 +198,7 @@ func (k *Kubelets) Next() (time.Time, bool) {
 // Run does what is due.
 func (k *Kubelets) Run(now time.Time) {
 	k.look()
-	k.agenda.run(now)
+	k.agenda.Run(now)
 	k.look()
 }
 
@@ -230,7 +231,7 @@ func (k *Kubelets) look() {
 // ending lets the kubelet end a pod some time within its grace.
 func (k *Kubelets) ending(pod model.Pod, at time.Time) {
 	until := max(time.Unix(pod.DeletedUnix, 0).Sub(at), 0)
-	k.agenda.add(at.Add(k.between(min(time.Second, until), until)), func() {
+	k.agenda.Add(at.Add(k.between(min(time.Second, until), until)), func() {
 		c := k.cluster
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -245,8 +246,8 @@ func (k *Kubelets) ending(pod model.Pod, at time.Time) {
 // nodeMade lets the kubelet of a new Node report that it is ready, some time later.
 func (k *Kubelets) nodeMade(provider string, at time.Time) {
 	for _, one := range k.kubelets {
-		if providerID(one.instance) == provider {
-			k.agenda.add(at.Add(k.options.Ready), func() {
+		if one.instance.ProviderID() == provider {
+			k.agenda.Add(at.Add(k.options.Ready), func() {
 				if !one.silent && !one.ended {
 					k.becomeReady(one)
 				}
@@ -257,7 +258,7 @@ func (k *Kubelets) nodeMade(provider string, at time.Time) {
 
 // owns reports whether a Node is the kubelet's.
 func (one *kubelet) owns(node *model.Node) bool {
-	return node != nil && node.ProviderID == providerID(one.instance)
+	return node != nil && node.ProviderID == one.instance.ProviderID()
 }
 
 // speaks reports whether there is a kubelet on the node to end a pod. A Node that was put there by hand has one.
@@ -272,7 +273,7 @@ func (k *Kubelets) speaks(name string) bool {
 }
 
 func (k *Kubelets) nodeGone(node model.Node, at time.Time) {
-	k.agenda.add(at.Add(k.options.PodGoneAfter), func() {
+	k.agenda.Add(at.Add(k.options.PodGoneAfter), func() {
 		c := k.cluster
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -287,12 +288,12 @@ func (k *Kubelets) nodeGone(node model.Node, at time.Time) {
 	})
 	for _, id := range k.ids() {
 		one := k.kubelets[id]
-		if one.ended || !one.joined || node.ProviderID != providerID(one.instance) {
+		if one.ended || !one.joined || node.ProviderID != one.instance.ProviderID() {
 			continue
 		}
 		one.joined = false
 		if k.options.Rejoins && !one.silent {
-			k.agenda.add(at.Add(10*time.Second), func() { k.join(one) })
+			k.agenda.Add(at.Add(10*time.Second), func() { k.join(one) })
 		}
 	}
 }
@@ -306,8 +307,6 @@ func (k *Kubelets) ids() []string {
 	return out
 }
 
-func providerID(instance model.Instance) string { return "aws:///" + instance.Zone + "/" + instance.ID }
-
 // join makes the Node a kubelet and the cloud provider would make. Where a Node of the host's name is still there from
 // another machine, the kubelet takes it for its own, provider id and all, until somebody removes it.
 func (k *Kubelets) join(one *kubelet) {
@@ -318,7 +317,7 @@ func (k *Kubelets) join(one *kubelet) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.nodes.get(one.name) != nil {
-		k.agenda.add(c.now().Add(10*time.Second), func() { k.join(one) })
+		k.agenda.Add(c.now().Add(10*time.Second), func() { k.join(one) })
 		return
 	}
 	t, _ := catalog.Lookup(one.instance.Type)
@@ -329,7 +328,7 @@ func (k *Kubelets) join(one *kubelet) {
 	ordered, taints := nodeConfig(one.userData)
 	allocatable := k.allocatable(one.instance.Type)
 	c.putNode(model.Node{
-		Name: one.name, ProviderID: providerID(one.instance), Labels: union(labels, ordered), Capacity: allocatable, Allocatable: allocatable,
+		Name: one.name, ProviderID: one.instance.ProviderID(), Labels: union(labels, ordered), Capacity: allocatable, Allocatable: allocatable,
 		Taints: append(taints, model.Taint{Key: taintNotReady, Effect: model.NoSchedule}),
 	})
 	one.joined = true
@@ -369,7 +368,7 @@ func (k *Kubelets) lost(one *kubelet, spell int) {
 			model.Taint{Key: taintUnreachable, Effect: model.NoSchedule}, model.Taint{Key: taintUnreachable, Effect: model.NoExecute})
 	})
 	c.setPodsReady(one.name, false)
-	k.agenda.add(c.now().Add(k.options.EvictAfter), func() {
+	k.agenda.Add(c.now().Add(k.options.EvictAfter), func() {
 		if one.silent && one.spell == spell {
 			k.evictAll(one.name)
 		}

@@ -312,6 +312,11 @@ func (l *Ledger) Advance(_ context.Context, cluster string, claim model.Claim) (
 	defer l.mu.Unlock()
 	defer l.commit(cluster, "advance", nil)
 	b := l.book(cluster)
+	return b.advance(claim)
+}
+
+// advance stores a claim under its next version where the stored one is live and at the claim's.
+func (b *book) advance(claim model.Claim) (model.Claim, error) {
 	stored, ok := b.claims[claim.Name]
 	if !ok || stored.Version != claim.Version || !stored.Live() {
 		return claim, fault.New(fault.Conflict, "ClaimChanged", "claim %s is not live at version %d", claim.Name, claim.Version)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/testenv/agenda"
 )
 
 // Queue is one queue of SQS, standard or FIFO. A message that was received is hidden for its visibility timeout and then
@@ -25,7 +26,7 @@ type Queue struct {
 	options QueueOptions
 
 	mu       sync.Mutex
-	agenda   agenda
+	agenda   agenda.Agenda
 	messages []*message            // in order of arrival
 	groups   map[string]int        // how many messages each has; FIFO only
 	sent     map[string]remembered // by deduplication id; FIFO only
@@ -117,8 +118,8 @@ func (q *Queue) enter() func() {
 }
 
 func (q *Queue) happen(now time.Time) {
-	if next, due := q.agenda.next(); due && !next.After(now) {
-		_ = q.log.As("", func() error { q.agenda.run(now); return nil })
+	if next, due := q.agenda.Next(); due && !next.After(now) {
+		_ = q.log.As("", func() error { q.agenda.Run(now); return nil })
 	}
 }
 
@@ -126,7 +127,7 @@ func (q *Queue) happen(now time.Time) {
 func (q *Queue) Next() (time.Time, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.agenda.next()
+	return q.agenda.Next()
 }
 
 // Run lets happen what is due.
@@ -164,7 +165,7 @@ func (q *Queue) Send(_ context.Context, out Outgoing) (string, error) {
 	m := &message{Message: Message{ID: fmt.Sprintf("%s-%d", q.options.Name, q.count), Body: out.Body, Group: out.Group, Sent: now}, visibleAt: now.Add(out.Delay)}
 	if q.options.FIFO {
 		q.sent[out.Dedup] = remembered{m.ID, now}
-		q.agenda.add(now.Add(dedupWindow), func() { delete(q.sent, out.Dedup) })
+		q.agenda.Add(now.Add(dedupWindow), func() { delete(q.sent, out.Dedup) })
 	}
 	q.note(m, "send")
 	if q.by(q.chances.Lose) {
@@ -183,9 +184,9 @@ func (q *Queue) add(m *message) {
 	q.messages = append(q.messages, m)
 	q.groups[m.Group]++
 	if m.visibleAt.After(q.now()) {
-		q.agenda.add(m.visibleAt, func() {}) // somebody may want to look then
+		q.agenda.Add(m.visibleAt, func() {}) // somebody may want to look then
 	}
-	q.agenda.add(m.Sent.Add(q.options.Retention), func() {
+	q.agenda.Add(m.Sent.Add(q.options.Retention), func() {
 		if q.remove(m) {
 			q.note(m, "lost")
 		}
@@ -281,7 +282,7 @@ func (q *Queue) take(m *message) {
 func (q *Queue) hide(m *message, d time.Duration) {
 	m.visibleAt = q.now().Add(d)
 	receipt, until := m.Receipt, m.visibleAt
-	q.agenda.add(until, func() {
+	q.agenda.Add(until, func() {
 		if m.Receipt == receipt && m.visibleAt.Equal(until) && slices.Contains(q.messages, m) {
 			q.note(m, "return")
 		}

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/joiner-sh/joiner/testenv/agenda"
 )
 
 // Schedule is a rule of EventBridge Scheduler that ticks at a steady rate: a little late, at least once as a rule, and
@@ -12,7 +14,7 @@ type Schedule struct {
 	options ScheduleOptions
 
 	mu      sync.Mutex
-	agenda  agenda
+	agenda  agenda.Agenda
 	next    time.Time // the next tick to be planned
 	due     []Tick
 	chances ScheduleChances
@@ -52,7 +54,7 @@ func NewSchedule(options ScheduleOptions) *Schedule {
 func (s *Schedule) plan() {
 	tick := s.next
 	s.next = tick.Add(s.options.Every)
-	s.agenda.add(tick, func() {
+	s.agenda.Add(tick, func() {
 		s.plan()
 		times := 1
 		switch {
@@ -67,7 +69,7 @@ func (s *Schedule) plan() {
 				late = s.draw(Span{Min: late, Max: maxLate})
 			}
 			at := tick.Add(late)
-			s.agenda.add(at, func() { s.due = append(s.due, Tick{For: tick, At: at}) })
+			s.agenda.Add(at, func() { s.due = append(s.due, Tick{For: tick, At: at}) })
 		}
 	})
 }
@@ -76,21 +78,21 @@ func (s *Schedule) plan() {
 func (s *Schedule) Next() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.agenda.next()
+	return s.agenda.Next()
 }
 
 // Run lets happen what is due; Take then has it.
 func (s *Schedule) Run(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agenda.run(now)
+	s.agenda.Run(now)
 }
 
 // Take returns the ticks that were given since it was last called, in order.
 func (s *Schedule) Take(now time.Time) []Tick {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agenda.run(now)
+	s.agenda.Run(now)
 	due := s.due
 	s.due = nil
 	return due

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/agenda"
 )
 
 // Kinds of workload.
@@ -39,7 +40,7 @@ type Workloads struct {
 	delay   time.Duration
 
 	loads  []*load
-	agenda agenda
+	agenda agenda.Agenda
 	at     int64 // version of the cluster it has looked at
 	stale  bool  // something of its own changed
 }
@@ -64,7 +65,7 @@ func (w *Workloads) Add(workload Workload) {
 	one := &load{Workload: workload, owner: c.intern(workload.Shape)}
 	w.loads = append(w.loads, one)
 	for _, step := range workload.Steps {
-		w.agenda.add(step.At, func() { one.Replicas, w.stale = step.Replicas, true })
+		w.agenda.Add(step.At, func() { one.Replicas, w.stale = step.Replicas, true })
 	}
 	w.stale = true
 }
@@ -94,7 +95,7 @@ func (w *Workloads) Next() (time.Time, bool) {
 	c := w.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at, due := w.agenda.next()
+	at, due := w.agenda.Next()
 	if w.stale {
 		return sooner(at, due, c.now(), true)
 	}
@@ -106,7 +107,7 @@ func (w *Workloads) Next() (time.Time, bool) {
 
 // Run does what is due.
 func (w *Workloads) Run(now time.Time) {
-	w.agenda.run(now)
+	w.agenda.Run(now)
 	c := w.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,7 +208,7 @@ func (w *Workloads) job(one *load, pods []*model.Pod) {
 				next.Phase, next.Ready = model.Succeeded, false
 				c.putPod("status", next)
 			} else {
-				w.agenda.add(end, func() {
+				w.agenda.Add(end, func() {
 					c.mu.Lock()
 					defer c.mu.Unlock()
 					w.stale = w.stale || c.pods.get(key) != nil && c.pods.get(key).UID == uid

@@ -91,14 +91,7 @@ func placeSurveyed(survey *model.Survey, entry item) error {
 		}
 		survey.Claims = append(survey.Claims, claim)
 	case "INTENT":
-		if model.IntentState(textOf(entry, "state")) == model.IntentDone {
-			return nil
-		}
-		var intent model.Intent
-		if err := decode(entry, &intent); err != nil {
-			return err
-		}
-		survey.Intents = append(survey.Intents, intent)
+		return placeIntent(&survey.Intents, entry)
 	}
 	return nil
 }

@@ -71,14 +71,7 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 			ledger.Ended = append(ledger.Ended, claim)
 		}
 	case "INTENT":
-		if model.IntentState(textOf(entry, "state")) == model.IntentDone {
-			return nil
-		}
-		var intent model.Intent
-		if err := decode(entry, &intent); err != nil {
-			return err
-		}
-		ledger.Intents = append(ledger.Intents, intent)
+		return placeIntent(&ledger.Intents, entry)
 	case "USE":
 		ledger.Usage = append(ledger.Usage, usageOf(rest, entry))
 	case "MARK":
@@ -99,6 +92,19 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		pointer.HeartbeatAt = numberOf(entry, "heartbeat")
 		ledger.Pointer = &pointer
 	}
+	return nil
+}
+
+// placeIntent adds an intent that is open.
+func placeIntent(intents *[]model.Intent, entry item) error {
+	if model.IntentState(textOf(entry, "state")) == model.IntentDone {
+		return nil
+	}
+	var intent model.Intent
+	if err := decode(entry, &intent); err != nil {
+		return err
+	}
+	*intents = append(*intents, intent)
 	return nil
 }
 

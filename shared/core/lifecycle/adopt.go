@@ -49,7 +49,7 @@ func Adopt(orphan *Finding, names func(name string) bool, nowUnix int64) model.C
 		claim.Class = class
 	}
 	claim.State, claim.FailureCode, claim.FailureMessage = model.Launched, "", ""
-	claim.InstanceID, claim.ProviderID = instance.ID, "aws:///"+instance.Zone+"/"+instance.ID
+	claim.InstanceID, claim.ProviderID = instance.ID, instance.ProviderID()
 	claim.InstanceType, claim.Zone, claim.CapacityType = instance.Type, instance.Zone, instance.CapacityType
 	claim.ImageID, claim.SubnetID = instance.ImageID, instance.SubnetID
 	claim.LaunchedUnix = instance.LaunchedUnix

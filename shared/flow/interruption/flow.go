@@ -1,6 +1,7 @@
 package interruption
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -46,28 +47,18 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() Settings {
-	duration := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	count := func(n *int, value int) {
-		if *n == 0 {
-			*n = value
-		}
-	}
-	duration(&s.Confirm, 30*time.Second)
-	duration(&s.JoinWithin, 15*time.Minute)
-	duration(&s.LeaseMargin, 2*time.Second)
-	duration(&s.StopBefore, 3*time.Second)
-	duration(&s.ActWithin, 8*time.Second)
-	duration(&s.Continuous, 10*time.Minute)
-	duration(&s.BelieveOld, 30*time.Minute)
-	duration(&s.BrakeWindow, 6*time.Minute)
-	count(&s.MaxSuspects, 2000)
-	count(&s.MaxActs, 200)
-	count(&s.BrakeNodes, 5)
-	count(&s.BrakePercent, 10)
+	s.Confirm = cmp.Or(s.Confirm, 30*time.Second)
+	s.JoinWithin = cmp.Or(s.JoinWithin, 15*time.Minute)
+	s.LeaseMargin = cmp.Or(s.LeaseMargin, 2*time.Second)
+	s.StopBefore = cmp.Or(s.StopBefore, 3*time.Second)
+	s.ActWithin = cmp.Or(s.ActWithin, 8*time.Second)
+	s.Continuous = cmp.Or(s.Continuous, 10*time.Minute)
+	s.BelieveOld = cmp.Or(s.BelieveOld, 30*time.Minute)
+	s.BrakeWindow = cmp.Or(s.BrakeWindow, 6*time.Minute)
+	s.MaxSuspects = cmp.Or(s.MaxSuspects, 2000)
+	s.MaxActs = cmp.Or(s.MaxActs, 200)
+	s.BrakeNodes = cmp.Or(s.BrakeNodes, 5)
+	s.BrakePercent = cmp.Or(s.BrakePercent, 10)
 	return s
 }
 

@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -65,35 +66,25 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() Settings {
-	duration := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	count := func(n *int, value int) {
-		if *n == 0 {
-			*n = value
-		}
-	}
-	duration(&s.LeaseMargin, 2*time.Second)
-	duration(&s.StopBefore, 3*time.Second)
-	duration(&s.RecoverAfter, 30*time.Second)
-	duration(&s.GiveUpAfter, 15*time.Minute)
-	duration(&s.SilentAfter, 45*time.Second)
-	duration(&s.JoinWithin, 15*time.Minute)
-	duration(&s.OfferBackOff, 3*time.Minute)
-	duration(&s.HoldFor, 5*time.Minute)
-	duration(&s.FreshFor, 5*time.Second)
-	duration(&s.ResolveAfter, 5*time.Minute)
-	count(&s.MaxRounds, 8)
-	count(&s.Parallel, 8)
-	count(&s.ClaimsPerCall, 25)
-	count(&s.MaxEvents, 500)
-	count(&s.CallBurst, 50)
-	count(&s.CallsPerSecond, 5)
-	count(&s.DryBurst, 10)
-	count(&s.DryPerMinute, 8)
-	count(&s.LaunchFloor, 100)
+	s.LeaseMargin = cmp.Or(s.LeaseMargin, 2*time.Second)
+	s.StopBefore = cmp.Or(s.StopBefore, 3*time.Second)
+	s.RecoverAfter = cmp.Or(s.RecoverAfter, 30*time.Second)
+	s.GiveUpAfter = cmp.Or(s.GiveUpAfter, 15*time.Minute)
+	s.SilentAfter = cmp.Or(s.SilentAfter, 45*time.Second)
+	s.JoinWithin = cmp.Or(s.JoinWithin, 15*time.Minute)
+	s.OfferBackOff = cmp.Or(s.OfferBackOff, 3*time.Minute)
+	s.HoldFor = cmp.Or(s.HoldFor, 5*time.Minute)
+	s.FreshFor = cmp.Or(s.FreshFor, 5*time.Second)
+	s.ResolveAfter = cmp.Or(s.ResolveAfter, 5*time.Minute)
+	s.MaxRounds = cmp.Or(s.MaxRounds, 8)
+	s.Parallel = cmp.Or(s.Parallel, 8)
+	s.ClaimsPerCall = cmp.Or(s.ClaimsPerCall, 25)
+	s.MaxEvents = cmp.Or(s.MaxEvents, 500)
+	s.CallBurst = cmp.Or(s.CallBurst, 50)
+	s.CallsPerSecond = cmp.Or(s.CallsPerSecond, 5)
+	s.DryBurst = cmp.Or(s.DryBurst, 10)
+	s.DryPerMinute = cmp.Or(s.DryPerMinute, 8)
+	s.LaunchFloor = cmp.Or(s.LaunchFloor, 100)
 	return s
 }
 

@@ -585,7 +585,7 @@ func failure(errors []model.LaunchError) (code, message string) {
 // launched fills in a claim from its machine.
 func (r *run) launched(claim model.Claim, instance model.Instance, types []model.InstanceType) model.Claim {
 	claim.State, claim.LaunchedUnix = model.Launched, r.now()
-	claim.InstanceID, claim.ProviderID = instance.ID, "aws:///"+instance.Zone+"/"+instance.ID
+	claim.InstanceID, claim.ProviderID = instance.ID, instance.ProviderID()
 	claim.InstanceType, claim.Zone, claim.CapacityType = instance.Type, instance.Zone, instance.CapacityType
 	claim.ImageID, claim.SubnetID = instance.ImageID, instance.SubnetID
 	labels := map[string]string{}
