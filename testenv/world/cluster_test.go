@@ -1,6 +1,8 @@
 package world
 
 import (
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -321,4 +323,17 @@ func TestSameSeedSameHistory(t *testing.T) {
 	if reflect.DeepEqual(history(1), history(2)) {
 		t.Error("two seeds are the same")
 	}
+}
+
+// clone copies plain data, so that later changes of the original show.
+func clone[T any](value T) T {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("encode %T: %v", value, err)) // plain data always can
+	}
+	var out T
+	if err := json.Unmarshal(text, &out); err != nil {
+		panic(fmt.Sprintf("decode %T: %v", value, err))
+	}
+	return out
 }

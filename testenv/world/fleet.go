@@ -70,7 +70,6 @@ type Machine struct {
 	VisibleAt  time.Time
 	EndedAt    time.Time // zero while it is not terminated
 	Terminated bool
-	Joined     bool
 
 	shutting bool // told to end: Terminated follows
 	limited  bool // came out of a stock that is counted

@@ -2,7 +2,6 @@ package world
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -176,17 +175,4 @@ func (w *World) Stale(ago time.Duration) { w.stale = ago }
 // newID returns ids that sort by the order they were asked for in.
 func (w *World) newID() string {
 	return fmt.Sprintf("01WORLD%019d", w.ids.Add(1))
-}
-
-// clone copies plain data, as a store would.
-func clone[T any](value T) T {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(fmt.Sprintf("encode %T: %v", value, err)) // plain data always can
-	}
-	var out T
-	if err := json.Unmarshal(text, &out); err != nil {
-		panic(fmt.Sprintf("decode %T: %v", value, err))
-	}
-	return out
 }
