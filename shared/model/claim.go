@@ -46,7 +46,8 @@ type Claim struct {
 	CapacityType string    `json:"capacityType,omitempty"`
 	ImageID      string    `json:"imageId,omitempty"`
 	SubnetID     string    `json:"subnetId,omitempty"`
-	Price        MicroUSD  `json:"price,omitempty"` // per hour
+	Reservation  string    `json:"reservation,omitempty"` // capacity reservation it was launched into
+	Price        MicroUSD  `json:"price,omitempty"`       // per hour
 	Capacity     Resources `json:"capacity,omitempty"`
 	Allocatable  Resources `json:"allocatable,omitempty"`
 	NodeName     string    `json:"nodeName,omitempty"`
@@ -60,6 +61,11 @@ type Claim struct {
 	RegisteredUnix  int64 `json:"registered,omitempty"`
 	InitializedUnix int64 `json:"initialized,omitempty"`
 	GoneUnix        int64 `json:"gone,omitempty"`
+
+	// Drift says why a machine launched now would differ; empty = it would not. Since DriftUnix.
+	Drift        string `json:"drift,omitempty"` // NodeClassDrift, AMIDrift, …
+	DriftMessage string `json:"driftMessage,omitempty"`
+	DriftUnix    int64  `json:"drifted,omitempty"`
 
 	// ObjectUID is the NodeClaim object's UID once that exists. The object is written after the record.
 	ObjectUID string `json:"objectUID,omitempty"`
@@ -127,6 +133,12 @@ type Instance struct {
 	State        string            `json:"state,omitempty"` // pending, running, …
 	LaunchedUnix int64             `json:"launched,omitempty"`
 	Tags         map[string]string `json:"tags,omitempty"`
+
+	SecurityGroups []string `json:"securityGroups,omitempty"` // ids, sorted; of its primary interface
+	Reservation    string   `json:"reservation,omitempty"`    // capacity reservation it runs in
+	Profile        string   `json:"profile,omitempty"`        // name of its instance profile
+	PlacementGroup string   `json:"placementGroup,omitempty"` // id
+	Partition      int64    `json:"partition,omitempty"`      // 0 = none, or not known yet
 }
 
 // ProviderID is the id by which the machine's Node names it: aws:///<zone>/<instance id>. Source: the AWS cloud provider's

@@ -12,6 +12,8 @@ type Class struct {
 	Subnets        []SelectorTerm `json:"subnets,omitempty"` // OR of terms
 	SecurityGroups []SelectorTerm `json:"securityGroups,omitempty"`
 	Images         []SelectorTerm `json:"images,omitempty"`
+	Reservations   []SelectorTerm `json:"reservations,omitempty"`
+	PlacementGroup *SelectorTerm  `json:"placementGroup,omitempty"` // with Name or ID
 
 	Family                   string            `json:"family"` // AL2, AL2023, Bottlerocket, Custom, Windows2019, …: amiFamily, else the alias's
 	UserData                 string            `json:"userData,omitempty"`
@@ -24,8 +26,14 @@ type Class struct {
 	DetailedMonitoring       bool              `json:"detailedMonitoring,omitempty"`
 	AssociatePublicIPAddress *bool             `json:"associatePublicIPAddress,omitempty"`
 
-	// Unsupported names fields that are set and not built yet, each a sentence with field and remedy. A class with any
-	// launches nothing.
+	IPPrefixCount        *int64              `json:"ipPrefixCount,omitempty"`        // of the primary interface; nil = unset
+	InstanceStorePolicy  string              `json:"instanceStorePolicy,omitempty"`  // RAID0; "" = leave the disks alone
+	NetworkInterfaces    []NetworkInterface  `json:"networkInterfaces,omitempty"`    // empty = one, or EFA as the pods ask
+	ConnectionTracking   *ConnectionTracking `json:"connectionTracking,omitempty"`   //
+	Context              string              `json:"context,omitempty"`              // handed to CreateFleet as it is
+	NestedVirtualization string              `json:"nestedVirtualization,omitempty"` // enabled, disabled; "" = unset
+
+	// Unsupported names what cannot be honoured, each a sentence with field and remedy. A class with any launches nothing.
 	Unsupported []string `json:"unsupported,omitempty"`
 
 	// Status is what the selectors resolve to. A class read from the API server carries the status last written there.
@@ -37,9 +45,25 @@ type SelectorTerm struct {
 	Tags         map[string]string `json:"tags,omitempty"` // value "*" = the key exists
 	ID           string            `json:"id,omitempty"`
 	Name         string            `json:"name,omitempty"`
-	Owner        string            `json:"owner,omitempty"`        // images only
+	Owner        string            `json:"owner,omitempty"`        // images: account, self, amazon, …; reservations: account
 	Alias        string            `json:"alias,omitempty"`        // images only: family@version
 	SSMParameter string            `json:"ssmParameter,omitempty"` // images only
+
+	MatchCriteria string `json:"matchCriteria,omitempty"` // reservations only: open, targeted; "" = either
+}
+
+// NetworkInterface of an instance.
+type NetworkInterface struct {
+	Card   int64  `json:"card"`
+	Device int64  `json:"device"` // on the card
+	Type   string `json:"type"`   // interface, efa-only
+}
+
+// ConnectionTracking holds the idle timeouts of tracked connections. 0 = EC2's own default.
+type ConnectionTracking struct {
+	TCPEstablishedSeconds int64 `json:"tcpEstablishedSeconds,omitempty"`
+	UDPStreamSeconds      int64 `json:"udpStreamSeconds,omitempty"`
+	UDPSeconds            int64 `json:"udpSeconds,omitempty"`
 }
 
 // BlockDevice is one block device mapping. Zero means unset.
@@ -83,12 +107,14 @@ type ClassStatus struct {
 	SecurityGroups     []SecurityGroup `json:"securityGroups,omitempty"` // by id
 	Images             []Image         `json:"images,omitempty"`         // newest first, then id
 	InstanceProfile    string          `json:"instanceProfile,omitempty"`
-	Problems           []ClassProblem  `json:"problems,omitempty"` // empty = ready
+	Reservations       []Reservation   `json:"reservations,omitempty"`   // by id
+	PlacementGroup     *PlacementGroup `json:"placementGroup,omitempty"` // nil = none asked for, or not found (then a problem says so)
+	Problems           []ClassProblem  `json:"problems,omitempty"`       // empty = ready
 }
 
 // ClassProblem says why a class is not ready.
 type ClassProblem struct {
-	Condition string `json:"condition"`         // SubnetsReady, SecurityGroupsReady, AMIsReady, InstanceProfileReady, ValidationSucceeded
+	Condition string `json:"condition"`         // SubnetsReady, SecurityGroupsReady, AMIsReady, InstanceProfileReady, ValidationSucceeded, …
 	Reason    string `json:"reason"`            // SubnetsNotFound, …
 	Message   string `json:"message"`           // names field, value and remedy
 	Unknown   bool   `json:"unknown,omitempty"` // could not be found out (an API error): status Unknown, not False
@@ -106,6 +132,37 @@ type Subnet struct {
 type SecurityGroup struct {
 	ID   string `json:"id"`
 	Name string `json:"name,omitempty"`
+}
+
+// Reservation is a capacity reservation a class may launch into.
+type Reservation struct {
+	ID            string `json:"id"`
+	InstanceType  string `json:"instanceType"`
+	Zone          string `json:"zone"`
+	Owner         string `json:"owner,omitempty"`         // account
+	MatchCriteria string `json:"matchCriteria,omitempty"` // open, targeted
+	Block         bool   `json:"block,omitempty"`         // a capacity block
+	Interruptible bool   `json:"interruptible,omitempty"` // the owner may take the capacity back
+	EndUnix       int64  `json:"end,omitempty"`           // 0 = it does not end
+	Total         int64  `json:"total,omitempty"`
+	Free          int64  `json:"free"` // instances that could be launched into it when the status was resolved
+}
+
+// blockNotice is how long before the end of a capacity block nothing is launched into it any more, in seconds. EC2 ends
+// instances of a block 30 minutes before its end (EC2 user guide, Capacity Blocks for ML).
+const blockNotice = 40 * 60
+
+// Expiring reports whether a capacity block is too close to its end to be launched into.
+func (r *Reservation) Expiring(nowUnix int64) bool {
+	return r.Block && r.EndUnix != 0 && nowUnix >= r.EndUnix-blockNotice
+}
+
+// PlacementGroup every instance of a class is launched into.
+type PlacementGroup struct {
+	ID         string `json:"id"`
+	Name       string `json:"name,omitempty"`
+	Strategy   string `json:"strategy"`             // cluster, partition, spread
+	Partitions int64  `json:"partitions,omitempty"` // of strategy partition
 }
 
 // Image an instance may boot from, and for which types.

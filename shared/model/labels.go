@@ -26,6 +26,16 @@ const (
 	PoolHashVersion            = "v3"
 	ClassHashVersion           = "v6"
 
+	AnnotationInstanceProfile = "karpenter.k8s.aws/instance-profile-name" // the profile a claim was launched with
+
+	LabelReservationID   = "karpenter.k8s.aws/capacity-reservation-id"
+	LabelReservationType = "karpenter.k8s.aws/capacity-reservation-type"          // default, capacity-block
+	LabelInterruptible   = "karpenter.k8s.aws/capacity-reservation-interruptible" // "true", "false"
+	LabelPlacementGroup  = "karpenter.k8s.aws/placement-group-id"
+	LabelPartition       = "karpenter.k8s.aws/placement-group-partition"
+	LabelTenancy         = "karpenter.k8s.aws/instance-tenancy"
+	LabelNitroSandbox    = "eks.amazonaws.com/nitro-sandbox"
+
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 )

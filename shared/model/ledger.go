@@ -70,6 +70,19 @@ type Ledger struct {
 	Ended     []Claim   `json:"ended,omitempty"`     // claims that had a machine and have been Gone for less than an hour, by name
 	Allowance Allowance `json:"allowance,omitempty"` // of the cluster's account and region
 	Notes     Notes     `json:"notes,omitempty"`     // the planner's own
+
+	Classes []ClassRecord `json:"classes,omitempty"` // what the catalogue function found out last, by name
+}
+
+// ClassRecord is what the selectors of a class resolved to, and whether it was found fit to launch from, as the catalogue
+// function last wrote it. Beside the object's status it has what people need not see: free addresses, free reservations.
+type ClassRecord struct {
+	Name    string      `json:"name"`
+	UID     string      `json:"uid"`
+	Version int64       `json:"version"`           // bumped by every write; writers condition on it; 0 = never written
+	Inputs  string      `json:"inputs,omitempty"`  // digest of what validation depends on: the verdict is good while it stays
+	Checked int64       `json:"checked,omitempty"` // when the verdict was reached, Unix seconds
+	Status  ClassStatus `json:"status"`
 }
 
 // Allowance is what all clusters of an account and region share of EC2's API. Whoever calls EC2 takes from it first, on
@@ -156,7 +169,9 @@ type Launch struct {
 	Pool         string   //
 	Class        Class    // with its resolved status
 	Claims       []string // names, sorted; as many instances are asked for
-	CapacityType string   // spot or on-demand: one request buys one
+	CapacityType string   // reserved, spot or on-demand: one request buys one
+	Context      string   // CreateFleet's; "" = none
+	IPv6         bool     // the cluster's pods and services have IPv6 addresses
 	Templates    []LaunchTemplate
 }
 
@@ -164,7 +179,15 @@ type Launch struct {
 type LaunchTemplate struct {
 	ImageID   string
 	UserData  []byte // as the machine gets it, not encoded
-	Overrides []Override
+	EFA       int64  // EFA interfaces, one for each network card; 0 = as the class says
+	Dedicated bool   // on hardware of one's own
+	Enclaves  bool   // Nitro enclaves are enabled
+	Partition int64  // of the class's placement group, 1…; 0 = EC2 chooses
+	// Reservation is what a launch of reserved capacity goes into; "" for others.
+	Reservation   string
+	Block         bool // the reservation is a capacity block
+	Interruptible bool // the reservation's owner may take the capacity back
+	Overrides     []Override
 }
 
 // Override is one pool of capacity the fleet may use. No two of a launch share instance type and zone.
@@ -192,8 +215,9 @@ type LaunchError struct {
 // MachineCatalog is the region's machine types with the time they were read.
 type MachineCatalog struct {
 	Types    []MachineType // by name
-	ReadUnix int64
-	Version  string // changes whenever the content does
+	ReadUnix int64         // when types and on-demand prices were read
+	SpotUnix int64         // when spot prices were read; 0 = never: then on-demand prices stand in for them
+	Version  string        // changes whenever the content does
 }
 
 // NodePatch is what registration and initialisation write to a node.

@@ -2,32 +2,38 @@ package model
 
 // MachineType is one EC2 instance type as the hardware facts say, before any class has a word in it.
 type MachineType struct {
-	Name             string   `json:"name"`
-	Arch             string   `json:"arch"` // amd64, arm64
-	VCPUs            int64    `json:"vcpus"`
-	MemoryMiB        int64    `json:"memoryMiB"`
-	Hypervisor       string   `json:"hypervisor,omitempty"`
-	BareMetal        bool     `json:"bareMetal,omitempty"`
-	CPUManufacturer  string   `json:"cpuManufacturer,omitempty"` // aws, intel, amd
-	ClockSpeedGHz    float64  `json:"clockSpeedGHz,omitempty"`
-	Interfaces       int64    `json:"interfaces"`       // on the default network card
-	IPv4PerInterface int64    `json:"ipv4PerInterface"` //
-	EFAInterfaces    int64    `json:"efaInterfaces,omitempty"`
-	NetworkMbps      int64    `json:"networkMbps,omitempty"` // baseline; 0 = unknown
-	EBSMbps          int64    `json:"ebsMbps,omitempty"`     // maximum of EBS-optimised-by-default types
-	LocalNVMeGB      int64    `json:"localNVMeGB,omitempty"` // total, decimal GB
-	EncryptedTransit bool     `json:"encryptedTransit,omitempty"`
-	NitroEnclaves    bool     `json:"nitroEnclaves,omitempty"`
-	GPUName          string   `json:"gpuName,omitempty"`
-	GPUManufacturer  string   `json:"gpuManufacturer,omitempty"` // nvidia, amd, habana
-	GPUCount         int64    `json:"gpuCount,omitempty"`
-	GPUMemoryMiB     int64    `json:"gpuMemoryMiB,omitempty"` // of one GPU
-	NeuronName       string   `json:"neuronName,omitempty"`
-	NeuronCount      int64    `json:"neuronCount,omitempty"`
-	NeuronCores      int64    `json:"neuronCores,omitempty"` // of one device
-	BranchInterfaces int64    `json:"branchInterfaces,omitempty"`
-	UsageClasses     []string `json:"usageClasses,omitempty"` // on-demand, spot
-	Offers           []Offer  `json:"offers"`                 // over every zone of the region, by zone then capacity type
+	Name             string    `json:"name"`
+	Arch             string    `json:"arch"` // amd64, arm64
+	VCPUs            int64     `json:"vcpus"`
+	MemoryMiB        int64     `json:"memoryMiB"`
+	Hypervisor       string    `json:"hypervisor,omitempty"`
+	BareMetal        bool      `json:"bareMetal,omitempty"`
+	CPUManufacturer  string    `json:"cpuManufacturer,omitempty"` // aws, intel, amd
+	ClockSpeedGHz    float64   `json:"clockSpeedGHz,omitempty"`
+	Interfaces       int64     `json:"interfaces"`       // on the default network card
+	IPv4PerInterface int64     `json:"ipv4PerInterface"` //
+	EFAInterfaces    int64     `json:"efaInterfaces,omitempty"`
+	NetworkMbps      int64     `json:"networkMbps,omitempty"` // baseline; 0 = unknown
+	EBSMbps          int64     `json:"ebsMbps,omitempty"`     // maximum of EBS-optimised-by-default types
+	LocalNVMeGB      int64     `json:"localNVMeGB,omitempty"` // total, decimal GB
+	EncryptedTransit bool      `json:"encryptedTransit,omitempty"`
+	NitroEnclaves    bool      `json:"nitroEnclaves,omitempty"`
+	GPUName          string    `json:"gpuName,omitempty"`
+	GPUManufacturer  string    `json:"gpuManufacturer,omitempty"` // nvidia, amd, habana
+	GPUCount         int64     `json:"gpuCount,omitempty"`
+	GPUMemoryMiB     int64     `json:"gpuMemoryMiB,omitempty"` // of one GPU
+	NeuronName       string    `json:"neuronName,omitempty"`
+	NeuronCount      int64     `json:"neuronCount,omitempty"`
+	NeuronCores      int64     `json:"neuronCores,omitempty"` // of one device
+	BranchInterfaces int64     `json:"branchInterfaces,omitempty"`
+	UsageClasses     []string  `json:"usageClasses,omitempty"`    // on-demand, spot
+	Cards            []int64   `json:"cards,omitempty"`           // interfaces of each network card, by index; empty = one card with Interfaces
+	ENA              bool      `json:"ena,omitempty"`             // enhanced networking is supported or required
+	Nested           bool      `json:"nested,omitempty"`          // can run virtual machines of its own
+	Strategies       []string  `json:"strategies,omitempty"`      // of placement groups it may be in: cluster, partition, spread
+	InstanceStoreGB  int64     `json:"instanceStoreGB,omitempty"` // all disks of the machine, NVMe or not; decimal GB
+	LearnedMiB       []Learned `json:"learned,omitempty"`         // memory that nodes of the type really had
+	Offers           []Offer   `json:"offers"`                    // over every zone of the region, by zone then capacity type
 }
 
 // Offer is one way of buying an instance type: a zone and a capacity type (and, for reserved capacity, a reservation).
@@ -39,6 +45,15 @@ type Offer struct {
 	Available           bool     `json:"available"`
 	ReservationID       string   `json:"reservationId,omitempty"`
 	ReservationCapacity int64    `json:"reservationCapacity,omitempty"`
+	ReservationBlock    bool     `json:"reservationBlock,omitempty"`         // a capacity block
+	Interruptible       bool     `json:"reservationInterruptible,omitempty"` // its owner may take the capacity back
+}
+
+// Learned is the least memory that nodes of a type were seen to have with a set of images.
+type Learned struct {
+	Images   string `json:"images"` // ImagesKey of the class's status
+	MiB      int64  `json:"mib"`
+	SeenUnix int64  `json:"seen,omitempty"` // when a node last showed it
 }
 
 // OfferKey names an offer across instance types.

@@ -31,10 +31,16 @@ func Class(class *awsv1.EC2NodeClass) model.Class {
 		Tags:                     nonEmpty(spec.Tags),
 		DetailedMonitoring:       value(spec.DetailedMonitoring),
 		AssociatePublicIPAddress: spec.AssociatePublicIPAddress,
+		InstanceStorePolicy:      string(value(spec.InstanceStorePolicy)),
+		Context:                  value(spec.Context),
 		Unsupported:              notBuilt(spec),
 		Status:                   classStatus(class),
 	}
 	selectors(&out, spec)
+	network(&out, spec)
+	if spec.CPUOptions != nil {
+		out.NestedVirtualization = value(spec.CPUOptions.NestedVirtualization)
+	}
 	for i := range spec.BlockDeviceMappings {
 		out.BlockDevices = append(out.BlockDevices, blockDevice(&spec.BlockDeviceMappings[i]))
 	}
@@ -97,11 +103,39 @@ func selectors(out *model.Class, spec *awsv1.EC2NodeClassSpec) {
 		t := &spec.SecurityGroupSelectorTerms[i]
 		out.SecurityGroups = append(out.SecurityGroups, model.SelectorTerm{Tags: nonEmpty(t.Tags), ID: t.ID, Name: t.Name})
 	}
+	for i := range spec.CapacityReservationSelectorTerms {
+		t := &spec.CapacityReservationSelectorTerms[i]
+		out.Reservations = append(out.Reservations, model.SelectorTerm{
+			Tags: nonEmpty(t.Tags), ID: t.ID, Owner: t.OwnerID, MatchCriteria: string(t.InstanceMatchCriteria),
+		})
+	}
+	if g := spec.PlacementGroupSelector; g != nil {
+		out.PlacementGroup = &model.SelectorTerm{Name: g.Name, ID: g.ID}
+	}
 	for i := range spec.AMISelectorTerms {
 		t := &spec.AMISelectorTerms[i]
 		out.Images = append(out.Images, model.SelectorTerm{
 			Tags: nonEmpty(t.Tags), ID: t.ID, Name: t.Name, Owner: t.Owner, Alias: t.Alias, SSMParameter: t.SSMParameter,
 		})
+	}
+}
+
+func network(out *model.Class, spec *awsv1.EC2NodeClassSpec) {
+	if spec.IPPrefixCount != nil {
+		count := int64(*spec.IPPrefixCount)
+		out.IPPrefixCount = &count
+	}
+	for _, i := range spec.NetworkInterfaces {
+		out.NetworkInterfaces = append(out.NetworkInterfaces, model.NetworkInterface{
+			Card: int64(i.NetworkCardIndex), Device: int64(i.DeviceIndex), Type: string(i.InterfaceType),
+		})
+	}
+	if t := spec.ConnectionTracking; t != nil {
+		out.ConnectionTracking = &model.ConnectionTracking{
+			TCPEstablishedSeconds: int64(value(t.TCPEstablishedTimeout)),
+			UDPStreamSeconds:      int64(value(t.UDPStreamTimeout)),
+			UDPSeconds:            int64(value(t.UDPTimeout)),
+		}
 	}
 }
 
@@ -145,6 +179,16 @@ func classStatus(class *awsv1.EC2NodeClass) model.ClassStatus {
 		out.Images = append(out.Images, model.Image{
 			ID: a.ID, Name: a.Name, Deprecated: a.Deprecated, Requirements: nodeRequirements(a.Requirements),
 		})
+	}
+	for _, r := range class.Status.CapacityReservations {
+		reservation := model.Reservation{
+			ID: r.ID, InstanceType: r.InstanceType, Zone: r.AvailabilityZone, Owner: r.OwnerID, MatchCriteria: string(r.InstanceMatchCriteria),
+			Block: r.ReservationType == awsv1.ReservationCapacityBlock, Interruptible: r.Interruptible,
+		}
+		if r.EndTime != nil {
+			reservation.EndUnix = r.EndTime.Unix()
+		}
+		out.Reservations = append(out.Reservations, reservation)
 	}
 	dependents := awsv1.Conditions(false).Dependents // what others may have left beside them says nothing
 	for _, c := range class.Status.Conditions {
