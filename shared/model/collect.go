@@ -4,6 +4,7 @@ package model
 const (
 	LeasePlanner   = "planner"   // who launches
 	LeaseCollector = "collector" // who ends
+	LeaseCatalog   = "catalog"   // who resolves classes and makes instance profiles
 )
 
 // Why a claim ended, in FailureCode of claims that are Terminating or Gone.

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/flow/catalog"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// handler translates events into requests to the flow.
+type handler struct {
+	flow   *catalog.Flow
+	logger *slog.Logger
+}
+
+// handle takes a batch of the catalogue's queue or a tick.
+func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
+	sweep, batch, err := boot.ReadEvent(event, "catalog")
+	if err != nil {
+		return nil, err
+	}
+	if sweep != "" {
+		sent, err := h.flow.FanOut(ctx, sweep)
+		h.logger.Info("sweep", "tick", sweep, "clusters", sent, "error", boot.ErrorText(err))
+		return nil, err
+	}
+	return h.batch(ctx, batch), nil
+}
+
+// batch passes once over each cluster of the batch and reports the records of those that could not be passed over.
+func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEventResponse {
+	var failures boot.Failures
+	records, order, changed := map[string][]string{}, []string{}, map[string]bool{}
+	for _, record := range batch.Records {
+		hint, err := wire.DecodeHint([]byte(record.Body))
+		if err != nil {
+			// A hint carries no truth: the next tick finds what it would have said.
+			h.logger.Error("drop a hint that cannot be read", "message", record.MessageId, "error", err.Error())
+			continue
+		}
+		if records[hint.Cluster] == nil {
+			order = append(order, hint.Cluster)
+		}
+		records[hint.Cluster] = append(records[hint.Cluster], record.MessageId)
+		changed[hint.Cluster] = changed[hint.Cluster] || hint.Reason == wire.ReasonConfig
+	}
+	for _, cluster := range order {
+		request := catalog.Request{
+			Cluster: cluster, Config: changed[cluster], Owner: boot.Owner(ctx, records[cluster][0]), Deadline: boot.Deadline(ctx),
+		}
+		outcome, err := h.flow.Run(ctx, request)
+		h.logger.Info("catalog", "outcome", outcome, "error", boot.ErrorText(err))
+		if err != nil {
+			failures.Add(records[cluster]...)
+		}
+	}
+	return failures.Response()
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/catalog"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// registry knows a paused cluster (a run of it does nothing) and one that cannot be read.
+type registry struct{ asked []string }
+
+func (r *registry) Clusters(context.Context) ([]model.Registration, error) {
+	return []model.Registration{{Cluster: "shop"}, {Cluster: "web"}, {Cluster: "resting", Paused: true}}, nil
+}
+
+func (r *registry) Cluster(_ context.Context, name string) (model.Registration, error) {
+	r.asked = append(r.asked, name)
+	if name == "broken" {
+		return model.Registration{}, fault.New(fault.Throttled, "", "slow down")
+	}
+	return model.Registration{Cluster: name, Paused: true}, nil
+}
+
+// sent records what was asked for.
+type sent struct{ looks []string }
+
+func (s *sent) Look(_ context.Context, cluster, key string) error {
+	s.looks = append(s.looks, cluster+" "+key)
+	return nil
+}
+
+func (s *sent) Ready(context.Context, string, string) error { return nil }
+
+func newHandler() (*handler, *registry, *sent) {
+	r, h := &registry{}, &sent{}
+	flow := &catalog.Flow{Registry: r, Hints: h, Now: func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }}
+	return &handler{flow: flow, logger: slog.New(slog.DiscardHandler)}, r, h
+}
+
+func record(t *testing.T, id, cluster string) events.SQSMessage {
+	t.Helper()
+	body, err := wire.EncodeHint(wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events.SQSMessage{MessageId: id, Body: string(body)}
+}
+
+// handle passes an event through JSON, as the runtime does.
+func handle(t *testing.T, h *handler, event any) (string, error) {
+	t.Helper()
+	raw, err := json.Marshal(event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := h.handle(t.Context(), raw)
+	text, _ := json.Marshal(out)
+	return string(text), err
+}
+
+// R63: each cluster is passed over once, hints nobody can read are dropped, and only what failed comes back.
+func TestBatchLooksAtEachClusterOnceAndReturnsOnlyWhatFailed(t *testing.T) {
+	h, r, _ := newHandler()
+	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
+		record(t, "1", "web"), {MessageId: "2", Body: "{"}, record(t, "3", "broken"), record(t, "4", "web"),
+	}})
+	if want := []string{"web", "broken"}; err != nil || !reflect.DeepEqual(r.asked, want) {
+		t.Errorf("looked at %v, want %v; %v", r.asked, want, err)
+	}
+	if want := `{"batchItemFailures":[{"itemIdentifier":"3"}]}`; response != want {
+		t.Errorf("answered %s, want %s", response, want)
+	}
+	if response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{record(t, "1", "web")}}); err != nil || response != `{"batchItemFailures":[]}` {
+		t.Errorf("success is %s, %v", response, err)
+	}
+}
+
+func TestTickHintsALookAtEveryClusterThatIsNotPaused(t *testing.T) {
+	h, _, sent := newHandler()
+	if _, err := handle(t, h, map[string]string{"sweep": "2026-03-01T00:01:00Z"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"shop 2026-03-01T00:01:00Z", "web 2026-03-01T00:01:00Z"}; !reflect.DeepEqual(sent.looks, want) {
+		t.Errorf("sent %v, want %v", sent.looks, want)
+	}
+}
+
+func TestAnythingElseIsAnErrorThatSaysWhatWasExpected(t *testing.T) {
+	h, _, _ := newHandler()
+	for _, event := range []any{map[string]string{}, "hello", []int{1}, map[string]any{"Records": []int{}}} {
+		if _, err := handle(t, h, event); err == nil || !strings.Contains(err.Error(), "catalog queue") {
+			t.Errorf("%v: %v", event, err)
+		}
+	}
+}

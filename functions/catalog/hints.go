@@ -1,0 +1,24 @@
+package main
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// hints asks for passes through the function's own queue, and tells who launches through the plan queue.
+type hints struct {
+	own  *sqsqueue.Queue
+	plan *sqsqueue.Queue
+}
+
+// Look sends a sweep to the own queue; it takes the same tick of the same cluster once.
+func (h hints) Look(ctx context.Context, cluster, key string) error {
+	return h.own.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key})
+}
+
+// Ready sends a config hint to the plan queue.
+func (h hints) Ready(ctx context.Context, cluster, key string) error {
+	return h.plan.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonConfig, Tick: key})
+}

@@ -1,0 +1,44 @@
+// Command catalog is the function that knows what can be bought and what people's classes mean: each minute, and when a
+// class changed, it resolves and judges what is due. What it does is flow/catalog; this wires it.
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
+	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/flow/catalog"
+)
+
+type settings struct {
+	Table       string `env:"JOINER_TABLE,required"`
+	QueueURL    string `env:"JOINER_CATALOG_QUEUE_URL,required"` // the function's own, FIFO
+	PlanURL     string `env:"JOINER_QUEUE_URL,required"`         // the plan queue, FIFO
+	IsolatedVPC bool   `env:"JOINER_ISOLATED_VPC"`               // no call to IAM
+	NoDryRun    bool   `env:"JOINER_DISABLE_DRY_RUN"`            // classes are not tried on EC2
+	CrashFile   string `env:"JOINER_CRASH_FILE"`                 // tests only: see boot.Crash
+}
+
+func main() {
+	var s settings
+	boot.Settings(&s)
+	ctx := context.Background()
+	config := boot.AWS(ctx)
+	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
+	queues := sqs.NewFromConfig(config)
+	flow := &catalog.Flow{
+		Registry: ledger, Leases: ledger,
+		Hints: hints{own: sqsqueue.New(queues, s.QueueURL), plan: sqsqueue.New(queues, s.PlanURL)},
+		Now:   time.Now,
+	}
+	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
+		flow.Effects = crash
+	}
+	lambda.Start((&handler{flow: flow, logger: boot.Logger("catalog")}).handle)
+}
