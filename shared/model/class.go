@@ -1,5 +1,12 @@
 package model
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
 // Class is an EC2NodeClass: which image, network and disks a pool's machines get.
 type Class struct {
 	Name        string            `json:"name"`
@@ -110,6 +117,21 @@ type ClassStatus struct {
 	Reservations       []Reservation   `json:"reservations,omitempty"`   // by id
 	PlacementGroup     *PlacementGroup `json:"placementGroup,omitempty"` // nil = none asked for, or not found (then a problem says so)
 	Problems           []ClassProblem  `json:"problems,omitempty"`       // empty = ready
+}
+
+// ImagesKey stands for the set of images a class resolves to: equal for statuses with the same images in whatever order, ""
+// without any. What was learned of nodes holds for one set of images.
+func (s *ClassStatus) ImagesKey() string {
+	if len(s.Images) == 0 {
+		return ""
+	}
+	ids := make([]string, len(s.Images))
+	for i := range s.Images {
+		ids[i] = s.Images[i].ID
+	}
+	slices.Sort(ids)
+	digest := sha256.Sum256([]byte(strings.Join(slices.Compact(ids), ",")))
+	return hex.EncodeToString(digest[:8])
 }
 
 // ClassProblem says why a class is not ready.

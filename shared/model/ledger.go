@@ -141,16 +141,17 @@ type Settlement struct {
 
 // Decision is the record of one provisioning decision: enough to say why, later.
 type Decision struct {
-	ID       string   `json:"id"`
-	Cluster  string   `json:"cluster"`
-	AtUnix   int64    `json:"at"`
-	Trigger  string   `json:"trigger"` // batch, sweep, node, bootstrap
-	Epoch    int64    `json:"epoch"`   // of the snapshot; 0 = listed
-	Seq      int64    `json:"seq"`
-	Build    string   `json:"build,omitempty"`
-	Rounds   []Round  `json:"rounds"` // one, or more where a capacity error made it plan again
-	Pending  int      `json:"pending"`
-	Launched []string `json:"launched"` // claim names
+	ID       string     `json:"id"`
+	Cluster  string     `json:"cluster"`
+	AtUnix   int64      `json:"at"`
+	Trigger  string     `json:"trigger"` // batch, sweep, node, bootstrap
+	Epoch    int64      `json:"epoch"`   // of the snapshot; 0 = listed
+	Seq      int64      `json:"seq"`
+	Build    string     `json:"build,omitempty"`
+	Rounds   []Round    `json:"rounds"`   // one, or more where a capacity error made it plan again
+	Machines CatalogUse `json:"machines"` // what prices and machine types it was decided by
+	Pending  int        `json:"pending"`
+	Launched []string   `json:"launched"` // claim names
 }
 
 // Round is one plan within a decision and what came of it.
@@ -212,12 +213,30 @@ type LaunchError struct {
 	SubnetID string
 }
 
-// MachineCatalog is the region's machine types with the time they were read.
+// MachineCatalog is the region's machine types with the time they were read. Each part has an age of its own, because each
+// may fail to be read again while the others do not.
 type MachineCatalog struct {
-	Types    []MachineType // by name
-	ReadUnix int64         // when types and on-demand prices were read
-	SpotUnix int64         // when spot prices were read; 0 = never: then on-demand prices stand in for them
-	Version  string        // changes whenever the content does
+	Types     []MachineType `json:"types"`               // by name
+	ReadUnix  int64         `json:"read"`                // when types, zones and what is offered where were read
+	PriceUnix int64         `json:"priceRead,omitempty"` // when on-demand prices were read; 0 = never: then those of a built-in table stand in for them
+	SpotUnix  int64         `json:"spotRead,omitempty"`  // when spot prices were read; 0 = never: then on-demand prices stand in for them
+	Version   string        `json:"version"`             // changes whenever the content does
+}
+
+// CatalogParts are the parts of a machine catalogue that are read apart.
+type CatalogParts struct{ Types, Prices, Spot bool }
+
+// Any reports whether there is any part among them.
+func (p CatalogParts) Any() bool { return p.Types || p.Prices || p.Spot }
+
+// CatalogUse says which catalogue was decided by, and how old it was.
+type CatalogUse struct {
+	Source    string   `json:"source"`  // s3, ec2
+	Version   string   `json:"version"` //
+	ReadUnix  int64    `json:"read"`
+	PriceUnix int64    `json:"priceRead,omitempty"`
+	SpotUnix  int64    `json:"spotRead,omitempty"`
+	Stale     []string `json:"stale,omitempty"` // what of it was older than it should have been, with its age; empty = nothing
 }
 
 // NodePatch is what registration and initialisation write to a node.

@@ -56,6 +56,12 @@ type Learned struct {
 	SeenUnix int64  `json:"seen,omitempty"` // when a node last showed it
 }
 
+// LearnedOf is what was learned of a type.
+type LearnedOf struct {
+	InstanceType string `json:"instanceType"`
+	Learned
+}
+
 // OfferKey names an offer across instance types.
 type OfferKey struct {
 	InstanceType string `json:"instanceType"`

@@ -3,6 +3,7 @@ package provision
 import (
 	"context"
 
+	"github.com/joiner-sh/joiner/shared/core/allowance"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -16,31 +17,14 @@ import (
 // launches come back dry than it allows.
 
 const (
-	calmAfter     = int64(600) // seconds without a dry launch after which the second bucket is not asked any more
-	dryKept       = 4          // dry launches a first choice leaves for pools that may have capacity
-	skewSeconds   = int64(60)  // a time this far ahead was written by a clock that is wrong
-	closedAtLeast = int64(10)  // seconds nobody calls after EC2 asked for less
-	closedAtMost  = int64(60)
-	milli         = int64(1000)
+	calmAfter = int64(600) // seconds without a dry launch after which the second bucket is not asked any more
+	dryKept   = 4          // dry launches a first choice leaves for pools that may have capacity
+	milli     = allowance.Milli
 )
 
-// refilled returns the allowance as it is at now.
-func (s Settings) refilled(a model.Allowance, now int64) model.Allowance {
-	calls, dry := int64(s.CallBurst)*milli, int64(s.DryBurst)*milli
-	if a.Version == 0 {
-		return model.Allowance{AtUnix: now, CallsMilli: calls, DryMilli: dry}
-	}
-	elapsed := now - a.AtUnix
-	if elapsed > 0 {
-		elapsed = min(elapsed, 3600) // more than fills both
-		a.CallsMilli = min(calls, a.CallsMilli+elapsed*int64(s.CallsPerSecond)*milli)
-		a.DryMilli = min(dry, a.DryMilli+elapsed*int64(s.DryPerMinute)*milli/60)
-	}
-	if elapsed > 0 || elapsed < -skewSeconds {
-		a.AtUnix = now
-	}
-	a.ClosedUntilUnix = min(a.ClosedUntilUnix, now+closedAtMost)
-	return a
+// rates are what the region shares.
+func (s Settings) rates() allowance.Rates {
+	return allowance.Rates{CallBurst: s.CallBurst, CallsPerSecond: s.CallsPerSecond, DryBurst: s.DryBurst, DryPerMinute: s.DryPerMinute}
 }
 
 // granted is what was taken for some calls.
@@ -54,17 +38,15 @@ type granted struct {
 func (r *run) take(ctx context.Context, n int, launches bool, keep int) granted {
 	var got granted
 	err := r.change(ctx, func(a *model.Allowance) bool {
-		got = granted{}
-		if r.now() < a.ClosedUntilUnix {
-			return false
+		got = granted{kept: launches && r.dryLately(*a)}
+		most := n
+		if got.kept {
+			most = min(n, int(a.DryMilli/milli)-keep)
 		}
-		got.calls = min(n, int(a.CallsMilli/milli))
-		if launches && r.dryLately(*a) {
-			got.kept = true
-			got.calls = max(0, min(got.calls, int(a.DryMilli/milli)-keep))
+		got.calls = allowance.Take(a, r.now(), most)
+		if got.kept {
 			a.DryMilli -= int64(got.calls) * milli
 		}
-		a.CallsMilli -= int64(got.calls) * milli
 		return got.calls > 0
 	})
 	if err != nil {
@@ -91,13 +73,10 @@ func (r *run) giveBack(ctx context.Context, got granted, dry int, throttled bool
 		if dry > 0 {
 			a.DryUnix = r.now()
 		}
-		switch {
-		case throttled:
-			a.ClosedSeconds = min(closedAtMost, max(closedAtLeast, 2*a.ClosedSeconds))
-			a.ClosedUntilUnix = r.now() + a.ClosedSeconds
-			a.CallsMilli = 0
-		case a.ClosedSeconds != 0:
-			a.ClosedSeconds = 0
+		if throttled {
+			allowance.Throttled(a, r.now())
+		} else {
+			allowance.Answered(a)
 		}
 		return *a != before
 	})
@@ -112,7 +91,7 @@ func (r *run) change(ctx context.Context, what func(*model.Allowance) bool) erro
 	const tries = 8
 	var err error
 	for range tries {
-		next := r.settings.refilled(r.ledger.Allowance, r.now())
+		next := r.settings.rates().Refilled(r.ledger.Allowance, r.now())
 		if !what(&next) {
 			return nil
 		}

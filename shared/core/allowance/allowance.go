@@ -1,0 +1,72 @@
+package allowance
+
+import (
+	"cmp"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const (
+	// Milli is how many thousandths one call has.
+	Milli = int64(1000)
+
+	skewSeconds   = int64(60) // a time this far ahead was written by a clock that is wrong
+	closedAtLeast = int64(10) // seconds nobody calls after EC2 asked for less
+	closedAtMost  = int64(60)
+)
+
+// Rates are how much there is of either bucket and how fast it comes back. Zero means the default named with a field.
+type Rates struct {
+	CallBurst      int // calls of EC2's API at once: 50
+	CallsPerSecond int // calls of EC2's API in the long run: 5
+	DryBurst       int // launches at once that may come back without capacity: 10
+	DryPerMinute   int // launches that may come back without capacity in the long run: 8
+}
+
+// Defaults returns the rates with every zero replaced.
+func (r Rates) Defaults() Rates {
+	return Rates{
+		CallBurst: cmp.Or(r.CallBurst, 50), CallsPerSecond: cmp.Or(r.CallsPerSecond, 5),
+		DryBurst: cmp.Or(r.DryBurst, 10), DryPerMinute: cmp.Or(r.DryPerMinute, 8),
+	}
+}
+
+// Refilled returns the allowance as it is at now. One that was never written is full.
+func (r Rates) Refilled(a model.Allowance, now int64) model.Allowance {
+	calls, dry := int64(r.CallBurst)*Milli, int64(r.DryBurst)*Milli
+	if a.Version == 0 {
+		return model.Allowance{AtUnix: now, CallsMilli: calls, DryMilli: dry}
+	}
+	elapsed := now - a.AtUnix
+	if elapsed > 0 {
+		elapsed = min(elapsed, 3600) // more than fills both
+		a.CallsMilli = min(calls, a.CallsMilli+elapsed*int64(r.CallsPerSecond)*Milli)
+		a.DryMilli = min(dry, a.DryMilli+elapsed*int64(r.DryPerMinute)*Milli/60)
+	}
+	if elapsed > 0 || elapsed < -skewSeconds {
+		a.AtUnix = now
+	}
+	a.ClosedUntilUnix = min(a.ClosedUntilUnix, now+closedAtMost)
+	return a
+}
+
+// Take takes up to n calls from an allowance that was refilled to now, and returns how many it got: none while it is closed.
+func Take(a *model.Allowance, now int64, n int) int {
+	if now < a.ClosedUntilUnix {
+		return 0
+	}
+	got := max(0, min(n, int(a.CallsMilli/Milli)))
+	a.CallsMilli -= int64(got) * Milli
+	return got
+}
+
+// Throttled closes the allowance because EC2 asked for fewer calls: for ten seconds, doubling to a minute while that goes
+// on.
+func Throttled(a *model.Allowance, now int64) {
+	a.ClosedSeconds = min(closedAtMost, max(closedAtLeast, 2*a.ClosedSeconds))
+	a.ClosedUntilUnix = now + a.ClosedSeconds
+	a.CallsMilli = 0
+}
+
+// Answered notes that EC2 answered: the next time it asks for less counts as the first.
+func Answered(a *model.Allowance) { a.ClosedSeconds = 0 }

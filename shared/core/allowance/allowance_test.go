@@ -1,0 +1,62 @@
+package allowance
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+var rates = Rates{}.Defaults()
+
+func TestAllowanceThatWasNeverWrittenIsFull(t *testing.T) {
+	a := rates.Refilled(model.Allowance{}, 1000)
+	if a.CallsMilli != 50_000 || a.DryMilli != 10_000 || a.AtUnix != 1000 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestTakeNeverPassesWhatThereIs(t *testing.T) {
+	a := rates.Refilled(model.Allowance{}, 1000)
+	for _, c := range []struct{ ask, want int }{{30, 30}, {30, 20}, {1, 0}, {-5, 0}} {
+		if got := Take(&a, 1000, c.ask); got != c.want {
+			t.Errorf("asked for %d, got %d, want %d", c.ask, got, c.want)
+		}
+	}
+	a.Version = 1
+	if a = rates.Refilled(a, 1002); Take(&a, 1002, 50) != 10 {
+		t.Error("two seconds bring ten calls")
+	}
+}
+
+func TestThrottledClosesForLongerEachTimeUntilAnAnswer(t *testing.T) {
+	a := rates.Refilled(model.Allowance{}, 1000)
+	for _, want := range []int64{10, 20, 40, 60, 60} {
+		if Throttled(&a, 1000); a.ClosedUntilUnix != 1000+want || Take(&a, 1000+want-1, 1) != 0 {
+			t.Errorf("closed until %d, want %d", a.ClosedUntilUnix, 1000+want)
+		}
+	}
+	Answered(&a)
+	if Throttled(&a, 2000); a.ClosedUntilUnix != 2010 {
+		t.Errorf("after an answer it is closed until %d", a.ClosedUntilUnix)
+	}
+}
+
+// Whatever was stored, by whatever clock, the buckets stay within their bounds and a wrong clock is forgotten.
+func TestRefilledStaysWithinBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now := rapid.Int64Range(1e6, 2e9).Draw(t, "now")
+		a := model.Allowance{
+			Version: 1, AtUnix: rapid.Int64Range(0, 4e9).Draw(t, "at"), CallsMilli: rapid.Int64Range(0, 50_000).Draw(t, "calls"),
+			DryMilli: rapid.Int64Range(0, 10_000).Draw(t, "dry"), ClosedUntilUnix: rapid.Int64Range(0, 4e9).Draw(t, "closed"),
+		}
+		b := rates.Refilled(a, now)
+		if b.CallsMilli < a.CallsMilli || b.CallsMilli > 50_000 || b.DryMilli < a.DryMilli || b.DryMilli > 10_000 {
+			t.Fatalf("%+v became %+v", a, b)
+		}
+		if b.AtUnix > now+60 || b.ClosedUntilUnix > now+60 {
+			t.Fatalf("a clock that is wrong is believed: %+v at %d", b, now)
+		}
+	})
+}
