@@ -187,6 +187,15 @@ type PlacementGroup struct {
 	Partitions int64  `json:"partitions,omitempty"` // of strategy partition
 }
 
+// InstanceProfile is an instance profile of IAM.
+type InstanceProfile struct {
+	Name        string
+	Path        string            // begins and ends with a slash
+	Role        string            // name of the one role it holds, without the role's path; "" = none
+	Tags        map[string]string // of a profile to make; not read back
+	CreatedUnix int64
+}
+
 // Image an instance may boot from, and for which types.
 type Image struct {
 	ID           string        `json:"id"`

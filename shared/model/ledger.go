@@ -83,6 +83,15 @@ type ClassRecord struct {
 	Inputs  string      `json:"inputs,omitempty"`  // digest of what validation depends on: the verdict is good while it stays
 	Checked int64       `json:"checked,omitempty"` // when the verdict was reached, Unix seconds
 	Status  ClassStatus `json:"status"`
+
+	Profiles []LeftProfile `json:"profiles,omitempty"` // instance profiles it used before, of the last hour, by name
+	Swept    int64         `json:"swept,omitempty"`    // when the cluster's leftover instance profiles were last looked for
+}
+
+// LeftProfile is an instance profile that a class used until SinceUnix.
+type LeftProfile struct {
+	Name      string `json:"name"`
+	SinceUnix int64  `json:"since"`
 }
 
 // Allowance is what all clusters of an account and region share of EC2's API. Whoever calls EC2 takes from it first, on

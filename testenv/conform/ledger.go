@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/catalog"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -22,6 +23,7 @@ type LedgerPort interface {
 	provision.Offers
 	provision.Allowances
 	provision.Memory
+	catalog.Records
 	Register(ctx context.Context, reg model.Registration) error
 	NextEpoch(ctx context.Context, cluster, owner string) (int64, error)
 	AdvancePointer(ctx context.Context, pointer model.Pointer) error
@@ -52,6 +54,7 @@ func Ledger(t *testing.T, start func(t *testing.T) LedgerPort) {
 		"clear removes a mark that is as it was seen":                clearNeedsTheSameMark,
 		"allowance is spent on condition of its version":             allowanceNeedsVersion,
 		"notes are the newest fence's":                               notesNeedTheFence,
+		"class record is written and dropped at its version":         classNeedsVersion,
 		"load returns ended claims that had a machine apart":         endedAreApart,
 		"pointer belongs to the newest epoch and only moves on":      pointerMovesOn,
 		"heartbeat is the newest epoch's":                            heartbeatIsNewest,

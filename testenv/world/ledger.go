@@ -42,6 +42,7 @@ type book struct {
 	epoch   int64
 	notes   model.Notes
 	cases   model.Casebook
+	classes map[string]model.ClassRecord
 
 	written LedgerWritten // by the transaction under way
 	undo    past          // what it changed
@@ -94,7 +95,7 @@ func NewLedger(now func() time.Time) *Ledger {
 
 func (l *Ledger) book(cluster string) *book {
 	if l.books[cluster] == nil {
-		l.books[cluster] = &book{claims: map[string]model.Claim{}, intents: map[string]model.Intent{}, usage: map[string]model.Usage{}}
+		l.books[cluster] = &book{claims: map[string]model.Claim{}, intents: map[string]model.Intent{}, usage: map[string]model.Usage{}, classes: map[string]model.ClassRecord{}}
 	}
 	return l.books[cluster]
 }

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"sort"
 	"time"
 
@@ -164,6 +165,9 @@ func (l *Ledger) LoadSince(_ context.Context, reg model.Registration, began time
 		if !m.Forgotten(l.now().Unix()) {
 			out.Marks = append(out.Marks, m)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.classes)) {
+		out.Classes = append(out.Classes, b.classes[name])
 	}
 	out.NowUnix, out.Pointer, out.Notes, out.Allowance = began.Unix(), b.pointer, b.notes, l.allowances[scope(reg)]
 	sort.Slice(out.Marks, func(i, j int) bool { return markText(out.Marks[i]) < markText(out.Marks[j]) })

@@ -82,6 +82,12 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		ledger.Marks = append(ledger.Marks, mark)
 	case allowanceSK:
 		return decode(entry, &ledger.Allowance)
+	case "CLASS":
+		var record model.ClassRecord
+		if err := decode(entry, &record); err != nil {
+			return err
+		}
+		ledger.Classes = append(ledger.Classes, record) // by name, as the sort key has it
 	case "NOTES":
 		return decode(entry, &ledger.Notes)
 	case "SNAP":

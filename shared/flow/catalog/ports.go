@@ -23,6 +23,21 @@ type Leases interface {
 	Release(ctx context.Context, fence model.Fence) error
 }
 
+// Records reads the ledger of a cluster, and writes what was found out about classes and claims.
+type Records interface {
+	// Load reads everything the ledger knows of the cluster, consistently, with the ledger's own time.
+	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
+	// PutClass writes a class record on condition of its Version (0 = there is none), and returns it with the next one.
+	// Conflict where the stored one is at another.
+	PutClass(ctx context.Context, cluster string, record model.ClassRecord) (model.ClassRecord, error)
+	// DropClass removes a class record on condition of its Version. One that is not there is no error; Conflict where the
+	// stored one is at another.
+	DropClass(ctx context.Context, cluster string, record model.ClassRecord) error
+	// Advance writes a live claim, whose State stays, on condition of its Version, and returns it with the next one.
+	// Conflict where the stored one is at another or Gone.
+	Advance(ctx context.Context, cluster string, claim model.Claim) (model.Claim, error)
+}
+
 // Hints asks for a look at a cluster.
 type Hints interface {
 	// Look asks this function for a pass over a cluster. The same key for the same cluster may be one hint.

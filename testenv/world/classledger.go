@@ -1,0 +1,36 @@
+package world
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// PutClass writes a class record on condition of its version.
+func (l *Ledger) PutClass(_ context.Context, cluster string, record model.ClassRecord) (model.ClassRecord, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.book(cluster)
+	if stored := b.classes[record.Name]; stored.Version != record.Version {
+		return record, fault.New(fault.Conflict, "ClassChanged", "the record of class %s is at version %d, not %d", record.Name, stored.Version, record.Version)
+	}
+	record.Version++
+	b.classes[record.Name] = record
+	l.note(LedgerWritten{Cluster: cluster, Op: "class"})
+	return record, nil
+}
+
+// DropClass removes a class record on condition of its version.
+func (l *Ledger) DropClass(_ context.Context, cluster string, record model.ClassRecord) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.book(cluster)
+	stored, there := b.classes[record.Name]
+	if there && stored.Version != record.Version {
+		return fault.New(fault.Conflict, "ClassChanged", "the record of class %s is at version %d, not %d", record.Name, stored.Version, record.Version)
+	}
+	delete(b.classes, record.Name)
+	l.note(LedgerWritten{Cluster: cluster, Op: "dropclass"})
+	return nil
+}
