@@ -43,6 +43,10 @@ type Class struct {
 	// Unsupported names what cannot be honoured, each a sentence with field and remedy. A class with any launches nothing.
 	Unsupported []string `json:"unsupported,omitempty"`
 
+	// Invalid says what is wrong with what the class asks for, as far as that shows without asking AWS. Such a class launches
+	// nothing, and its condition says so.
+	Invalid []ClassProblem `json:"invalid,omitempty"`
+
 	// Status is what the selectors resolve to. A class read from the API server carries the status last written there.
 	Status ClassStatus `json:"status"`
 }
@@ -104,6 +108,11 @@ type Kubelet struct {
 	SystemReserved Resources         `json:"systemReserved,omitempty"`
 	EvictionHard   map[string]string `json:"evictionHard,omitempty"` // signal → quantity or percentage
 	JSON           string            `json:"json,omitempty"`         // the user's whole kubelet map, canonical JSON; "" = none
+
+	// Expressions (CEL) that say an amount for each machine type. A resource is here or in the amounts above, never in both.
+	MaxPodsExpr        string            `json:"maxPodsExpr,omitempty"`
+	KubeReservedExpr   map[string]string `json:"kubeReservedExpr,omitempty"`   // by resource
+	SystemReservedExpr map[string]string `json:"systemReservedExpr,omitempty"` // by resource
 }
 
 // ClassStatus is what a class's selectors resolve to now.

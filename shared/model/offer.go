@@ -47,6 +47,7 @@ type Offer struct {
 	ReservationCapacity int64    `json:"reservationCapacity,omitempty"`
 	ReservationBlock    bool     `json:"reservationBlock,omitempty"`         // a capacity block
 	Interruptible       bool     `json:"reservationInterruptible,omitempty"` // its owner may take the capacity back
+	ListPrice           MicroUSD `json:"listPrice,omitempty"`                // of reserved capacity: the on-demand price, by which equals are ordered; 0 = unknown
 }
 
 // Learned is the least memory that nodes of a type were seen to have with a set of images.
@@ -79,6 +80,11 @@ type InstanceType struct {
 	Capacity Resources           `json:"capacity"`
 	Overhead Resources           `json:"overhead,omitempty"` // kube- and system-reserved plus eviction threshold
 	Offers   []Offer             `json:"offers"`             // by zone, then capacity type, then reservation
+
+	// What the class's kubelet configuration says is reserved, by resource, expressions worked out for this type: as the
+	// kubelet is told ("480m", "640Mi"). Nil where the class says nothing, and the kubelet's own defaults hold.
+	KubeReserved   map[string]string `json:"kubeReserved,omitempty"`
+	SystemReserved map[string]string `json:"systemReserved,omitempty"`
 }
 
 // Allocatable returns capacity less overhead, never below zero.
