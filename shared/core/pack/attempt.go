@@ -8,8 +8,16 @@ import (
 
 // Bounds on how much is tried, as counts.
 const (
-	thoroughly = 128 // nodes opened with everything compared, a third of it where lots are many; after them only every so many
-	everySo    = 24
+	timeForEach = 6000 // up to which there is time to spend on each
+)
+
+// diligence is how many nodes are opened with everything compared: the first of them, a third of that where lots are many, and
+// after them every so many.
+type diligence struct{ first, every int }
+
+var (
+	withFew  = diligence{first: 1000, every: 4}
+	withMany = diligence{first: 128, every: 24}
 )
 
 // effort is how many offers are compared for a node, and by how many lots.
@@ -39,7 +47,7 @@ type attempt struct {
 // attempts compares the offers the seed can be opened with, best value for money first.
 func (r *run) attempts(seed int) []attempt {
 	e := r.usual()
-	if r.opened < thoroughly && len(r.lots) <= someLots || r.opened < thoroughly/3 || r.opened%everySo == 0 {
+	if r.opened < r.diligence.first && len(r.lots) <= someLots || r.opened < r.diligence.first/3 || r.opened%r.diligence.every == 0 {
 		e = &thorough
 	}
 	r.opened++

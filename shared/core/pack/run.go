@@ -59,26 +59,27 @@ type run struct {
 	worthLeft float64  // of all units still to be placed
 	worthThen float64  // worthLeft when rates were last adjusted
 
-	dims     int
-	cpu      int           // its dimension
-	memory   int           // its dimension
-	requests []int64       // of a unit, by lot
-	counts   []int         // units still to be placed, by lot
-	leaning  []float64     // CPU asked for per byte of memory, by lot
-	smallest vector        // of each resource, the least any lot with units left asks for
-	opened   int           // nodes opened, or tried to
-	sampled  map[int][]int // by size: some lots of order, which offers are compared by
-	mixes    map[int][]int // by area: offers by what they charge for all that is left
-	winners  map[int][]int // by area: offers nodes were opened with lately
-	times    int           // for how many lots each of the list stands that is filled from
-	seed     int           // of the filling
-	short    []int         // scratch
-	joined   map[[2]int]*area
-	free     vector  // scratch
-	items    []item  // scratch
-	beside   beside  // scratch
-	inside   []int32 // scratch: units of each lot in the filling
-	entry    []int32 // scratch: where in items a lot's are
+	dims      int
+	cpu       int       // its dimension
+	memory    int       // its dimension
+	requests  []int64   // of a unit, by lot
+	counts    []int     // units still to be placed, by lot
+	leaning   []float64 // CPU asked for per byte of memory, by lot
+	smallest  vector    // of each resource, the least any lot with units left asks for
+	opened    int       // nodes opened, or tried to
+	diligence diligence
+	sampled   map[int][]int // by size: some lots of order, which offers are compared by
+	mixes     map[int][]int // by area: offers by what they charge for all that is left
+	winners   map[int][]int // by area: offers nodes were opened with lately
+	times     int           // for how many lots each of the list stands that is filled from
+	seed      int           // of the filling
+	short     []int         // scratch
+	joined    map[[2]int]*area
+	free      vector  // scratch
+	items     []item  // scratch
+	beside    beside  // scratch
+	inside    []int32 // scratch: units of each lot in the filling
+	entry     []int32 // scratch: where in items a lot's are
 }
 
 func newRun(p *planner, pool *pool, lots []lot, order []int) *run {
@@ -90,11 +91,16 @@ func newRun(p *planner, pool *pool, lots []lot, order []int) *run {
 		r.closeExhausted()
 	}
 	r.requests = make([]int64, 0, r.dims*len(lots))
+	units := 0
 	for i := range lots {
+		units += lots[i].count
 		request := lots[i].class.request
 		r.requests = append(r.requests, request...)
 		r.counts = append(r.counts, lots[i].count)
 		r.leaning = append(r.leaning, float64(request[r.cpu])/float64(max(1, request[r.memory])))
+	}
+	if r.diligence = withMany; units <= timeForEach {
+		r.diligence = withFew
 	}
 	r.free = make(vector, r.dims)
 	r.times = 1
