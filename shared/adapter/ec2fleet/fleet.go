@@ -3,7 +3,10 @@ package ec2fleet
 import (
 	"context"
 	"slices"
+	"sort"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -17,12 +20,16 @@ import (
 type Fleet struct {
 	client *ec2.Client
 
+	now func() time.Time
+
 	mutex sync.Mutex
-	made  map[string]bool // launch templates known to exist, by name
+	made  map[string]time.Time // when launch templates that were seen to be there were last used, by name
 }
 
 // New returns a fleet.
-func New(client *ec2.Client) *Fleet { return &Fleet{client: client, made: map[string]bool{}} }
+func New(client *ec2.Client) *Fleet {
+	return &Fleet{client: client, now: time.Now, made: map[string]time.Time{}}
+}
 
 // TagIntent names the launch an instance came from.
 const TagIntent = "joiner.sh/intent"
@@ -65,14 +72,13 @@ func (f *Fleet) Find(ctx context.Context, intent string) ([]model.Instance, erro
 func instanceOf(described *types.Instance) model.Instance {
 	instance := model.Instance{
 		ID: aws.ToString(described.InstanceId), Type: string(described.InstanceType),
-		CapacityType: model.OnDemand, ImageID: aws.ToString(described.ImageId), SubnetID: aws.ToString(described.SubnetId),
-		Tags: map[string]string{},
+		CapacityType: capacityTypeOf(described), ImageID: aws.ToString(described.ImageId), SubnetID: aws.ToString(described.SubnetId),
+		Reservation: aws.ToString(described.CapacityReservationId), SecurityGroups: groupsOf(described), Tags: map[string]string{},
 	}
-	if described.Placement != nil {
-		instance.Zone = aws.ToString(described.Placement.AvailabilityZone)
-	}
-	if aws.ToString(described.SpotInstanceRequestId) != "" || described.InstanceLifecycle == types.InstanceLifecycleTypeSpot {
-		instance.CapacityType = model.Spot
+	if p := described.Placement; p != nil {
+		instance.Zone = aws.ToString(p.AvailabilityZone)
+		instance.PlacementGroup = aws.ToString(p.GroupId)
+		instance.Partition = int64(aws.ToInt32(p.PartitionNumber))
 	}
 	if described.State != nil {
 		instance.State = string(described.State.Name)
@@ -80,8 +86,43 @@ func instanceOf(described *types.Instance) model.Instance {
 	if described.LaunchTime != nil {
 		instance.LaunchedUnix = described.LaunchTime.Unix()
 	}
+	if described.IamInstanceProfile != nil {
+		arn := aws.ToString(described.IamInstanceProfile.Arn) // arn:aws:iam::<account>:instance-profile/<path>/<name>
+		instance.Profile = arn[strings.LastIndexByte(arn, '/')+1:]
+	}
 	for _, tag := range described.Tags {
 		instance.Tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
 	}
 	return instance
+}
+
+// capacityTypeOf tells how a machine was bought. One that happens to run in an open reservation was bought on demand:
+// reserved is what may run in its reservation only.
+func capacityTypeOf(described *types.Instance) string {
+	spec := described.CapacityReservationSpecification
+	switch {
+	case aws.ToString(described.SpotInstanceRequestId) != "" || described.InstanceLifecycle == types.InstanceLifecycleTypeSpot:
+		return model.Spot
+	case aws.ToString(described.CapacityReservationId) != "" && spec != nil &&
+		spec.CapacityReservationPreference == types.CapacityReservationPreferenceCapacityReservationsOnly:
+		return model.Reserved
+	}
+	return model.OnDemand
+}
+
+// groupsOf returns the security groups of the primary network interface, sorted.
+func groupsOf(described *types.Instance) []string {
+	groups := described.SecurityGroups
+	for i := range described.NetworkInterfaces {
+		n := &described.NetworkInterfaces[i]
+		if a := n.Attachment; a != nil && aws.ToInt32(a.DeviceIndex) == 0 && aws.ToInt32(a.NetworkCardIndex) == 0 {
+			groups = n.Groups
+		}
+	}
+	var ids []string
+	for _, group := range groups {
+		ids = append(ids, aws.ToString(group.GroupId))
+	}
+	sort.Strings(ids)
+	return slices.Compact(ids)
 }

@@ -25,12 +25,21 @@ type request struct {
 	Count        int32             `json:"count"`
 	Templates    []template        `json:"templates"`
 	Tags         map[string]string `json:"tags"`
+	Market       string            `json:"market,omitempty"`  // of reserved capacity that is not bought as on-demand: one of the markets below
+	Context      string            `json:"context,omitempty"` // handed to EC2 as it is
 }
 
+// Markets of reserved capacity. Machines of a plain reservation are bought on demand and target it.
+const (
+	marketBlock         = "capacity-block"
+	marketInterruptible = "interruptible"
+)
+
 type template struct {
-	Name      string     `json:"name"`
-	ImageID   string     `json:"image"` // what the launch template boots; the answer does not say
-	Overrides []override `json:"overrides"`
+	Name        string     `json:"name"`
+	ImageID     string     `json:"image"`                 // what the launch template boots; the answer does not say
+	Reservation string     `json:"reservation,omitempty"` // what its machines run in; the answer does not say either
+	Overrides   []override `json:"overrides"`
 }
 
 type override struct {
@@ -40,21 +49,29 @@ type override struct {
 	Price        model.MicroUSD `json:"price"`
 }
 
-const requestVersion = 1
+// Requests are written as version 2 where they hold what a build that knows version 1 only would leave out.
+const (
+	requestVersion = 1
+	requestNewest  = 2
+)
 
 // Request makes sure of the launch templates and returns the bytes to store.
 func (f *Fleet) Request(ctx context.Context, launch model.Launch) ([]byte, error) {
 	r := request{
 		Version: requestVersion, Intent: launch.Intent, Token: launch.Token, CapacityType: launch.CapacityType,
-		Count: int32(len(launch.Claims)), Tags: tagsOf(launch),
+		Count: int32(len(launch.Claims)), Tags: tagsOf(launch), Context: launch.Context,
 	}
+	if err := checkTemplates(launch); err != nil {
+		return nil, err
+	}
+	r.Market = marketOf(launch)
 	var total int
 	for _, t := range launch.Templates {
 		name, err := f.ensureTemplate(ctx, launch, t)
 		if err != nil {
 			return nil, err
 		}
-		entry := template{Name: name, ImageID: t.ImageID}
+		entry := template{Name: name, ImageID: t.ImageID, Reservation: t.Reservation}
 		for _, o := range t.Overrides {
 			if total == maxOverrides {
 				break // dearest ones last: they are the ones left out
@@ -69,8 +86,51 @@ func (f *Fleet) Request(ctx context.Context, launch model.Launch) ([]byte, error
 	if total == 0 || r.Count == 0 {
 		return nil, fault.New(fault.Invalid, "", "launch of pool %s has %d offers for %d claims; both must be at least one", launch.Pool, total, r.Count)
 	}
+	if r.Context != "" || launch.CapacityType == model.Reserved {
+		r.Version = requestNewest
+	}
 	text, err := json.Marshal(r)
 	return text, fault.Wrap(fault.Invalid, "", err, "encode launch %s", launch.Intent)
+}
+
+// checkTemplates refuses what EC2 would refuse of one fleet: reserved capacity of two kinds or without its reservation,
+// two capacity blocks, and two overrides of one instance type and zone.
+func checkTemplates(launch model.Launch) error {
+	type pool struct{ instanceType, zone string }
+	seen := map[pool]bool{}
+	wrong := func(format string, args ...any) error {
+		return fault.New(fault.Invalid, "", "launch "+launch.Intent+" of pool "+launch.Pool+": "+format, args...)
+	}
+	for i, t := range launch.Templates {
+		first := launch.Templates[0]
+		switch {
+		case (t.Reservation != "") != (launch.CapacityType == model.Reserved):
+			return wrong("template %d is for reservation %q and the launch buys %s", i, t.Reservation, launch.CapacityType)
+		case t.Block != first.Block || t.Interruptible != first.Interruptible:
+			return wrong("its templates are for reservations of several kinds")
+		case t.Block && t.Reservation != first.Reservation:
+			return wrong("it names the capacity blocks %s and %s; one fleet takes one", first.Reservation, t.Reservation)
+		}
+		for _, o := range t.Overrides {
+			if seen[pool{o.InstanceType, o.Zone}] {
+				return wrong("%s in %s is named twice", o.InstanceType, o.Zone)
+			}
+			seen[pool{o.InstanceType, o.Zone}] = true
+		}
+	}
+	return nil
+}
+
+func marketOf(launch model.Launch) string {
+	switch {
+	case launch.CapacityType != model.Reserved || len(launch.Templates) == 0:
+		return ""
+	case launch.Templates[0].Block:
+		return marketBlock
+	case launch.Templates[0].Interruptible:
+		return marketInterruptible
+	}
+	return ""
 }
 
 func decodeRequest(text []byte) (*request, error) {
@@ -78,8 +138,8 @@ func decodeRequest(text []byte) (*request, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, fault.Wrap(fault.Invalid, "", err, "decode a stored request of %d bytes", len(text))
 	}
-	if r.Version != requestVersion {
-		return nil, fault.New(fault.Invalid, "", "stored request of intent %s is of version %d and this build knows %d", r.Intent, r.Version, requestVersion)
+	if r.Version < requestVersion || r.Version > requestNewest {
+		return nil, fault.New(fault.Invalid, "", "stored request of intent %s is of version %d and this build knows %d to %d", r.Intent, r.Version, requestVersion, requestNewest)
 	}
 	return &r, nil
 }
@@ -110,13 +170,11 @@ func (r *request) input() *ec2.CreateFleetInput {
 			TotalTargetCapacity: aws.Int32(r.Count), DefaultTargetCapacityType: types.DefaultTargetCapacityTypeOnDemand,
 		},
 	}
-	resources := []types.ResourceType{types.ResourceTypeInstance, types.ResourceTypeVolume, types.ResourceTypeFleet}
-	if r.CapacityType == model.Spot {
-		input.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeSpot
-		input.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
-	} else {
-		input.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice}
+	if r.Context != "" {
+		input.Context = aws.String(r.Context)
 	}
+	r.strategy(input)
+	resources := []types.ResourceType{types.ResourceTypeInstance, types.ResourceTypeVolume, types.ResourceTypeFleet}
 	for _, resource := range resources {
 		input.TagSpecifications = append(input.TagSpecifications, types.TagSpecification{ResourceType: resource, Tags: sdkTags(r.Tags)})
 	}
@@ -135,18 +193,39 @@ func (r *request) input() *ec2.CreateFleetInput {
 	return input
 }
 
+// strategy says what kind of capacity is bought, and which of the pools first. The prioritised strategies, which read the
+// overrides' priorities, are for prices that people set themselves; here prices are EC2's own.
+func (r *request) strategy(input *ec2.CreateFleetInput) {
+	target := &input.TargetCapacitySpecification.DefaultTargetCapacityType
+	switch {
+	case r.CapacityType == model.Spot:
+		*target = types.DefaultTargetCapacityTypeSpot
+		input.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
+	case r.Market == marketBlock:
+		*target = types.DefaultTargetCapacityTypeCapacityBlock
+	case r.Market == marketInterruptible:
+		*target = types.DefaultTargetCapacityTypeReservedCapacity
+		input.ReservedCapacityOptions = &types.ReservedCapacityOptionsRequest{
+			ReservationTypes: []types.FleetReservationType{types.FleetReservationTypeInterruptibleCapacityReservation},
+		}
+	default:
+		input.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: types.FleetOnDemandAllocationStrategyLowestPrice}
+	}
+}
+
 // result reads the answer: instances by id, and every error with the pool of capacity it speaks of.
 func (r *request) result(out *ec2.CreateFleetOutput) model.LaunchResult {
-	zones, images := map[string]string{}, map[override]string{}
-	for _, t := range r.Templates {
+	zones, templates := map[string]string{}, map[override]*template{}
+	for i := range r.Templates {
+		t := &r.Templates[i]
 		for _, o := range t.Overrides {
 			zones[o.SubnetID] = o.Zone
-			images[override{InstanceType: o.InstanceType, SubnetID: o.SubnetID}] = t.ImageID
+			templates[override{InstanceType: o.InstanceType, SubnetID: o.SubnetID}] = t
 		}
 	}
 	var result model.LaunchResult
 	for i := range out.Instances {
-		at := r.instanceOf(&out.Instances[i], zones, images)
+		at := r.instanceOf(&out.Instances[i], zones, templates)
 		for _, id := range out.Instances[i].InstanceIds {
 			instance := at
 			instance.ID = id
@@ -161,7 +240,7 @@ func (r *request) result(out *ec2.CreateFleetOutput) model.LaunchResult {
 }
 
 // instanceOf reads what the instances of one pool of capacity have in common.
-func (r *request) instanceOf(set *types.CreateFleetInstance, zones map[string]string, images map[override]string) model.Instance {
+func (r *request) instanceOf(set *types.CreateFleetInstance, zones map[string]string, templates map[override]*template) model.Instance {
 	at := model.Instance{Type: string(set.InstanceType), CapacityType: r.CapacityType, State: string(types.InstanceStateNamePending), Tags: r.Tags}
 	if set.Lifecycle == types.InstanceLifecycleSpot {
 		at.CapacityType = model.Spot
@@ -175,7 +254,9 @@ func (r *request) instanceOf(set *types.CreateFleetInstance, zones map[string]st
 	if at.Zone == "" {
 		at.Zone = zones[at.SubnetID]
 	}
-	at.ImageID = images[override{InstanceType: at.Type, SubnetID: at.SubnetID}]
+	if t := templates[override{InstanceType: at.Type, SubnetID: at.SubnetID}]; t != nil {
+		at.ImageID, at.Reservation = t.ImageID, t.Reservation
+	}
 	return at
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -16,15 +17,19 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// ensureTemplate returns the name of the launch template with this content, made where EC2 does not have it.
+// ensureTemplate returns the name of the launch template with this content, made where EC2 does not have it. A name this
+// process has not used for a while is made sure of again: somebody may have tidied it away.
 func (f *Fleet) ensureTemplate(ctx context.Context, launch model.Launch, t model.LaunchTemplate) (string, error) {
-	data := templateData(launch, t)
+	data, err := templateData(f.client.Options().Region, launch, t)
+	if err != nil {
+		return "", err
+	}
 	content, err := json.Marshal(data)
 	if err != nil {
 		return "", fault.Wrap(fault.Invalid, "", err, "encode launch template of class %s", launch.Class.Name)
 	}
 	digest := sha256.Sum256(content)
-	name := "joiner/" + launch.Cluster + "/" + hex.EncodeToString(digest[:16])
+	name := templatePrefix(launch.Cluster) + hex.EncodeToString(digest[:16])
 	if f.known(name) {
 		return name, nil
 	}
@@ -38,14 +43,24 @@ func (f *Fleet) ensureTemplate(ctx context.Context, launch model.Launch, t model
 	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	f.made[name] = true
+	f.made[name] = f.now()
 	return name, nil
 }
 
+// trusted is for how long after its last use a launch template is taken to be there still: less than what tidying up
+// leaves alone.
+const trusted = 30 * time.Minute
+
+// known reports whether the template is surely there, and notes that it is used.
 func (f *Fleet) known(name string) bool {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	return f.made[name]
+	used, made := f.made[name]
+	if !made || f.now().Sub(used) >= trusted {
+		return false
+	}
+	f.made[name] = f.now()
+	return true
 }
 
 // templateTags are those of tagsOf that do not change from launch to launch.
@@ -56,25 +71,32 @@ func templateTags(launch model.Launch) map[string]string {
 	return tags
 }
 
-// templateData is what every machine of the template has in common.
-func templateData(launch model.Launch, t model.LaunchTemplate) *types.RequestLaunchTemplateData {
+// templateData is what every machine of the template has in common. Placement is there only where something is asked for.
+func templateData(region string, launch model.Launch, t model.LaunchTemplate) (*types.RequestLaunchTemplateData, error) {
 	class := launch.Class
-	groups := make([]string, len(class.Status.SecurityGroups))
-	for i, group := range class.Status.SecurityGroups {
-		groups[i] = group.ID
+	interfaces, err := networkInterfaces(launch, t)
+	if err != nil {
+		return nil, err
 	}
 	data := &types.RequestLaunchTemplateData{
-		ImageId:            aws.String(t.ImageID),
-		UserData:           aws.String(base64.StdEncoding.EncodeToString(t.UserData)),
-		IamInstanceProfile: &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String(class.Status.InstanceProfile)},
-		Monitoring:         &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(class.DetailedMonitoring)},
-		MetadataOptions:    metadataOptions(class.Metadata),
-		NetworkInterfaces: []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest{{
-			DeviceIndex: aws.Int32(0), Groups: groups, AssociatePublicIpAddress: class.AssociatePublicIPAddress,
-		}},
+		ImageId:                          aws.String(t.ImageID),
+		UserData:                         aws.String(base64.StdEncoding.EncodeToString(t.UserData)),
+		IamInstanceProfile:               &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String(class.Status.InstanceProfile)},
+		Monitoring:                       &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(class.DetailedMonitoring)},
+		MetadataOptions:                  metadataOptions(region, class.Metadata),
+		NetworkInterfaces:                interfaces,
+		Placement:                        placement(class, t),
+		CapacityReservationSpecification: reservation(t),
+		InstanceMarketOptions:            market(t),
 		TagSpecifications: []types.LaunchTemplateTagSpecificationRequest{
 			{ResourceType: types.ResourceTypeNetworkInterface, Tags: sdkTags(templateTags(launch))},
 		},
+	}
+	if class.NestedVirtualization != "" {
+		data.CpuOptions = &types.LaunchTemplateCpuOptionsRequest{NestedVirtualization: types.NestedVirtualizationSpecification(class.NestedVirtualization)}
+	}
+	if t.Enclaves {
+		data.EnclaveOptions = &types.LaunchTemplateEnclaveOptionsRequest{Enabled: aws.Bool(true)}
 	}
 	if launch.CapacityType == model.Spot {
 		data.TagSpecifications = append(data.TagSpecifications,
@@ -83,10 +105,52 @@ func templateData(launch model.Launch, t model.LaunchTemplate) *types.RequestLau
 	for _, device := range blockDevices(class) {
 		data.BlockDeviceMappings = append(data.BlockDeviceMappings, mapping(device))
 	}
-	return data
+	return data, nil
 }
 
-func metadataOptions(options model.MetadataOptions) *types.LaunchTemplateInstanceMetadataOptionsRequest {
+// placement is nil where EC2 may choose everything itself.
+func placement(class model.Class, t model.LaunchTemplate) *types.LaunchTemplatePlacementRequest {
+	group := class.Status.PlacementGroup
+	if group == nil && !t.Dedicated {
+		return nil
+	}
+	out := &types.LaunchTemplatePlacementRequest{}
+	if t.Dedicated {
+		out.Tenancy = types.TenancyDedicated
+	}
+	if group != nil {
+		out.GroupId = aws.String(group.ID)
+	}
+	if group != nil && t.Partition > 0 {
+		out.PartitionNumber = aws.Int32(int32(t.Partition))
+	}
+	return out
+}
+
+// reservation says which capacity reservation a machine runs in. One that was not bought as reserved capacity takes none,
+// not even an open one that would match it: a reservation is used by those who select it.
+func reservation(t model.LaunchTemplate) *types.LaunchTemplateCapacityReservationSpecificationRequest {
+	if t.Reservation == "" {
+		return &types.LaunchTemplateCapacityReservationSpecificationRequest{CapacityReservationPreference: types.CapacityReservationPreferenceNone}
+	}
+	return &types.LaunchTemplateCapacityReservationSpecificationRequest{
+		CapacityReservationPreference: types.CapacityReservationPreferenceCapacityReservationsOnly,
+		CapacityReservationTarget:     &types.CapacityReservationTarget{CapacityReservationId: aws.String(t.Reservation)},
+	}
+}
+
+func market(t model.LaunchTemplate) *types.LaunchTemplateInstanceMarketOptionsRequest {
+	switch {
+	case t.Reservation != "" && t.Block:
+		return &types.LaunchTemplateInstanceMarketOptionsRequest{MarketType: types.MarketTypeCapacityBlock}
+	case t.Reservation != "" && t.Interruptible:
+		return &types.LaunchTemplateInstanceMarketOptionsRequest{MarketType: types.MarketTypeInterruptibleCapacityReservation}
+	}
+	return nil
+}
+
+// metadataOptions leaves out the IPv6 endpoint in regions whose EC2 does not know it.
+func metadataOptions(region string, options model.MetadataOptions) *types.LaunchTemplateInstanceMetadataOptionsRequest {
 	out := &types.LaunchTemplateInstanceMetadataOptionsRequest{
 		HttpEndpoint:     types.LaunchTemplateInstanceMetadataEndpointState(options.HTTPEndpoint),
 		HttpProtocolIpv6: types.LaunchTemplateInstanceMetadataProtocolIpv6(options.HTTPProtocolIPv6),
@@ -94,10 +158,23 @@ func metadataOptions(options model.MetadataOptions) *types.LaunchTemplateInstanc
 		// Our tag keys hold characters that tags in instance metadata may not have.
 		InstanceMetadataTags: types.LaunchTemplateInstanceMetadataTagsStateDisabled,
 	}
+	if isolated(region) {
+		out.HttpProtocolIpv6 = ""
+	}
 	if options.HTTPPutResponseHopLimit > 0 {
 		out.HttpPutResponseHopLimit = aws.Int32(int32(options.HTTPPutResponseHopLimit))
 	}
 	return out
+}
+
+// isolated reports whether the region is of one of the isolated partitions.
+func isolated(region string) bool {
+	for _, prefix := range []string{"us-iso-", "us-isob-", "us-isof-"} {
+		if strings.HasPrefix(region, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // blockDevices are the class's own, or the family's where it names none.
