@@ -49,7 +49,8 @@ type poolFault struct {
 }
 
 // FailPool makes every launch from a pool fail with an error code until it is
-// called again with code "". An empty field of the pool stands for any value.
+// called again with code "". An empty field of the pool stands for any value; launches
+// that may only use a reservation are of the capacity type Reserved.
 func (m *Model) FailPool(p Pool, code, message string) {
 	m.lock()
 	defer m.unlock()
@@ -82,11 +83,12 @@ func (m *Model) SetQuota(q Quota) {
 	m.quota = q
 }
 
-// vcpusInUse counts the vCPUs of pending and running instances bought one way.
+// vcpusInUse counts the vCPUs of pending and running instances bought one way;
+// those in a reservation are counted with it, when it is made.
 func (m *Model) vcpusInUse(capacityType string) int {
 	n := 0
 	for _, i := range m.instances {
-		if i.facts.CapacityType == capacityType && (i.facts.State == Pending || i.facts.State == Running) {
+		if i.facts.CapacityType == capacityType && i.reservation == nil && (i.facts.State == Pending || i.facts.State == Running) {
 			n += i.facts.VCPUs
 		}
 	}

@@ -31,6 +31,7 @@ var instanceFields = fields[*instance]{
 	"architecture":                       func(i *instance) []string { return one(i.facts.Architecture) },
 	"availability-zone":                  func(i *instance) []string { return one(i.facts.Zone) },
 	"availability-zone-id":               func(i *instance) []string { return one(i.facts.ZoneID) },
+	"capacity-reservation-id":            func(i *instance) []string { return one(i.facts.ReservationID) },
 	"client-token":                       func(i *instance) []string { return one(i.clientToken) },
 	"dns-name":                           func(*instance) []string { return nil },
 	"group-id":                           groupIDs,
@@ -44,6 +45,8 @@ var instanceFields = fields[*instance]{
 	"instance.group-id":                  groupIDs,
 	"launch-time":                        func(i *instance) []string { return one(timeText(i.facts.LaunchTime)) },
 	"network-interface.private-dns-name": func(i *instance) []string { return one(i.facts.PrivateDNSName) },
+	"placement-group-name":               func(i *instance) []string { return one(i.placementName()) },
+	"placement-partition-number":         func(i *instance) []string { return positive(i.partition) },
 	"private-dns-name":                   func(i *instance) []string { return one(i.facts.PrivateDNSName) },
 	"private-ip-address":                 func(i *instance) []string { return one(i.facts.PrivateIP) },
 	"reservation-id":                     func(i *instance) []string { return one(i.reservationID) },
@@ -51,6 +54,21 @@ var instanceFields = fields[*instance]{
 	"state-reason-code":                  func(i *instance) []string { return one(i.stateReasonCode) },
 	"subnet-id":                          func(i *instance) []string { return one(i.facts.SubnetID) },
 	"vpc-id":                             func(i *instance) []string { return one(i.subnet.VPCID) },
+}
+
+// placementName is the name of its placement group, "" when it is in none.
+func (i *instance) placementName() string {
+	if i.placement == nil {
+		return ""
+	}
+	return i.placement.Name
+}
+
+func positive(n int) []string {
+	if n == 0 {
+		return nil
+	}
+	return one(strconv.Itoa(n))
 }
 
 func groupIDs(i *instance) []string {
@@ -61,12 +79,12 @@ func groupIDs(i *instance) []string {
 	return out
 }
 
-// lifecycle is "spot" for spot instances and absent for the others.
+// lifecycle is the market of an instance, and absent for those bought on demand.
 func (i *instance) lifecycle() string {
-	if i.facts.CapacityType == Spot {
-		return Spot
+	if i.market == OnDemand {
+		return ""
 	}
-	return ""
+	return i.market
 }
 
 // visible returns the instances describing shows now, by launch.

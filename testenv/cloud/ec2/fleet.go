@@ -13,6 +13,7 @@ type createFleetInput struct {
 	Type                        string
 	SpotOptions                 *spotOptions
 	OnDemandOptions             *onDemandOptions
+	ReservedCapacityOptions     *reservedOptions
 	LaunchTemplateConfigs       []fleetConfig
 	TargetCapacitySpecification *targetCapacity
 	TagSpecifications           []TagSpecification `query:"TagSpecification"`
@@ -27,6 +28,10 @@ type spotOptions struct {
 
 type onDemandOptions struct {
 	AllocationStrategy string `xml:"allocationStrategy,omitempty"`
+}
+
+type reservedOptions struct {
+	ReservationTypes []string `query:"ReservationType" xml:"reservationTypeSet>item"`
 }
 
 type targetCapacity struct {
@@ -100,7 +105,7 @@ type fleet struct {
 // client token as before, 3. resolve every override, 4. allocate each capacity
 // type over its pools, 5. launch. What one pool cannot give is an error in the
 // answer, not of the call.
-func (m *Model) createFleet(_ context.Context, in *createFleetInput) (*createFleetOutput, error) {
+func (m *Model) createFleet(ctx context.Context, in *createFleetInput) (*createFleetOutput, error) {
 	m.lock()
 	defer m.unlock()
 	if err := checkFleet(in); err != nil {
@@ -110,14 +115,15 @@ func (m *Model) createFleet(_ context.Context, in *createFleetInput) (*createFle
 		out, _ := before.(*createFleetOutput)
 		return out, err
 	}
+	denied := m.authorize(ctx, "RunInstances")
 	f := &fleet{id: "fleet-" + m.newUUID(), created: m.now(), input: in, output: &createFleetOutput{}}
 	f.output.FleetID = f.id
 	spot, onDemand := in.TargetCapacitySpecification.split()
-	spotPools, err := m.fleetPools(in, f.id, Spot)
+	spotPools, err := m.fleetPools(in, f.id, Spot, denied)
 	if err != nil {
 		return nil, err
 	}
-	onDemandPools, err := m.fleetPools(in, f.id, OnDemand)
+	onDemandPools, err := m.fleetPools(in, f.id, OnDemand, denied)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +138,17 @@ func (m *Model) createFleet(_ context.Context, in *createFleetInput) (*createFle
 	m.fleets = append(m.fleets, f)
 	m.remember("CreateFleet", in.ClientToken, in, f.output)
 	return f.output, nil
+}
+
+// tryFleet finds what would refuse a request as a whole.
+func (m *Model) tryFleet(_ context.Context, in *createFleetInput) error {
+	m.lock()
+	defer m.unlock()
+	if err := checkFleet(in); err != nil {
+		return err
+	}
+	_, err := m.fleetPools(in, "", OnDemand, nil)
+	return err
 }
 
 // split returns how many spot and on-demand instances a target asks for.
@@ -174,11 +191,11 @@ func (p *fleetPool) priority() (float64, bool) {
 }
 
 func (p *fleetPool) failed(err *wire.Error) fleetError {
-	return fleetError{Source: p.source, Lifecycle: p.spec.pool.CapacityType, ErrorCode: err.Code, ErrorMessage: err.Message}
+	return fleetError{Source: p.source, Lifecycle: p.spec.market, ErrorCode: err.Code, ErrorMessage: err.Message}
 }
 
 func (p *fleetPool) launched(ids []string) fleetInstance {
-	out := fleetInstance{Source: p.source, Lifecycle: p.spec.pool.CapacityType, InstanceIDs: wire.SetOf(ids), InstanceType: p.spec.typ.Name,
+	out := fleetInstance{Source: p.source, Lifecycle: p.spec.market, InstanceIDs: wire.SetOf(ids), InstanceType: p.spec.typ.Name,
 		AvailabilityZone: p.spec.subnet.Zone, AvailabilityZoneID: catalog.ZoneID(p.spec.subnet.Zone), SubnetID: p.spec.subnet.ID}
 	if p.spec.image.Platform == windows {
 		out.Platform = "Windows"
@@ -187,9 +204,10 @@ func (p *fleetPool) launched(ids []string) fleetInstance {
 }
 
 // fleetPools resolves every override of a request for one capacity type. Only a
-// launch template that does not exist, and two pools that are the same, are
-// errors of the whole request.
-func (m *Model) fleetPools(in *createFleetInput, fleetID, capacityType string) ([]*fleetPool, error) {
+// launch template that does not exist or is for another market, and two pools
+// that are the same, are errors of the whole request. denied is why the caller
+// may not launch at all, nil when it may.
+func (m *Model) fleetPools(in *createFleetInput, fleetID, capacityType string, denied *wire.Error) ([]*fleetPool, error) {
 	var out []*fleetPool
 	seen := map[Pool]bool{}
 	for _, c := range in.LaunchTemplateConfigs {
@@ -201,12 +219,18 @@ func (m *Model) fleetPools(in *createFleetInput, fleetID, capacityType string) (
 		if err != nil {
 			return nil, err
 		}
+		if err := checkMarket(in.TargetCapacitySpecification, v); err != nil {
+			return nil, err
+		}
 		overrides := c.Overrides
 		if len(overrides) == 0 {
 			overrides = []fleetOverride{{}}
 		}
 		for _, o := range overrides {
 			p := m.fleetPool(in, v, o, capacityType)
+			if denied != nil {
+				p.refusal = denied
+			}
 			p.order, p.spec.fleetID, p.spec.clientToken = len(out), fleetID, in.ClientToken
 			p.source.Specification = templateRef{LaunchTemplateID: t.id, Version: c.Specification.Version}
 			if p.spec.pool.Zone != "" && seen[p.spec.pool] {
@@ -221,8 +245,12 @@ func (m *Model) fleetPools(in *createFleetInput, fleetID, capacityType string) (
 
 func (m *Model) fleetPool(in *createFleetInput, v *templateVersion, o fleetOverride, capacityType string) *fleetPool {
 	p := &fleetPool{source: templateAndOverrides{Overrides: o}}
+	market := capacityType
+	if capacityType == OnDemand {
+		market = marketOf(in.TargetCapacitySpecification)
+	}
 	p.spec, p.refusal = m.resolve(launchRequest{
-		capacityType: capacityType, instanceType: o.InstanceType, subnetID: o.SubnetID,
+		capacityType: capacityType, market: market, instanceType: o.InstanceType, subnetID: o.SubnetID,
 		zone: o.AvailabilityZone, zoneID: o.AvailabilityZoneID, imageID: o.ImageID, maxPrice: o.MaxPrice,
 		mappings: o.BlockDeviceMappings, version: v, data: v.data, tags: in.TagSpecifications,
 		refusesWrongZoneAs: "InvalidFleetConfiguration",

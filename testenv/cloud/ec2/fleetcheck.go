@@ -30,6 +30,9 @@ func checkFleet(in *createFleetInput) error {
 	if err := checkStrategies(in); err != nil {
 		return err
 	}
+	if err := checkReserved(in); err != nil {
+		return err
+	}
 	return checkTagSpecifications(in.TagSpecifications, "instance", "volume", "fleet", "network-interface", "spot-instances-request", "launch-template")
 }
 
@@ -41,8 +44,51 @@ func checkTarget(t *targetCapacity) error {
 		return wire.Errorf("InvalidParameterValue", "Invalid value '%d' for TotalTargetCapacity. It must be between 1 and %d.", t.TotalTargetCapacity, maxFleetCapacity)
 	case t.OnDemandTargetCapacity < 0 || t.SpotTargetCapacity < 0 || t.OnDemandTargetCapacity+t.SpotTargetCapacity > t.TotalTargetCapacity:
 		return wire.Errorf("InvalidParameterValue", "On-Demand and Spot target capacity must not exceed the total target capacity.")
-	case !slices.Contains([]string{"", Spot, OnDemand}, t.DefaultTargetCapacityType):
-		return wire.Errorf("UnsupportedOperation", "Default target capacity type '%s' is not modelled", t.DefaultTargetCapacityType)
+	case !slices.Contains([]string{"", Spot, OnDemand, marketBlock, targetReserved}, t.DefaultTargetCapacityType):
+		return wire.Errorf("InvalidParameterValue", "Invalid value '%s' for DefaultTargetCapacityType", t.DefaultTargetCapacityType)
+	case marketOf(t) != OnDemand && t.OnDemandTargetCapacity+t.SpotTargetCapacity > 0:
+		return wire.Errorf("InvalidParameterCombination", "A fleet of default target capacity type '%s' has no other target capacity.", t.DefaultTargetCapacityType)
+	}
+	return nil
+}
+
+// targetReserved is the default target capacity type of interruptible reservations.
+const targetReserved = "reserved-capacity"
+
+// marketOf returns the market of what a fleet does not buy as spot.
+func marketOf(t *targetCapacity) string {
+	switch t.DefaultTargetCapacityType {
+	case marketBlock:
+		return marketBlock
+	case targetReserved:
+		return marketInterruptible
+	}
+	return OnDemand
+}
+
+// checkMarket refuses a launch template for another market than the fleet's: reserved ones have to be named in both.
+func checkMarket(t *targetCapacity, v *templateVersion) error {
+	market := OnDemand
+	if o := v.data.InstanceMarketOptions; o != nil && (o.MarketType == marketBlock || o.MarketType == marketInterruptible) {
+		market = o.MarketType
+	}
+	if want := marketOf(t); market != want {
+		return wire.Errorf("InvalidFleetConfig", "The market type '%s' of launch template '%s' does not fit the default target capacity type '%s'.", market, v.template.name, t.DefaultTargetCapacityType)
+	}
+	return nil
+}
+
+func checkReserved(in *createFleetInput) error {
+	var types []string
+	if in.ReservedCapacityOptions != nil {
+		types = in.ReservedCapacityOptions.ReservationTypes
+	}
+	reserved := in.TargetCapacitySpecification.DefaultTargetCapacityType == targetReserved
+	switch {
+	case reserved && !slices.Equal(types, []string{marketInterruptible}):
+		return wire.Errorf("InvalidFleetConfig", "Only interruptible Capacity Reservations are modelled for the default target capacity type '%s'; ReservationType must say so.", targetReserved)
+	case !reserved && len(types) > 0:
+		return wire.Errorf("InvalidFleetConfig", "ReservedCapacityOptions need the default target capacity type '%s'.", targetReserved)
 	}
 	return nil
 }

@@ -12,11 +12,15 @@ const namespace = "http://ec2.amazonaws.com/doc/2016-11-15/"
 // NewHandler serves m on the wire protocol of EC2.
 func NewHandler(m *Model) http.Handler {
 	return wire.Query{Namespace: namespace, EC2: true, Actions: map[string]wire.QueryAction{
-		"CreateFleet":                    action(m, "CreateFleet", m.createFleet),
-		"CreateLaunchTemplate":           action(m, "CreateLaunchTemplate", m.createLaunchTemplate),
+		"CancelCapacityReservation":      action(m, "CancelCapacityReservation", m.cancelCapacityReservation),
+		"CreateCapacityReservation":      action(m, "CreateCapacityReservation", m.createCapacityReservation),
+		"CreateFleet":                    checked(m, "CreateFleet", m.createFleet, m.tryFleet),
+		"CreateLaunchTemplate":           checked(m, "CreateLaunchTemplate", m.createLaunchTemplate, m.tryLaunchTemplate),
 		"CreateLaunchTemplateVersion":    action(m, "CreateLaunchTemplateVersion", m.createLaunchTemplateVersion),
+		"CreatePlacementGroup":           action(m, "CreatePlacementGroup", m.createPlacementGroup),
 		"CreateTags":                     action(m, "CreateTags", m.createTags),
 		"DeleteLaunchTemplate":           action(m, "DeleteLaunchTemplate", m.deleteLaunchTemplate),
+		"DeletePlacementGroup":           action(m, "DeletePlacementGroup", m.deletePlacementGroup),
 		"DeleteTags":                     action(m, "DeleteTags", m.deleteTags),
 		"DescribeAvailabilityZones":      action(m, "DescribeAvailabilityZones", m.describeAvailabilityZones),
 		"DescribeCapacityReservations":   action(m, "DescribeCapacityReservations", m.describeCapacityReservations),
@@ -34,22 +38,30 @@ func NewHandler(m *Model) http.Handler {
 		"DescribeSubnets":                action(m, "DescribeSubnets", m.describeSubnets),
 		"DescribeTags":                   action(m, "DescribeTags", m.describeTags),
 		"DescribeVpcs":                   action(m, "DescribeVpcs", m.describeVpcs),
-		"RunInstances":                   action(m, "RunInstances", m.runInstances),
+		"RunInstances":                   checked(m, "RunInstances", m.runInstances, m.tryRun),
 		"TerminateInstances":             action(m, "TerminateInstances", m.terminateInstances),
 	}}
 }
 
-// action wraps a method: throttling first, then decoding, then DryRun, which
-// says that the request would have succeeded and does nothing.
+// action wraps a method: throttling first, then rights and decoding, then
+// DryRun, which says that the request would have succeeded and does nothing.
 func action[I, O any](m *Model, name string, f func(context.Context, *I) (*O, error)) wire.QueryAction {
+	return checked(m, name, f, func(context.Context, *I) error { return nil })
+}
+
+// checked is an action whose dry run also finds what is wrong with the request: try does, without changing anything.
+func checked[I, O any](m *Model, name string, f func(context.Context, *I) (*O, error), try func(context.Context, *I) error) wire.QueryAction {
 	return func(ctx context.Context, form *wire.Form) (any, error) {
-		if err := m.admit(name); err != nil {
+		if err := m.admit(ctx, name); err != nil {
 			return nil, err
 		}
 		dry := form.Get("DryRun") == "true"
 		delete(form.Children, "DryRun")
 		return wire.QueryFunc(func(ctx context.Context, in *I) (*O, error) {
 			if dry {
+				if err := try(ctx, in); err != nil {
+					return nil, err
+				}
 				return nil, wire.StatusErrorf(http.StatusPreconditionFailed, "DryRunOperation", "Request would have succeeded, but DryRun flag is set.")
 			}
 			return f(ctx, in)

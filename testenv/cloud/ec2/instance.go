@@ -66,6 +66,9 @@ type Instance struct {
 	State                State
 	LaunchTime           time.Time
 	PriceMicroUSDPerHour int64             // at launch
+	ReservationID        string            // capacity reservation it runs in; "" when none
+	PlacementGroupID     string            // "" when in none
+	Partition            int               // of its placement group, from 1; 0 when that has none
 	Tags                 map[string]string // all of them, however young
 }
 
@@ -96,6 +99,10 @@ type instance struct {
 	interfaces    []networkInterface
 	volumes       []volume
 	profile       *Profile
+	market        string          // OnDemand, Spot, marketBlock or marketInterruptible
+	reservation   *reservation    // nil when in none
+	placement     *placementGroup // nil when in none
+	partition     int             // from 1; 0 when the group has none
 
 	stateReasonCode, stateReason string // "" while nothing ended it
 	transitionReason             string
@@ -198,8 +205,9 @@ func (m *Model) boot(i *instance) {
 
 // Causes of termination, as EC2 words them in the state reason.
 const (
-	reasonUser = "Client.UserInitiatedShutdown"
-	reasonSpot = "Server.SpotInstanceTermination"
+	reasonUser        = "Client.UserInitiatedShutdown"
+	reasonSpot        = "Server.SpotInstanceTermination"
+	reasonReservation = "Server.CapacityReservationEnded"
 )
 
 // terminate begins the end of an instance, unless it has begun.
@@ -209,8 +217,11 @@ func (m *Model) terminate(i *instance, code string) {
 	}
 	i.stopTimer()
 	text := "User initiated shutdown"
-	if code == reasonSpot {
+	switch code {
+	case reasonSpot:
 		text = "Spot instance termination"
+	case reasonReservation:
+		text = "Capacity Reservation ended"
 	}
 	i.stateReasonCode, i.stateReason = code, code+": "+text
 	i.transitionReason = fmt.Sprintf("%s (%s)", strings.TrimSuffix(text, " shutdown"), m.now().UTC().Format("2006-01-02 15:04:05 GMT"))

@@ -12,10 +12,15 @@ import (
 // reservation, and returns their ids.
 func (m *Model) launch(spec *launchSpec, n int) []string {
 	reservation := m.newID("r")
-	ids := make([]string, 0, n)
+	ids, outside := make([]string, 0, n), 0
 	for index := range n {
 		i := m.newInstance(spec)
 		i.reservationID, i.launchIndex = reservation, index
+		m.enterReservation(i, spec)
+		m.enterPlacement(i, spec)
+		if i.reservation == nil {
+			outside++
+		}
 		m.instances[i.facts.ID] = i
 		m.order = append(m.order, i.facts.ID)
 		m.tagNew(i, spec)
@@ -24,7 +29,7 @@ func (m *Model) launch(spec *launchSpec, n int) []string {
 		ids = append(ids, i.facts.ID)
 	}
 	if left, limited := m.stock[spec.pool]; limited {
-		m.stock[spec.pool] = left - n
+		m.stock[spec.pool] = left - outside // what is reserved was never in it
 	}
 	return ids
 }
@@ -34,7 +39,7 @@ func (m *Model) newInstance(spec *launchSpec) *instance {
 	i := &instance{
 		seq: len(m.launches) + 1, visibleAt: now.Add(m.timing.Visibility),
 		clientToken: spec.clientToken, image: spec.image, typ: t, subnet: spec.subnet,
-		groups: spec.groups, data: spec.data, profile: spec.profile,
+		groups: spec.groups, data: spec.data, profile: spec.profile, market: spec.market,
 	}
 	id := m.newID("i")
 	i.interfaces = m.newInterfaces(spec)
@@ -137,16 +142,21 @@ func (m *Model) tagNew(i *instance, spec *launchSpec) {
 // be planned before any of it happens.
 type book struct {
 	stock     map[Pool]int
-	vcpus     map[string]int // by capacity type
-	addresses map[string]int // by subnet
+	vcpus     map[string]int    // by capacity type
+	addresses map[string]int    // by subnet
+	reserved  map[string]int    // instances, by reservation
+	spread    map[string]int    // instances, by placement group and zone
+	clusters  map[string]string // zones, by placement group of strategy cluster
 }
 
-func newBook() *book { return &book{map[Pool]int{}, map[string]int{}, map[string]int{}} }
+func newBook() *book {
+	return &book{map[Pool]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]string{}}
+}
 
 // grant returns how many of want instances of a spec there is room for, notes
 // them in the book, and says why not all; the error is nil when all.
 func (m *Model) grant(b *book, spec *launchSpec, want int) (int, *wire.Error) {
-	if err := m.fault(spec.pool); err != nil {
+	if err := m.fault(spec.source()); err != nil {
 		return 0, err
 	}
 	n := want
@@ -156,17 +166,24 @@ func (m *Model) grant(b *book, spec *launchSpec, want int) (int, *wire.Error) {
 			n, refusal = room, err
 		}
 	}
-	if left, limited := m.stock[spec.pool]; limited {
-		limit(left-b.stock[spec.pool], noCapacity(spec.pool))
+	how, reserved := spec.pool.CapacityType, m.room(b, spec)
+	if left, limited := m.stock[spec.pool]; limited && !spec.reservedOnly {
+		limit(reserved+left-b.stock[spec.pool], noCapacity(spec.pool))
 	}
-	how := spec.pool.CapacityType
-	if quota := m.quota.limit(how); quota > 0 {
-		limit((quota-m.vcpusInUse(how)-b.vcpus[how])/spec.typ.VCPUs, overQuota(spec.pool, quota))
+	if quota := m.quota.limit(how); quota > 0 && !spec.reservedOnly {
+		limit(reserved+max(0, quota-m.vcpusInUse(how)-b.vcpus[how])/spec.typ.VCPUs, overQuota(spec.pool, quota))
 	}
+	if spec.reservedOnly {
+		limit(reserved, noReservedCapacity())
+	}
+	limit(m.placementRoom(b, spec, want))
 	limit((spec.subnet.free()-b.addresses[spec.subnet.ID])/spec.addresses(), wire.Errorf("InsufficientFreeAddressesInSubnet",
 		"There are not enough free addresses in subnet '%s' to satisfy the requested number of instances.", spec.subnet.ID))
-	b.stock[spec.pool] += n
-	b.vcpus[how] += n * spec.typ.VCPUs
+	inside := min(n, reserved)
+	m.note(b, spec, inside)
+	b.notePlacement(spec, n)
+	b.stock[spec.pool] += n - inside
+	b.vcpus[how] += (n - inside) * spec.typ.VCPUs
 	b.addresses[spec.subnet.ID] += n * spec.addresses()
 	return n, refusal
 }

@@ -44,8 +44,10 @@ type Model struct {
 	groups  []*securityGroup
 
 	templates  map[string]*launchTemplate // by id
-	instances  map[string]*instance       // by id; until an hour after termination
-	order      []string                   // ids of instances, by launch
+	held       []*reservation             // capacity reservations
+	placements []*placementGroup
+	instances  map[string]*instance // by id; until an hour after termination
+	order      []string             // ids of instances, by launch
 	launches   []Launch
 	fleets     []*fleet
 	tokens     map[string]token // of CreateFleet, RunInstances and CreateLaunchTemplate, by action and token
@@ -57,6 +59,8 @@ type Model struct {
 	spotPrices map[Pool]spotPrice
 	quota      Quota
 	throttle   throttle
+	denials    map[int]Denial // by the order of their making
+	nextDenial int
 
 	onState      []func(Instance)
 	onRunning    []func(Instance)

@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
@@ -23,11 +24,34 @@ type launchSpec struct {
 	clientToken  string
 	instanceTags map[string]string
 	volumeTags   map[string]string
+
+	market       string          // OnDemand, Spot, marketBlock or marketInterruptible
+	reservations []*reservation  // that it may use, in order
+	reservedOnly bool            // it may use nothing else
+	placement    *placementGroup // nil when in none
+}
+
+// source is the pool a launch fails with, as FailPool has it.
+func (s *launchSpec) source() Pool {
+	p := s.pool
+	if s.reservedOnly {
+		p.CapacityType = Reserved
+	}
+	return p
+}
+
+// tenancy returns "default" or "dedicated".
+func (s *launchSpec) tenancy() string {
+	if p := s.data.Placement; p != nil && p.Tenancy != "" {
+		return p.Tenancy
+	}
+	return "default"
 }
 
 // launchRequest names what to launch: what it leaves empty the template data says.
 type launchRequest struct {
-	capacityType       string
+	capacityType       string // OnDemand or Spot
+	market             string // "" means as the capacity type says
 	instanceType       string
 	subnetID           string
 	zone, zoneID       string
@@ -43,7 +67,7 @@ type launchRequest struct {
 // resolve looks up everything a launch refers to and refuses what EC2 refuses
 // before it looks for capacity.
 func (m *Model) resolve(r launchRequest) (launchSpec, *wire.Error) {
-	spec := launchSpec{data: r.data, version: r.version}
+	spec := launchSpec{data: r.data, version: r.version, market: cmp.Or(r.market, r.capacityType)}
 	if err := m.resolvePlace(r, &spec); err != nil {
 		return spec, err
 	}
@@ -57,6 +81,12 @@ func (m *Model) resolve(r launchRequest) (launchSpec, *wire.Error) {
 		return spec, err
 	}
 	if err := checkInterfaces(spec.typ, spec.data.NetworkInterfaces); err != nil {
+		return spec, err
+	}
+	if err := m.resolvePlacement(&spec); err != nil {
+		return spec, err
+	}
+	if err := m.resolveReservations(&spec); err != nil {
 		return spec, err
 	}
 	userData, err := spec.data.decodedUserData()

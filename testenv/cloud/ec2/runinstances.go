@@ -2,6 +2,7 @@ package ec2
 
 import (
 	"context"
+	"slices"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
@@ -19,6 +20,11 @@ type runInstancesInput struct {
 	NetworkInterfaces     []NetworkInterfaceSpec `query:"NetworkInterface"`
 	BlockDeviceMappings   []BlockDeviceMapping   `query:"BlockDeviceMapping"`
 	IamInstanceProfile    *InstanceProfileRef
+	CapacityReservation   *CapacityReservationSpec `query:"CapacityReservationSpecification"`
+	CPUOptions            *CPUOptions              `query:"CpuOptions"`
+	EnclaveOptions        *EnclaveOptions
+	EbsOptimized          *bool
+	DisableAPITermination *bool `query:"DisableApiTermination"`
 	InstanceMarketOptions *MarketOptions
 	MetadataOptions       *MetadataOptions
 	Monitoring            *MonitoringSpec
@@ -35,10 +41,7 @@ type runInstancesOutput struct {
 func (m *Model) runInstances(_ context.Context, in *runInstancesInput) (*runInstancesOutput, error) {
 	m.lock()
 	defer m.unlock()
-	if in.MinCount < 1 || in.MaxCount < in.MinCount {
-		return nil, wire.Errorf("InvalidParameterValue", "The parameters MinCount and MaxCount must be at least 1, and MaxCount not below MinCount")
-	}
-	if err := checkTagSpecifications(in.TagSpecifications, "instance", "volume", "network-interface", "spot-instances-request"); err != nil {
+	if err := checkRun(in); err != nil {
 		return nil, err
 	}
 	if before, ok, err := m.replay("RunInstances", in.ClientToken, in); ok || err != nil {
@@ -65,6 +68,31 @@ func (m *Model) runInstances(_ context.Context, in *runInstancesInput) (*runInst
 	return out, nil
 }
 
+// tryRun finds what would refuse the request before EC2 looks for capacity. That a zone has no such type is found at
+// launch only.
+func (m *Model) tryRun(_ context.Context, in *runInstancesInput) error {
+	m.lock()
+	defer m.unlock()
+	if err := checkRun(in); err != nil {
+		return err
+	}
+	_, err := m.runSpec(in)
+	if err != nil && wire.AsError(err).Code == unsupported {
+		return nil
+	}
+	return err
+}
+
+// unsupported is what RunInstances says of a type that is not offered in the zone.
+const unsupported = "Unsupported"
+
+func checkRun(in *runInstancesInput) error {
+	if in.MinCount < 1 || in.MaxCount < in.MinCount {
+		return wire.Errorf("InvalidParameterValue", "The parameters MinCount and MaxCount must be at least 1, and MaxCount not below MinCount")
+	}
+	return checkTagSpecifications(in.TagSpecifications, "instance", "volume", "network-interface", "spot-instances-request")
+}
+
 // runSpec lays the request over its launch template.
 func (m *Model) runSpec(in *runInstancesInput) (launchSpec, error) {
 	var data LaunchTemplateData
@@ -80,14 +108,19 @@ func (m *Model) runSpec(in *runInstancesInput) (launchSpec, error) {
 		data = version.data
 	}
 	overlay(&data, in)
-	capacityType := OnDemand
-	if data.InstanceMarketOptions != nil && data.InstanceMarketOptions.MarketType == Spot {
-		capacityType = Spot
+	capacityType, market := OnDemand, OnDemand
+	if o := data.InstanceMarketOptions; o != nil && o.MarketType != "" {
+		if market = o.MarketType; !slices.Contains([]string{OnDemand, Spot, marketBlock, marketInterruptible}, market) {
+			return launchSpec{}, wire.Errorf("InvalidParameterValue", "Invalid value '%s' for MarketType", market)
+		}
+		if market == Spot {
+			capacityType = Spot
+		}
 	}
 	spec, refusal := m.resolve(launchRequest{
-		capacityType: capacityType, instanceType: in.InstanceType, subnetID: in.SubnetID, imageID: in.ImageID,
+		capacityType: capacityType, market: market, instanceType: in.InstanceType, subnetID: in.SubnetID, imageID: in.ImageID,
 		mappings: in.BlockDeviceMappings, version: version, data: data, tags: in.TagSpecifications,
-		refusesWrongZoneAs: "Unsupported",
+		refusesWrongZoneAs: unsupported,
 	})
 	if refusal != nil {
 		return launchSpec{}, refusal
@@ -111,6 +144,21 @@ func overlay(data *LaunchTemplateData, in *runInstancesInput) {
 	}
 	if in.IamInstanceProfile != nil {
 		data.IamInstanceProfile = in.IamInstanceProfile
+	}
+	if in.CapacityReservation != nil {
+		data.CapacityReservation = in.CapacityReservation
+	}
+	if in.CPUOptions != nil {
+		data.CPUOptions = in.CPUOptions
+	}
+	if in.EnclaveOptions != nil {
+		data.EnclaveOptions = in.EnclaveOptions
+	}
+	if in.EbsOptimized != nil {
+		data.EbsOptimized = in.EbsOptimized
+	}
+	if in.DisableAPITermination != nil {
+		data.DisableAPITermination = in.DisableAPITermination
 	}
 	if in.InstanceMarketOptions != nil {
 		data.InstanceMarketOptions = in.InstanceMarketOptions

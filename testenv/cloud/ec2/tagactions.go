@@ -27,7 +27,7 @@ type returnOutput struct {
 
 // resourceKinds maps the prefix of an id to the kind of resource it names.
 var resourceKinds = []struct{ prefix, kind string }{
-	{"ami-", "image"}, {"fleet-", "fleet"}, {"i-", "instance"}, {"lt-", "launch-template"}, {"sg-", "security-group"},
+	{"ami-", "image"}, {"cr-", "capacity-reservation"}, {"fleet-", "fleet"}, {"i-", "instance"}, {"lt-", "launch-template"}, {"pg-", "placement-group"}, {"sg-", "security-group"},
 	{"subnet-", "subnet"}, {"vol-", "volume"}, {"vpc-", "vpc"},
 }
 
@@ -67,6 +67,10 @@ func (m *Model) checkResource(id string) error {
 	case "launch-template":
 		_, known = m.templates[id]
 		code = "InvalidLaunchTemplateId.NotFound"
+	case "capacity-reservation":
+		known, code = m.reservation(id) != nil, "InvalidCapacityReservationId.NotFound"
+	case "placement-group":
+		known, code = slices.ContainsFunc(m.placements, func(g *placementGroup) bool { return g.ID == id }), "InvalidPlacementGroup.Unknown"
 	case "security-group":
 		known, code = m.group(id) != nil, "InvalidGroup.NotFound"
 	case "subnet":

@@ -81,6 +81,13 @@ func (m *Model) createLaunchTemplate(ctx context.Context, in *createLaunchTempla
 	return out, nil
 }
 
+// tryLaunchTemplate finds what would refuse the request.
+func (m *Model) tryLaunchTemplate(_ context.Context, in *createLaunchTemplateInput) error {
+	m.lock()
+	defer m.unlock()
+	return m.checkNewTemplate(in)
+}
+
 func (m *Model) checkNewTemplate(in *createLaunchTemplateInput) error {
 	switch {
 	case in.LaunchTemplateName == "":

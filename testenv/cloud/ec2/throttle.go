@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"context"
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
@@ -40,10 +41,20 @@ func (m *Model) SetThrottle(action string, r Rate) {
 	m.throttle.buckets = map[string]*bucket{}
 }
 
-// admit takes a token for a request, or refuses it.
-func (m *Model) admit(action string) error {
+// admit takes a token for a request, or refuses it; and it refuses what the caller may not do.
+func (m *Model) admit(ctx context.Context, action string) error {
 	m.lock()
 	defer m.unlock()
+	if err := m.takeToken(action); err != nil {
+		return err
+	}
+	if err := m.authorize(ctx, action); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (m *Model) takeToken(action string) error {
 	rate, ok := m.throttle.rates[action]
 	if !ok {
 		if rate, ok = m.throttle.rates[""]; !ok {

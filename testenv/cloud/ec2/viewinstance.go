@@ -34,12 +34,15 @@ type placementView struct {
 	AvailabilityZone   string `xml:"availabilityZone"`
 	AvailabilityZoneID string `xml:"availabilityZoneId"`
 	GroupName          string `xml:"groupName"`
+	GroupID            string `xml:"groupId,omitempty"`
+	PartitionNumber    int    `xml:"partitionNumber,omitempty"`
 	Tenancy            string `xml:"tenancy"`
 }
 
 type cpuOptionsView struct {
-	CoreCount      int `xml:"coreCount"`
-	ThreadsPerCore int `xml:"threadsPerCore"`
+	CoreCount            int    `xml:"coreCount"`
+	ThreadsPerCore       int    `xml:"threadsPerCore"`
+	NestedVirtualization string `xml:"nestedVirtualization,omitempty"`
 }
 
 type profileView struct {
@@ -95,6 +98,7 @@ type instanceView struct {
 	EnclaveEnabled        bool                     `xml:"enclaveOptions>enabled"`
 	Platform              string                   `xml:"platform,omitempty"` // "windows" or absent
 	PlatformDetails       string                   `xml:"platformDetails"`
+	CapacityReservationID string                   `xml:"capacityReservationId,omitempty"`
 	CapacityReservation   *CapacityReservationSpec `xml:"capacityReservationSpecification"`
 	MaintenanceOptions    MaintenanceOptions       `xml:"maintenanceOptions"`
 }
@@ -113,9 +117,9 @@ func (m *Model) viewInstance(i *instance) instanceView {
 		RootDeviceType: "ebs", RootDeviceName: i.image.RootDevice, VirtualizationType: "hvm",
 		InstanceLifecycle: i.lifecycle(), SpotInstanceRequestID: i.spotRequestID, ClientToken: i.clientToken,
 		Tags: wire.SetOf(tagList(m.instanceTags(i))), Hypervisor: "xen", EBSOptimized: true, ENASupport: true,
-		CPUOptions:      cpuOptionsView{max(1, f.VCPUs/i.typ.ThreadsPerCore), i.typ.ThreadsPerCore},
+		CPUOptions:      i.cpuOptions(),
 		MetadataOptions: metadataOf(d.MetadataOptions, i.image), PlatformDetails: i.image.Platform,
-		CapacityReservation: d.CapacityReservation, MaintenanceOptions: MaintenanceOptions{AutoRecovery: "default"},
+		CapacityReservationID: f.ReservationID, CapacityReservation: reservationSpecOf(d.CapacityReservation), MaintenanceOptions: MaintenanceOptions{AutoRecovery: "default"},
 	}
 	if d.Monitoring != nil && value(d.Monitoring.Enabled) {
 		v.Monitoring = "enabled"
@@ -123,6 +127,7 @@ func (m *Model) viewInstance(i *instance) instanceView {
 	if d.Placement != nil && d.Placement.Tenancy != "" {
 		v.Placement.Tenancy = d.Placement.Tenancy
 	}
+	v.Placement.GroupName, v.Placement.GroupID, v.Placement.PartitionNumber = i.placementName(), f.PlacementGroupID, f.Partition
 	if d.EnclaveOptions != nil {
 		v.EnclaveEnabled = value(d.EnclaveOptions.Enabled)
 	}
@@ -145,6 +150,26 @@ func (m *Model) viewInstance(i *instance) instanceView {
 	}
 	for _, n := range i.interfaces {
 		v.Interfaces.Items = append(v.Interfaces.Items, m.viewInterface(i, n))
+	}
+	return v
+}
+
+// reservationSpecOf returns what an instance is left with: open where the launch said nothing.
+func reservationSpecOf(set *CapacityReservationSpec) *CapacityReservationSpec {
+	if set == nil || *set == (CapacityReservationSpec{}) {
+		return &CapacityReservationSpec{Preference: preferOpen}
+	}
+	return set
+}
+
+func (i *instance) cpuOptions() cpuOptionsView {
+	set := value(i.data.CPUOptions)
+	v := cpuOptionsView{cores(i.typ), i.typ.ThreadsPerCore, set.NestedVirtualization}
+	if set.CoreCount != nil {
+		v.CoreCount = *set.CoreCount
+	}
+	if set.ThreadsPerCore != nil {
+		v.ThreadsPerCore = *set.ThreadsPerCore
 	}
 	return v
 }
