@@ -100,16 +100,19 @@ func (t *InstanceType) Allocatable() Resources {
 // region. After that it is half open: whoever takes its probe first may try it once, and the others go on leaving it alone
 // until that has shown whether there is capacity again. From ForgetUnix on it is as if it had never failed.
 //
-// An empty Zone or InstanceType matches every one: a whole capacity type, or a subnet's zone.
+// An empty Zone or InstanceType matches every one: a whole capacity type, or a subnet's zone. A mark of a subnet or of a
+// reservation speaks of that alone, and one with a placement group of nothing outside the group.
 type Mark struct {
 	OfferKey
-	Group      string `json:"group,omitempty"`    // set = every instance type that counts against this quota (see offer.QuotaGroup)
-	SubnetID   string `json:"subnetId,omitempty"` // set = this subnet only, not the offer
-	UntilUnix  int64  `json:"until"`
-	Reason     string `json:"reason"`             // the EC2 error code
-	Failures   int    `json:"failures,omitempty"` // in a row, ≥ 1 where it is known
-	AtUnix     int64  `json:"at,omitempty"`       // of the last failure
-	ForgetUnix int64  `json:"forget,omitempty"`   // ≥ UntilUnix; 0 = UntilUnix
+	Group          string `json:"group,omitempty"`          // set = every instance type that counts against this quota (see offer.QuotaGroup)
+	SubnetID       string `json:"subnetId,omitempty"`       // set = this subnet only, not the offer
+	Reservation    string `json:"reservation,omitempty"`    // set = this capacity reservation only, until it is looked at again
+	PlacementGroup string `json:"placementGroup,omitempty"` // set = the offer as far as launches into this placement group go
+	UntilUnix      int64  `json:"until"`
+	Reason         string `json:"reason"`             // the EC2 error code
+	Failures       int    `json:"failures,omitempty"` // in a row, ≥ 1 where it is known
+	AtUnix         int64  `json:"at,omitempty"`       // of the last failure
+	ForgetUnix     int64  `json:"forget,omitempty"`   // ≥ UntilUnix; 0 = UntilUnix
 }
 
 // HalfOpen reports whether the mark's offer may be probed at nowUnix.
@@ -123,5 +126,8 @@ func (m *Mark) About() Mark {
 	if m.SubnetID != "" {
 		return Mark{SubnetID: m.SubnetID}
 	}
-	return Mark{OfferKey: m.OfferKey, Group: m.Group}
+	if m.Reservation != "" {
+		return Mark{Reservation: m.Reservation}
+	}
+	return Mark{OfferKey: m.OfferKey, Group: m.Group, PlacementGroup: m.PlacementGroup}
 }

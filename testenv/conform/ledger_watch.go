@@ -98,3 +98,26 @@ func registryKnows(t *testing.T, b book) {
 		t.Errorf("%+v %v", one, err)
 	}
 }
+
+func markOfReservationAndPlacementGroup(t *testing.T, b book) {
+	offer := ledgerDry(1, farUnix)
+	grouped := offer
+	grouped.PlacementGroup = "pg-1"
+	other := offer
+	other.PlacementGroup = "pg-2"
+	marks := []model.Mark{
+		offer, grouped, other,
+		{Reservation: "cr-1", UntilUnix: farUnix, Reason: "ReservationCapacityExceeded"},
+		{Reservation: "cr-2", UntilUnix: farUnix, Reason: "ReservationCapacityExceeded"},
+	}
+	b.mark(marks...)
+	stored := map[model.Mark]bool{}
+	for _, mark := range b.load().Marks {
+		stored[mark.About()] = true
+	}
+	for _, mark := range marks {
+		if !stored[mark.About()] {
+			t.Errorf("%+v is not stored beside the others: %+v", mark, stored)
+		}
+	}
+}

@@ -89,6 +89,12 @@ func markName(mark model.Mark) string {
 	switch {
 	case mark.SubnetID != "":
 		return "subnet#" + mark.SubnetID
+	case mark.Reservation != "":
+		return "reservation#" + mark.Reservation
+	case mark.PlacementGroup != "":
+		within := mark
+		within.PlacementGroup = ""
+		return "placement#" + mark.PlacementGroup + "#" + markName(within)
 	case mark.Group != "":
 		return mark.CapacityType + "#group#" + mark.Group + "#" + mark.InstanceType + "#" + mark.Zone
 	}

@@ -19,12 +19,13 @@ const (
 
 // LaunchInput is what a choice is made from.
 type LaunchInput struct {
-	Class         model.Class          // with its resolved status: subnets, images
+	Class         model.Class          // with its resolved status: subnets, images, and what its reservations have left now
 	Types         []model.InstanceType // what the class can buy, marks already applied
 	InstanceTypes []string             // acceptable to the claim; empty = whatever its requirements allow
 	Requirements  []model.Requirement  // of the claim
 	MaxPrice      model.MicroUSD       // the most a machine may cost per hour; 0 = whatever it costs
 	Marks         []model.Mark         // those of single subnets are left out
+	BestEffort    bool                 // too few values for minValues are borne
 	NowUnix       int64
 }
 
@@ -32,6 +33,9 @@ type LaunchInput struct {
 type Choice struct {
 	CapacityType string           // reserved, spot or on-demand: one request buys one
 	Overrides    []model.Override // by price, then type, then zone; 1..MaxOverrides; each type has an image (ImageFor)
+	Reservations []string         // parallel to Overrides: what each goes into; nil unless reserved capacity is bought
+	Block        bool             // the reservations are one capacity block
+	Interrupted  bool             // the reservations' owners may take the capacity back
 	Types        int              // distinct instance types among them, 1..MaxLaunchTypes
 }
 
@@ -52,19 +56,21 @@ func LaunchChoice(in LaunchInput) (Choice, error) {
 		return Choice{}, fault.New(fault.NoCapacity, "", "none of the %d instance types the claim accepts is available in a zone and capacity type it accepts",
 			len(in.InstanceTypes))
 	}
+	// 2. Capacity that is paid for already, of one kind, because one request buys one; of blocks a single one.
+	candidates = withReserved(candidates)
 	flexible := asksMinValues(in.Requirements)
 	if !flexible {
-		// 2. A machine with devices nobody asked for, or bare metal, only where nothing else is left.
+		// 3. A machine with devices nobody asked for, or bare metal, only where nothing else is left.
 		candidates = unlessEmpty(candidates, func(c candidate) bool { return !Exotic(c.instance) })
-		// 3. Spot that costs more than on-demand is no bargain.
+		// 4. Spot that costs more than on-demand is no bargain.
 		candidates = withoutDearSpot(candidates)
 	}
-	// 4. One request buys one capacity type.
+	// 5. One request buys one capacity type.
 	chosen := capacityType(candidates)
 	candidates = keep(candidates, func(c candidate) bool { return c.offer.CapacityType == chosen })
-	// 5. The cheapest types, one offer for each type and zone.
+	// 6. The cheapest types, one offer for each type and zone.
 	candidates = cheapestTypes(onePerZone(candidates))
-	if flexible {
+	if flexible && !in.BestEffort {
 		if short := shortOfMinValues(candidates, in.Requirements); short != "" {
 			return Choice{}, fault.New(fault.NoCapacity, "", "the instance types available as %s have too few values of %s for its minValues", chosen, short)
 		}
@@ -74,6 +80,7 @@ func LaunchChoice(in LaunchInput) (Choice, error) {
 
 func acceptable(in LaunchInput) []candidate {
 	index := indexed(in.Marks, in.NowUnix)
+	left := leftOf(in.Class.Status.Reservations)
 	var out []candidate
 	for i := range in.Types {
 		t := &in.Types[i]
@@ -85,6 +92,12 @@ func acceptable(in LaunchInput) []candidate {
 		}
 		for _, o := range t.Offers {
 			if !o.Available || !offerMeets(&o, in.Requirements) || in.MaxPrice != 0 && o.Price > in.MaxPrice {
+				continue
+			}
+			if n, known := left[o.ReservationID]; known {
+				o.ReservationCapacity = n
+			}
+			if o.CapacityType == model.Reserved && o.ReservationCapacity <= 0 {
 				continue
 			}
 			key := model.OfferKey{InstanceType: t.Name, Zone: o.Zone, CapacityType: o.CapacityType}
@@ -109,6 +122,43 @@ func subnetFor(key model.OfferKey, subnets []model.Subnet, marks *markIndex) (id
 		}
 	}
 	return id, found
+}
+
+// leftOf returns how many machines could be launched into each reservation, by id.
+func leftOf(reservations []model.Reservation) map[string]int64 {
+	left := make(map[string]int64, len(reservations))
+	for i := range reservations {
+		left[reservations[i].ID] = reservations[i].Free
+	}
+	return left
+}
+
+// withReserved keeps the reserved candidates of one kind where there are any: the kind of the cheapest; among equals plain
+// reservations, then blocks, then interruptible ones. Of blocks it keeps the single cheapest. Without reserved candidates
+// all stay. The candidates are sorted.
+func withReserved(candidates []candidate) []candidate {
+	reserved := keep(candidates, func(c candidate) bool { return c.offer.CapacityType == model.Reserved })
+	if len(reserved) == 0 {
+		return candidates
+	}
+	first := slices.MinFunc(reserved, func(a, b candidate) int {
+		return cmp.Or(comparePrices(a.offer, b.offer), cmp.Compare(kindOf(a.offer), kindOf(b.offer)))
+	})
+	if first.offer.ReservationBlock {
+		return keep(reserved, func(c candidate) bool { return c.offer.ReservationID == first.offer.ReservationID })
+	}
+	return keep(reserved, func(c candidate) bool { return kindOf(c.offer) == kindOf(first.offer) })
+}
+
+// kindOf orders kinds of reservations: plain, block, interruptible.
+func kindOf(o model.Offer) int {
+	switch {
+	case o.ReservationBlock:
+		return 1
+	case o.Interruptible:
+		return 2
+	}
+	return 0
 }
 
 // Exotic reports whether the type is bare metal or carries accelerators: dear, slow to start, and meant for pods that ask
@@ -202,12 +252,18 @@ func shortOfMinValues(candidates []candidate, requirements []model.Requirement) 
 
 func choice(capacityType string, candidates []candidate) Choice {
 	out := Choice{CapacityType: capacityType}
+	if capacityType == model.Reserved {
+		out.Block, out.Interrupted = candidates[0].offer.ReservationBlock, candidates[0].offer.Interruptible
+	}
 	names := make(map[string]bool)
 	for _, c := range candidates {
 		names[c.instance.Name] = true
 		out.Overrides = append(out.Overrides, model.Override{
 			InstanceType: c.instance.Name, Zone: c.offer.Zone, SubnetID: c.subnetID, Price: c.offer.Price,
 		})
+		if capacityType == model.Reserved {
+			out.Reservations = append(out.Reservations, c.offer.ReservationID)
+		}
 	}
 	out.Types = len(names)
 	return out
@@ -232,8 +288,13 @@ func unlessEmpty(candidates []candidate, wanted func(candidate) bool) []candidat
 
 func compareCandidates(a, b candidate) int {
 	return cmp.Or(
-		cmp.Compare(a.offer.Price, b.offer.Price),
+		comparePrices(a.offer, b.offer),
 		strings.Compare(a.instance.Name, b.instance.Name),
 		compareOffers(a.offer, b.offer),
 	)
+}
+
+// comparePrices orders by price, and reserved capacity, which costs next to nothing more, by what it would cost otherwise.
+func comparePrices(a, b model.Offer) int {
+	return cmp.Or(cmp.Compare(a.Price, b.Price), cmp.Compare(a.ListPrice, b.ListPrice))
 }

@@ -28,7 +28,7 @@ func in(key string, values ...string) model.Requirement {
 	return model.Requirement{Key: key, Operator: model.In, Values: values}
 }
 
-func TestLaunchChoicePrefersReservedThenSpotThenOnDemand(t *testing.T) {
+func TestLA01LaunchChoicePrefersReservedThenSpotThenOnDemand(t *testing.T) {
 	reservedToo := machine("m5.large", 100, func(m *model.MachineType) {
 		more := reserved(5)
 		more.ReservationID = "cr-2"
@@ -59,7 +59,7 @@ func TestLaunchChoicePrefersReservedThenSpotThenOnDemand(t *testing.T) {
 	}
 }
 
-func TestLaunchChoiceLeavesOutWhatNobodyAskedFor(t *testing.T) {
+func TestLA03LaunchChoiceLeavesOutWhatNobodyAskedFor(t *testing.T) {
 	plain := machine("m5.large", 100, nil)
 	metal := machine("m5.metal", 10, nil)
 	gpu := machine("g5.large", 10, func(m *model.MachineType) { m.GPUCount, m.GPUManufacturer = 1, "nvidia" })
@@ -94,7 +94,7 @@ func typeNames(choice Choice) []string {
 	return slices.Compact(names)
 }
 
-func TestLaunchChoiceRefusesSpotDearerThanOnDemand(t *testing.T) {
+func TestLA04LaunchChoiceRefusesSpotDearerThanOnDemand(t *testing.T) {
 	cheap := machine("m5.large", 100, nil)
 	dear := machine("m5.xlarge", 400, nil) // spot at 200
 	c, types := launchWorld(cheap, dear)
@@ -117,7 +117,7 @@ func TestLaunchChoiceRefusesSpotDearerThanOnDemand(t *testing.T) {
 	}
 }
 
-func TestLaunchChoiceTakesTheEmptiestSubnet(t *testing.T) {
+func TestLA07IC02LaunchChoiceTakesTheEmptiestSubnet(t *testing.T) {
 	c, types := launchWorld(machine("m5.large", 100, nil))
 	tests := []struct {
 		name  string
@@ -143,7 +143,7 @@ func TestLaunchChoiceTakesTheEmptiestSubnet(t *testing.T) {
 	}
 }
 
-func TestLaunchChoiceNamesTheCheapestSixtyTypes(t *testing.T) {
+func TestLA02LaunchChoiceNamesTheCheapestSixtyTypes(t *testing.T) {
 	var machines []model.MachineType
 	for i := range 100 {
 		machines = append(machines, machine(fmt.Sprintf("m5.s%02d", i), model.MicroUSD(100+(i*37)%100), nil))
@@ -183,5 +183,115 @@ func TestLaunchChoiceSaysWhenNothingIsLeft(t *testing.T) {
 				t.Errorf("choice = %+v, %v, want a NoCapacity error", got, err)
 			}
 		})
+	}
+}
+
+// reservations returns a machine that can be bought in every way, and into each of the given reservations.
+func reservations(name string, price model.MicroUSD, offers ...model.Offer) model.MachineType {
+	return machine(name, price, func(m *model.MachineType) { m.Offers = append(m.Offers, offers...) })
+}
+
+func reservedOffer(id, zone string, left int64, listPrice model.MicroUSD) model.Offer {
+	return model.Offer{Zone: zone, CapacityType: model.Reserved, Available: true, ReservationID: id, ReservationCapacity: left, ListPrice: listPrice}
+}
+
+func block(o model.Offer) model.Offer { o.ReservationBlock = true; return o }
+
+func interruptible(o model.Offer) model.Offer { o.Interruptible = true; return o }
+
+func TestLA05OneKindOfReservationAndOneOverrideForEachTypeAndZone(t *testing.T) {
+	tests := []struct {
+		name     string
+		machines []model.MachineType
+		want     []string // reservation ids, in order
+		block    bool
+		may      bool
+	}{
+		{"the fullest of one type and zone", []model.MachineType{reservations("m5.large", 100, reservedOffer("cr-1", "a", 2, 100), reservedOffer("cr-2", "a", 5, 100))}, []string{"cr-2"}, false, false},
+		{"one for each zone", []model.MachineType{reservations("m5.large", 100, reservedOffer("cr-1", "a", 2, 100), reservedOffer("cr-2", "b", 5, 100))}, []string{"cr-1", "cr-2"}, false, false},
+		{"the kind of the cheapest", []model.MachineType{
+			reservations("m5.large", 100, reservedOffer("cr-1", "a", 2, 100)),
+			reservations("c5.large", 85, interruptible(reservedOffer("cr-2", "a", 2, 85)), interruptible(reservedOffer("cr-3", "b", 2, 85))),
+		}, []string{"cr-2", "cr-3"}, false, true},
+		{"plain ones first among equals", []model.MachineType{reservations("m5.large", 100,
+			interruptible(reservedOffer("cr-1", "a", 9, 100)), block(reservedOffer("cr-2", "a", 9, 100)), reservedOffer("cr-3", "b", 1, 100))}, []string{"cr-3"}, false, false},
+		{"blocks before interruptible ones", []model.MachineType{reservations("m5.large", 100,
+			interruptible(reservedOffer("cr-1", "a", 9, 100)), block(reservedOffer("cr-2", "b", 9, 100)))}, []string{"cr-2"}, true, false},
+		{"one block", []model.MachineType{
+			reservations("m5.large", 100, block(reservedOffer("cr-1", "a", 9, 100))),
+			reservations("c5.large", 85, block(reservedOffer("cr-2", "b", 1, 85)), block(reservedOffer("cr-3", "a", 9, 85))),
+		}, []string{"cr-3"}, true, false},
+		{"a reserved accelerator is what somebody paid for", []model.MachineType{
+			machine("m5.large", 100, nil),
+			machine("p4d.24xlarge", 9000, func(m *model.MachineType) {
+				m.GPUCount, m.GPUManufacturer, m.Offers = 8, "nvidia", []model.Offer{reservedOffer("cr-1", "a", 1, 9000)}
+			}),
+		}, []string{"cr-1"}, false, false},
+		{"none left", []model.MachineType{reservations("m5.large", 100, reservedOffer("cr-1", "a", 0, 100))}, nil, false, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c, types := launchWorld(test.machines...)
+			for i, m := range test.machines { // the reservations as they are here, whatever the catalogue makes of the class's
+				for j := range types {
+					if types[j].Name == m.Name {
+						types[j].Offers = test.machines[i].Offers
+					}
+				}
+			}
+			got, err := LaunchChoice(LaunchInput{Class: c, Types: types, NowUnix: now})
+			if err != nil || !slices.Equal(got.Reservations, test.want) || got.Block != test.block || got.Interrupted != test.may {
+				t.Errorf("%+v, %v, want %v", got, err, test.want)
+			}
+			if (got.CapacityType == model.Reserved) != (len(test.want) > 0) {
+				t.Errorf("bought %s", got.CapacityType)
+			}
+		})
+	}
+}
+
+func TestIC05ReservationIsLeftAloneOnceNothingIsLeftOfIt(t *testing.T) {
+	c, types := launchWorld(machine("m5.large", 100, nil))
+	types[0].Offers = append(types[0].Offers, reservedOffer("cr-1", "a", 5, 100))
+	c.Status.Reservations = []model.Reservation{{ID: "cr-1", InstanceType: "m5.large", Zone: "a", Free: 1}}
+	if got, err := LaunchChoice(LaunchInput{Class: c, Types: types, NowUnix: now}); err != nil || got.CapacityType != model.Reserved {
+		t.Errorf("%+v %v", got, err)
+	}
+	c.Status = Less(c.Status, map[string]int64{"cr-1": 1}, nil, now)
+	if got, err := LaunchChoice(LaunchInput{Class: c, Types: types, NowUnix: now}); err != nil || got.CapacityType != model.Spot {
+		t.Errorf("with none left: %+v %v", got, err)
+	}
+}
+
+func TestLA02TooFewValuesAreBorneAtBestEffortOnly(t *testing.T) {
+	c, types := launchWorld(machine("m5.large", 100, nil))
+	input := LaunchInput{Class: c, Types: types, NowUnix: now, Requirements: []model.Requirement{
+		{Key: "karpenter.k8s.aws/instance-family", Operator: model.Exists, MinValues: 2},
+	}}
+	if _, err := LaunchChoice(input); !fault.Is(err, fault.NoCapacity) {
+		t.Errorf("strict: %v", err)
+	}
+	input.BestEffort = true
+	if got, err := LaunchChoice(input); err != nil || len(got.Overrides) == 0 {
+		t.Errorf("best effort: %+v %v", got, err)
+	}
+}
+
+func TestReservationLabelsAreTheOffers(t *testing.T) {
+	c, types := launchWorld(machine("m5.large", 100, nil))
+	types[0].Offers = append(types[0].Offers, reservedOffer("cr-1", "a", 5, 100), interruptible(reservedOffer("cr-2", "b", 5, 100)), block(reservedOffer("cr-3", "b", 5, 90)))
+	for _, test := range []struct {
+		requirement model.Requirement
+		want        string
+	}{
+		{in(model.LabelReservationType, "capacity-block"), "cr-3"},
+		{in(model.LabelReservationType, "default"), "cr-1"},
+		{in(model.LabelInterruptible, "true"), "cr-2"},
+		{model.Requirement{Key: model.LabelReservationType, Operator: model.DoesNotExist}, ""},
+	} {
+		got, err := LaunchChoice(LaunchInput{Class: c, Types: types, Requirements: []model.Requirement{test.requirement}, NowUnix: now})
+		if err != nil || (test.want == "") != (got.Reservations == nil) || test.want != "" && got.Reservations[0] != test.want {
+			t.Errorf("%+v: %+v %v", test.requirement, got, err)
+		}
 	}
 }

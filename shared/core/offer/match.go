@@ -59,10 +59,18 @@ func valuesMeeting(t *model.InstanceType, key string, requirements []model.Requi
 // decidedByOffer reports whether a label's value comes from the offer and not from the type.
 func decidedByOffer(key string) bool {
 	switch key {
-	case model.LabelZone, model.LabelZoneID, model.LabelCapacityType, reservation:
+	case model.LabelZone, model.LabelZoneID, model.LabelCapacityType, reservation, model.LabelReservationType, model.LabelInterruptible:
 		return true
 	}
 	return false
+}
+
+// ReservationType is the value of a reserved machine's reservation type label.
+func ReservationType(block bool) string {
+	if block {
+		return "capacity-block"
+	}
+	return "default"
 }
 
 // offerMeets reports whether a node bought by the offer meets every requirement on what the offer decides.
@@ -78,6 +86,10 @@ func offerMeets(o *model.Offer, requirements []model.Requirement) bool {
 			ok = meets(r, o.CapacityType, true)
 		case reservation:
 			ok = meets(r, o.ReservationID, o.ReservationID != "")
+		case model.LabelReservationType:
+			ok = meets(r, ReservationType(o.ReservationBlock), o.ReservationID != "")
+		case model.LabelInterruptible:
+			ok = meets(r, strconv.FormatBool(o.Interruptible), o.ReservationID != "")
 		}
 		if !ok {
 			return false
