@@ -13,16 +13,16 @@ type MachineType struct {
 	Interfaces       int64     `json:"interfaces"`       // on the default network card
 	IPv4PerInterface int64     `json:"ipv4PerInterface"` //
 	EFAInterfaces    int64     `json:"efaInterfaces,omitempty"`
-	NetworkMbps      int64     `json:"networkMbps,omitempty"` // baseline; 0 = unknown
+	NetworkMbps      int64     `json:"networkMbps,omitempty"` // baseline of all cards together; 0 = unknown
 	EBSMbps          int64     `json:"ebsMbps,omitempty"`     // maximum of EBS-optimised-by-default types
 	LocalNVMeGB      int64     `json:"localNVMeGB,omitempty"` // total, decimal GB
 	EncryptedTransit bool      `json:"encryptedTransit,omitempty"`
 	NitroEnclaves    bool      `json:"nitroEnclaves,omitempty"`
-	GPUName          string    `json:"gpuName,omitempty"`
+	GPUName          string    `json:"gpuName,omitempty"`         // "" where there are several kinds of GPU: they are counted and not described
 	GPUManufacturer  string    `json:"gpuManufacturer,omitempty"` // nvidia, amd, habana
 	GPUCount         int64     `json:"gpuCount,omitempty"`
 	GPUMemoryMiB     int64     `json:"gpuMemoryMiB,omitempty"` // of one GPU
-	NeuronName       string    `json:"neuronName,omitempty"`
+	NeuronName       string    `json:"neuronName,omitempty"`   // "" where there are several kinds
 	NeuronCount      int64     `json:"neuronCount,omitempty"`
 	NeuronCores      int64     `json:"neuronCores,omitempty"` // of one device
 	BranchInterfaces int64     `json:"branchInterfaces,omitempty"`

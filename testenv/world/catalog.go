@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,7 +101,7 @@ func (c *Catalog) Types(context.Context) (model.MachineCatalog, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return model.MachineCatalog{Types: c.machines, ReadUnix: c.now().Unix(), Version: strconv.Itoa(c.version)}, nil
+	return model.MachineCatalog{Types: c.machines, ReadUnix: c.now().Unix(), PriceUnix: c.now().Unix(), SpotUnix: c.now().Unix(), Version: strconv.Itoa(c.version)}, nil
 }
 
 // machine is a type of the sandbox catalogue as the model has it.
@@ -108,9 +109,16 @@ func machine(t catalog.Type) model.MachineType {
 	m := model.MachineType{
 		Name: t.Name, Arch: goArch(t.Architecture), VCPUs: int64(t.VCPUs), MemoryMiB: t.MemoryMiB, Hypervisor: t.Hypervisor, BareMetal: t.BareMetal,
 		CPUManufacturer: kebab(t.Manufacturer), ClockSpeedGHz: t.ClockGHz, Interfaces: int64(t.InterfacesPerCard),
-		IPv4PerInterface: int64(t.IPv4PerInterface), EFAInterfaces: int64(t.EFAInterfaces), NetworkMbps: int64(t.NetworkBaselineGbps * 1000),
-		EBSMbps: int64(t.EBSMaximumMbps), LocalNVMeGB: int64(t.Disks.TotalGB()), EncryptedTransit: t.EncryptionInTransit, NitroEnclaves: t.NitroEnclaves,
-		UsageClasses: []string{model.OnDemand, model.Spot},
+		IPv4PerInterface: int64(t.IPv4PerInterface), EFAInterfaces: int64(t.EFAInterfaces),
+		NetworkMbps: int64(math.Round(t.NetworkBaselineGbps * 1000 * float64(t.NetworkCards))), ENA: true,
+		EBSMbps: int64(t.EBSMaximumMbps), LocalNVMeGB: int64(t.Disks.TotalGB()), InstanceStoreGB: int64(t.Disks.TotalGB()), EncryptedTransit: t.EncryptionInTransit, NitroEnclaves: t.NitroEnclaves,
+		UsageClasses: []string{model.OnDemand, model.Spot}, Strategies: []string{"partition", "spread"},
+	}
+	if t.ClusterPlacement {
+		m.Strategies = []string{"cluster", "partition", "spread"}
+	}
+	if t.NetworkCards > 1 {
+		m.Cards = slices.Repeat([]int64{m.Interfaces}, t.NetworkCards)
 	}
 	if g := t.GPU; g != nil {
 		m.GPUName, m.GPUManufacturer = kebab(g.Name), kebab(g.Manufacturer)

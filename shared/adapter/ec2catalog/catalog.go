@@ -2,9 +2,6 @@ package ec2catalog
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -28,7 +25,9 @@ type Clients struct {
 // Settings are the region and how long what was read is good. Zero durations mean the defaults.
 type Settings struct {
 	Region       string
-	TypesEvery   time.Duration    // machine types, offers and on-demand prices: 12 h
+	Isolated     bool             // there is no way to the price list and to IAM, which have no endpoints within a network
+	TypesEvery   time.Duration    // machine types and where they are offered: 12 h
+	PricesEvery  time.Duration    // on-demand prices: 12 h
 	SpotEvery    time.Duration    // spot prices: 10 min
 	ImagesEvery  time.Duration    // parameters that name images: 30 min
 	ResolveEvery time.Duration    // what a class resolved to without a problem: 1 min
@@ -42,26 +41,14 @@ type Catalog struct {
 	settings Settings
 
 	mutex      sync.Mutex
-	facts      facts
-	spot       spotPrices
-	version    model.MachineCatalog // built from facts and spot
+	kept       model.MachineCatalog // what Types returns
+	failed     failures             // of its last refreshes
 	parameters map[string]parameter
 	resolved   map[string]resolved // by UID and generation
 }
 
-// facts changes rarely: types, where they are offered, what they cost on demand.
-type facts struct {
-	readAt, triedAt time.Time
-	types           []model.MachineType
-	offered         map[string][]string // zones by instance type, sorted
-	zoneIDs         map[string]string   // by zone
-	onDemand        map[string]model.MicroUSD
-}
-
-type spotPrices struct {
-	readAt, triedAt time.Time
-	prices          map[typeZone]model.MicroUSD // nil = never read
-}
+// failures are when reading a part last failed; zero where it did not.
+type failures struct{ types, prices, spot time.Time }
 
 type typeZone struct{ instanceType, zone string }
 
@@ -73,6 +60,7 @@ func New(clients Clients, settings Settings) *Catalog {
 		}
 	}
 	duration(&settings.TypesEvery, 12*time.Hour)
+	duration(&settings.PricesEvery, 12*time.Hour)
 	duration(&settings.SpotEvery, 10*time.Minute)
 	duration(&settings.ImagesEvery, 30*time.Minute)
 	duration(&settings.ResolveEvery, time.Minute)
@@ -89,70 +77,49 @@ func (c *Catalog) Types(ctx context.Context) (model.MachineCatalog, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	now := c.settings.Now()
-	var factsErr, spotErr error
-	var group sync.WaitGroup
-	refreshFacts := c.due(c.facts.readAt, c.facts.triedAt, now, c.settings.TypesEvery)
-	refreshSpot := c.due(c.spot.readAt, c.spot.triedAt, now, c.settings.SpotEvery)
-	if refreshFacts {
-		group.Go(func() { factsErr = c.readFacts(ctx, now) })
+	parts := c.due(now)
+	var err error
+	if parts.Any() {
+		before := c.kept
+		c.kept, err = c.Refresh(ctx, c.kept, parts)
+		c.failed.note(parts, before, c.kept, now)
+	} else if len(c.kept.Types) == 0 {
+		err = fmt.Errorf("the last try failed less than %s ago", c.settings.RetryAfter)
 	}
-	if refreshSpot {
-		group.Go(func() { spotErr = c.readSpot(ctx, now) })
+	if len(c.kept.Types) == 0 {
+		c.kept = model.MachineCatalog{}
+		return c.kept, fmt.Errorf("read machine types of %s: %w", c.settings.Region, err)
 	}
-	group.Wait()
-	if c.facts.types == nil {
-		if factsErr == nil {
-			factsErr = fmt.Errorf("the last try failed less than %s ago", c.settings.RetryAfter)
+	return c.kept, nil
+}
+
+// Due returns how many calls of EC2's API the next Types makes, about; 0 where what is kept is young enough.
+func (c *Catalog) Due() int {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.due(c.settings.Now()).Calls()
+}
+
+// due returns the parts that are too old, less those that were tried in vain a moment ago.
+func (c *Catalog) due(now time.Time) model.CatalogParts {
+	old := func(readUnix int64, every time.Duration, failed time.Time) bool {
+		return now.Sub(time.Unix(readUnix, 0)) >= every && now.Sub(failed) >= c.settings.RetryAfter
+	}
+	return model.CatalogParts{
+		Types:  old(c.kept.ReadUnix, c.settings.TypesEvery, c.failed.types),
+		Prices: c.HasPriceList() && old(c.kept.PriceUnix, c.settings.PricesEvery, c.failed.prices),
+		Spot:   old(c.kept.SpotUnix, c.settings.SpotEvery, c.failed.spot),
+	}
+}
+
+// note remembers which of the parts asked for have the time they had before.
+func (f *failures) note(parts model.CatalogParts, before, after model.MachineCatalog, now time.Time) {
+	note := func(asked bool, before, after int64, failed *time.Time) {
+		if asked && before == after {
+			*failed = now
 		}
-		return model.MachineCatalog{}, fmt.Errorf("read machine types of %s: %w", c.settings.Region, factsErr)
 	}
-	if refreshFacts && factsErr == nil || refreshSpot && spotErr == nil {
-		c.version = c.join()
-	}
-	return c.version, nil
-}
-
-// due reports whether something read at readAt must be read again, and was not tried in vain a moment ago.
-func (c *Catalog) due(readAt, triedAt, now time.Time, every time.Duration) bool {
-	if readAt.Equal(triedAt) {
-		return readAt.IsZero() || now.Sub(readAt) >= every
-	}
-	return now.Sub(triedAt) >= c.settings.RetryAfter
-}
-
-// join puts offers on the machine types.
-func (c *Catalog) join() model.MachineCatalog {
-	joined := model.MachineCatalog{ReadUnix: c.facts.readAt.Unix(), Types: make([]model.MachineType, len(c.facts.types))}
-	for i, machine := range c.facts.types {
-		machine.Offers = nil
-		for _, zone := range c.facts.offered[machine.Name] {
-			for _, usage := range machine.UsageClasses { // sorted: on-demand, spot
-				offer := model.Offer{Zone: zone, ZoneID: c.facts.zoneIDs[zone], CapacityType: usage, Available: true}
-				if usage == model.Spot {
-					offer.Price = c.spotPrice(machine.Name, zone)
-				} else {
-					offer.Price = c.facts.onDemand[machine.Name]
-				}
-				offer.Available = offer.Price > 0 // what has no price is not bought blindly
-				machine.Offers = append(machine.Offers, offer)
-			}
-		}
-		joined.Types[i] = machine
-	}
-	text, err := json.Marshal(joined.Types)
-	if err != nil {
-		panic(fmt.Sprintf("machine types cannot be encoded: %v", err)) // plain data always can
-	}
-	digest := sha256.Sum256(text)
-	joined.Version = hex.EncodeToString(digest[:8])
-	return joined
-}
-
-// spotPrice is the spot price, 0 where there is none. Until prices were first read it is the on-demand price, so that a
-// region whose price history cannot be read can still launch.
-func (c *Catalog) spotPrice(instanceType, zone string) model.MicroUSD {
-	if c.spot.prices == nil {
-		return c.facts.onDemand[instanceType]
-	}
-	return c.spot.prices[typeZone{instanceType, zone}]
+	note(parts.Types, before.ReadUnix, after.ReadUnix, &f.types)
+	note(parts.Prices, before.PriceUnix, after.PriceUnix, &f.prices)
+	note(parts.Spot, before.SpotUnix, after.SpotUnix, &f.spot)
 }

@@ -2,9 +2,10 @@ package ec2catalog
 
 import (
 	"context"
+	"math"
+	"slices"
 	"sort"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -15,37 +16,31 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// readFacts reads types, offerings, zones and on-demand prices side by side. Nothing is replaced unless types, offerings
-// and zones were all read and none is empty; prices are merged over older ones and never disappear.
-func (c *Catalog) readFacts(ctx context.Context, now time.Time) error {
-	c.facts.triedAt = now
-	next := facts{readAt: now, triedAt: now, onDemand: map[string]model.MicroUSD{}}
-	for name, price := range c.facts.onDemand {
-		next.onDemand[name] = price
-	}
+// readTypesAndZones reads types, where they are offered and zones side by side, and returns the machines by name, each with
+// its offers and no price on them yet. An answer without any of the three is an error.
+func (c *Catalog) readTypesAndZones(ctx context.Context) ([]model.MachineType, error) {
+	var machines []model.MachineType
+	var offered map[string][]string
+	var zoneIDs map[string]string
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) { next.types, err = c.readTypes(ctx); return err })
-	group.Go(func() (err error) { next.offered, err = c.readOfferings(ctx); return err })
-	group.Go(func() (err error) { next.zoneIDs, err = c.readZones(ctx); return err })
-	prices, pricesErr := map[string]model.MicroUSD{}, error(nil)
-	group.Go(func() error {
-		prices, pricesErr = c.readOnDemand(ctx)
-		return nil // what is known of prices already may do
-	})
+	group.Go(func() (err error) { machines, err = c.readTypes(ctx); return err })
+	group.Go(func() (err error) { offered, err = c.readOfferings(ctx); return err })
+	group.Go(func() (err error) { zoneIDs, err = c.readZones(ctx); return err })
 	if err := group.Wait(); err != nil {
-		return err
+		return nil, err
 	}
-	for name, price := range prices {
-		next.onDemand[name] = price
+	if len(machines) == 0 || len(offered) == 0 || len(zoneIDs) == 0 {
+		return nil, fault.New(fault.Internal, "EmptyCatalogue", "EC2 named %d types, %d offerings and %d zones of %s", len(machines), len(offered), len(zoneIDs), c.settings.Region)
 	}
-	if len(next.onDemand) == 0 {
-		return pricesErr
+	for i := range machines {
+		m := &machines[i]
+		for _, zone := range offered[m.Name] {
+			for _, usage := range m.UsageClasses { // sorted: on-demand, spot
+				m.Offers = append(m.Offers, model.Offer{Zone: zone, ZoneID: zoneIDs[zone], CapacityType: usage})
+			}
+		}
 	}
-	if len(next.types) == 0 || len(next.offered) == 0 || len(next.zoneIDs) == 0 {
-		return fault.New(fault.Internal, "EmptyCatalogue", "EC2 named %d types, %d offerings and %d zones of %s", len(next.types), len(next.offered), len(next.zoneIDs), c.settings.Region)
-	}
-	c.facts = next
-	return nil
+	return machines, nil
 }
 
 func (c *Catalog) readTypes(ctx context.Context) ([]model.MachineType, error) {
@@ -109,7 +104,8 @@ func (c *Catalog) readZones(ctx context.Context) (map[string]string, error) {
 func machineOf(info *types.InstanceTypeInfo) (model.MachineType, bool) {
 	machine := model.MachineType{
 		Name: string(info.InstanceType), Hypervisor: string(info.Hypervisor), BareMetal: aws.ToBool(info.BareMetal),
-		NitroEnclaves: info.NitroEnclavesSupport == types.NitroEnclavesSupportSupported,
+		NitroEnclaves:    info.NitroEnclavesSupport == types.NitroEnclavesSupportSupported,
+		BranchInterfaces: branchInterfaces()[string(info.InstanceType)],
 	}
 	if !processor(info.ProcessorInfo, &machine) {
 		return machine, false
@@ -120,12 +116,7 @@ func machineOf(info *types.InstanceTypeInfo) (model.MachineType, bool) {
 	if info.MemoryInfo != nil {
 		machine.MemoryMiB = aws.ToInt64(info.MemoryInfo.SizeInMiB)
 	}
-	if s := info.InstanceStorageInfo; s != nil && s.NvmeSupport != types.EphemeralNvmeSupportUnsupported {
-		machine.LocalNVMeGB = aws.ToInt64(s.TotalSizeInGB)
-	}
-	if e := info.EbsInfo; e != nil && e.EbsOptimizedSupport == types.EbsOptimizedSupportDefault && e.EbsOptimizedInfo != nil {
-		machine.EBSMbps = int64(aws.ToInt32(e.EbsOptimizedInfo.MaximumBandwidthInMbps))
-	}
+	storage(info, &machine)
 	network(info.NetworkInfo, &machine)
 	accelerators(info, &machine)
 	for _, usage := range info.SupportedUsageClasses {
@@ -134,7 +125,25 @@ func machineOf(info *types.InstanceTypeInfo) (model.MachineType, bool) {
 		}
 	}
 	sort.Strings(machine.UsageClasses)
+	if info.PlacementGroupInfo != nil {
+		for _, strategy := range info.PlacementGroupInfo.SupportedStrategies {
+			machine.Strategies = append(machine.Strategies, string(strategy))
+		}
+		sort.Strings(machine.Strategies)
+	}
 	return machine, machine.VCPUs > 0 && machine.MemoryMiB > 0
+}
+
+func storage(info *types.InstanceTypeInfo, machine *model.MachineType) {
+	if s := info.InstanceStorageInfo; s != nil {
+		machine.InstanceStoreGB = aws.ToInt64(s.TotalSizeInGB)
+		if s.NvmeSupport != types.EphemeralNvmeSupportUnsupported {
+			machine.LocalNVMeGB = machine.InstanceStoreGB
+		}
+	}
+	if e := info.EbsInfo; e != nil && e.EbsOptimizedSupport == types.EbsOptimizedSupportDefault && e.EbsOptimizedInfo != nil {
+		machine.EBSMbps = int64(aws.ToInt32(e.EbsOptimizedInfo.MaximumBandwidthInMbps))
+	}
 }
 
 func processor(info *types.ProcessorInfo, machine *model.MachineType) bool {
@@ -153,44 +162,71 @@ func processor(info *types.ProcessorInfo, machine *model.MachineType) bool {
 		break
 	}
 	machine.CPUManufacturer = kebab(aws.ToString(info.Manufacturer))
+	machine.Nested = slices.Contains(info.SupportedFeatures, types.SupportedAdditionalProcessorFeatureNestedVirtualization)
 	machine.ClockSpeedGHz = aws.ToFloat64(info.SustainedClockSpeedInGhz)
 	return machine.Arch != ""
 }
 
+// network takes over interfaces by card and the bandwidth that all cards have together.
 func network(info *types.NetworkInfo, machine *model.MachineType) {
 	if info == nil {
 		return
 	}
 	machine.Interfaces = int64(aws.ToInt32(info.MaximumNetworkInterfaces))
-	card := int(aws.ToInt32(info.DefaultNetworkCardIndex))
-	if card < len(info.NetworkCards) {
-		machine.Interfaces = int64(aws.ToInt32(info.NetworkCards[card].MaximumNetworkInterfaces))
-		machine.NetworkMbps = int64(aws.ToFloat64(info.NetworkCards[card].BaselineBandwidthInGbps) * 1000)
+	cards, gbps := make([]int64, len(info.NetworkCards)), 0.0
+	for _, card := range info.NetworkCards {
+		index := int(aws.ToInt32(card.NetworkCardIndex))
+		if index < 0 || index >= len(cards) {
+			continue // no card of EC2's numbers them otherwise
+		}
+		cards[index] = int64(aws.ToInt32(card.MaximumNetworkInterfaces))
+		gbps += aws.ToFloat64(card.BaselineBandwidthInGbps)
 	}
+	if standard := int(aws.ToInt32(info.DefaultNetworkCardIndex)); standard >= 0 && standard < len(cards) {
+		machine.Interfaces = cards[standard]
+	}
+	if len(cards) > 1 {
+		machine.Cards = cards
+	}
+	machine.NetworkMbps = int64(math.Round(gbps * 1000))
 	machine.IPv4PerInterface = int64(aws.ToInt32(info.Ipv4AddressesPerInterface))
 	machine.EncryptedTransit = aws.ToBool(info.EncryptionInTransitSupported)
+	machine.ENA = info.EnaSupport == types.EnaSupportSupported || info.EnaSupport == types.EnaSupportRequired
 	if info.EfaInfo != nil {
 		machine.EFAInterfaces = int64(aws.ToInt32(info.EfaInfo.MaximumEfaInterfaces))
 	}
 }
 
+// accelerators counts devices. Those of several kinds are all counted, as far as their maker is that of the first, and have
+// no name and no memory: what would be said of one kind is not true of the machine.
 func accelerators(info *types.InstanceTypeInfo, machine *model.MachineType) {
 	if g := info.GpuInfo; g != nil {
-		for _, gpu := range g.Gpus {
-			machine.GPUName, machine.GPUManufacturer = kebab(aws.ToString(gpu.Name)), kebab(aws.ToString(gpu.Manufacturer))
-			machine.GPUCount += int64(aws.ToInt32(gpu.Count))
-			if gpu.MemoryInfo != nil {
-				machine.GPUMemoryMiB = int64(aws.ToInt32(gpu.MemoryInfo.SizeInMiB))
+		for i, gpu := range g.Gpus {
+			maker := kebab(aws.ToString(gpu.Manufacturer))
+			if i == 0 {
+				machine.GPUName, machine.GPUManufacturer = kebab(aws.ToString(gpu.Name)), maker
+				if gpu.MemoryInfo != nil {
+					machine.GPUMemoryMiB = int64(aws.ToInt32(gpu.MemoryInfo.SizeInMiB))
+				}
+			} else {
+				machine.GPUName, machine.GPUMemoryMiB = "", 0
+			}
+			if maker == machine.GPUManufacturer {
+				machine.GPUCount += int64(aws.ToInt32(gpu.Count))
 			}
 		}
 	}
 	if n := info.NeuronInfo; n != nil {
-		for _, device := range n.NeuronDevices {
-			machine.NeuronName = kebab(aws.ToString(device.Name))
-			machine.NeuronCount += int64(aws.ToInt32(device.Count))
-			if device.CoreInfo != nil {
-				machine.NeuronCores = int64(aws.ToInt32(device.CoreInfo.Count))
+		for i, device := range n.NeuronDevices {
+			if i > 0 {
+				machine.NeuronName = ""
+			} else {
+				machine.NeuronName = kebab(aws.ToString(device.Name))
+				if device.CoreInfo != nil {
+					machine.NeuronCores = int64(aws.ToInt32(device.CoreInfo.Count))
+				}
 			}
+			machine.NeuronCount += int64(aws.ToInt32(device.Count))
 		}
 	}
 }

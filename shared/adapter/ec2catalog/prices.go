@@ -43,12 +43,12 @@ func (c *Catalog) readOnDemand(ctx context.Context) (map[string]model.MicroUSD, 
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if len(found[0]) == 0 {
-		return nil, fault.New(fault.Internal, "EmptyPriceList", "the price list of %s is empty", c.settings.Region)
+	for i, f := range families {
+		if len(found[i]) == 0 {
+			return nil, fault.New(fault.Internal, "EmptyPriceList", "the price list of %s has nothing of family %q", c.settings.Region, f.family)
+		}
 	}
-	for name, price := range found[1] {
-		found[0][name] = price
-	}
+	merge(found[0], found[1])
 	return found[0], nil
 }
 
@@ -117,33 +117,26 @@ func micro(text string) model.MicroUSD {
 	return model.MicroUSD(math.Round(value * 1e6))
 }
 
-// readSpot reads the newest spot price of every type and zone.
-func (c *Catalog) readSpot(ctx context.Context, now time.Time) error {
-	c.spot.triedAt = now
+// readSpot reads the newest spot price of every type and zone. An answer without any is an error.
+func (c *Catalog) readSpot(ctx context.Context) (map[typeZone]model.MicroUSD, error) {
 	pages := ec2.NewDescribeSpotPriceHistoryPaginator(c.clients.EC2, &ec2.DescribeSpotPriceHistoryInput{
-		StartTime: aws.Time(now), ProductDescriptions: []string{"Linux/UNIX", "Linux/UNIX (Amazon VPC)"},
+		StartTime: aws.Time(c.settings.Now()), ProductDescriptions: []string{"Linux/UNIX", "Linux/UNIX (Amazon VPC)"}, MaxResults: aws.Int32(1000),
 	})
 	prices := map[typeZone]model.MicroUSD{}
 	newest := map[typeZone]time.Time{}
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return translate(err, "read spot prices of %s", c.settings.Region)
+			return nil, translate(err, "read spot prices of %s", c.settings.Region)
 		}
 		for i := range page.SpotPriceHistory {
 			noteSpot(&page.SpotPriceHistory[i], prices, newest)
 		}
 	}
 	if len(prices) == 0 {
-		return fault.New(fault.Internal, "NoSpotPrices", "the spot price history of %s is empty", c.settings.Region)
+		return nil, fault.New(fault.Internal, "NoSpotPrices", "the spot price history of %s is empty", c.settings.Region)
 	}
-	for key, price := range c.spot.prices { // what this answer leaves out keeps its last price
-		if _, have := prices[key]; !have {
-			prices[key] = price
-		}
-	}
-	c.spot = spotPrices{readAt: now, triedAt: now, prices: prices}
-	return nil
+	return prices, nil
 }
 
 func noteSpot(record *ec2types.SpotPrice, prices map[typeZone]model.MicroUSD, newest map[typeZone]time.Time) {

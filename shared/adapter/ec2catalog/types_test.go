@@ -3,6 +3,7 @@ package ec2catalog
 import (
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,6 +39,7 @@ func TestTypesAreThoseOfTheRegion(t *testing.T) {
 	r := start(t)
 	got := read(t, r)
 	want, err := world.New(world.Options{}).Catalog.Types(t.Context())
+	want.Types = slices.Clone(want.Types)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +47,7 @@ func TestTypesAreThoseOfTheRegion(t *testing.T) {
 		t.Fatalf("%d types, want %d", len(got.Types), len(want.Types))
 	}
 	for i := range want.Types {
+		want.Types[i].BranchInterfaces = got.Types[i].BranchInterfaces // EC2 says nothing of them
 		if !reflect.DeepEqual(got.Types[i], want.Types[i]) {
 			t.Errorf("got  %+v\nwant %+v", got.Types[i], want.Types[i])
 		}

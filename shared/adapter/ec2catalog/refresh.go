@@ -1,0 +1,143 @@
+package ec2catalog
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Refresh reads parts of the region's catalogue again and returns known with them. What could not be read stays as it was,
+// with its own time, and the error says what that is; prices are merged over those known and never disappear. So the
+// catalogue returned is good whether or not there is an error, unless it has no types at all. Known is left alone.
+//
+// Where there is no price list to be read (Settings.Isolated, and partitions without one) asking for prices reads none and
+// is no error: a built-in table stands in for them.
+func (c *Catalog) Refresh(ctx context.Context, known model.MachineCatalog, parts model.CatalogParts) (model.MachineCatalog, error) {
+	now := c.settings.Now().Unix()
+	var machines []model.MachineType
+	onDemand, spot := knownPrices(known)
+	var newOnDemand map[string]model.MicroUSD
+	var newSpot map[typeZone]model.MicroUSD
+	var typesErr, pricesErr, spotErr error
+	var group sync.WaitGroup
+	if parts.Types {
+		group.Go(func() { machines, typesErr = c.readTypesAndZones(ctx) })
+	}
+	if parts.Prices && c.HasPriceList() {
+		group.Go(func() { newOnDemand, pricesErr = c.readOnDemand(ctx) })
+	}
+	if parts.Spot {
+		group.Go(func() { newSpot, spotErr = c.readSpot(ctx) })
+	}
+	group.Wait()
+
+	next := known
+	if machines == nil {
+		machines = known.Types
+	} else {
+		next.ReadUnix = now
+	}
+	if newOnDemand != nil {
+		merge(onDemand, newOnDemand)
+		next.PriceUnix = now
+	}
+	if newSpot != nil {
+		merge(spot, newSpot)
+		next.SpotUnix = now
+	}
+	next.Types = c.price(machines, onDemand, spot, next)
+	learned(next.Types, known.Types)
+	next.Version = versionOf(next.Types)
+	err := errors.Join(typesErr, pricesErr, spotErr)
+	if len(next.Types) == 0 && err == nil {
+		err = fmt.Errorf("the catalogue of %s has no machine types: read them first", c.settings.Region)
+	}
+	return next, err
+}
+
+// HasPriceList reports whether the price list of the region can be read at all.
+func (c *Catalog) HasPriceList() bool {
+	for _, prefix := range []string{"us-gov-", "us-iso", "eu-iso", "eusc-"} { // partitions without the API
+		if strings.HasPrefix(c.settings.Region, prefix) {
+			return false
+		}
+	}
+	return !c.settings.Isolated
+}
+
+// merge puts newer prices over older ones.
+func merge[K comparable](prices, newer map[K]model.MicroUSD) {
+	for key, price := range newer {
+		prices[key] = price
+	}
+}
+
+// knownPrices returns the prices of a catalogue that were really read: not those that stood in for them.
+func knownPrices(known model.MachineCatalog) (onDemand map[string]model.MicroUSD, spot map[typeZone]model.MicroUSD) {
+	onDemand, spot = map[string]model.MicroUSD{}, map[typeZone]model.MicroUSD{}
+	for i := range known.Types {
+		m := &known.Types[i]
+		for _, o := range m.Offers {
+			switch {
+			case o.Price == 0:
+			case o.CapacityType == model.OnDemand && known.PriceUnix != 0:
+				onDemand[m.Name] = o.Price
+			case o.CapacityType == model.Spot && known.SpotUnix != 0:
+				spot[typeZone{m.Name, o.Zone}] = o.Price
+			}
+		}
+	}
+	return onDemand, spot
+}
+
+// price returns the machines with the price on each offer. One without a price is not available: nothing is bought blindly.
+// Until spot prices were read they are the on-demand ones, so that a region whose price history cannot be read can still
+// launch; and until those were read they are estimates.
+func (c *Catalog) price(machines []model.MachineType, onDemand map[string]model.MicroUSD, spot map[typeZone]model.MicroUSD, ages model.MachineCatalog) []model.MachineType {
+	priced := slices.Clone(machines)
+	for i := range priced {
+		m := &priced[i]
+		perHour := onDemand[m.Name]
+		if ages.PriceUnix == 0 {
+			perHour = estimate(m, c.settings.Region)
+		}
+		m.Offers = slices.Clone(m.Offers)
+		for j := range m.Offers {
+			o := &m.Offers[j]
+			o.Price = perHour
+			if o.CapacityType == model.Spot && ages.SpotUnix != 0 {
+				o.Price = spot[typeZone{m.Name, o.Zone}]
+			}
+			o.Available = o.Price > 0
+		}
+	}
+	return priced
+}
+
+// learned carries what was learned of types over to their new facts.
+func learned(machines, known []model.MachineType) {
+	for i := range machines {
+		at, found := slices.BinarySearchFunc(known, machines[i].Name, func(m model.MachineType, name string) int { return strings.Compare(m.Name, name) })
+		if found {
+			machines[i].LearnedMiB = known[at].LearnedMiB
+		}
+	}
+}
+
+// versionOf is equal for the same content.
+func versionOf(machines []model.MachineType) string {
+	text, err := json.Marshal(machines)
+	if err != nil {
+		panic(fmt.Sprintf("machine types cannot be encoded: %v", err)) // plain data always can
+	}
+	digest := sha256.Sum256(text)
+	return hex.EncodeToString(digest[:8])
+}
