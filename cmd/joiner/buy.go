@@ -79,8 +79,10 @@ func (g *goods) catalogs(snapshot *model.Snapshot, claims []model.Claim) (map[st
 // classProblem says why nothing may be launched from a class, and "" where something may.
 func classProblem(class *model.Class) string {
 	why := slices.Clone(class.Unsupported)
-	for _, problem := range class.Status.Problems {
-		why = append(why, problem.Condition+": "+problem.Message)
+	for _, problem := range slices.Concat(class.Invalid, class.Status.Problems) {
+		if text := problem.Condition + ": " + problem.Message; !slices.Contains(why, text) { // the status may say the same
+			why = append(why, text)
+		}
 	}
 	if class.DeletedUnix != 0 {
 		why = append(why, "it is being deleted")

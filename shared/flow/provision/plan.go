@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/image"
@@ -312,8 +313,10 @@ func (r *run) configDue() bool {
 func classProblem(class model.Class) string {
 	var why []string
 	why = append(why, class.Unsupported...)
-	for _, problem := range class.Status.Problems {
-		why = append(why, problem.Condition+": "+problem.Message)
+	for _, problem := range slices.Concat(class.Invalid, class.Status.Problems) {
+		if text := problem.Condition + ": " + problem.Message; !slices.Contains(why, text) { // the status may say the same
+			why = append(why, text)
+		}
 	}
 	if class.DeletedUnix != 0 {
 		why = append(why, "it is being deleted")

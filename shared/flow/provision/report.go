@@ -3,6 +3,7 @@ package provision
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -182,7 +183,7 @@ func (r *run) classReady(pool model.Pool) model.Condition {
 		condition.Status, condition.Reason = "False", "NodeClassNotFound"
 		condition.Message = "EC2NodeClass " + name + " of spec.template.spec.nodeClassRef.name does not exist; create it or name another"
 	default:
-		if problems := class.Status.Problems; len(problems) > 0 {
+		if problems := slices.Concat(class.Invalid, class.Status.Problems); len(problems) > 0 {
 			condition.Status, condition.Reason, condition.Message = "False", problems[0].Reason, problems[0].Message
 			if problems[0].Unknown {
 				condition.Status, condition.Reason = "Unknown", "NodeClassReadinessUnknown"

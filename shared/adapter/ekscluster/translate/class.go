@@ -14,8 +14,8 @@ import (
 
 const bytesPerGiB = 1 << 30
 
-// Class returns an EC2NodeClass with the status last written to it. Fields that nothing is built for yet, and a kubelet
-// configuration that cannot be read, are in Unsupported. The drift hash leaves the cluster's certificate authority out.
+// Class returns an EC2NodeClass with the status last written to it. Fields that nothing is built for yet are in Unsupported, and
+// what is wrong with its kubelet configuration is in Invalid. The drift hash leaves the cluster's certificate authority out.
 func Class(class *awsv1.EC2NodeClass) model.Class {
 	spec := &class.Spec
 	out := model.Class{
@@ -52,9 +52,7 @@ func Class(class *awsv1.EC2NodeClass) model.Class {
 			HTTPTokens:              value(m.HTTPTokens),
 		}
 	}
-	var problems []string
-	out.Kubelet, problems = kubelet(spec.Kubelet)
-	out.Unsupported = append(out.Unsupported, problems...)
+	out.Kubelet, out.Invalid = kubelet(spec.Kubelet, class.AMIFamily())
 	if hash, err := class.Hash(""); err == nil { // the only error is kubelet's, which is reported above
 		out.Hash = hash
 	}

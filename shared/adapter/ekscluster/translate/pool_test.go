@@ -164,12 +164,6 @@ func TestFieldsOfAClassThatNothingHonoursAreSaid(t *testing.T) {
 		`connectionTracking: {udpTimeout: 60}`:                                                 "spec.connectionTracking",
 		`context: c`:                                                                           "spec.context",
 		`cpuOptions: {nestedVirtualization: enabled}`:                                          "spec.cpuOptions",
-		`kubelet: {maxPods: "vcpus * 8"}`:                                                      `spec.kubelet.maxPods: "\"vcpus * 8\""`,
-		`kubelet: {maxPods: -1}`:                                                               `spec.kubelet.maxPods: "-1"`,
-		`kubelet: {podsPerCore: -1}`:                                                           `spec.kubelet.podsPerCore: "-1"`,
-		`kubelet: {kubeReserved: {memory: "memory_mib / 10"}}`:                                 `spec.kubelet.kubeReserved[memory]: "memory_mib / 10"`,
-		`kubelet: {systemReserved: {cpu: "-1"}}`:                                               `spec.kubelet.systemReserved[cpu]: "-1"`,
-		`kubelet: {systemReserved: 5}`:                                                         `spec.kubelet`,
 	}
 	for spec, want := range cases {
 		t.Run(spec, func(t *testing.T) {
