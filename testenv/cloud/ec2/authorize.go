@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -20,7 +21,7 @@ const (
 
 // Denial is an action callers may not perform. There is none to begin with: whoever is known may do everything.
 type Denial struct {
-	Action   string // e.g. "RunInstances"; "" means every one
+	Action   string // e.g. "RunInstances"; of IAM with its name, e.g. "iam:PassRole"; "" means every one
 	Role     string // name of the role whose sessions are refused; "" means everybody
 	Resource string // what the refusal names: an ARN, e.g. of an image; "" means all of the account's
 	Because  string // one of the reasons above; "" means NoPolicyAllows
@@ -46,32 +47,34 @@ func (m *Model) Deny(d Denial) (allow func()) {
 
 // authorize refuses what the caller of ctx may not do. The lock is held.
 func (m *Model) authorize(ctx context.Context, action string) *wire.Error {
-	caller := wire.Caller(ctx).ARN
-	for id := range m.nextDenial { // in the order of their making
-		d, ok := m.denials[id]
-		if ok && (d.Action == "" || d.Action == action) && (d.Role == "" || strings.Contains(caller, ":assumed-role/"+d.Role+"/")) {
-			return m.refusal(d, caller, "ec2:"+action)
-		}
+	if d, caller, denied := m.denial(ctx, action); denied {
+		verb := "ec2:" + action
+		d.Resource = cmp.Or(d.Resource, m.arn("*"))
+		sentence := d.sentence(caller, verb)
+		return wire.StatusErrorf(http.StatusForbidden, "UnauthorizedOperation",
+			"You are not authorized to perform this operation. %s. Encoded authorization failure message: %s", sentence,
+			base64.RawURLEncoding.EncodeToString([]byte(digest(sentence))))
 	}
 	return nil
 }
 
-func (m *Model) refusal(d Denial, caller, verb string) *wire.Error {
-	because, resource := d.Because, d.Resource
-	if because == "" {
-		because = NoPolicyAllows
+// denial returns the first denial of an action to the caller of ctx, and who that is.
+func (m *Model) denial(ctx context.Context, action string) (d Denial, caller string, denied bool) {
+	caller = cmp.Or(wire.Caller(ctx).ARN, "arn:aws:iam::"+m.account+":root")
+	for id := range m.nextDenial { // in the order of their making
+		d, ok := m.denials[id]
+		if ok && (d.Action == "" || d.Action == action) && (d.Role == "" || strings.Contains(caller, ":assumed-role/"+d.Role+"/")) {
+			return d, caller, true
+		}
 	}
+	return Denial{}, caller, false
+}
+
+// sentence words the refusal.
+func (d Denial) sentence(caller, verb string) string {
+	because := cmp.Or(d.Because, NoPolicyAllows)
 	if strings.Contains(because, "%s") {
 		because = fmt.Sprintf(because, verb)
 	}
-	if resource == "" {
-		resource = m.arn("*")
-	}
-	if caller == "" {
-		caller = "arn:aws:iam::" + m.account + ":root"
-	}
-	encoded := base64.RawURLEncoding.EncodeToString([]byte(digest(verb + caller + resource)))
-	return wire.StatusErrorf(http.StatusForbidden, "UnauthorizedOperation",
-		"You are not authorized to perform this operation. User: %s is not authorized to perform: %s on resource: %s %s. Encoded authorization failure message: %s",
-		caller, verb, resource, because, encoded)
+	return fmt.Sprintf("User: %s is not authorized to perform: %s on resource: %s %s", caller, verb, d.Resource, because)
 }

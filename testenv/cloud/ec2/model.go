@@ -43,24 +43,27 @@ type Model struct {
 	subnets []*subnet
 	groups  []*securityGroup
 
-	templates  map[string]*launchTemplate // by id
-	held       []*reservation             // capacity reservations
-	placements []*placementGroup
-	instances  map[string]*instance // by id; until an hour after termination
-	order      []string             // ids of instances, by launch
-	launches   []Launch
-	fleets     []*fleet
-	tokens     map[string]token // of CreateFleet, RunInstances and CreateLaunchTemplate, by action and token
-	tags       tagStore
-	profiles   map[string]Profile // by name
-	images     []catalog.Image    // of the account's own
-	stock      map[Pool]int       // remaining capacity; absent means plenty
-	faults     []poolFault
-	spotPrices map[Pool]spotPrice
-	quota      Quota
-	throttle   throttle
-	denials    map[int]Denial // by the order of their making
-	nextDenial int
+	templates       map[string]*launchTemplate // by id
+	held            []*reservation             // capacity reservations
+	placements      []*placementGroup
+	instances       map[string]*instance // by id; until an hour after termination
+	order           []string             // ids of instances, by launch
+	launches        []Launch
+	fleets          []*fleet
+	tokens          map[string]token // of CreateFleet, RunInstances and CreateLaunchTemplate, by action and token
+	tags            tagStore
+	profiles        map[string]Profile // by name
+	removedProfiles map[string]int     // how many of a name
+	knowsProfiles   bool               // there is or was one
+	roles           map[string]Role    // by name
+	images          []catalog.Image    // of the account's own
+	stock           map[Pool]int       // remaining capacity; absent means plenty
+	faults          []poolFault
+	spotPrices      map[Pool]spotPrice
+	quota           Quota
+	throttle        throttle
+	denials         map[int]Denial // by the order of their making
+	nextDenial      int
 
 	onState      []func(Instance)
 	onRunning    []func(Instance)
@@ -71,13 +74,13 @@ type Model struct {
 func New(opts Options) *Model {
 	m := &Model{
 		clock: opts.Clock, account: opts.Account, seed: opts.Seed,
-		timing:     DefaultTiming(),
-		types:      map[string]catalog.Type{},
-		templates:  map[string]*launchTemplate{},
-		instances:  map[string]*instance{},
-		tokens:     map[string]token{},
-		tags:       tagStore{},
-		profiles:   map[string]Profile{},
+		timing:    DefaultTiming(),
+		types:     map[string]catalog.Type{},
+		templates: map[string]*launchTemplate{},
+		instances: map[string]*instance{},
+		tokens:    map[string]token{},
+		tags:      tagStore{},
+		profiles:  map[string]Profile{}, removedProfiles: map[string]int{}, roles: map[string]Role{},
 		stock:      map[Pool]int{},
 		spotPrices: map[Pool]spotPrice{},
 		throttle:   throttle{buckets: map[string]*bucket{}},

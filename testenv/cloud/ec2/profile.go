@@ -1,9 +1,13 @@
 package ec2
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -14,28 +18,74 @@ import (
 // Profile is an instance profile: the role instances run with.
 type Profile struct {
 	Name    string
+	Path    string // begins and ends with a slash
 	ID      string // "AIPA…"
 	ARN     string
 	Role    string // name; "" when it has none
 	Created time.Time
+	Tags    map[string]string
 }
 
+// Role is something an instance profile can hold.
+type Role struct {
+	Name    string
+	Path    string // begins and ends with a slash
+	Trust   string // policy document, JSON
+	Created time.Time
+}
+
+// trustEC2 is the trust policy of a role that is known without having been made.
+const trustEC2 = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`
+
 // AddInstanceProfile makes an instance profile that holds a role, or gives one
-// there is that role, and returns it. Once there is one, launches must name a
+// there is that role, and returns it. Once there has been one, launches must name a
 // profile that exists.
 func (m *Model) AddInstanceProfile(name, role string) Profile {
 	m.lock()
 	defer m.unlock()
-	p := Profile{
-		Name: name, Role: role, Created: m.now(),
-		ID:  iamID("AIPA", m.account+"/profile/"+name),
-		ARN: "arn:aws:iam::" + m.account + ":instance-profile/" + name,
-	}
+	p := Profile{Name: name, Path: "/"}
 	if before, ok := m.profiles[name]; ok {
-		p.Created = before.Created
+		p = before
 	}
-	m.profiles[name] = p
+	p.Role = role
+	return m.putProfile(p)
+}
+
+// PutInstanceProfile makes a profile, or replaces the one of that name. What is empty is filled in.
+func (m *Model) PutInstanceProfile(p Profile) Profile {
+	m.lock()
+	defer m.unlock()
+	return m.putProfile(p)
+}
+
+func (m *Model) putProfile(p Profile) Profile {
+	p.Path = cmp.Or(p.Path, "/")
+	p.ARN = "arn:aws:iam::" + m.account + ":instance-profile" + p.Path + p.Name
+	if p.Created.IsZero() {
+		p.Created = m.now()
+	}
+	if p.ID == "" {
+		// One made again is another one.
+		of := m.account + "/profile/" + p.Name
+		if n := m.removedProfiles[p.Name]; n > 0 {
+			of += fmt.Sprintf("/%d", n)
+		}
+		p.ID = iamID("AIPA", of)
+	}
+	p.Tags = maps.Clone(p.Tags)
+	m.profiles[p.Name], m.knowsProfiles = p, true
 	return p
+}
+
+// RemoveInstanceProfile deletes a profile, whatever it holds, and reports whether there was one of that name. Instances
+// launched with it keep it.
+func (m *Model) RemoveInstanceProfile(name string) bool {
+	m.lock()
+	defer m.unlock()
+	_, ok := m.profiles[name]
+	delete(m.profiles, name)
+	m.removedProfiles[name]++
+	return ok
 }
 
 // InstanceProfiles returns every instance profile, sorted by name.
@@ -45,8 +95,56 @@ func (m *Model) InstanceProfiles() []Profile {
 	return slices.SortedFunc(maps.Values(m.profiles), func(a, b Profile) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// AddRole makes a role that instance profiles can hold, or replaces the one of that name. What is empty is filled in.
+// Who may assume a role is the business of package sts.
+func (m *Model) AddRole(r Role) Role {
+	m.lock()
+	defer m.unlock()
+	r.Path, r.Trust = cmp.Or(r.Path, "/"), cmp.Or(r.Trust, trustEC2)
+	if r.Created.IsZero() {
+		r.Created = m.now()
+	}
+	m.roles[r.Name] = r
+	return r
+}
+
+// RemoveRole deletes a role and reports whether there was one of that name.
+func (m *Model) RemoveRole(name string) bool {
+	m.lock()
+	defer m.unlock()
+	_, ok := m.roles[name]
+	delete(m.roles, name)
+	return ok
+}
+
+// LookupRole returns a role that was made or that some profile holds.
+func (m *Model) LookupRole(name string) (Role, bool) {
+	m.lock()
+	defer m.unlock()
+	if r, ok := m.roles[name]; ok {
+		return r, true
+	}
+	for _, p := range m.profiles {
+		if p.Role == name && name != "" {
+			return Role{Name: name, Path: "/", Trust: trustEC2, Created: p.Created}, true
+		}
+	}
+	return Role{}, false
+}
+
+// AuthorizeIAM refuses what the caller of ctx may not do with IAM: verb is e.g. "iam:PassRole", as Deny was told.
+func (m *Model) AuthorizeIAM(ctx context.Context, verb, resource string) error {
+	m.lock()
+	defer m.unlock()
+	if d, caller, denied := m.denial(ctx, verb); denied {
+		d.Resource = cmp.Or(d.Resource, resource)
+		return wire.StatusErrorf(http.StatusForbidden, "AccessDenied", "%s", d.sentence(caller, verb))
+	}
+	return nil
+}
+
 // profile finds the profile a launch names. nil and no error when it names none,
-// or when the model knows no profile at all and so takes every name.
+// or when the model never knew a profile and so takes every name.
 func (m *Model) profile(ref *InstanceProfileRef) (*Profile, *wire.Error) {
 	if ref == nil || ref.ARN == "" && ref.Name == "" {
 		return nil, nil
@@ -56,10 +154,14 @@ func (m *Model) profile(ref *InstanceProfileRef) (*Profile, *wire.Error) {
 		name = ref.ARN[strings.LastIndexByte(ref.ARN, '/')+1:]
 	}
 	p, ok := m.profiles[name]
+	ok = ok && !m.now().Before(p.Created.Add(m.timing.Profile))
 	if ok && (ref.ARN == "" || ref.ARN == p.ARN) {
+		if p.Role == "" {
+			return nil, wire.Errorf("InvalidParameterValue", "Value (%s) for parameter iamInstanceProfile.name is invalid. IAM Instance Profile \"%s\" has no associated IAM Roles", p.Name, p.ARN)
+		}
 		return &p, nil
 	}
-	if len(m.profiles) == 0 {
+	if !m.knowsProfiles {
 		return &Profile{Name: name, ID: iamID("AIPA", m.account+"/profile/"+name),
 			ARN: "arn:aws:iam::" + m.account + ":instance-profile/" + name}, nil
 	}

@@ -13,6 +13,8 @@ type Timing struct {
 	Shutdown Delay
 	// Visibility is how far describing lags behind launching and tagging.
 	Visibility time.Duration
+	// Profile is how long EC2 does not know an instance profile that was just made.
+	Profile time.Duration
 	// Gone is how long a terminated instance can still be described.
 	Gone time.Duration
 }

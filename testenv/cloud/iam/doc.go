@@ -2,10 +2,10 @@
 // has to do with instance profiles: which there are, which role each holds, and
 // how they are made. The profiles themselves are the EC2 model's, because it is
 // EC2 that refuses a launch whose profile does not exist; this package serves
-// them on the wire protocol of IAM (version 2010-05-08) and keeps the roles that
-// were made through it.
+// them on the wire protocol of IAM (version 2010-05-08). Profiles have paths and
+// tags, hold at most one role, and are deleted once they hold none.
 //
-// Paths other than "/", policies and tags are not modelled and are refused. Who
+// Policies are not modelled: ec2.Model.Deny says what callers may not do. Who
 // may assume a role is the business of package sts.
 //
 //	m := ec2.New(ec2.Options{Clock: clock.System()})

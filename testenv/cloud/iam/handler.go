@@ -2,35 +2,65 @@ package iam
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"strings"
 	"sync"
-	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
 // NewHandler serves the instance profiles of profiles on the wire protocol of
-// IAM. Roles that its profiles hold exist; others are made with CreateRole.
+// IAM. Roles that its profiles hold exist; others are made with CreateRole, or AddRole of the model.
 func NewHandler(profiles *ec2.Model) http.Handler {
-	s := &service{ec2: profiles, roles: map[string]role{}}
+	s := &service{ec2: profiles}
 	return wire.Query{Namespace: "https://iam.amazonaws.com/doc/2010-05-08/", Actions: map[string]wire.QueryAction{
-		"AddRoleToInstanceProfile":    wire.QueryFunc(s.addRoleToInstanceProfile),
-		"CreateInstanceProfile":       wire.QueryFunc(s.createInstanceProfile),
-		"CreateRole":                  wire.QueryFunc(s.createRole),
-		"GetInstanceProfile":          wire.QueryFunc(s.getInstanceProfile),
-		"GetRole":                     wire.QueryFunc(s.getRole),
-		"ListInstanceProfiles":        wire.QueryFunc(s.listInstanceProfiles),
-		"ListInstanceProfilesForRole": wire.QueryFunc(s.listInstanceProfilesForRole),
+		"AddRoleToInstanceProfile":      action(s, "AddRoleToInstanceProfile", s.addRoleToInstanceProfile),
+		"CreateInstanceProfile":         action(s, "CreateInstanceProfile", s.createInstanceProfile),
+		"CreateRole":                    action(s, "CreateRole", s.createRole),
+		"DeleteInstanceProfile":         action(s, "DeleteInstanceProfile", s.deleteInstanceProfile),
+		"DeleteRole":                    action(s, "DeleteRole", s.deleteRole),
+		"GetInstanceProfile":            action(s, "GetInstanceProfile", s.getInstanceProfile),
+		"GetRole":                       action(s, "GetRole", s.getRole),
+		"ListInstanceProfileTags":       action(s, "ListInstanceProfileTags", s.listInstanceProfileTags),
+		"ListInstanceProfiles":          action(s, "ListInstanceProfiles", s.listInstanceProfiles),
+		"ListInstanceProfilesForRole":   action(s, "ListInstanceProfilesForRole", s.listInstanceProfilesForRole),
+		"RemoveRoleFromInstanceProfile": action(s, "RemoveRoleFromInstanceProfile", s.removeRoleFromInstanceProfile),
+		"TagInstanceProfile":            action(s, "TagInstanceProfile", s.tagInstanceProfile),
+		"UntagInstanceProfile":          action(s, "UntagInstanceProfile", s.untagInstanceProfile),
 	}}
 }
 
 // service is what the actions share. The mutex makes reading the EC2 model and
 // changing it one step.
 type service struct {
-	ec2   *ec2.Model
-	mu    sync.Mutex
-	roles map[string]role // made through CreateRole, by name
+	ec2 *ec2.Model
+	mu  sync.Mutex
+}
+
+// action wraps a method: rights first, then decoding. One runs at a time.
+func action[I, O any](s *service, name string, f func(context.Context, *I) (*O, error)) wire.QueryAction {
+	return func(ctx context.Context, form *wire.Form) (any, error) {
+		if err := s.ec2.AuthorizeIAM(ctx, "iam:"+name, s.resource(form)); err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return wire.QueryFunc(f)(ctx, form)
+	}
+}
+
+// resource returns the ARN a refusal names.
+func (s *service) resource(form *wire.Form) string {
+	arn := "arn:aws:iam::" + s.ec2.Account() + ":"
+	if name := form.Get("InstanceProfileName"); name != "" {
+		return arn + "instance-profile/" + name
+	}
+	if name := form.Get("RoleName"); name != "" {
+		return arn + "role/" + name
+	}
+	return arn + "instance-profile/"
 }
 
 type profileOutput struct {
@@ -42,8 +72,6 @@ type profileInput struct {
 }
 
 func (s *service) getInstanceProfile(_ context.Context, in *profileInput) (*profileOutput, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	p, err := s.profile(in.InstanceProfileName)
 	if err != nil {
 		return nil, err
@@ -54,18 +82,39 @@ func (s *service) getInstanceProfile(_ context.Context, in *profileInput) (*prof
 type createProfileInput struct {
 	InstanceProfileName string
 	Path                string
+	Tags                []tag
 }
 
 func (s *service) createInstanceProfile(_ context.Context, in *createProfileInput) (*profileOutput, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if err := check("instanceProfileName", in.InstanceProfileName, maxProfileName, in.Path); err != nil {
 		return nil, err
 	}
-	if _, err := s.profile(in.InstanceProfileName); err == nil {
-		return nil, wire.StatusErrorf(http.StatusConflict, "EntityAlreadyExists", "Instance Profile %s already exists.", in.InstanceProfileName)
+	tags, err := tagged(nil, in.Tags)
+	if err != nil {
+		return nil, err
 	}
-	return &profileOutput{s.viewProfile(s.ec2.AddInstanceProfile(in.InstanceProfileName, ""))}, nil
+	known := s.ec2.InstanceProfiles()
+	for _, p := range known {
+		if strings.EqualFold(p.Name, in.InstanceProfileName) {
+			return nil, wire.StatusErrorf(http.StatusConflict, "EntityAlreadyExists", "Instance Profile %s already exists.", in.InstanceProfileName)
+		}
+	}
+	if len(known) >= maxProfiles {
+		return nil, wire.StatusErrorf(http.StatusConflict, "LimitExceeded", "Cannot exceed quota for InstanceProfilesPerAccount: %d", maxProfiles)
+	}
+	return &profileOutput{s.viewProfile(s.ec2.PutInstanceProfile(ec2.Profile{Name: in.InstanceProfileName, Path: in.Path, Tags: tags}))}, nil
+}
+
+func (s *service) deleteInstanceProfile(_ context.Context, in *profileInput) (*struct{}, error) {
+	p, err := s.profile(in.InstanceProfileName)
+	if err != nil {
+		return nil, err
+	}
+	if p.Role != "" {
+		return nil, wire.StatusErrorf(http.StatusConflict, "DeleteConflict", "Cannot delete entity, must remove roles from instance profile first.")
+	}
+	s.ec2.RemoveInstanceProfile(p.Name)
+	return &struct{}{}, nil
 }
 
 type addRoleInput struct {
@@ -73,14 +122,19 @@ type addRoleInput struct {
 	RoleName            string
 }
 
-func (s *service) addRoleToInstanceProfile(_ context.Context, in *addRoleInput) (*struct{}, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *service) addRoleToInstanceProfile(ctx context.Context, in *addRoleInput) (*struct{}, error) {
+	if err := check("roleName", in.RoleName, maxRoleName, ""); err != nil {
+		return nil, err
+	}
 	p, err := s.profile(in.InstanceProfileName)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.role(in.RoleName); err != nil {
+	r, err := s.role(in.RoleName)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ec2.AuthorizeIAM(ctx, "iam:PassRole", s.viewRole(r).ARN); err != nil {
 		return nil, err
 	}
 	if p.Role != "" {
@@ -88,6 +142,73 @@ func (s *service) addRoleToInstanceProfile(_ context.Context, in *addRoleInput) 
 	}
 	s.ec2.AddInstanceProfile(p.Name, in.RoleName)
 	return &struct{}{}, nil
+}
+
+func (s *service) removeRoleFromInstanceProfile(_ context.Context, in *addRoleInput) (*struct{}, error) {
+	p, err := s.profile(in.InstanceProfileName)
+	if err != nil {
+		return nil, err
+	}
+	if p.Role != in.RoleName || p.Role == "" {
+		return nil, wire.StatusErrorf(http.StatusNotFound, "NoSuchEntity", "Role %s is not associated with instance profile %s.", in.RoleName, p.Name)
+	}
+	s.ec2.AddInstanceProfile(p.Name, "")
+	return &struct{}{}, nil
+}
+
+type tagProfileInput struct {
+	InstanceProfileName string
+	Tags                []tag
+}
+
+func (s *service) tagInstanceProfile(_ context.Context, in *tagProfileInput) (*struct{}, error) {
+	p, err := s.profile(in.InstanceProfileName)
+	if err != nil {
+		return nil, err
+	}
+	if p.Tags, err = tagged(p.Tags, in.Tags); err != nil {
+		return nil, err
+	}
+	s.ec2.PutInstanceProfile(p)
+	return &struct{}{}, nil
+}
+
+type untagProfileInput struct {
+	InstanceProfileName string
+	TagKeys             []string
+}
+
+func (s *service) untagInstanceProfile(_ context.Context, in *untagProfileInput) (*struct{}, error) {
+	p, err := s.profile(in.InstanceProfileName)
+	if err != nil {
+		return nil, err
+	}
+	p.Tags = maps.Clone(p.Tags)
+	for _, key := range in.TagKeys {
+		delete(p.Tags, key)
+	}
+	s.ec2.PutInstanceProfile(p)
+	return &struct{}{}, nil
+}
+
+type listTagsInput struct {
+	InstanceProfileName string
+	Marker              string
+	MaxItems            *int
+}
+
+type listTagsOutput struct {
+	Tags        wire.Members[tag]
+	IsTruncated bool
+}
+
+// listInstanceProfileTags answers in one page: a profile has at most fifty tags.
+func (s *service) listInstanceProfileTags(_ context.Context, in *listTagsInput) (*listTagsOutput, error) {
+	p, err := s.profile(in.InstanceProfileName)
+	if err != nil {
+		return nil, err
+	}
+	return &listTagsOutput{Tags: wire.MembersOf(tagList(p.Tags))}, nil
 }
 
 type roleOutput struct {
@@ -103,8 +224,6 @@ type createRoleInput struct {
 }
 
 func (s *service) createRole(_ context.Context, in *createRoleInput) (*roleOutput, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if err := check("roleName", in.RoleName, maxRoleName, in.Path); err != nil {
 		return nil, err
 	}
@@ -114,9 +233,7 @@ func (s *service) createRole(_ context.Context, in *createRoleInput) (*roleOutpu
 	if in.AssumeRolePolicyDocument == "" {
 		return nil, wire.Errorf("MalformedPolicyDocument", "AssumeRolePolicyDocument must not be empty.")
 	}
-	r := role{name: in.RoleName, trust: in.AssumeRolePolicyDocument, created: time.Now()}
-	s.roles[in.RoleName] = r
-	return &roleOutput{s.viewRole(r)}, nil
+	return &roleOutput{s.viewRole(s.ec2.AddRole(ec2.Role{Name: in.RoleName, Path: in.Path, Trust: in.AssumeRolePolicyDocument}))}, nil
 }
 
 type roleInput struct {
@@ -124,13 +241,24 @@ type roleInput struct {
 }
 
 func (s *service) getRole(_ context.Context, in *roleInput) (*roleOutput, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	r, err := s.role(in.RoleName)
 	if err != nil {
 		return nil, err
 	}
 	return &roleOutput{s.viewRole(r)}, nil
+}
+
+func (s *service) deleteRole(_ context.Context, in *roleInput) (*struct{}, error) {
+	if _, err := s.role(in.RoleName); err != nil {
+		return nil, err
+	}
+	for _, p := range s.ec2.InstanceProfiles() {
+		if p.Role == in.RoleName {
+			return nil, wire.StatusErrorf(http.StatusConflict, "DeleteConflict", "Cannot delete entity, must remove roles from instance profile first.")
+		}
+	}
+	s.ec2.RemoveRole(in.RoleName)
+	return &struct{}{}, nil
 }
 
 type listProfilesInput struct {
@@ -146,10 +274,10 @@ type listProfilesOutput struct {
 }
 
 func (s *service) listInstanceProfiles(_ context.Context, in *listProfilesInput) (*listProfilesOutput, error) {
-	if in.PathPrefix != "" && in.PathPrefix != "/" {
-		return &listProfilesOutput{}, nil // nothing here has a longer path
+	if in.PathPrefix != "" && !validPrefix.MatchString(in.PathPrefix) {
+		return nil, wire.Errorf("ValidationError", "The specified value for pathPrefix is invalid. It must begin with / and contain only alphanumeric characters and/or the following: /.,+@=_-")
 	}
-	return s.list("", in.Marker, in.MaxItems)
+	return s.list(func(p ec2.Profile) bool { return strings.HasPrefix(p.Path+p.Name, in.PathPrefix) }, in.Marker, in.MaxItems)
 }
 
 type listProfilesForRoleInput struct {
@@ -159,35 +287,31 @@ type listProfilesForRoleInput struct {
 }
 
 func (s *service) listInstanceProfilesForRole(_ context.Context, in *listProfilesForRoleInput) (*listProfilesOutput, error) {
-	s.mu.Lock()
-	_, err := s.role(in.RoleName)
-	s.mu.Unlock()
-	if err != nil {
+	if _, err := s.role(in.RoleName); err != nil {
 		return nil, err
 	}
-	return s.list(in.RoleName, in.Marker, in.MaxItems)
+	return s.list(func(p ec2.Profile) bool { return p.Role == in.RoleName }, in.Marker, in.MaxItems)
 }
 
-// list returns a page of the profiles, of those that hold a role where one is
-// given, by name. A marker is the name of the last one seen.
-func (s *service) list(roleName, marker string, maxItems *int) (*listProfilesOutput, error) {
+// list returns a page of the profiles that are wanted, by name and, as IAM does,
+// without their tags. A marker is the name of the last one seen.
+func (s *service) list(wanted func(ec2.Profile) bool, marker string, maxItems *int) (*listProfilesOutput, error) {
 	most := 100
 	if maxItems != nil {
 		if most = *maxItems; most < 1 || most > 1000 {
 			return nil, wire.Errorf("ValidationError", "1 validation error detected: Value '%d' at 'maxItems' failed to satisfy constraint: Member must have value between 1 and 1000", most)
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	out := &listProfilesOutput{}
 	for _, p := range s.ec2.InstanceProfiles() {
-		if p.Name <= marker || roleName != "" && p.Role != roleName {
+		if p.Name <= marker || !wanted(p) {
 			continue
 		}
 		if len(out.InstanceProfiles.Items) == most {
 			out.IsTruncated, out.Marker = true, out.InstanceProfiles.Items[most-1].InstanceProfileName
 			break
 		}
+		p.Tags = nil
 		out.InstanceProfiles.Items = append(out.InstanceProfiles.Items, s.viewProfile(p))
 	}
 	return out, nil

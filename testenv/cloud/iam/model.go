@@ -3,33 +3,61 @@ package iam
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
-// Lengths of names IAM takes.
+// Limits of IAM. Source: user guide, "IAM and AWS STS quotas".
 const (
 	maxProfileName = 128
 	maxRoleName    = 64
+	maxProfiles    = 1000 // instance profiles of an account
+	maxTags        = 50
 )
 
-// trustEC2 is the trust policy of a role that is known only because a profile
-// holds it.
-const trustEC2 = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`
+var (
+	validName   = regexp.MustCompile(`^[\w+=,.@-]+$`)
+	validPath   = regexp.MustCompile(`^(/|/[\x21-\x7e]+/)$`)
+	validPrefix = regexp.MustCompile(`^/[\x21-\x7e]*$`)
+)
 
-var validName = regexp.MustCompile(`^[\w+=,.@-]+$`)
+type tag struct{ Key, Value string }
 
-// role is a role as far as instance profiles have to do with it.
-type role struct {
-	name    string
-	trust   string // policy document, JSON
-	created time.Time
+// tagged returns tags with some added or changed.
+func tagged(tags map[string]string, added []tag) (map[string]string, error) {
+	out := maps.Clone(tags)
+	if out == nil {
+		out = map[string]string{}
+	}
+	for _, t := range added {
+		if t.Key == "" || len([]rune(t.Key)) > 128 || len([]rune(t.Value)) > 256 {
+			return nil, wire.Errorf("ValidationError", "1 validation error detected: Value '%s' at 'tags' failed to satisfy constraint: a key has between 1 and 128 characters and a value at most 256", t.Key)
+		}
+		if strings.HasPrefix(strings.ToLower(t.Key), "aws:") {
+			return nil, wire.Errorf("InvalidInput", "Tag keys that begin with aws: are reserved for AWS.")
+		}
+		out[t.Key] = t.Value
+	}
+	if len(out) > maxTags {
+		return nil, wire.StatusErrorf(http.StatusConflict, "LimitExceeded", "Cannot exceed quota for TagsPerInstanceProfile: %d", maxTags)
+	}
+	return out, nil
+}
+
+// tagList returns tags sorted by key.
+func tagList(tags map[string]string) []tag {
+	var out []tag
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		out = append(out, tag{key, tags[key]})
+	}
+	return out
 }
 
 type profileView struct {
@@ -39,6 +67,7 @@ type profileView struct {
 	ARN                 string `xml:"Arn"`
 	CreateDate          wire.Time
 	Roles               wire.Members[roleView]
+	Tags                *wire.Members[tag]
 }
 
 type roleView struct {
@@ -59,43 +88,42 @@ func (s *service) profile(name string) (ec2.Profile, error) {
 	return ec2.Profile{}, wire.StatusErrorf(http.StatusNotFound, "NoSuchEntity", "Instance Profile %s cannot be found.", name)
 }
 
-// role returns a role that was made here or that some profile holds.
-func (s *service) role(name string) (role, error) {
-	if r, ok := s.roles[name]; ok {
+// role returns a role that was made or that some profile holds.
+func (s *service) role(name string) (ec2.Role, error) {
+	if r, ok := s.ec2.LookupRole(name); ok {
 		return r, nil
 	}
-	for _, p := range s.ec2.InstanceProfiles() {
-		if p.Role == name && name != "" {
-			return role{name: name, trust: trustEC2, created: p.Created}, nil
-		}
-	}
-	return role{}, wire.StatusErrorf(http.StatusNotFound, "NoSuchEntity", "The role with name %s cannot be found.", name)
+	return ec2.Role{}, wire.StatusErrorf(http.StatusNotFound, "NoSuchEntity", "The role with name %s cannot be found.", name)
 }
 
 func (s *service) viewProfile(p ec2.Profile) profileView {
-	v := profileView{Path: "/", InstanceProfileName: p.Name, InstanceProfileID: p.ID, ARN: p.ARN, CreateDate: wire.Time{Time: p.Created}}
+	v := profileView{Path: p.Path, InstanceProfileName: p.Name, InstanceProfileID: p.ID, ARN: p.ARN, CreateDate: wire.Time{Time: p.Created}}
 	if r, err := s.role(p.Role); err == nil {
 		v.Roles = wire.MembersOf([]roleView{s.viewRole(r)})
+	}
+	if len(p.Tags) > 0 {
+		tags := wire.MembersOf(tagList(p.Tags))
+		v.Tags = &tags
 	}
 	return v
 }
 
-func (s *service) viewRole(r role) roleView {
-	sum := sha256.Sum256([]byte(s.ec2.Account() + "/role/" + r.name))
+func (s *service) viewRole(r ec2.Role) roleView {
+	sum := sha256.Sum256([]byte(s.ec2.Account() + "/role/" + r.Name))
 	return roleView{
-		Path: "/", RoleName: r.name, RoleID: "AROA" + strings.ToUpper(hex.EncodeToString(sum[:]))[:17],
-		ARN: "arn:aws:iam::" + s.ec2.Account() + ":role/" + r.name, CreateDate: wire.Time{Time: r.created},
-		AssumeRolePolicyDocument: url.QueryEscape(r.trust),
+		Path: r.Path, RoleName: r.Name, RoleID: "AROA" + strings.ToUpper(hex.EncodeToString(sum[:]))[:17],
+		ARN: "arn:aws:iam::" + s.ec2.Account() + ":role" + r.Path + r.Name, CreateDate: wire.Time{Time: r.Created},
+		AssumeRolePolicyDocument: url.QueryEscape(r.Trust),
 	}
 }
 
-// check refuses a name IAM would not take and a path this model has not.
+// check refuses a name or path IAM would not take.
 func check(parameter, name string, maxLength int, path string) error {
 	if len(name) > maxLength || !validName.MatchString(name) {
 		return wire.Errorf("ValidationError", "1 validation error detected: Value '%s' at '%s' failed to satisfy constraint: Member must satisfy regular expression pattern: [\\w+=,.@-]+ and have length less than or equal to %d", name, parameter, maxLength)
 	}
-	if path != "" && path != "/" {
-		return wire.StatusErrorf(http.StatusNotImplemented, "NotImplemented", "Paths other than / are not modelled, got %s", path)
+	if path != "" && (len(path) > 512 || !validPath.MatchString(path)) {
+		return wire.Errorf("ValidationError", "The specified value for path is invalid. It must begin and end with / and contain only alphanumeric characters and/or / characters.")
 	}
 	return nil
 }
