@@ -236,7 +236,7 @@ func (b *board) arrange(wide func(*class) bool, strict bool) {
 			return cmp.Or(cmp.Compare(y.priority, x.priority), compareBools(a.wide[x], a.wide[y]))
 		})
 	}
-	order = b.bundled(order, &a)
+	order = b.boundFirst(b.bundled(order, &a))
 	b.planner.expect(order)
 	for progress := true; progress; {
 		progress = false
@@ -266,6 +266,24 @@ func (b *board) arrange(wide func(*class) bool, strict bool) {
 	for _, c := range order {
 		c.shut = nil
 	}
+}
+
+// boundFirst moves classes that no new node could hold before others of their priority and rank: what exists is all they
+// have.
+func (b *board) boundFirst(order []*class) []*class {
+	if len(b.places.sites) == 0 {
+		return order
+	}
+	bound := make(map[*class]bool)
+	for _, c := range order {
+		bound[c] = !slices.ContainsFunc(b.planner.stands(c), func(s stand) bool {
+			return len(b.planner.pools()[s.pool].options(s.grounds, c.request, 0)) > 0
+		})
+	}
+	slices.SortStableFunc(order, func(x, y *class) int {
+		return cmp.Or(cmp.Compare(y.priority, x.priority), cmp.Compare(x.rank(), y.rank()), compareBools(bound[y], bound[x]))
+	})
+	return order
 }
 
 // maxRounds is how often pods for which the limits of pools leave nothing in one domain look for another.

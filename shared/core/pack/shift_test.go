@@ -84,3 +84,21 @@ func TestPodsMoveOutOfTheDomainThatAnotherCounts(t *testing.T) {
 		t.Errorf("%d claims, nominations %+v", len(plan.Claims), plan.Nominations)
 	}
 }
+
+// A pod no new node may hold goes first onto what exists: the others can have new nodes.
+func TestPodsThatOnlyFitWhatExistsAreNotCrowdedOut(t *testing.T) {
+	w := newWorld(64).
+		pool("dedicated", func(p *model.Pool) {
+			p.Template.Taints = []model.Taint{{Key: "dedicated", Value: "x", Effect: model.NoSchedule}}
+		}).
+		node("node0", nil).
+		pods("bound", 1, cpu(193)).
+		pods("free", 2, func(s *model.PodShape) {
+			cpu(1904)(s)
+			s.Tolerations = []model.Toleration{{Key: "dedicated", Operator: "Exists"}}
+		})
+	plan := w.plan()
+	if len(plan.Unschedulable) > 0 || len(plan.Claims) != 1 {
+		t.Errorf("unschedulable %v and %d claims, want none and one", plan.Unschedulable, len(plan.Claims))
+	}
+}
