@@ -3,10 +3,11 @@ package userdata
 import (
 	"encoding/base64"
 	"encoding/json"
-	"strings"
 
 	"github.com/joiner-sh/joiner/shared/fault"
 )
+
+const nodeConfigVersion = "node.eks.aws/v1alpha1"
 
 // nodeConfig is the document nodeadm reads on AL2023 (node.eks.aws/v1alpha1). It is written as JSON, which is YAML too.
 type nodeConfig struct {
@@ -16,8 +17,9 @@ type nodeConfig struct {
 }
 
 type nodeConfigSpec struct {
-	Cluster nodeConfigCluster `json:"cluster"`
-	Kubelet nodeConfigKubelet `json:"kubelet"`
+	Cluster  nodeConfigCluster   `json:"cluster"`
+	Kubelet  nodeConfigKubelet   `json:"kubelet"`
+	Instance *nodeConfigInstance `json:"instance,omitempty"`
 }
 
 type nodeConfigCluster struct {
@@ -30,6 +32,14 @@ type nodeConfigCluster struct {
 type nodeConfigKubelet struct {
 	Config map[string]any `json:"config"`
 	Flags  []string       `json:"flags,omitempty"`
+}
+
+type nodeConfigInstance struct {
+	LocalStorage nodeConfigStorage `json:"localStorage"`
+}
+
+type nodeConfigStorage struct {
+	Strategy string `json:"strategy"`
 }
 
 func renderAL2023(in Input) ([]byte, error) {
@@ -45,49 +55,40 @@ func renderAL2023(in Input) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, p := range parts {
+		if err := checkNodeConfig(in.Class.Name, p); err != nil {
+			return nil, err
+		}
+	}
 	// nodeadm merges documents in order and the last one wins: ours.
-	return writeParts(append(parts, part{contentType: nodeConfigType, body: string(own) + "\n"})), nil
+	return writeParts(append(parts, newPart(nodeConfigType, string(own)+"\n"))), nil
 }
 
 func nodeConfigOf(in Input) (nodeConfig, error) {
-	needed := []struct{ what, value string }{
-		{"cluster name", in.Cluster}, {"API server endpoint", in.Endpoint}, {"certificate authority", string(in.CA)}, {"service CIDR", in.ServiceCIDR},
+	if err := in.needed(true); err != nil {
+		return nodeConfig{}, err
 	}
-	for _, n := range needed {
-		if n.value == "" {
-			return nodeConfig{}, fault.New(fault.Invalid, "ClusterUnknown", "the %s of cluster %q is not known, and AL2023 cannot join without it; attach the cluster again", n.what, in.Cluster)
-		}
-	}
-	kubelet, err := kubeletConfig(in)
+	kubelet, err := kubeletMap(in)
 	if err != nil {
 		return nodeConfig{}, err
 	}
-	return nodeConfig{
-		APIVersion: "node.eks.aws/v1alpha1", Kind: "NodeConfig",
+	kubelet["registerWithTaints"] = taints(in)
+	labels := pairs(nodeLabels(in), "=")
+	if err := in.checkPlain("kubelet flag --node-labels", labels); err != nil {
+		return nodeConfig{}, err
+	}
+	config := nodeConfig{
+		APIVersion: nodeConfigVersion, Kind: "NodeConfig",
 		Spec: nodeConfigSpec{
 			Cluster: nodeConfigCluster{
 				Name: in.Cluster, APIServerEndpoint: in.Endpoint,
 				CertificateAuthority: base64.StdEncoding.EncodeToString(in.CA), CIDR: in.ServiceCIDR,
 			},
-			Kubelet: nodeConfigKubelet{Config: kubelet, Flags: []string{"--node-labels=" + strings.Join(nodeLabels(in), ",")}},
+			Kubelet: nodeConfigKubelet{Config: kubelet, Flags: []string{"--node-labels=" + labels}},
 		},
-	}, nil
-}
-
-// kubeletConfig is the user's kubelet map with what we know better laid over it.
-func kubeletConfig(in Input) (map[string]any, error) {
-	config := map[string]any{}
-	if in.Class.Kubelet.JSON != "" {
-		if err := json.Unmarshal([]byte(in.Class.Kubelet.JSON), &config); err != nil {
-			return nil, fault.Wrap(fault.Invalid, "InvalidKubeletConfiguration", err, "spec.kubelet of EC2NodeClass %s is not an object", in.Class.Name)
-		}
 	}
-	if in.MaxPods > 0 {
-		config["maxPods"] = in.MaxPods
+	if in.Class.InstanceStorePolicy == raid0 {
+		config.Spec.Instance = &nodeConfigInstance{nodeConfigStorage{raid0}}
 	}
-	if _, own := config["clusterDNS"]; !own && in.ClusterDNS != "" {
-		config["clusterDNS"] = []string{in.ClusterDNS}
-	}
-	config["registerWithTaints"] = taints(in)
 	return config, nil
 }

@@ -3,12 +3,18 @@ package userdata
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/mail"
+	"net/textproto"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -16,14 +22,36 @@ import (
 )
 
 const (
-	nodeConfigType = "application/node.eks.aws"
-	shellType      = `text/x-shellscript; charset="us-ascii"`
+	nodeConfigType  = "application/node.eks.aws"
+	shellType       = `text/x-shellscript; charset="us-ascii"`
+	cloudConfigType = `text/cloud-config; charset="us-ascii"`
 )
 
 // part of a MIME document.
 type part struct {
-	contentType string
-	body        string
+	header textproto.MIMEHeader // with a Content-Type
+	body   string
+}
+
+func newPart(contentType, body string) part {
+	return part{textproto.MIMEHeader{"Content-Type": {contentType}}, body}
+}
+
+// is reports whether the part is of a media type, whatever its parameters.
+func (p part) is(mediaType string) bool {
+	got, _, err := mime.ParseMediaType(p.header.Get("Content-Type"))
+	return err == nil && got == mediaType
+}
+
+// encoded reports whether the body is text only once it is decoded.
+func (p part) encoded() bool {
+	switch strings.ToLower(p.header.Get("Content-Transfer-Encoding")) {
+	case "", "7bit", "8bit", "binary":
+	default:
+		return true
+	}
+	_, err := base64.StdEncoding.DecodeString(strings.TrimSpace(p.body))
+	return err == nil && strings.TrimSpace(p.body) != ""
 }
 
 // customParts returns the class's own user data as parts, in their order; none where there is no user data.
@@ -34,30 +62,15 @@ func customParts(class model.Class) ([]part, error) {
 	case trimmed == "":
 		return nil, nil
 	case strings.HasPrefix(trimmed, "MIME-Version:"), strings.HasPrefix(trimmed, "Content-Type:"):
-		parts, err := readParts(trimmed)
+		parts, err := readParts(trimmed + "\n")
 		return parts, fault.Wrap(fault.Invalid, "InvalidUserData", err,
 			"spec.userData of EC2NodeClass %s begins like a MIME document and is none; mend it, or give a plain script or NodeConfig", class.Name)
+	case strings.HasPrefix(trimmed, "#cloud-config"):
+		return []part{newPart(cloudConfigType, trimmed+"\n")}, nil
 	case looksLikeNodeConfig(trimmed):
-		return []part{{nodeConfigType, text}}, nil
+		return []part{newPart(nodeConfigType, text)}, nil
 	}
-	return []part{{shellType, text}}, nil
-}
-
-// looksLikeNodeConfig tells a NodeConfig document from a script: a JSON object, or top-level apiVersion and kind keys and
-// no interpreter line.
-func looksLikeNodeConfig(text string) bool {
-	if strings.HasPrefix(text, "#!") {
-		return false
-	}
-	if strings.HasPrefix(text, "{") {
-		return true
-	}
-	var version, kind bool
-	for line := range strings.Lines(text) {
-		version = version || strings.HasPrefix(line, "apiVersion:")
-		kind = kind || strings.HasPrefix(line, "kind:")
-	}
-	return version && kind
+	return []part{newPart(shellType, text)}, nil
 }
 
 func readParts(text string) ([]part, error) {
@@ -70,8 +83,7 @@ func readParts(text string) ([]part, error) {
 		return nil, err
 	}
 	if !strings.HasPrefix(mediaType, "multipart/") {
-		body, err := io.ReadAll(message.Body)
-		return []part{{message.Header.Get("Content-Type"), string(body)}}, err
+		return readWhole(message)
 	}
 	reader := multipart.NewReader(message.Body, params["boundary"])
 	var parts []part
@@ -87,12 +99,27 @@ func readParts(text string) ([]part, error) {
 		if err != nil {
 			return nil, err
 		}
-		contentType := p.Header.Get("Content-Type")
-		if contentType == "" {
-			contentType = "text/plain"
+		if p.Header.Get("Content-Type") == "" {
+			p.Header.Set("Content-Type", "text/plain")
 		}
-		parts = append(parts, part{contentType, string(body)})
+		parts = append(parts, part{p.Header, string(body)})
 	}
+}
+
+// headerName is what a part's header may be called. Messages are read with less care than parts.
+var headerName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+
+// readWhole returns a message that is no multipart as one part.
+func readWhole(message *mail.Message) ([]part, error) {
+	header := textproto.MIMEHeader(message.Header)
+	header.Del("Mime-Version") // the document as a whole has one
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		if !headerName.MatchString(name) {
+			return nil, fmt.Errorf("%q is no name of a header", name)
+		}
+	}
+	body, err := io.ReadAll(message.Body)
+	return []part{{header, string(body)}}, err
 }
 
 // writeParts returns a multipart/mixed document. Its boundary is derived from the parts and occurs in none of them, so
@@ -102,7 +129,7 @@ func writeParts(parts []part) []byte {
 	var out bytes.Buffer
 	out.WriteString("MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"" + boundary + "\"\n\n")
 	for _, p := range parts {
-		out.WriteString("--" + boundary + "\nContent-Type: " + p.contentType + "\n\n" + p.body)
+		out.WriteString("--" + boundary + "\n" + headerText(p) + "\n" + p.body)
 		if !strings.HasSuffix(p.body, "\n") {
 			out.WriteString("\n")
 		}
@@ -111,16 +138,28 @@ func writeParts(parts []part) []byte {
 	return out.Bytes()
 }
 
+// headerText writes the header's lines, sorted by name. A value is one line: readers of MIME have joined those that went
+// on, and what is left of a line break becomes a space.
+func headerText(p part) string {
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(p.header)) {
+		for _, value := range p.header[name] {
+			out.WriteString(name + ": " + strings.NewReplacer("\r", " ", "\n", " ").Replace(value) + "\n")
+		}
+	}
+	return out.String()
+}
+
 func boundaryFor(parts []part) string {
 	hash := sha256.New()
 	for _, p := range parts {
-		hash.Write([]byte(p.contentType + "\x00" + p.body + "\x00"))
+		hash.Write([]byte(headerText(p) + "\x00" + p.body + "\x00"))
 	}
 	for {
 		boundary := "joiner-" + hex.EncodeToString(hash.Sum(nil)[:12])
 		clash := false
 		for _, p := range parts {
-			clash = clash || strings.Contains(p.body, boundary)
+			clash = clash || strings.Contains(p.body, boundary) || strings.Contains(headerText(p), boundary)
 		}
 		if !clash {
 			return boundary

@@ -1,6 +1,8 @@
 package userdata
 
 import (
+	"net/netip"
+	"regexp"
 	"sort"
 	"strings"
 
@@ -22,10 +24,17 @@ type Input struct {
 	Labels      map[string]string
 	Taints      []model.Taint // startup taints included; the unregistered taint is added here
 	MaxPods     int64         // 0 = the node's own default
+
+	// KubeReserved and SystemReserved are what the class reserves on the machine's type, expressions worked out. They take
+	// the place of spec.kubelet's amounts of the same name; a name that only spec.kubelet has must be a quantity there.
+	KubeReserved   model.Resources
+	SystemReserved model.Resources
+
+	ImageName string // of the image that boots; "" = not known: the class's terms and status tell its version then
 }
 
-// Render returns the bytes the machine reads, not encoded. Invalid where the family is not supported, something needed
-// is missing, or the result is larger than MaxBytes.
+// Render returns the bytes the machine reads, not encoded. Invalid where the family is not known, something needed is
+// missing, something asked for cannot be said to machines of the family, or the result is larger than MaxBytes.
 func Render(in Input) ([]byte, error) {
 	text, err := renderFamily(in)
 	if err != nil {
@@ -40,14 +49,69 @@ func Render(in Input) ([]byte, error) {
 }
 
 func renderFamily(in Input) ([]byte, error) {
+	if err := storePolicy(in.Class); err != nil {
+		return nil, err
+	}
 	switch in.Class.Family {
+	case "AL2":
+		return renderAL2(in)
 	case "AL2023":
 		return renderAL2023(in)
+	case "Bottlerocket":
+		return renderBottlerocket(in)
+	case "Windows2019", "Windows2022", "Windows2025":
+		return renderWindows(in)
 	case "Custom":
 		return []byte(in.Class.UserData), nil
 	}
 	return nil, fault.New(fault.Invalid, "UnsupportedFamily",
-		"spec.amiFamily %q of EC2NodeClass %s is not supported yet; use AL2023, or Custom with user data of your own", in.Class.Family, in.Class.Name)
+		"spec.amiFamily %q of EC2NodeClass %s is not known; use AL2, AL2023, Bottlerocket, Windows2019, Windows2022, Windows2025, or Custom with user data of your own",
+		in.Class.Family, in.Class.Name)
+}
+
+const raid0 = "RAID0"
+
+// storePolicy refuses an instance store policy that nothing on the machine would carry out: planning would count on an
+// array that nobody makes.
+func storePolicy(class model.Class) error {
+	switch {
+	case class.InstanceStorePolicy == "":
+		return nil
+	case class.InstanceStorePolicy != raid0:
+		return fault.New(fault.Invalid, "UnsupportedInstanceStorePolicy",
+			"spec.instanceStorePolicy %q of EC2NodeClass %s is not known; use RAID0, or remove it", class.InstanceStorePolicy, class.Name)
+	case class.Family == "AL2" || class.Family == "AL2023" || class.Family == "Bottlerocket":
+		return nil
+	}
+	return fault.New(fault.Invalid, "UnsupportedInstanceStorePolicy",
+		"spec.instanceStorePolicy RAID0 of EC2NodeClass %s is set up on AL2, AL2023 and Bottlerocket only, not with amiFamily %s; remove it, and mount the disks in spec.userData",
+		class.Name, class.Family)
+}
+
+// needed refuses input without which a machine of the family cannot join.
+func (in Input) needed(cidr bool) error {
+	fields := []struct{ what, value string }{
+		{"cluster name", in.Cluster}, {"API server endpoint", in.Endpoint}, {"certificate authority", string(in.CA)},
+	}
+	if cidr {
+		fields = append(fields, struct{ what, value string }{"service CIDR", in.ServiceCIDR})
+	}
+	for _, f := range fields {
+		if f.value == "" {
+			return fault.New(fault.Invalid, "ClusterUnknown", "the %s of cluster %q is not known, and %s cannot join without it; attach the cluster again",
+				f.what, in.Cluster, in.Class.Family)
+		}
+	}
+	return nil
+}
+
+// ipv6 reports whether the cluster's services have IPv6 addresses.
+func (in Input) ipv6() bool {
+	if prefix, err := netip.ParsePrefix(in.ServiceCIDR); err == nil {
+		return prefix.Addr().Is6()
+	}
+	address, err := netip.ParseAddr(in.ClusterDNS)
+	return err == nil && address.Is6()
 }
 
 // taints returns the taints a node registers with: the given ones and, once, the one that keeps pods away until
@@ -62,24 +126,16 @@ func taints(in Input) []model.Taint {
 	return append(out, model.Taint{Key: model.TaintUnregistered, Effect: model.NoExecute})
 }
 
-// nodeLabels returns the labels a kubelet may set on its own node, as key=value sorted by key. Those of the Kubernetes
-// domains are left to registration: the NodeRestriction admission plugin refuses them from a kubelet.
-func nodeLabels(in Input) []string {
-	labels := map[string]string{}
-	if in.Class.Family != "Custom" {
-		labels[model.LabelDoNotSync] = "true"
-	}
+// nodeLabels returns the labels a kubelet may set on its own node. Those of the Kubernetes domains are left to
+// registration: the NodeRestriction admission plugin refuses them from a kubelet.
+func nodeLabels(in Input) map[string]string {
+	labels := map[string]string{model.LabelDoNotSync: "true"}
 	for key, value := range in.Labels {
 		if !restrictedToServers(key) {
 			labels[key] = value
 		}
 	}
-	out := make([]string, 0, len(labels))
-	for key, value := range labels {
-		out = append(out, key+"="+value)
-	}
-	sort.Strings(out)
-	return out
+	return labels
 }
 
 func restrictedToServers(key string) bool {
@@ -93,4 +149,27 @@ func restrictedToServers(key string) bool {
 		}
 	}
 	return false
+}
+
+// pairs writes a map as key, separator, value, sorted by key and joined by commas.
+func pairs(values map[string]string, separator string) string {
+	out := make([]string, 0, len(values))
+	for key, value := range values {
+		out = append(out, key+separator+value)
+	}
+	sort.Strings(out)
+	return strings.Join(out, ",")
+}
+
+// plain holds what may stand in an argument of a shell, a unit file of systemd and a Windows service alike: nothing that
+// any of them gives a meaning to when it is quoted.
+var plain = regexp.MustCompile(`^[A-Za-z0-9._~/:=,<%+@\[\]-]*$`)
+
+// checkPlain refuses a text that could end the argument it stands in.
+func (in Input) checkPlain(what, text string) error {
+	if plain.MatchString(text) {
+		return nil
+	}
+	return fault.New(fault.Invalid, "InvalidUserData", "%s %q for EC2NodeClass %s holds a character that machines of family %s cannot be given; leave out quotes, spaces and the like",
+		what, text, in.Class.Name, in.Class.Family)
 }
