@@ -10,7 +10,6 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/fault"
-	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // kubelet is the part of a kubelet configuration that can be said to machines of every family.
@@ -58,7 +57,7 @@ func kubeletMap(in Input) (map[string]any, error) {
 	}
 	for _, field := range []struct {
 		name     string
-		resolved model.Resources
+		resolved map[string]string
 	}{{"kubeReserved", in.KubeReserved}, {"systemReserved", in.SystemReserved}} {
 		if err := layReserved(in.Class.Name, config, field.name, field.resolved); err != nil {
 			return nil, err
@@ -72,7 +71,7 @@ func kubeletMap(in Input) (map[string]any, error) {
 
 // layReserved puts resolved amounts over those of a field, and refuses what is no quantity then: the kubelet would not
 // start with it.
-func layReserved(class string, config map[string]any, field string, resolved model.Resources) error {
+func layReserved(class string, config map[string]any, field string, resolved map[string]string) error {
 	amounts, _ := config[field].(map[string]any)
 	if config[field] != nil && amounts == nil {
 		return fault.New(fault.Invalid, "InvalidKubeletConfiguration", "spec.kubelet.%s of EC2NodeClass %s is not an object; write amounts by resource", field, class)
@@ -81,7 +80,7 @@ func layReserved(class string, config map[string]any, field string, resolved mod
 		amounts = map[string]any{}
 	}
 	for name, amount := range resolved {
-		amounts[name] = resource.Format(name, amount)
+		amounts[name] = amount
 	}
 	for _, name := range sortedKeys(amounts) {
 		text, ok := amounts[name].(string)

@@ -25,10 +25,11 @@ type Input struct {
 	Taints      []model.Taint // startup taints included; the unregistered taint is added here
 	MaxPods     int64         // 0 = the node's own default
 
-	// KubeReserved and SystemReserved are what the class reserves on the machine's type, expressions worked out. They take
-	// the place of spec.kubelet's amounts of the same name; a name that only spec.kubelet has must be a quantity there.
-	KubeReserved   model.Resources
-	SystemReserved model.Resources
+	// KubeReserved and SystemReserved are what the class reserves on the machine's type, by resource, expressions worked out:
+	// an InstanceType's. They take the place of spec.kubelet's amounts of the same name; a name that only spec.kubelet has
+	// must be a quantity there.
+	KubeReserved   map[string]string
+	SystemReserved map[string]string
 
 	ImageName string // of the image that boots; "" = not known: the class's terms and status tell its version then
 }

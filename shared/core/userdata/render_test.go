@@ -481,8 +481,8 @@ func TestRenderTakesResolvedReservations(t *testing.T) {
 		t.Run(family, func(t *testing.T) {
 			d := read(t, family, render(t, of(family, func(in *Input) {
 				in.Class.Kubelet.JSON = `{"maxPods":"max_pods - 3","kubeReserved":{"cpu":"vcpus * 10","memory":"300Mi"}}`
-				in.KubeReserved = model.Resources{model.CPU: 480, model.EphemeralStorage: 3 << 30}
-				in.SystemReserved = model.Resources{model.Memory: 640 << 20}
+				in.KubeReserved = map[string]string{model.CPU: "480m", model.EphemeralStorage: "3Gi"}
+				in.SystemReserved = map[string]string{model.Memory: "640Mi"}
 			})))
 			kube, system := d.kubelet["kube-reserved"], d.kubelet["system-reserved"]
 			if family == "AL2023" {

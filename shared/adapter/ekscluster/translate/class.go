@@ -33,7 +33,7 @@ func Class(class *awsv1.EC2NodeClass) model.Class {
 		AssociatePublicIPAddress: spec.AssociatePublicIPAddress,
 		InstanceStorePolicy:      string(value(spec.InstanceStorePolicy)),
 		Context:                  value(spec.Context),
-		Unsupported:              notBuilt(spec),
+		Unsupported:              append(notBuilt(spec), storePolicy(class)...),
 		Status:                   classStatus(class),
 	}
 	selectors(&out, spec)
@@ -77,7 +77,6 @@ func notBuilt(spec *awsv1.EC2NodeClassSpec) []string {
 		{"capacityReservationSelectorTerms", len(spec.CapacityReservationSelectorTerms) > 0},
 		{"placementGroupSelector", spec.PlacementGroupSelector != nil},
 		{"ipPrefixCount", spec.IPPrefixCount != nil},
-		{"instanceStorePolicy", spec.InstanceStorePolicy != nil},
 		{"networkInterfaces", len(spec.NetworkInterfaces) > 0},
 		{"connectionTracking", spec.ConnectionTracking != nil},
 		{"context", spec.Context != nil},
@@ -90,6 +89,21 @@ func notBuilt(spec *awsv1.EC2NodeClassSpec) []string {
 		}
 	}
 	return out
+}
+
+// storePolicy returns a sentence where the local disks are to become an array on machines that nothing makes one of:
+// planning would count on room that is not there.
+func storePolicy(class *awsv1.EC2NodeClass) []string {
+	switch policy := class.Spec.InstanceStorePolicy; class.AMIFamily() {
+	case awsv1.FamilyAL2, awsv1.FamilyAL2023, awsv1.FamilyBottlerocket:
+		return nil
+	default:
+		if policy == nil {
+			return nil
+		}
+		return []string{sentence("spec.instanceStorePolicy", *policy, fmt.Sprintf("amiFamily %s has nothing that sets up the disks", class.AMIFamily()),
+			"Remove the field and mount them in spec.userData, or use AL2, AL2023 or Bottlerocket.")}
+	}
 }
 
 func selectors(out *model.Class, spec *awsv1.EC2NodeClassSpec) {

@@ -173,6 +173,12 @@ func TestFieldsOfAClassThatNothingHonoursAreSaid(t *testing.T) {
 			}
 		})
 	}
+	for _, family := range []string{"AL2", "AL2023", "Bottlerocket", "Windows2022"} {
+		got := Class(parse[awsv1.EC2NodeClass](t, "spec: {amiFamily: "+family+", amiSelectorTerms: [{id: ami-1}], instanceStorePolicy: RAID0}"))
+		if refused := got.Unsupported != nil; refused != (family == "Windows2022") || got.InstanceStorePolicy != "RAID0" {
+			t.Errorf("an array of disks with %s: %q", family, got.Unsupported)
+		}
+	}
 	if plain := Class(parse[awsv1.EC2NodeClass](t, class)); plain.Unsupported != nil {
 		t.Errorf("an ordinary class: %q", plain.Unsupported)
 	}
