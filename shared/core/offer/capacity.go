@@ -10,11 +10,11 @@ const (
 
 	// armFirmwareMiB is what ARM machines show less than their data sheet says.
 	armFirmwareMiB = 64
-	// unlimitedPods is the kubelet's own default where addresses do not bound the number of pods.
-	unlimitedPods = 110
-	// hostNetworkPods need no address of their own: the node's network plugin and proxy.
-	hostNetworkPods = 2
+	gb             = 1_000_000_000
 )
+
+// raid0 is the instance store policy that joins a machine's own disks to one.
+const raid0 = "RAID0"
 
 // Names of the devices machines have beyond what Kubernetes names itself.
 const (
@@ -28,20 +28,23 @@ const (
 	privateIPv4 = "vpc.amazonaws.com/PrivateIPv4Address"
 )
 
-// capacityOf returns what a node of the type and class reports, estimated before there is one. Devices it has none of
+// capacity returns what a node of the type and class reports, estimated before there is one. Devices it has none of
 // are left out.
-func capacityOf(m *model.MachineType, class *model.Class, settings Settings) model.Resources {
+func (v *view) capacity(m *model.MachineType, d density) model.Resources {
 	capacity := model.Resources{
 		model.CPU:              m.VCPUs * 1000,
-		model.Memory:           memoryBytes(m, settings),
-		model.EphemeralStorage: ephemeralBytes(class),
-		model.Pods:             podCount(m, class, settings),
+		model.Memory:           v.memoryBytes(m),
+		model.EphemeralStorage: v.ephemeralBytes(m),
+		model.Pods:             d.pods,
 	}
 	devices := model.Resources{
 		neuron:     m.NeuronCount,
 		neuronCore: m.NeuronCount * m.NeuronCores,
 		efa:        m.EFAInterfaces,
 		podENI:     m.BranchInterfaces,
+	}
+	if len(v.class.NetworkInterfaces) > 0 {
+		devices[efa] = efaOnlyInterfaces(v.class)
 	}
 	switch m.GPUManufacturer {
 	case "nvidia":
@@ -51,7 +54,7 @@ func capacityOf(m *model.MachineType, class *model.Class, settings Settings) mod
 	case "habana":
 		devices[gaudi] = m.GPUCount
 	}
-	if familyOf(class).windows {
+	if v.family.windows {
 		devices[privateIPv4] = m.IPv4PerInterface - 1
 	}
 	for name, count := range devices {
@@ -62,13 +65,17 @@ func capacityOf(m *model.MachineType, class *model.Class, settings Settings) mod
 	return capacity
 }
 
-// memoryBytes returns the memory the operating system sees: the data sheet's less firmware and hypervisor, in whole MiB.
-func memoryBytes(m *model.MachineType, settings Settings) int64 {
+// memoryBytes returns the memory the operating system sees: what nodes of the type with the class's images were seen to have,
+// else the data sheet's less firmware and hypervisor, in whole MiB.
+func (v *view) memoryBytes(m *model.MachineType) int64 {
+	if seen, known := learned(m.LearnedMiB, v.images, v.settings.NowUnix); known {
+		return seen * mib
+	}
 	size := m.MemoryMiB
 	if m.Arch == "arm64" {
 		size -= armFirmwareMiB
 	}
-	ppm := settings.MemoryOverheadPPM
+	ppm := v.settings.MemoryOverheadPPM
 	if ppm == 0 {
 		ppm = defaultMemoryOverheadPPM
 	}
@@ -78,47 +85,26 @@ func memoryBytes(m *model.MachineType, settings Settings) int64 {
 	return max(0, size) * mib
 }
 
-// podCount returns how many pods a node takes: the class's word, else as many as its interfaces have addresses for, and
-// never more than the class allows a core.
-func podCount(m *model.MachineType, class *model.Class, settings Settings) int64 {
-	f := familyOf(class)
-	count := int64(unlimitedPods)
-	switch {
-	case class.Kubelet.MaxPods > 0:
-		count = class.Kubelet.MaxPods
-	case !f.unlimitedENIs:
-		count = addressablePods(m, settings.ReservedENIs)
+// ephemeralBytes returns the size of the disk pods write to: the machine's own disks where they are joined to one, else the
+// one flagged as root, else the family's device, each where its size is known.
+func (v *view) ephemeralBytes(m *model.MachineType) int64 {
+	devices := v.class.BlockDevices
+	if v.class.InstanceStorePolicy == raid0 && v.family.joinsDisks && m.InstanceStoreGB > 0 {
+		return m.InstanceStoreGB * gb
 	}
-	if class.Kubelet.PodsPerCore > 0 && !f.ignoresCores {
-		count = min(count, class.Kubelet.PodsPerCore*m.VCPUs)
-	}
-	return count
-}
-
-// addressablePods returns how many pods the interfaces of the first network card can address. The first address of each
-// interface is the node's own.
-func addressablePods(m *model.MachineType, reservedENIs int64) int64 {
-	interfaces := m.Interfaces - reservedENIs
-	if interfaces <= 0 {
-		return 0
-	}
-	return interfaces*(m.IPv4PerInterface-1) + hostNetworkPods
-}
-
-// ephemeralBytes returns the size of the disk pods write to.
-func ephemeralBytes(class *model.Class) int64 {
-	f := familyOf(class)
-	size := f.ephemeralGiB
-	for _, device := range class.BlockDevices {
+	for _, device := range devices {
 		if device.RootVolume && device.VolumeSizeGiB > 0 {
 			return device.VolumeSizeGiB * gib
 		}
-		if device.VolumeSizeGiB > 0 && f.ephemeral != "" && device.DeviceName == f.ephemeral {
+	}
+	if last := len(devices) - 1; v.family.ephemeral == "" && last >= 0 && devices[last].VolumeSizeGiB > 0 {
+		return devices[last].VolumeSizeGiB * gib
+	}
+	size := v.family.ephemeralGiB
+	for _, device := range devices {
+		if device.VolumeSizeGiB > 0 && v.family.ephemeral != "" && device.DeviceName == v.family.ephemeral {
 			size = device.VolumeSizeGiB
 		}
-	}
-	if last := len(class.BlockDevices) - 1; f.ephemeral == "" && last >= 0 && class.BlockDevices[last].VolumeSizeGiB > 0 {
-		size = class.BlockDevices[last].VolumeSizeGiB
 	}
 	return size * gib
 }

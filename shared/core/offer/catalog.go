@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/kubelet"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -15,56 +16,119 @@ type Settings struct {
 	MemoryOverheadPPM int64
 	// ReservedENIs are network interfaces no pod gets addresses from (custom networking, security groups for pods).
 	ReservedENIs int64
+	// NodeClassCEL allows expressions in kubelet configurations. Where it is false a class that has any can buy nothing.
+	NodeClassCEL bool
+	// NowUnix is when the types are asked for: reservations end, and what was learned is forgotten. 0 = before anything does.
+	NowUnix int64
 }
 
 const defaultMemoryOverheadPPM = 75_000
 
-// Catalog returns the instance types that nodes of the class see, by name, with every offer of the region: those the
-// class cannot use now are unavailable, not absent. The class's status must be resolved: without subnets nothing is
-// available, and where it has images, a type that none of them boots is not.
+// Catalog returns the instance types that nodes of the class see, by name, with every offer of the region and every
+// reservation of the class: those the class cannot use now are unavailable, not absent. The class's status must be resolved:
+// without subnets nothing is available, and where it has images, a type that none of them boots is not.
 func Catalog(facts []model.MachineType, class model.Class, settings Settings) []model.InstanceType {
+	v := newView(&class, settings)
 	types := make([]model.InstanceType, 0, len(facts))
-	zones := zoneIDs(class.Status.Subnets)
 	for i := range facts {
-		types = append(types, instanceType(&facts[i], &class, zones, settings))
+		types = append(types, v.instanceType(&facts[i]))
 	}
 	slices.SortStableFunc(types, func(a, b model.InstanceType) int { return strings.Compare(a.Name, b.Name) })
 	return types
 }
 
-func instanceType(m *model.MachineType, class *model.Class, zones map[string]string, settings Settings) model.InstanceType {
-	capacity := capacityOf(m, class, settings)
-	t := model.InstanceType{
-		Name:     m.Name,
-		Labels:   labelsOf(m, class, zones, settings.Region),
-		Capacity: capacity,
-		Overhead: overheadOf(m, class, capacity),
-		Offers:   slices.Clone(m.Offers),
+// ClassProblems returns what is wrong with the class's expressions: that they are not enabled, that one is none, or that one
+// fails on one of the machines. Empty where each gives a number on every machine.
+func ClassProblems(facts []model.MachineType, class model.Class, settings Settings) []model.ClassProblem {
+	if !kubelet.Expressions(&class.Kubelet) {
+		return nil
 	}
-	bootable := boots(m, class, t)
-	for i := range t.Offers {
-		o := &t.Offers[i]
-		zoneID, reachable := zones[o.Zone]
-		if o.ZoneID == "" {
-			o.ZoneID = zoneID
+	if !settings.NodeClassCEL {
+		return kubelet.Disabled(&class.Kubelet)
+	}
+	if _, problems := kubelet.Compile(class.Kubelet); len(problems) > 0 {
+		return problems
+	}
+	v := newView(&class, settings)
+	for i := range facts {
+		if _, err := v.density(&facts[i]); err != nil {
+			return []model.ClassProblem{kubelet.Failed(err)}
 		}
-		o.Available = o.Available && bootable && reachable && sold(m, o)
 	}
-	slices.SortStableFunc(t.Offers, compareOffers)
+	return nil
+}
+
+// view is a class as its machines are looked at through it.
+type view struct {
+	class    *model.Class
+	family   family
+	settings Settings
+	zones    map[string]string // ids of zones with a subnet, "" where it is not known, by zone
+	images   string            // see model.ClassStatus.ImagesKey
+	programs *kubelet.Programs
+	broken   bool  // an expression cannot be used
+	efaOnly  int64 // interfaces that pods get no addresses from, on the first network card
+}
+
+func newView(class *model.Class, settings Settings) *view {
+	v := &view{
+		class: class, family: familyOf(class), settings: settings,
+		zones: zoneIDs(class.Status.Subnets), images: class.Status.ImagesKey(),
+	}
+	config := class.Kubelet
+	if kubelet.Expressions(&config) && !settings.NodeClassCEL {
+		v.broken = true
+		config.MaxPodsExpr, config.KubeReservedExpr, config.SystemReservedExpr = "", nil, nil
+	}
+	programs, problems := kubelet.Compile(config)
+	v.programs, v.broken = programs, v.broken || len(problems) > 0
+	for _, i := range class.NetworkInterfaces {
+		if i.Type == efaOnly && i.Card == 0 {
+			v.efaOnly++
+		}
+	}
+	return v
+}
+
+func (v *view) instanceType(m *model.MachineType) model.InstanceType {
+	density, err := v.density(m)
+	t := model.InstanceType{
+		Name:           m.Name,
+		Capacity:       v.capacity(m, density),
+		Offers:         v.offers(m),
+		KubeReserved:   kubelet.Texts(density.kube),
+		SystemReserved: kubelet.Texts(density.system),
+	}
+	t.Overhead = v.overhead(m, density, t.Capacity)
+	t.Labels = v.labels(m, t.Offers)
+	if v.broken || err != nil || !v.suits(m) || !v.boots(t) {
+		for i := range t.Offers {
+			t.Offers[i].Available = false
+		}
+	}
 	return t
 }
 
-// boots reports whether the class has an image and an operating system for the type.
-func boots(m *model.MachineType, class *model.Class, t model.InstanceType) bool {
-	family := familyOf(class)
-	if family.windows && m.Arch != "amd64" {
-		return false
+// boots reports whether the class has an image for the type, or none at all yet.
+func (v *view) boots(t model.InstanceType) bool {
+	_, found := ImageFor(*v.class, t)
+	return found || len(v.class.Status.Images) == 0
+}
+
+// offers returns the machine's offers and the class's reservations of it, those that cannot be used now unavailable.
+func (v *view) offers(m *model.MachineType) []model.Offer {
+	offers := slices.Clone(m.Offers)
+	offers = append(offers, v.reserved(m)...)
+	for i := range offers {
+		o := &offers[i]
+		zoneID, reachable := v.zones[o.Zone]
+		if o.ZoneID == "" {
+			o.ZoneID = zoneID
+		}
+		o.Available = o.Available && reachable && sold(m, o)
 	}
-	if class.Family == "AL2023" && strings.HasPrefix(m.Name, "a1.") { // its kernel needs a newer processor
-		return false
-	}
-	_, found := ImageFor(*class, t)
-	return found || len(class.Status.Images) == 0
+	slices.SortStableFunc(offers, compareOffers)
+	return offers
 }
 
 // sold reports whether the offer can be bought at all: at a known price, in a way the type is sold, and, where it is
@@ -73,7 +137,12 @@ func sold(m *model.MachineType, o *model.Offer) bool {
 	if o.CapacityType == model.Reserved {
 		return o.ReservationCapacity > 0 && o.Price >= 0
 	}
-	return o.Price > 0 && (len(m.UsageClasses) == 0 || slices.Contains(m.UsageClasses, o.CapacityType))
+	return o.Price > 0 && soldAs(m, o.CapacityType)
+}
+
+// soldAs reports whether the type is sold in the way; where nothing is known of it, it is.
+func soldAs(m *model.MachineType, capacityType string) bool {
+	return len(m.UsageClasses) == 0 || slices.Contains(m.UsageClasses, capacityType)
 }
 
 // zoneIDs returns the id of every zone that has a subnet, "" where it is not known, by zone.

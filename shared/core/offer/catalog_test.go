@@ -47,7 +47,7 @@ func one(t *testing.T, m model.MachineType, c model.Class, s Settings) model.Ins
 }
 
 // The figures are those AWS's own table of AL2023 nodes gives for the types.
-func TestAllocatableOfKnownTypes(t *testing.T) {
+func TestIT01AllocatableOfKnownTypes(t *testing.T) {
 	tests := []struct {
 		m         model.MachineType
 		cpuMilli  int64
@@ -95,7 +95,7 @@ func TestAllocatableOfKnownTypes(t *testing.T) {
 	}
 }
 
-func TestPodCountFollowsClassThenInterfacesThenCores(t *testing.T) {
+func TestIT05IT07PodCountFollowsClassThenInterfacesThenCores(t *testing.T) {
 	tests := []struct {
 		name     string
 		family   string
@@ -122,7 +122,7 @@ func TestPodCountFollowsClassThenInterfacesThenCores(t *testing.T) {
 	}
 }
 
-func TestOverheadFollowsTheKubelet(t *testing.T) {
+func TestIT06IT08OverheadFollowsTheKubelet(t *testing.T) {
 	const standard = (11*29+255)*mi + 100*mi
 	tests := []struct {
 		name    string
@@ -159,7 +159,7 @@ func TestOverheadFollowsTheKubelet(t *testing.T) {
 	}
 }
 
-func TestEphemeralStorageFollowsTheDisks(t *testing.T) {
+func TestIT09EphemeralStorageFollowsTheDisks(t *testing.T) {
 	tests := []struct {
 		name, family string
 		devices      []model.BlockDevice
@@ -185,7 +185,7 @@ func TestEphemeralStorageFollowsTheDisks(t *testing.T) {
 	}
 }
 
-func TestMemoryOverheadIsASetting(t *testing.T) {
+func TestIT03MemoryOverheadIsASetting(t *testing.T) {
 	tests := []struct{ ppm, wantMiB int64 }{{0, 8192 - 615}, {-1, 8192}, {50_000, 8192 - 410}, {1_000_000, 0}}
 	for _, test := range tests {
 		if got := one(t, large(), class(nil), Settings{MemoryOverheadPPM: test.ppm}).Capacity[model.Memory]; got != test.wantMiB*mi {
@@ -194,7 +194,7 @@ func TestMemoryOverheadIsASetting(t *testing.T) {
 	}
 }
 
-func TestLabelsSayWhatTheTypeIs(t *testing.T) {
+func TestIT11LabelsSayWhatTheTypeIs(t *testing.T) {
 	gpu := large()
 	gpu.Name, gpu.GPUCount, gpu.GPUName, gpu.GPUManufacturer, gpu.GPUMemoryMiB = "g4dn.2xlarge", 1, "Radeon Pro V520", "amd", 16384
 	metal := large()
@@ -217,7 +217,7 @@ func TestLabelsSayWhatTheTypeIs(t *testing.T) {
 			p + "instance-category": {"m"}, p + "instance-generation": {"5"}, p + "instance-family": {"m5"}, p + "instance-size": {"large"},
 			p + "instance-cpu-manufacturer": {"intel"}, p + "instance-cpu-sustained-clock-speed-mhz": {"3100"}, p + "instance-hypervisor": {"nitro"},
 			p + "instance-capability-flex": {"false"}, p + "instance-encryption-in-transit-supported": {"true"}, "eks.amazonaws.com/nitro-sandbox": {"false"},
-			p + "instance-ebs-bandwidth": {"4750"}, p + "instance-network-bandwidth": {"750"}, p + "instance-tenancy": {"default"},
+			p + "instance-ebs-bandwidth": {"4750"}, p + "instance-network-bandwidth": {"750"}, p + "instance-tenancy": {"dedicated", "default"},
 			p + "instance-gpu-count": nil, p + "instance-local-nvme": nil, p + "instance-accelerator-count": nil, "node.kubernetes.io/windows-build": nil,
 			p + "capacity-reservation-id": nil,
 		}},
@@ -240,7 +240,7 @@ func TestLabelsSayWhatTheTypeIs(t *testing.T) {
 	}
 }
 
-func TestWindowsIsBuiltForOneArchitecture(t *testing.T) {
+func TestIT11WindowsIsBuiltForOneArchitecture(t *testing.T) {
 	c := class(func(c *model.Class) { c.Family = "Windows2022" })
 	amd := one(t, large(), c, Settings{})
 	if !slices.Equal(amd.Labels[model.LabelOS], []string{"windows"}) || !slices.Equal(amd.Labels[model.LabelWindowsBuild], []string{"10.0.20348"}) {
@@ -263,7 +263,7 @@ func available(t model.InstanceType) int {
 	return n
 }
 
-func TestOffersAreAvailableWhereTheClassCanLaunch(t *testing.T) {
+func TestIT14OffersAreAvailableWhereTheClassCanLaunch(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*model.MachineType, *model.Class)
@@ -278,8 +278,8 @@ func TestOffersAreAvailableWhereTheClassCanLaunch(t *testing.T) {
 		{"first ARM generation elsewhere", func(m *model.MachineType, c *model.Class) { m.Name, c.Family = "a1.large", "Bottlerocket" }, 4},
 		{"an image that boots it", func(_ *model.MachineType, c *model.Class) { c.Status.Images = []model.Image{image("i", "amd64")} }, 4},
 		{"no image that boots it", func(_ *model.MachineType, c *model.Class) { c.Status.Images = []model.Image{image("i", "arm64")} }, 0},
-		{"reserved", func(m *model.MachineType, _ *model.Class) { m.Offers = append(m.Offers, reserved(2)) }, 5},
-		{"reserved and used up", func(m *model.MachineType, _ *model.Class) { m.Offers = append(m.Offers, reserved(0)) }, 4},
+		{"reserved", func(m *model.MachineType, _ *model.Class) { m.Offers = append(m.Offers, reservedOf(2)) }, 5},
+		{"reserved and used up", func(m *model.MachineType, _ *model.Class) { m.Offers = append(m.Offers, reservedOf(0)) }, 4},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -296,7 +296,7 @@ func TestOffersAreAvailableWhereTheClassCanLaunch(t *testing.T) {
 	}
 }
 
-func reserved(left int64) model.Offer {
+func reservedOf(left int64) model.Offer {
 	return model.Offer{Zone: "a", CapacityType: model.Reserved, Price: 0, Available: true, ReservationID: "cr-1", ReservationCapacity: left}
 }
 

@@ -13,6 +13,7 @@ type family struct {
 	unlimitedENIs bool   // pod density does not follow network interfaces
 	ignoresCores  bool   // podsPerCore has no effect
 	reservesFor   bool   // kube-reserved follows the resolved pod count instead of what the interfaces could carry
+	joinsDisks    bool   // instanceStorePolicy is carried out
 	ephemeral     string // device that holds pods' ephemeral storage; empty = the last of the list
 	ephemeralGiB  int64  // its size where the class does not say
 }
@@ -20,7 +21,7 @@ type family struct {
 func familyOf(class *model.Class) family {
 	switch class.Family {
 	case "Bottlerocket":
-		return family{ignoresCores: true, reservesFor: true, ephemeral: "/dev/xvdb", ephemeralGiB: 20}
+		return family{ignoresCores: true, reservesFor: true, joinsDisks: true, ephemeral: "/dev/xvdb", ephemeralGiB: 20}
 	case "Custom":
 		return family{ephemeralGiB: 20}
 	case "Windows2019":
@@ -33,7 +34,7 @@ func familyOf(class *model.Class) family {
 	if strings.HasPrefix(class.Family, "Windows") {
 		return windows("")
 	}
-	return family{ephemeral: "/dev/xvda", ephemeralGiB: 20}
+	return family{joinsDisks: true, ephemeral: "/dev/xvda", ephemeralGiB: 20}
 }
 
 func windows(build string) family {

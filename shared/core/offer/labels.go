@@ -12,13 +12,12 @@ import (
 
 const (
 	aws          = "karpenter.k8s.aws/"
-	nitroSandbox = "eks.amazonaws.com/nitro-sandbox"
-	reservation  = aws + "capacity-reservation-id"
+	nitroSandbox = model.LabelNitroSandbox
 )
 
-// labelsOf returns the values a node of the type can carry. Only what the launch decides has several: zone, zone id,
-// capacity type, reservation. A label without a value is left out.
-func labelsOf(m *model.MachineType, class *model.Class, zones map[string]string, region string) map[string][]string {
+// labels returns the values a node of the type can carry. Only what the launch decides has several: zone, zone id,
+// capacity type, what is said of a reservation, tenancy, partition. A label without a value is left out: nodes do not have it.
+func (v *view) labels(m *model.MachineType, offers []model.Offer) map[string][]string {
 	labels := map[string][]string{
 		model.LabelInstanceType:                          {m.Name},
 		model.LabelArch:                                  {m.Arch},
@@ -31,14 +30,15 @@ func labelsOf(m *model.MachineType, class *model.Class, zones map[string]string,
 		aws + "instance-local-nvme":                      number(m.LocalNVMeGB),
 		aws + "instance-ebs-bandwidth":                   number(m.EBSMbps),
 		aws + "instance-network-bandwidth":               number(m.NetworkMbps),
-		aws + "instance-tenancy":                         {"default"}, // a launch asks for no other
+		model.LabelTenancy:                               {"dedicated", "default"}, // as the claim asks
 		nitroSandbox:                                     {strconv.FormatBool(m.NitroEnclaves)},
-		model.LabelRegion:                                text(region),
+		model.LabelRegion:                                text(v.settings.Region),
 	}
 	addName(labels, m.Name)
-	addSystem(labels, m, class)
+	v.addSystem(labels, m)
 	addDevices(labels, m)
-	addOffers(labels, m, zones)
+	v.addGroup(labels)
+	v.addOffers(labels, m, offers)
 	maps.DeleteFunc(labels, func(_ string, values []string) bool { return len(values) == 0 })
 	return labels
 }
@@ -59,19 +59,18 @@ func addName(labels map[string][]string, name string) {
 	labels[aws+"instance-generation"] = text(generation)
 }
 
-func addSystem(labels map[string][]string, m *model.MachineType, class *model.Class) {
-	f := familyOf(class)
+func (v *view) addSystem(labels map[string][]string, m *model.MachineType) {
 	switch {
-	case !f.windows:
+	case !v.family.windows:
 		labels[model.LabelOS] = []string{"linux"}
 	case m.Arch == "amd64":
 		labels[model.LabelOS] = []string{"windows"}
-		labels[model.LabelWindowsBuild] = text(f.build)
+		labels[model.LabelWindowsBuild] = text(v.family.build)
 	}
 }
 
 func addDevices(labels map[string][]string, m *model.MachineType) {
-	if m.GPUCount > 0 {
+	if m.GPUCount > 0 { // of several kinds there is no name and no memory
 		labels[aws+"instance-gpu-name"] = text(kebab(m.GPUName))
 		labels[aws+"instance-gpu-manufacturer"] = text(kebab(m.GPUManufacturer))
 		labels[aws+"instance-gpu-count"] = number(m.GPUCount)
@@ -84,26 +83,69 @@ func addDevices(labels map[string][]string, m *model.MachineType) {
 	}
 }
 
-// addOffers adds what the launch decides, as far as the class has a subnet there.
-func addOffers(labels map[string][]string, m *model.MachineType, zones map[string]string) {
-	for i := range m.Offers {
-		o := &m.Offers[i]
-		zoneID, reachable := zones[o.Zone]
-		if !reachable {
+// addGroup adds the placement group every node is in, and the partitions of it a launch may choose among.
+func (v *view) addGroup(labels map[string][]string) {
+	group := v.class.Status.PlacementGroup
+	if group == nil {
+		return
+	}
+	labels[model.LabelPlacementGroup] = text(group.ID)
+	if group.Strategy != "partition" {
+		return
+	}
+	for n := int64(1); n <= min(group.Partitions, maxPartitions); n++ {
+		labels[model.LabelPartition] = append(labels[model.LabelPartition], strconv.FormatInt(n, 10))
+	}
+}
+
+// maxPartitions is how many partitions a placement group has in a zone (EC2 user guide, placement groups). Below ten their
+// numbers sort as texts do.
+const maxPartitions = 7
+
+// decided are the labels whose values follow from the offer.
+var decided = []string{
+	model.LabelZone, model.LabelZoneID, model.LabelCapacityType, model.LabelReservationID, model.LabelReservationType, model.LabelInterruptible,
+}
+
+// addOffers adds what the launch decides, as far as the class has a subnet there and the type is sold in that way.
+func (v *view) addOffers(labels map[string][]string, m *model.MachineType, offers []model.Offer) {
+	for i := range offers {
+		o := &offers[i]
+		if _, reachable := v.zones[o.Zone]; !reachable || o.CapacityType != model.Reserved && !soldAs(m, o.CapacityType) {
 			continue
 		}
-		if o.ZoneID != "" {
-			zoneID = o.ZoneID
+		for _, key := range decided {
+			labels[key] = append(labels[key], text(valueOf(o, key))...)
 		}
-		labels[model.LabelZone] = append(labels[model.LabelZone], o.Zone)
-		labels[model.LabelZoneID] = append(labels[model.LabelZoneID], text(zoneID)...)
-		labels[model.LabelCapacityType] = append(labels[model.LabelCapacityType], o.CapacityType)
-		labels[reservation] = append(labels[reservation], text(o.ReservationID)...)
 	}
-	for _, key := range []string{model.LabelZone, model.LabelZoneID, model.LabelCapacityType, reservation} {
+	for _, key := range decided {
 		slices.Sort(labels[key])
 		labels[key] = slices.Compact(labels[key])
 	}
+}
+
+// valueOf returns the value a label has on nodes bought by the offer, for the keys of decided; "" where they do not have it.
+func valueOf(o *model.Offer, key string) string {
+	switch key {
+	case model.LabelZone:
+		return o.Zone
+	case model.LabelZoneID:
+		return o.ZoneID
+	case model.LabelCapacityType:
+		return o.CapacityType
+	case model.LabelReservationID:
+		return o.ReservationID
+	}
+	if o.CapacityType != model.Reserved {
+		return ""
+	}
+	switch key {
+	case model.LabelReservationType:
+		return ReservationType(o.ReservationBlock)
+	case model.LabelInterruptible:
+		return strconv.FormatBool(o.Interruptible)
+	}
+	return ""
 }
 
 // kebab writes a device's name as a label value: "Radeon Pro V520" becomes "radeon-pro-v520".

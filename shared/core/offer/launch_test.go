@@ -30,9 +30,9 @@ func in(key string, values ...string) model.Requirement {
 
 func TestLA01LaunchChoicePrefersReservedThenSpotThenOnDemand(t *testing.T) {
 	reservedToo := machine("m5.large", 100, func(m *model.MachineType) {
-		more := reserved(5)
+		more := reservedOf(5)
 		more.ReservationID = "cr-2"
-		m.Offers = append(m.Offers, reserved(2), more)
+		m.Offers = append(m.Offers, reservedOf(2), more)
 	})
 	tests := []struct {
 		name    string

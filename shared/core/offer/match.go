@@ -57,13 +57,7 @@ func valuesMeeting(t *model.InstanceType, key string, requirements []model.Requi
 }
 
 // decidedByOffer reports whether a label's value comes from the offer and not from the type.
-func decidedByOffer(key string) bool {
-	switch key {
-	case model.LabelZone, model.LabelZoneID, model.LabelCapacityType, reservation, model.LabelReservationType, model.LabelInterruptible:
-		return true
-	}
-	return false
-}
+func decidedByOffer(key string) bool { return slices.Contains(decided, key) }
 
 // ReservationType is the value of a reserved machine's reservation type label.
 func ReservationType(block bool) string {
@@ -76,22 +70,10 @@ func ReservationType(block bool) string {
 // offerMeets reports whether a node bought by the offer meets every requirement on what the offer decides.
 func offerMeets(o *model.Offer, requirements []model.Requirement) bool {
 	for _, r := range requirements {
-		ok := true
-		switch r.Key {
-		case model.LabelZone:
-			ok = meets(r, o.Zone, true)
-		case model.LabelZoneID:
-			ok = meets(r, o.ZoneID, o.ZoneID != "")
-		case model.LabelCapacityType:
-			ok = meets(r, o.CapacityType, true)
-		case reservation:
-			ok = meets(r, o.ReservationID, o.ReservationID != "")
-		case model.LabelReservationType:
-			ok = meets(r, ReservationType(o.ReservationBlock), o.ReservationID != "")
-		case model.LabelInterruptible:
-			ok = meets(r, strconv.FormatBool(o.Interruptible), o.ReservationID != "")
+		if !decidedByOffer(r.Key) {
+			continue
 		}
-		if !ok {
+		if value := valueOf(o, r.Key); !meets(r, value, value != "") {
 			return false
 		}
 	}

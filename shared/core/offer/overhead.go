@@ -2,6 +2,7 @@ package offer
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -13,14 +14,14 @@ const (
 	reservedStorageBytes   = 1 * gib
 )
 
-// overheadOf returns what of capacity pods cannot have: reserved for the kubelet, reserved for the system, and kept
+// overhead returns what of capacity pods cannot have: reserved for the kubelet, reserved for the system, and kept
 // free so that eviction starts in time.
-func overheadOf(m *model.MachineType, class *model.Class, capacity model.Resources) model.Resources {
-	overhead := kubeReserved(m, class, capacity)
-	for name, amount := range class.Kubelet.SystemReserved {
+func (v *view) overhead(m *model.MachineType, d density, capacity model.Resources) model.Resources {
+	overhead := v.kubeReserved(m, d)
+	for name, amount := range d.system {
 		overhead[name] += amount
 	}
-	hard := class.Kubelet.EvictionHard
+	hard := v.class.Kubelet.EvictionHard
 	overhead[model.Memory] += threshold(hard["memory.available"], capacity[model.Memory], evictionMemoryBytes)
 	overhead[model.EphemeralStorage] += threshold(hard["nodefs.available"], capacity[model.EphemeralStorage],
 		ceilDiv(capacity[model.EphemeralStorage]*evictionStoragePercent, 100))
@@ -28,17 +29,17 @@ func overheadOf(m *model.MachineType, class *model.Class, capacity model.Resourc
 }
 
 // kubeReserved returns what the node keeps for the kubelet and the container runtime; the class's word per resource.
-func kubeReserved(m *model.MachineType, class *model.Class, capacity model.Resources) model.Resources {
-	pods := addressablePods(m, 0)
-	if familyOf(class).reservesFor {
-		pods = capacity[model.Pods]
+func (v *view) kubeReserved(m *model.MachineType, d density) model.Resources {
+	pods := v.addressable(m, 0)
+	if v.family.reservesFor {
+		pods = d.pods
 	}
 	reserved := model.Resources{
 		model.CPU:              reservedCPUMilli(m.VCPUs),
 		model.Memory:           (11*pods + 255) * mib,
 		model.EphemeralStorage: reservedStorageBytes,
 	}
-	for name, amount := range class.Kubelet.KubeReserved {
+	for name, amount := range d.kube {
 		reserved[name] = amount
 	}
 	return reserved
@@ -74,14 +75,23 @@ func threshold(text string, capacity, standard int64) int64 {
 	return ceiling(value, standard)
 }
 
-// quantity reads a number with one of the units people write bytes in; false for anything else.
+// quantity reads a number as Kubernetes writes quantities, with a unit or an exponent; false for anything else.
+//
+// Source: the grammar of resource.Quantity in k8s.io/apimachinery.
 func quantity(text string) (*big.Rat, bool) {
-	const maxLength = 32 // what a person may write; big.Rat would take anything
-	digits := strings.TrimRight(text, "KMGTPEikmn")
-	multiplier, known := map[string]float64{
-		"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18,
-		"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60,
-	}[text[len(digits):]]
+	const maxLength, maxExponent = 32, 30 // what a person may write; big.Rat would take anything
+	digits := strings.TrimRight(text, "KMGTPEiknmu")
+	unit := text[len(digits):]
+	exponent := 0
+	if at := strings.IndexAny(digits, "eE"); at >= 0 && unit == "" {
+		n, err := strconv.Atoi(digits[at+1:])
+		if err != nil || n < -maxExponent || n > maxExponent {
+			return nil, false
+		}
+		digits, exponent = digits[:at], n
+	}
+	digits = strings.TrimPrefix(digits, "+")
+	scale, known := units[unit]
 	if !known || len(text) > maxLength || strings.Trim(digits, "0123456789.") != "" {
 		return nil, false
 	}
@@ -89,7 +99,25 @@ func quantity(text string) (*big.Rat, bool) {
 	if !ok {
 		return nil, false
 	}
-	return value.Mul(value, new(big.Rat).SetFloat64(multiplier)), true
+	return value.Mul(value, power(scale.base, scale.exponent)).Mul(value, power(10, exponent)), true
+}
+
+// units are powers by the unit they are written as.
+var units = map[string]struct {
+	base     int64
+	exponent int
+}{
+	"n": {10, -9}, "u": {10, -6}, "m": {10, -3}, "": {10, 0}, "k": {10, 3}, "M": {10, 6}, "G": {10, 9}, "T": {10, 12}, "P": {10, 15}, "E": {10, 18},
+	"Ki": {2, 10}, "Mi": {2, 20}, "Gi": {2, 30}, "Ti": {2, 40}, "Pi": {2, 50}, "Ei": {2, 60},
+}
+
+// power returns base to the exponent, which may be below zero.
+func power(base int64, exponent int) *big.Rat {
+	n := new(big.Int).Exp(big.NewInt(base), big.NewInt(int64(max(exponent, -exponent))), nil)
+	if exponent < 0 {
+		return new(big.Rat).SetFrac(big.NewInt(1), n)
+	}
+	return new(big.Rat).SetInt(n)
 }
 
 // ceiling rounds up to whole bytes; standard where that does not fit.
