@@ -40,9 +40,10 @@ func (c *connector) Connect(_ context.Context, reg model.Registration) (provisio
 			return site, err
 		}
 		cluster.SpreadByDefault(spread)
+		fleet := ec2fleet.New(ec2.NewFromConfig(config))
 		return provision.Site{
 			Cluster: cluster, Reporter: cluster,
-			Fleet: ec2fleet.New(ec2.NewFromConfig(config)),
+			Fleet: fleet, Templates: fleet, Tagger: fleet,
 			Catalog: ec2catalog.New(ec2catalog.Clients{
 				EC2: ec2.NewFromConfig(config), IAM: iam.NewFromConfig(config), SSM: ssm.NewFromConfig(config),
 				Pricing: pricing.NewFromConfig(config, func(o *pricing.Options) { o.Region = ec2catalog.PricingRegion(reg.Region) }),

@@ -28,6 +28,10 @@ const (
 
 	AnnotationInstanceProfile = "karpenter.k8s.aws/instance-profile-name" // the profile a claim was launched with
 
+	// "true" once the machine carries the tags that are not known before it has joined.
+	AnnotationTagged        = "karpenter.k8s.aws/tagged"
+	AnnotationClusterTagged = "compatibility.karpenter.k8s.aws/cluster-name-tagged"
+
 	LabelReservationID   = "karpenter.k8s.aws/capacity-reservation-id"
 	LabelReservationType = "karpenter.k8s.aws/capacity-reservation-type"          // default, capacity-block
 	LabelInterruptible   = "karpenter.k8s.aws/capacity-reservation-interruptible" // "true", "false"

@@ -113,6 +113,27 @@ type Notes struct {
 	Holds      []ClassHold  `json:"holds,omitempty"`      // by class
 	Quarantine []Quarantine `json:"quarantine,omitempty"` // by what is left out
 	LostUnix   int64        `json:"lost,omitempty"`       // since when NodeClaim objects exist that the ledger knows nothing of; 0 = none do
+
+	Refusals  []ClassRefusal `json:"refusals,omitempty"`  // by class
+	Templates []TemplateUse  `json:"templates,omitempty"` // used lately, by name
+	TidyUnix  int64          `json:"tidy,omitempty"`      // when launch templates nobody uses were last looked for
+}
+
+// ClassRefusal says that EC2 refused to launch from a class, for a reason that lies in the class, in what it names, or in
+// rights: nothing that another machine type or zone would get round.
+type ClassRefusal struct {
+	Class     string `json:"class"`
+	Inputs    string `json:"inputs"` // digest of the class as it was; another one is tried at once
+	Reason    string `json:"reason"` // such as Unauthorized
+	Message   string `json:"message"`
+	Failures  int    `json:"failures"` // in a row, ≥ 1
+	UntilUnix int64  `json:"until"`    // nothing is launched from it before
+}
+
+// TemplateUse says when a launch template was last used, to within some minutes.
+type TemplateUse struct {
+	Name     string `json:"name"`
+	UsedUnix int64  `json:"used"`
 }
 
 // Pace counts a pool's launch starts by the minute.

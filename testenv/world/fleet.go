@@ -37,6 +37,7 @@ type Fleet struct {
 	tokens    map[string]answer
 	templates map[string]fleetTemplate
 	stock     map[model.OfferKey]int // what is left; absent = plenty
+	reserved  map[string]int         // what is left of reservations; absent = nothing
 	trouble
 	calls int
 }
@@ -104,10 +105,13 @@ type requestTemplate struct {
 	Overrides []model.Override `json:"overrides"`
 }
 
-// fleetTemplate is a launch template: what its machines boot.
+// fleetTemplate is a launch template: what its machines boot, and how they are bought and placed.
 type fleetTemplate struct {
-	imageID  string
-	userData []byte
+	model.LaunchTemplate
+	cluster, profile, group, strategy string
+	partitions                        int64
+	groups                            []string
+	made                              time.Time
 }
 
 // NewFleet returns a fleet that sells what the catalogue has, at its prices. log may be nil.
@@ -123,7 +127,7 @@ func NewFleet(now func() time.Time, log *Log, catalog *Catalog, options FleetOpt
 	}
 	return &Fleet{
 		now: now, log: log, catalog: catalog, options: options, byID: map[string]*Machine{}, byIntent: map[string][]*Machine{},
-		tokens: map[string]answer{}, templates: map[string]fleetTemplate{}, stock: map[model.OfferKey]int{}, trouble: trouble{buckets: map[string]*bucket{}},
+		tokens: map[string]answer{}, templates: map[string]fleetTemplate{}, stock: map[model.OfferKey]int{}, reserved: map[string]int{}, trouble: trouble{buckets: map[string]*bucket{}},
 	}
 }
 
@@ -166,7 +170,9 @@ func (f *Fleet) Request(_ context.Context, launch model.Launch) ([]byte, error) 
 	}
 	for _, t := range launch.Templates {
 		name := templateName(launch, t)
-		f.templates[name] = fleetTemplate{t.ImageID, t.UserData}
+		if _, known := f.templates[name]; !known {
+			f.templates[name] = f.template(launch, t)
+		}
 		r.Templates = append(r.Templates, requestTemplate{name, t.Overrides})
 	}
 	if len(r.Templates) == 0 || r.Count == 0 {
@@ -175,11 +181,25 @@ func (f *Fleet) Request(_ context.Context, launch model.Launch) ([]byte, error) 
 	return json.Marshal(r)
 }
 
+func (f *Fleet) template(launch model.Launch, t model.LaunchTemplate) fleetTemplate {
+	status := &launch.Class.Status
+	out := fleetTemplate{LaunchTemplate: t, cluster: launch.Cluster, profile: status.InstanceProfile, made: f.now()}
+	for _, group := range status.SecurityGroups {
+		out.groups = append(out.groups, group.ID)
+	}
+	slices.Sort(out.groups)
+	if g := status.PlacementGroup; g != nil {
+		out.group, out.strategy, out.partitions = g.ID, g.Strategy, g.Partitions
+	}
+	return out
+}
+
 // templateName is a digest of what a template says, so that the same launch names the same template.
 func templateName(launch model.Launch, t model.LaunchTemplate) string {
 	digest := sha256.New()
 	fmt.Fprintf(digest, "%s\x00%s\x00%s\x00%s\x00", launch.Cluster, launch.Class.Name, launch.CapacityType, t.ImageID)
 	digest.Write(t.UserData)
+	fmt.Fprintf(digest, "\x00%d %t %t %d %s %s", t.EFA, t.Dedicated, t.Enclaves, t.Partition, t.Reservation, launch.Class.Status.InstanceProfile)
 	return "joiner/" + launch.Cluster + "/" + hex.EncodeToString(digest.Sum(nil)[:16])
 }
 

@@ -91,14 +91,29 @@ type shortage struct {
 	alone bool
 }
 
+// maxSpread is how many machines a placement group of strategy spread takes in a zone. Source: EC2 user guide.
+const maxSpread = 7
+
 // grant takes up to n machines out of a pool, and says why where it gives fewer.
 func (f *Fleet) grant(c choice, n int) (give int, failure *shortage) {
 	if s := f.short(c); s != nil {
 		return 0, &shortage{launchError(c, s.Code), s.OneAtATime}
 	}
+	if room := f.spreadRoom(c); room < n {
+		n, failure = room, &shortage{launchError(c, "InsufficientInstanceCapacity"), false}
+		failure.Message = fmt.Sprintf("the spread placement group %s has its maximum of %d running instances in %s", c.template.group, maxSpread, c.offer.Zone)
+	}
+	if c.offer.CapacityType == model.Reserved {
+		give = min(n, f.reserved[c.template.Reservation])
+		f.reserved[c.template.Reservation] -= give
+		if give < n {
+			failure = &shortage{launchError(c, "ReservationCapacityExceeded"), false}
+		}
+		return give, failure
+	}
 	left, limited := f.stock[c.offer]
 	if !limited {
-		return n, nil
+		return n, failure
 	}
 	give = min(n, left)
 	f.stock[c.offer] = left - give
@@ -106,6 +121,28 @@ func (f *Fleet) grant(c choice, n int) (give int, failure *shortage) {
 		failure = &shortage{launchError(c, "InsufficientInstanceCapacity"), false}
 	}
 	return give, failure
+}
+
+// spreadRoom returns how many more machines the placement group of a pool takes in its zone.
+func (f *Fleet) spreadRoom(c choice) int {
+	if c.template.strategy != "spread" {
+		return int(^uint(0) >> 1)
+	}
+	room := maxSpread
+	for _, m := range f.machines {
+		if living(m) && m.PlacementGroup == c.template.group && m.Zone == c.offer.Zone {
+			room--
+		}
+	}
+	return max(0, room)
+}
+
+// SetReservation says how many machines can still be launched into a reservation. One that was never set has none left; a
+// machine that ends does not go back.
+func (f *Fleet) SetReservation(id string, n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reserved[id] = n
 }
 
 func launchError(c choice, code string) model.LaunchError {
@@ -118,9 +155,14 @@ func (f *Fleet) start(r request, c choice) *Machine {
 	m := &Machine{
 		Instance: model.Instance{
 			ID: f.newInstanceID(), Type: c.offer.InstanceType, Zone: c.offer.Zone, CapacityType: c.offer.CapacityType,
-			ImageID: c.template.imageID, SubnetID: c.subnet, Tags: r.Tags,
+			ImageID: c.template.ImageID, SubnetID: c.subnet, Tags: r.Tags, Reservation: c.template.Reservation,
+			SecurityGroups: c.template.groups, Profile: c.template.profile, PlacementGroup: c.template.group,
+			Partition: c.template.Partition,
 		},
-		Cluster: r.Cluster, UserData: c.template.userData, limited: limited,
+		Cluster: r.Cluster, UserData: c.template.UserData, limited: limited,
+	}
+	if m.Partition == 0 && c.template.partitions > 0 { // EC2 chooses one
+		m.Partition = 1 + int64(len(f.machines))%c.template.partitions
 	}
 	f.begin(m, c.price)
 	return m

@@ -35,7 +35,7 @@ func (p *Ports) Provision(now func() time.Time, settings provision.Settings) *pr
 func (p *Ports) Connect(ctx context.Context, _ model.Registration) (provision.Site, error) {
 	return read(ctx, p, "site.connect", func() (provision.Site, error) {
 		cluster := clusterPort{p}
-		return provision.Site{Cluster: cluster, Reporter: cluster, Fleet: fleetPort{p}, Catalog: catalogPort{p}}, nil
+		return provision.Site{Cluster: cluster, Reporter: cluster, Fleet: fleetPort{p}, Templates: fleetPort{p}, Tagger: fleetPort{p}, Catalog: catalogPort{p}}, nil
 	})
 }
 
@@ -193,6 +193,16 @@ func (p fleetPort) Launch(ctx context.Context, request []byte) (model.LaunchResu
 
 func (p fleetPort) Find(ctx context.Context, intent string) ([]model.Instance, error) {
 	return read(ctx, p.Ports, "fleet.find", func() ([]model.Instance, error) { return p.world.Fleet.Find(ctx, intent) })
+}
+
+func (p fleetPort) Named(request []byte) ([]string, error) { return p.world.Fleet.Named(request) }
+
+func (p fleetPort) Collect(ctx context.Context, cluster string, keep []string, beforeUnix int64, most int) (int, error) {
+	return write(ctx, p.Ports, "fleet.collect", func() (int, error) { return p.world.Fleet.Collect(ctx, cluster, keep, beforeUnix, most) })
+}
+
+func (p fleetPort) Tag(ctx context.Context, id string, tags map[string]string) (bool, error) {
+	return write(ctx, p.Ports, "fleet.tag", func() (bool, error) { return p.world.Fleet.Tag(ctx, id, tags) })
 }
 
 type catalogPort struct{ *Ports }

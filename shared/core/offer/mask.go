@@ -94,7 +94,7 @@ func (m *markIndex) subnetClosed(subnetID string, key model.OfferKey) bool {
 
 // Covers reports whether the mark speaks of the offer: a field the mark leaves empty matches every one.
 func Covers(mark model.Mark, key model.OfferKey) bool {
-	return (mark.Group == "" || mark.Group == QuotaGroup(key.InstanceType)) &&
+	return mark.Reservation == "" && (mark.Group == "" || mark.Group == QuotaGroup(key.InstanceType)) &&
 		(mark.InstanceType == "" || mark.InstanceType == key.InstanceType) &&
 		(mark.Zone == "" || mark.Zone == key.Zone) &&
 		(mark.CapacityType == "" || mark.CapacityType == key.CapacityType)

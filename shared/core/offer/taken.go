@@ -75,8 +75,8 @@ type Forced struct {
 // ForcedBy returns what requirements and requests of a claim force. partitions is how many the class's placement group has.
 func ForcedBy(requirements []model.Requirement, requests model.Resources, partitions int64) Forced {
 	forced := Forced{
-		Dedicated: !accepts(requirements, model.LabelTenancy, "default") && accepts(requirements, model.LabelTenancy, "dedicated"),
-		Enclaves:  requests[nitroSandbox] > 0 || !accepts(requirements, model.LabelNitroSandbox, "false") && accepts(requirements, model.LabelNitroSandbox, "true"),
+		Dedicated: !Accepts(requirements, model.LabelTenancy, "default") && Accepts(requirements, model.LabelTenancy, "dedicated"),
+		Enclaves:  requests[nitroSandbox] > 0 || !Accepts(requirements, model.LabelNitroSandbox, "false") && Accepts(requirements, model.LabelNitroSandbox, "true"),
 	}
 	if asks(requirements, model.LabelPartition) {
 		forced.Partition = firstPartition(requirements, partitions)
@@ -88,7 +88,7 @@ func ForcedBy(requirements []model.Requirement, requests model.Resources, partit
 func firstPartition(requirements []model.Requirement, partitions int64) int64 {
 	var accepted []int64
 	for n := int64(1); n <= partitions; n++ {
-		if accepts(requirements, model.LabelPartition, number(n)[0]) {
+		if Accepts(requirements, model.LabelPartition, number(n)[0]) {
 			accepted = append(accepted, n)
 		}
 	}
@@ -98,8 +98,8 @@ func firstPartition(requirements []model.Requirement, partitions int64) int64 {
 	return accepted[0]
 }
 
-// accepts reports whether requirements on a key accept one of its values.
-func accepts(requirements []model.Requirement, key, value string) bool {
+// Accepts reports whether requirements on a key accept one of its values.
+func Accepts(requirements []model.Requirement, key, value string) bool {
 	for _, r := range requirements {
 		if r.Key == key && !meets(r, value, true) {
 			return false

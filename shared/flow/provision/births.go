@@ -62,8 +62,9 @@ func (r *run) births(ctx context.Context) {
 		}
 	}
 	moved := make([]model.Claim, len(due))
+	calls := r.callsFor(ctx, due)
 	r.parallel(len(due), func(i int) {
-		claim, err := r.birth(ctx, due[i], nodes[due[i].ProviderID])
+		claim, err := r.birth(ctx, due[i], nodes[due[i].ProviderID], calls[i])
 		if err != nil && !passing(err) {
 			r.problem("bring claim %s on: %v", due[i].Name, err)
 		}
@@ -87,9 +88,31 @@ func unborn(claim model.Claim, nodes []*model.Node) bool {
 	case model.Launched, model.Registered:
 		return len(nodes) > 0
 	case model.Initialized:
-		return len(nodes) == 1 && (nodes[0].UID != claim.NodeUID || !nodes[0].Initialized())
+		return len(nodes) == 1 && (nodes[0].UID != claim.NodeUID || !nodes[0].Initialized() || !tagged(&claim))
 	}
 	return false
+}
+
+// callsFor grants calls of EC2's API to births that need them, the first ones where there are not enough for all: to find
+// out partitions, and to tag. It says of each birth whether it has its calls.
+func (r *run) callsFor(ctx context.Context, due []model.Claim) []bool {
+	granted := make([]bool, len(due))
+	var needy []int
+	for i := range due {
+		partition, asked := due[i].Labels[model.LabelPartition]
+		if len(needy) < tagAtOnce && (!tagged(&due[i]) || asked && partition == "") {
+			needy = append(needy, i)
+		}
+	}
+	if len(needy) == 0 {
+		return granted
+	}
+	const each = 3 // describe to find the partition, describe and tag
+	got := r.take(ctx, each*len(needy), false, 0)
+	for _, i := range needy[:got.calls/each] {
+		granted[i] = true
+	}
+	return granted
 }
 
 // nodesByProvider indexes the snapshot's nodes by provider id; nodes without one are left out, so that nothing that has
@@ -104,7 +127,8 @@ func (r *run) nodesByProvider() map[string][]*model.Node {
 	return nodes
 }
 
-func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node) (model.Claim, error) {
+// birth moves a claim on by what its node shows. calls says whether EC2 may be asked.
+func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node, calls bool) (model.Claim, error) {
 	if len(nodes) > 1 {
 		err := fault.New(fault.Invalid, "MultipleNodesFound", "%d nodes carry provider id %s; delete those that are not the machine", len(nodes), claim.ProviderID)
 		r.event(model.Event{Kind: "NodeClaim", Name: claim.Name, UID: claim.ObjectUID, Warning: true, Reason: err.Code, Message: err.Message})
@@ -116,6 +140,14 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node)
 	}
 	patch := model.NodePatch{Name: node.Name, UID: node.UID, Labels: map[string]string{}}
 	next := claim
+	if partition, asked := claim.Labels[model.LabelPartition]; asked && partition == "" {
+		if !calls {
+			return claim, nil
+		}
+		if known, err := r.inPartition(ctx, &next); !known {
+			return claim, err
+		}
+	}
 	if claim.State == model.Launched || claim.NodeUID != node.UID {
 		r.register(node, &next, &patch) // the second: the node was deleted and joined again
 	}
@@ -125,11 +157,16 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node)
 			next.State, next.InitializedUnix = model.Initialized, r.now()
 		}
 	}
-	if len(patch.Labels) == 0 {
-		return claim, nil
+	if len(patch.Labels) > 0 {
+		if err := r.effect(ctx, EffectNode, func() error { return r.site.Cluster.PatchNode(ctx, patch) }); err != nil {
+			return claim, fmt.Errorf("patch node %s: %w", node.Name, err)
+		}
 	}
-	if err := r.effect(ctx, EffectNode, func() error { return r.site.Cluster.PatchNode(ctx, patch) }); err != nil {
-		return claim, fmt.Errorf("patch node %s: %w", node.Name, err)
+	if calls && !tagged(&next) && next.NodeName != "" {
+		r.tagMachine(ctx, &next)
+	}
+	if len(patch.Labels) == 0 && tagged(&next) == tagged(&claim) {
+		return claim, nil
 	}
 	err := r.effect(ctx, EffectShow, func() error {
 		_, err := r.site.Cluster.PutClaim(ctx, next)

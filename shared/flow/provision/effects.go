@@ -24,9 +24,11 @@ const (
 	EffectShow     = "show"     // NodeClaim object made or updated
 	EffectNote     = "note"     // object UID written to the ledger
 	EffectNode     = "node"     // node patched
+	EffectTag      = "tag"      // machine tagged
 	EffectAdvance  = "advance"  // claim moved on in the ledger
 	EffectDecision = "decision" // decision record kept
 	EffectTell     = "tell"     // events and conditions
+	EffectCollect  = "collect"  // launch templates nobody uses deleted; once in a while
 )
 
 // AllEffects lists the effects of a run that has nothing to recover, in that order.

@@ -163,6 +163,7 @@ type run struct {
 	ahead    int64 // of this process's clock is the ledger's, in seconds
 	snapshot *model.Snapshot
 	classes  map[string]model.Class // by name, with the status resolved in this run
+	usable   map[string]model.Class // by name, less what is taken of subnets and reservations; of this round
 	remade   map[string]bool        // classes whose launch templates this run made again, by name
 	decision model.Decision
 
@@ -232,6 +233,7 @@ func (r *run) do(ctx context.Context) error {
 	// catalogue that cannot be read must not keep a node from being registered.
 	r.showClaims(ctx)
 	r.births(ctx)
+	r.tidy(ctx)
 	if err := r.remember(ctx); err != nil {
 		r.problem("%v", err)
 	}

@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"maps"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/offer"
-	"github.com/joiner-sh/joiner/shared/core/userdata"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -30,6 +30,9 @@ type attempt struct {
 	failed  []model.Claim
 	settled []model.Claim
 	probes  int // half-open marks it tries
+
+	reservations []string         // it goes into; nil unless reserved capacity is bought
+	addresses    map[string]int64 // by subnet: what one machine of it takes at the least
 }
 
 // waveSize is how many launches are under way at most before their outcomes are looked at.
@@ -177,8 +180,7 @@ func (r *run) group(ctx context.Context, plan model.Plan, catalogs map[string][]
 	for _, pool := range r.snapshot.Pools {
 		pools[pool.Name] = pool
 	}
-	byKey := map[string]*attempt{}
-	var order []*attempt
+	g := &grouping{byKey: map[string]*attempt{}, alike: map[string]*attempt{}, gone: map[string]int64{}}
 	taken, waiting := map[string]int{}, 0
 	for _, planned := range plan.Claims {
 		if taken[planned.Pool] >= r.room(planned.Pool) {
@@ -189,27 +191,25 @@ func (r *run) group(ctx context.Context, plan model.Plan, catalogs map[string][]
 			waiting++ // one machine shows whether they join
 			continue
 		}
-		pool, class := pools[planned.Pool], r.classes[planned.Class]
-		launch, err := r.draft(planned, class, catalogs[planned.Class])
+		pool, class := pools[planned.Pool], r.usable[planned.Class]
+		a, err := r.attemptFor(g, planned, pool, class, catalogs[planned.Class])
+		if fault.Is(err, fault.NoCapacity) {
+			r.problem("claim %s of pool %s waits: %v", planned.Name, planned.Pool, err)
+			again = true // what this round's other launches leave is known to the next
+			continue
+		}
 		if err != nil {
 			r.refused(class, planned.Pool, fmt.Errorf("prepare claim %s: %w", planned.Name, err), blocked)
 			continue
 		}
-		key := groupKey(launch, planned)
-		a := byKey[key]
-		if a == nil || len(a.claims) == r.settings.ClaimsPerCall {
-			a = &attempt{launch: launch, limits: pool.Limits}
-			byKey[key] = a
-			order = append(order, a)
-		}
-		a.claims = append(a.claims, r.claimOf(planned, launch, pool, class))
+		a.claims = append(a.claims, r.claimOf(planned, a.launch, pool, class))
 		taken[planned.Pool]++
 		taken["class "+planned.Class]++
 	}
 	if waiting > 0 {
 		r.problem("%d claims wait: their pools or classes may launch no more at this moment", waiting)
 	}
-	for _, a := range order {
+	for _, a := range g.order {
 		ok, retry := r.admit(ctx, a)
 		again = again || retry && !ok
 		if ok {
@@ -230,72 +230,6 @@ func groupKey(launch model.Launch, planned model.PlannedClaim) string {
 		panic(fmt.Sprintf("launch of claim %s cannot be encoded: %v", planned.Name, err)) // plain data always can
 	}
 	return string(key)
-}
-
-// draft says how a planned claim would be bought. A pool it panics over is left out.
-func (r *run) draft(planned model.PlannedClaim, class model.Class, types []model.InstanceType) (launch model.Launch, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.accuse("NodePool/"+planned.Pool, fmt.Sprint(p))
-			err = fault.New(fault.Internal, "Panic", "%v", p)
-		}
-	}()
-	choice, err := offer.LaunchChoice(offer.LaunchInput{
-		Class: class, Types: types, InstanceTypes: planned.InstanceTypes, Requirements: planned.Requirements,
-		Marks: r.marksNow(), NowUnix: r.now(), MaxPrice: model.MicroUSD(planned.Hold[model.Dollars]),
-	})
-	if err != nil {
-		return model.Launch{}, err
-	}
-	launch = model.Launch{
-		Cluster: r.reg.Cluster, Pool: planned.Pool, Class: class, CapacityType: choice.CapacityType,
-	}
-	byName := make(map[string]*model.InstanceType, len(types))
-	for i := range types {
-		byName[types[i].Name] = &types[i]
-	}
-	type boot struct {
-		image   string
-		maxPods int64
-	}
-	index := map[boot]int{}
-	for _, override := range choice.Overrides {
-		instanceType := byName[override.InstanceType]
-		image, ok := offer.ImageFor(class, *instanceType)
-		if !ok {
-			continue
-		}
-		b := boot{image.ID, instanceType.Capacity[model.Pods]}
-		at, known := index[b]
-		if !known {
-			text, err := r.userData(planned, class, choice.CapacityType, b.maxPods)
-			if err != nil {
-				return model.Launch{}, err
-			}
-			at = len(launch.Templates)
-			index[b] = at
-			launch.Templates = append(launch.Templates, model.LaunchTemplate{ImageID: image.ID, UserData: text})
-		}
-		launch.Templates[at].Overrides = append(launch.Templates[at].Overrides, override)
-	}
-	if len(launch.Templates) == 0 {
-		return model.Launch{}, fault.New(fault.Invalid, "NoImage",
-			"no image of class %s fits any of the claim's instance types; correct spec.amiSelectorTerms of EC2NodeClass %s", class.Name, class.Name)
-	}
-	return launch, nil
-}
-
-func (r *run) userData(planned model.PlannedClaim, class model.Class, capacityType string, maxPods int64) ([]byte, error) {
-	labels := map[string]string{}
-	for key, value := range planned.Labels {
-		labels[key] = value
-	}
-	labels[model.LabelCapacityType] = capacityType
-	return userdata.Render(userdata.Input{
-		Class: class, Cluster: r.reg.Cluster, Endpoint: r.reg.Endpoint, CA: r.reg.CA,
-		ServiceCIDR: r.reg.ServiceCIDR, ClusterDNS: r.reg.ClusterDNS,
-		Labels: labels, Taints: append(append([]model.Taint{}, planned.Taints...), planned.StartupTaints...), MaxPods: maxPods,
-	})
 }
 
 // claimOf is the ledger's claim for a planned one. Of the pool's dollars it holds no more than the launch can cost.
@@ -329,6 +263,9 @@ func annotations(planned model.PlannedClaim, pool model.Pool, class model.Class)
 	}
 	if class.Hash != "" {
 		out[model.AnnotationClassHash], out[model.AnnotationClassHashVersion] = class.Hash, model.ClassHashVersion
+	}
+	if class.Status.InstanceProfile != "" {
+		out[model.AnnotationInstanceProfile] = class.Status.InstanceProfile
 	}
 	return out
 }
@@ -377,6 +314,7 @@ func (r *run) record(ctx context.Context, a *attempt, blocked map[string]string)
 		return false, r.refused(a.launch.Class, a.launch.Pool, fmt.Errorf("prepare launch: %w", err), blocked), nil
 	}
 	a.intent.Request = request
+	r.uses(request)
 	err = r.effect(ctx, EffectRecord, func() error { return r.Claims.Record(ctx, r.fence, a.intent, a.claims, a.limits) })
 	if fault.CodeOf(err) == ClaimExists {
 		return false, true, nil // a claim of that name ended lately; the next plan's names are others
@@ -388,22 +326,6 @@ func (r *run) record(ctx context.Context, a *attempt, blocked map[string]string)
 		return false, false, fmt.Errorf("record launch of %d claims of pool %s: %w", len(a.claims), a.launch.Pool, err)
 	}
 	return true, false, nil
-}
-
-// refused notes that nothing can be launched from a class, or not now, and tells the class. It reports whether another
-// plan, without the class, may do better.
-func (r *run) refused(class model.Class, pool string, err error, blocked map[string]string) bool {
-	switch fault.KindOf(err) {
-	case fault.Denied, fault.Invalid, fault.NotFound:
-	default:
-		r.problem("launch of pool %s: %v", pool, err)
-		return false
-	}
-	if _, known := blocked[class.Name]; !known {
-		blocked[class.Name] = err.Error()
-		r.classRefused(class, pool, err)
-	}
-	return true
 }
 
 // call asks EC2 for the machines. A launch template that has been deleted is made again, once: its name is a digest of
@@ -438,7 +360,7 @@ func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceTy
 		again = r.weigh(a, blocked)
 	} else if code := fault.CodeOf(a.err); capacityCode(code) {
 		a.result.Errors = []model.LaunchError{{Code: code, Message: a.err.Error(), Offer: model.OfferKey{CapacityType: a.launch.CapacityType}}}
-		a.marks = r.counted(marksOf(everyPool(a.launch, code)))
+		a.marks = r.counted(marksOf(a.launch, everyPool(a.launch, code, a.err.Error())))
 	} else if kind := fault.KindOf(a.err); kind == fault.Throttled || kind == fault.Denied || kind == fault.Invalid || kind == fault.NoCapacity {
 		a.result.Errors = []model.LaunchError{{Code: codeOr(a.err, "LaunchRefused"), Message: a.err.Error()}}
 		again = r.refused(a.launch.Class, a.launch.Pool, a.err, blocked)
@@ -453,17 +375,28 @@ func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceTy
 	if r.mark(ctx, a.marks) && missing {
 		again = true
 	}
-	outcome := r.outcome(a.intent, a.claims, a.result, types)
+	outcome := r.outcome(a.intent, a.claims, a.result, a.launch.Class, types)
 	if err := r.writeOutcome(ctx, outcome); err != nil {
 		return again, err
 	}
 	a.settled, a.failed = outcome.Launched, outcome.Failed
+	if len(a.settled) > 0 {
+		r.accepted(a.launch.Class.Name)
+	}
 	return again, nil
 }
 
-// accountLimits tells the class that the account may have no more of something, which only people can change.
+// accountLimits tells the class that the account may have no more of something, or no spot at all, which only people can
+// change.
 func (r *run) accountLimits(a *attempt) {
 	for _, mark := range a.marks {
+		if scopes[mark.Reason] == scopeSpot {
+			r.event(model.Event{
+				Kind: "EC2NodeClass", Name: a.launch.Class.Name, UID: a.launch.Class.UID, Warning: true, Reason: reasonOf(mark.Reason, ""),
+				Message: "the account has no service-linked role for EC2 Spot and may not make it, so no spot machine can be launched; " +
+					"make it once: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com",
+			})
+		}
 		if !accountLimit(mark.Reason) {
 			continue
 		}
@@ -482,7 +415,7 @@ func (r *run) accountLimits(a *attempt) {
 // weigh looks at the errors that came with an answer: pools of capacity that gave nothing are marked, and a request that
 // is wrong concerns its class, but only where it cost a machine.
 func (r *run) weigh(a *attempt, blocked map[string]string) (again bool) {
-	a.marks = r.counted(marksOf(a.result.Errors))
+	a.marks = r.counted(marksOf(a.launch, a.result.Errors))
 	if len(a.result.Instances) >= len(a.claims) {
 		return false
 	}
@@ -516,15 +449,16 @@ func (r *run) mark(ctx context.Context, marks []model.Mark) bool {
 
 // settle records an outcome found out by recovery.
 func (r *run) settle(ctx context.Context, intent model.Intent, claims []model.Claim, result model.LaunchResult) error {
-	r.mark(ctx, r.counted(marksOf(result.Errors)))
+	r.mark(ctx, r.counted(marksOf(model.Launch{}, result.Errors)))
+	var class model.Class
 	var types []model.InstanceType
 	if len(result.Instances) > 0 && len(claims) > 0 {
 		var err error
-		if types, err = r.typesOf(ctx, claims[0].Class); err != nil {
+		if class, types, err = r.typesOf(ctx, claims[0].Class); err != nil {
 			return err
 		}
 	}
-	return r.writeOutcome(ctx, r.outcome(intent, claims, result, types))
+	return r.writeOutcome(ctx, r.outcome(intent, claims, result, class, types))
 }
 
 func (r *run) writeOutcome(ctx context.Context, outcome model.Settlement) error {
@@ -535,22 +469,23 @@ func (r *run) writeOutcome(ctx context.Context, outcome model.Settlement) error 
 	return nil
 }
 
-// typesOf returns the instance types of a class as it stands now, for a claim launched earlier.
-func (r *run) typesOf(ctx context.Context, className string) ([]model.InstanceType, error) {
+// typesOf returns a class as it stands now and its instance types, for a claim launched earlier.
+func (r *run) typesOf(ctx context.Context, className string) (model.Class, []model.InstanceType, error) {
 	machines, err := r.site.Catalog.Types(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the catalogue of %s: %w", r.reg.Region, err)
+		return model.Class{}, nil, fmt.Errorf("read the catalogue of %s: %w", r.reg.Region, err)
 	}
 	for _, class := range r.snapshot.Classes {
 		if class.Name == className {
-			return offer.Catalog(machines.Types, class, offer.Settings{Region: r.reg.Region}), nil
+			class.Status = r.latest(class)
+			return class, offer.Catalog(machines.Types, class, offer.Settings{Region: r.reg.Region}), nil
 		}
 	}
-	return nil, nil
+	return model.Class{}, nil, nil
 }
 
 // outcome deals machines to claims: the i-th id in order is the i-th claim's by name, so every retry deals alike.
-func (r *run) outcome(intent model.Intent, claims []model.Claim, result model.LaunchResult, types []model.InstanceType) model.Settlement {
+func (r *run) outcome(intent model.Intent, claims []model.Claim, result model.LaunchResult, class model.Class, types []model.InstanceType) model.Settlement {
 	instances := distinct(result.Instances)
 	claims = append([]model.Claim{}, claims...)
 	sort.Slice(claims, func(i, j int) bool { return claims[i].Name < claims[j].Name })
@@ -560,7 +495,7 @@ func (r *run) outcome(intent model.Intent, claims []model.Claim, result model.La
 	}
 	for i, claim := range claims {
 		if i < len(instances) {
-			settlement.Launched = append(settlement.Launched, r.launched(claim, instances[i], types))
+			settlement.Launched = append(settlement.Launched, r.launched(claim, instances[i], class, types))
 			continue
 		}
 		claim.State, claim.GoneUnix = model.Gone, r.now()
@@ -583,39 +518,92 @@ func failure(errors []model.LaunchError) (code, message string) {
 }
 
 // launched fills in a claim from its machine.
-func (r *run) launched(claim model.Claim, instance model.Instance, types []model.InstanceType) model.Claim {
+func (r *run) launched(claim model.Claim, instance model.Instance, class model.Class, types []model.InstanceType) model.Claim {
 	claim.State, claim.LaunchedUnix = model.Launched, r.now()
 	claim.InstanceID, claim.ProviderID = instance.ID, instance.ProviderID()
 	claim.InstanceType, claim.Zone, claim.CapacityType = instance.Type, instance.Zone, instance.CapacityType
 	claim.ImageID, claim.SubnetID = instance.ImageID, instance.SubnetID
+	claim.Reservation = ""
+	if instance.CapacityType == model.Reserved { // one that is in an open reservation by chance may leave it again
+		claim.Reservation = instance.Reservation
+	}
 	labels := map[string]string{}
 	for i := range types {
 		t := &types[i]
 		if t.Name != instance.Type {
 			continue
 		}
-		claim.Capacity, claim.Allocatable = t.Capacity, t.Allocatable()
+		claim.Capacity, claim.Allocatable = shownOf(t.Capacity, &claim, class), shownOf(t.Allocatable(), &claim, class)
 		for key, values := range t.Labels {
 			if len(values) == 1 {
 				labels[key] = values[0]
 			}
 		}
 		for _, o := range t.Offers {
-			if o.Zone == instance.Zone && o.CapacityType == instance.CapacityType {
+			if o.Zone == instance.Zone && o.CapacityType == instance.CapacityType && o.ReservationID == claim.Reservation {
 				claim.Price, claim.ZoneID = o.Price, o.ZoneID
 			}
 		}
 	}
-	labels[model.LabelInstanceType] = instance.Type
-	labels[model.LabelZone] = instance.Zone
-	labels[model.LabelCapacityType] = instance.CapacityType
-	labels[model.LabelRegion] = r.reg.Region
+	maps.Copy(labels, r.boughtLabels(&claim, instance, class))
+	maps.Copy(labels, claim.Labels) // what was planned wins
+	dropForeign(labels, &claim)
+	claim.Labels = labels
+	return claim
+}
+
+// shownOf leaves EFA interfaces out of what a machine has where it was launched without any.
+func shownOf(amounts model.Resources, claim *model.Claim, class model.Class) model.Resources {
+	if claim.Requests[efa] > 0 || len(class.NetworkInterfaces) > 0 || amounts[efa] == 0 {
+		return amounts
+	}
+	amounts = maps.Clone(amounts)
+	delete(amounts, efa)
+	return amounts
+}
+
+// boughtLabels are what the purchase decided about a machine.
+func (r *run) boughtLabels(claim *model.Claim, instance model.Instance, class model.Class) map[string]string {
+	labels := map[string]string{
+		model.LabelInstanceType: instance.Type, model.LabelZone: instance.Zone, model.LabelCapacityType: instance.CapacityType,
+		model.LabelRegion: r.reg.Region, model.LabelTenancy: "default",
+	}
 	if claim.ZoneID != "" {
 		labels[model.LabelZoneID] = claim.ZoneID
 	}
-	for key, value := range claim.Labels { // what was planned wins
-		labels[key] = value
+	group := class.Status.PlacementGroup
+	partitions := int64(0)
+	if group != nil {
+		labels[model.LabelPlacementGroup], partitions = group.ID, group.Partitions
 	}
-	claim.Labels = labels
-	return claim
+	forced := offer.ForcedBy(claim.Requirements, claim.Requests, partitions)
+	if forced.Dedicated {
+		labels[model.LabelTenancy] = "dedicated"
+	}
+	if group != nil && group.Strategy == strategyPartition {
+		labels[model.LabelPartition] = "" // until EC2 says which it chose
+		if n := max(instance.Partition, forced.Partition); n > 0 {
+			labels[model.LabelPartition] = strconv.FormatInt(n, 10)
+		}
+	}
+	for _, reservation := range class.Status.Reservations {
+		if reservation.ID == claim.Reservation {
+			labels[model.LabelReservationType] = offer.ReservationType(reservation.Block)
+			labels[model.LabelInterruptible] = strconv.FormatBool(reservation.Interruptible)
+		}
+	}
+	if claim.Reservation != "" {
+		labels[model.LabelReservationID] = claim.Reservation
+	}
+	return labels
+}
+
+// dropForeign takes labels of a reservation off a machine that is in none.
+func dropForeign(labels map[string]string, claim *model.Claim) {
+	if claim.Reservation != "" {
+		return
+	}
+	for _, key := range []string{model.LabelReservationID, model.LabelReservationType, model.LabelInterruptible} {
+		delete(labels, key)
+	}
 }

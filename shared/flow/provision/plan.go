@@ -163,6 +163,7 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 		NowUnix:       r.now(),
 		Salt:          fmt.Sprintf("%s/%d", r.decision.ID, r.out.Rounds),
 	}
+	r.usable = make(map[string]model.Class, len(r.classes))
 	for name, class := range r.classes {
 		if why := classProblem(class); why != "" {
 			input.ClassProblems[name] = why
@@ -176,8 +177,14 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 			input.ClassProblems[name] = why
 			continue
 		}
+		if why := r.refusedClass(class); why != "" {
+			input.ClassProblems[name] = why
+			continue
+		}
+		class.Status = offer.Less(class.Status, offer.Taken(&class.Status, r.ledger.Claims), r.ledger.Marks, r.now())
+		r.usable[name] = class
 		types := offer.Catalog(machines.Types, class, offer.Settings{Region: r.reg.Region})
-		input.Catalogs[name] = offer.Mask(types, class.Status.Subnets, r.marksNow(), r.now())
+		input.Catalogs[name] = offer.Mask(types, class.Status.Subnets, offer.ForClass(r.marksNow(), &class.Status), r.now())
 	}
 	for _, usage := range r.ledger.Usage {
 		input.Usage[usage.Pool] = usage.Held
@@ -238,6 +245,7 @@ func (r *run) resolveClasses(ctx context.Context) {
 		if class.DeletedUnix != 0 || !used[class.Name] && r.request.Trigger != TriggerConfig {
 			continue
 		}
+		class.Status = r.latest(class)
 		if r.stale(class) {
 			class.Status = r.resolve(ctx, class)
 			r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: class.Status})
@@ -245,6 +253,26 @@ func (r *run) resolveClasses(ctx context.Context) {
 		r.classes[class.Name] = class
 	}
 	r.reached("classes")
+}
+
+// latest returns the newest that is known of what a class resolves to: the catalogue function's record, which also says what
+// the object's status does not, or else the status itself.
+func (r *run) latest(class model.Class) model.ClassStatus {
+	if record := r.recorded(class); record != nil && record.Status.ResolvedUnix >= class.Status.ResolvedUnix {
+		return record.Status
+	}
+	return class.Status
+}
+
+// recorded returns the catalogue function's record of a class as it is now, nil where there is none of this generation.
+func (r *run) recorded(class model.Class) *model.ClassRecord {
+	for i := range r.ledger.Classes {
+		record := &r.ledger.Classes[i]
+		if record.Name == class.Name && record.UID == class.UID && record.Status.ObservedGeneration == class.Generation && record.Status.ResolvedUnix != 0 {
+			return record
+		}
+	}
+	return nil
 }
 
 // resolve returns what the class means now. Where that cannot be found out, what was known of the same generation stays
@@ -292,8 +320,11 @@ const callsPerClass = 3
 // stale reports whether a class must be resolved before it is used.
 func (r *run) stale(class model.Class) bool {
 	status := class.Status
-	return status.ObservedGeneration != class.Generation || len(status.Problems) > 0 ||
-		r.now()-status.ResolvedUnix > int64(r.settings.ResolveAfter.Seconds())
+	old := r.now()-status.ResolvedUnix > int64(r.settings.ResolveAfter.Seconds())
+	if r.recorded(class) != nil && !old {
+		return false // the catalogue function looks at it again by itself, at what is wrong with it too
+	}
+	return status.ObservedGeneration != class.Generation || len(status.Problems) > 0 || old
 }
 
 // configDue reports whether pools and classes must be looked at although no pod is pending.
@@ -302,7 +333,7 @@ func (r *run) configDue() bool {
 		return true
 	}
 	for _, class := range r.snapshot.Classes {
-		if class.Status.ObservedGeneration != class.Generation || len(class.Status.Problems) > 0 {
+		if r.recorded(class) == nil && (class.Status.ObservedGeneration != class.Generation || len(class.Status.Problems) > 0) {
 			return true
 		}
 	}

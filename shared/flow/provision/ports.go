@@ -100,10 +100,12 @@ type Connector interface {
 
 // Site is an open cluster.
 type Site struct {
-	Cluster  Cluster
-	Reporter Reporter
-	Fleet    Fleet
-	Catalog  Catalog
+	Cluster   Cluster
+	Reporter  Reporter
+	Fleet     Fleet
+	Templates Templates
+	Tagger    Tagger
+	Catalog   Catalog
 }
 
 // Cluster is the API server, as far as provisioning writes and reads it.
@@ -140,6 +142,22 @@ type Fleet interface {
 	Launch(ctx context.Context, request []byte) (model.LaunchResult, error)
 	// Find returns the instances that carry the intent's tag and are not terminated, by id. It may miss young ones.
 	Find(ctx context.Context, intent string) ([]model.Instance, error)
+}
+
+// Templates keeps the launch templates that Fleet makes from piling up.
+type Templates interface {
+	// Named returns the names of the launch templates that request bytes launch from, sorted.
+	Named(request []byte) ([]string, error)
+	// Collect deletes at most so many of the cluster's launch templates that were made before a time by EC2's clock, without
+	// those of the given names. It returns how many more there are to delete.
+	Collect(ctx context.Context, cluster string, keep []string, beforeUnix int64, most int) (left int, err error)
+}
+
+// Tagger gives machines the tags that are known only once they have joined.
+type Tagger interface {
+	// Tag adds those of the tags whose keys the instance does not have, and reports whether any were missing. NotFound where
+	// EC2 does not show the instance.
+	Tag(ctx context.Context, id string, tags map[string]string) (bool, error)
 }
 
 // Catalog says what can be bought and what a class resolves to.

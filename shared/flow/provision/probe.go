@@ -45,7 +45,7 @@ func (r *run) admit(ctx context.Context, a *attempt) (ok, again bool) {
 func (r *run) mayTry(ctx context.Context, a *attempt, o model.Override) bool {
 	key := model.OfferKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: a.launch.CapacityType}
 	for _, mark := range r.halfOpen() {
-		if !offer.Covers(*mark, key) || mark.SubnetID != "" && mark.SubnetID != o.SubnetID {
+		if !concerns(mark, a.launch.Class) || !offer.Covers(*mark, key) || mark.SubnetID != "" && mark.SubnetID != o.SubnetID {
 			continue
 		}
 		p, asked := r.probes[mark.About()]
@@ -111,7 +111,17 @@ func (r *run) probed(ctx context.Context, a *attempt) {
 	}
 }
 
+// concerns reports whether a mark speaks of launches from a class: what is marked within a placement group, is for the group
+// only.
+func concerns(mark *model.Mark, class model.Class) bool {
+	group := class.Status.PlacementGroup
+	return mark.PlacementGroup == "" || group != nil && group.ID == mark.PlacementGroup
+}
+
 func gaveCapacity(a *attempt, mark model.Mark) bool {
+	if !concerns(&mark, a.launch.Class) {
+		return false
+	}
 	for _, instance := range a.result.Instances {
 		key := model.OfferKey{InstanceType: instance.Type, Zone: instance.Zone, CapacityType: instance.CapacityType}
 		if offer.Covers(mark, key) && (mark.SubnetID == "" || mark.SubnetID == instance.SubnetID) {
@@ -205,6 +215,6 @@ func (r *run) counted(marks []model.Mark) []model.Mark {
 func spread(mark *model.Mark) int64 {
 	hash := fnv.New32a()
 	about := mark.About()
-	fmt.Fprintf(hash, "%s/%s/%s/%s/%s/%d", about.InstanceType, about.Zone, about.CapacityType, about.Group, about.SubnetID, mark.Failures)
+	fmt.Fprintf(hash, "%s/%s/%s/%s/%s/%d", about.InstanceType, about.Zone, about.CapacityType, about.Group, about.SubnetID+about.Reservation+about.PlacementGroup, mark.Failures)
 	return int64(hash.Sum32() % 101)
 }

@@ -35,6 +35,7 @@ func (r *run) keepDecision(ctx context.Context) {
 func (r *run) tell(ctx context.Context) {
 	r.podEvents()
 	r.conditions()
+	r.withRefusals()
 	if len(r.report.Events)+len(r.report.Pools)+len(r.report.Classes)+len(r.report.PoolStatus) == 0 {
 		return
 	}
@@ -116,15 +117,6 @@ func reasonText(reasons []model.Reason) string {
 	return strings.Join(parts, "; ")
 }
 
-// classRefused tells the class that EC2 would not launch from it.
-func (r *run) classRefused(class model.Class, pool string, err error) {
-	r.event(model.Event{
-		Kind: "EC2NodeClass", Name: class.Name, UID: class.UID, Warning: true, Reason: "LaunchFailed",
-		Message: fmt.Sprintf("nodepool %s: %v", pool, err),
-	})
-	r.problem("class %s: %v", class.Name, err)
-}
-
 // conditions says of every pool whether it may be used, and how much it has. Pools nothing was found out about in this
 // run are left alone.
 func (r *run) conditions() {
@@ -189,6 +181,9 @@ func (r *run) classReady(pool model.Pool) model.Condition {
 				condition.Status, condition.Reason = "Unknown", "NodeClassReadinessUnknown"
 			}
 			return condition
+		}
+		if refusal := r.refusalOf(class); refusal != nil {
+			condition.Status, condition.Reason, condition.Message = "False", refusal.Reason, refusal.Message
 		}
 		if len(class.Unsupported) > 0 {
 			condition.Status, condition.Reason, condition.Message = "False", "NodeClassNotReady", strings.Join(class.Unsupported, "; ")

@@ -1,0 +1,157 @@
+package provision
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const (
+	refusedFor    = int64(60)  // seconds nothing is launched from a class that was refused for the first time; doubles
+	refusedAtMost = int64(600) // since what is wrong may lie outside of the class
+)
+
+// reasons name what is wrong with a launch, for people and conditions. An error is of the first whose texts it all has, in
+// code or message, whatever their case. Source: the error codes of the EC2 API reference; the names are Karpenter's.
+var reasons = []struct {
+	reason string
+	texts  []string // alternatives within one are separated by |
+}{
+	{"SpotSLRCreationFailed", []string{"AuthFailure.ServiceLinkedRoleCreationNotPermitted"}},
+	{"AMIAuthorizationFailure", []string{denied, "not authorized for images"}},
+	{"Unauthorized", []string{denied}},
+	{"SecurityGroupSubnetVPCMismatch", []string{"InvalidParameter", "different networks"}},
+	{"InstanceProfileNameInvalid", []string{"iamInstanceProfile.name", "invalid"}},
+	{"LaunchTemplateNotFound", []string{"InvalidLaunchTemplateId.NotFound|InvalidLaunchTemplateName.NotFound"}},
+	{"UserDataSizeLimitExceeded", []string{"UserDataSizeLimitExceeded|user data is limited to"}},
+	{"InvalidAMIID", []string{"InvalidAMIID.Malformed"}},
+	{"AMINotFound", []string{"InvalidAMIID.NotFound"}},
+	{"RequestLimitExceeded", []string{"RequestLimitExceeded"}},
+	{"InternalError", []string{"InternalError"}},
+	{"FreeTierIneligible", []string{"not eligible for Free Tier"}},
+	{"FleetQuotaExceeded", []string{"MaxFleetCountExceeded"}},
+	{"AccountPendingVerification", []string{"PendingVerification"}},
+	{"SpotQuotaExceeded", []string{"MaxSpotInstanceCountExceeded"}},
+	{"VCPULimitExceeded", []string{"VcpuLimitExceeded"}},
+	{"InsufficientFreeAddressesInSubnet", []string{"InsufficientFreeAddressesInSubnet"}},
+}
+
+const denied = "UnauthorizedOperation|AccessDenied|AuthFailure"
+
+// reasonOf classifies an error of EC2's.
+func reasonOf(code, message string) string {
+	text := strings.ToLower(code + ": " + message)
+	for _, r := range reasons {
+		all := true
+		for _, alternatives := range r.texts {
+			has := func(one string) bool { return strings.Contains(text, one) }
+			all = all && slices.ContainsFunc(strings.Split(strings.ToLower(alternatives), "|"), has)
+		}
+		if all {
+			return r.reason
+		}
+	}
+	return "LaunchFailed"
+}
+
+// refused notes that nothing can be launched from a class, or not now, and tells the class. It reports whether another
+// plan, without the class, may do better.
+func (r *run) refused(class model.Class, pool string, err error, blocked map[string]string) bool {
+	switch fault.KindOf(err) {
+	case fault.Denied, fault.Invalid, fault.NotFound:
+	default:
+		r.problem("launch of pool %s: %v", pool, err)
+		return false
+	}
+	if _, known := blocked[class.Name]; !known {
+		blocked[class.Name] = err.Error()
+		r.refuse(class, reasonOf(fault.CodeOf(err), err.Error()), fmt.Sprintf("nodepool %s: %v", pool, err))
+	}
+	return true
+}
+
+// refuse leaves a class alone for a while, the longer the more often in a row, and says so on the class.
+func (r *run) refuse(class model.Class, reason, message string) {
+	refusal := model.ClassRefusal{Class: class.Name, Inputs: inputsOf(class), Reason: reason, Message: message, Failures: 1}
+	var others []model.ClassRefusal
+	for _, before := range r.ledger.Notes.Refusals {
+		if before.Class != class.Name {
+			others = append(others, before)
+		} else if before.Inputs == refusal.Inputs {
+			refusal.Failures = before.Failures + 1
+		}
+	}
+	refusal.UntilUnix = r.now() + min(refusedAtMost, refusedFor<<min(refusal.Failures-1, 10))
+	others = append(others, refusal)
+	sort.Slice(others, func(i, j int) bool { return others[i].Class < others[j].Class })
+	r.ledger.Notes.Refusals, r.noted = others, true
+	r.event(model.Event{Kind: "EC2NodeClass", Name: class.Name, UID: class.UID, Warning: true, Reason: "LaunchFailed", Message: message})
+	r.problem("class %s: %s", class.Name, message)
+	status := class.Status
+	if known, ok := r.classes[class.Name]; ok {
+		status = known.Status // as it was resolved, without what was taken since
+	}
+	for _, report := range r.report.Classes {
+		if report.Class == class.Name {
+			return // conditions adds the refusal
+		}
+	}
+	r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: status})
+}
+
+// accepted forgets that a class was refused, since EC2 has launched from it.
+func (r *run) accepted(class string) {
+	for i, refusal := range r.ledger.Notes.Refusals {
+		if refusal.Class == class {
+			r.ledger.Notes.Refusals, r.noted = append(r.ledger.Notes.Refusals[:i:i], r.ledger.Notes.Refusals[i+1:]...), true
+			return
+		}
+	}
+}
+
+// refusalOf returns the refusal that holds a class now, nil where none does.
+func (r *run) refusalOf(class model.Class) *model.ClassRefusal {
+	for i := range r.ledger.Notes.Refusals {
+		refusal := &r.ledger.Notes.Refusals[i]
+		if refusal.Class == class.Name && refusal.Inputs == inputsOf(class) && r.now() < refusal.UntilUnix {
+			return refusal
+		}
+	}
+	return nil
+}
+
+// refusedClass says why a class is left alone after EC2 refused it, "" where it is not.
+func (r *run) refusedClass(class model.Class) string {
+	if refusal := r.refusalOf(class); refusal != nil {
+		return fmt.Sprintf("%s: %s", refusal.Reason, refusal.Message)
+	}
+	return ""
+}
+
+// inputsOf is a digest of what people say in a class: an edit, or another annotation, has it tried at once.
+func inputsOf(class model.Class) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %q", class.UID, class.Generation, class.Annotations))
+	return hex.EncodeToString(sum[:8])
+}
+
+// withRefusals adds to what is reported of classes that EC2 refuses them.
+func (r *run) withRefusals() {
+	for i := range r.report.Classes {
+		report := &r.report.Classes[i]
+		for _, class := range r.snapshot.Classes {
+			if class.Name != report.Class {
+				continue
+			}
+			if refusal := r.refusalOf(class); refusal != nil {
+				report.Status.Problems = append(report.Status.Problems[:len(report.Status.Problems):len(report.Status.Problems)],
+					model.ClassProblem{Condition: "ValidationSucceeded", Reason: refusal.Reason, Message: refusal.Message})
+			}
+		}
+	}
+}
