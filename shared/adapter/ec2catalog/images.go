@@ -18,19 +18,37 @@ import (
 type parameter struct {
 	value  string
 	readAt time.Time
+	doubt  bool // it names an image that is no longer the one to use: read again before it is believed
 }
 
-// images returns every image the queries find, each once per query that finds it, in the order of the queries.
+const (
+	// ownParametersEvery is how long a parameter of the account's own is good. People change them when they like.
+	ownParametersEvery = 5 * time.Minute
+	// doubtAfter is how long a parameter is believed whatever became of its image.
+	doubtAfter = 5 * time.Minute
+)
+
+// images returns every image the queries find, each once per query that finds it, in the order of the queries. Where a
+// parameter of the moving kind names an image that is deprecated or gone, it is read anew: its publisher has taken a
+// release back.
 func (c *Catalog) images(ctx context.Context, queries []model.ImageQuery) ([]model.Image, error) {
+	found, doubtful, err := c.lookUpImages(ctx, queries)
+	if err != nil || !doubtful {
+		return found, err
+	}
+	found, _, err = c.lookUpImages(ctx, queries)
+	return found, err
+}
+
+// lookUpImages looks once. doubtful says that a parameter was found to be worth reading anew.
+func (c *Catalog) lookUpImages(ctx context.Context, queries []model.ImageQuery) (found []model.Image, doubtful bool, err error) {
 	byID := map[string][]model.ImageQuery{}
 	var ids []string
-	var found []model.Image
 	for _, query := range queries {
 		id := query.Term.ID
 		if query.Parameter != "" {
-			var err error
 			if id, err = c.parameter(ctx, query.Parameter); err != nil {
-				return nil, err
+				return nil, false, err
 			}
 			if !strings.HasPrefix(id, "ami-") {
 				continue // a variant that is not published for this version, or a parameter that holds no image
@@ -39,7 +57,7 @@ func (c *Catalog) images(ctx context.Context, queries []model.ImageQuery) ([]mod
 		if id == "" {
 			images, err := c.describeImages(ctx, termInput(query.Term))
 			if err != nil {
-				return nil, err
+				return nil, false, err
 			}
 			for i := range images {
 				found = c.appendImage(found, &images[i], query)
@@ -52,18 +70,50 @@ func (c *Catalog) images(ctx context.Context, queries []model.ImageQuery) ([]mod
 		byID[id] = append(byID[id], query)
 	}
 	if len(ids) == 0 {
-		return found, nil
+		return found, false, nil
 	}
 	images, err := c.describeImages(ctx, &ec2.DescribeImagesInput{Filters: []types.Filter{{Name: aws.String("image-id"), Values: ids}}})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for i := range images {
 		for _, query := range byID[aws.ToString(images[i].ImageId)] {
 			found = c.appendImage(found, &images[i], query)
 		}
 	}
-	return found, nil
+	return found, c.doubtParameters(byID, images), nil
+}
+
+// doubtParameters marks the parameters that name none of the images that are there and not deprecated, and reports whether
+// there are any. Those that name one release for ever, and those read a moment ago, are believed.
+func (c *Catalog) doubtParameters(byID map[string][]model.ImageQuery, images []types.Image) bool {
+	current := map[string]bool{}
+	for i := range images {
+		current[aws.ToString(images[i].ImageId)] = !c.deprecated(&images[i])
+	}
+	now, any := c.settings.Now(), false
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for id, queries := range byID {
+		for _, query := range queries {
+			kept, known := c.parameters[query.Parameter]
+			if current[id] || !known || !moves(query.Parameter) || now.Sub(kept.readAt) < doubtAfter {
+				continue
+			}
+			kept.doubt, any = true, true
+			c.parameters[query.Parameter] = kept
+		}
+	}
+	return any
+}
+
+// published begins the names of the parameters AWS itself keeps.
+const published = "/aws/service/"
+
+// moves reports whether a parameter may name another image tomorrow.
+func moves(name string) bool {
+	return !strings.HasPrefix(name, published) ||
+		strings.Contains(name, "/recommended/") || strings.Contains(name, "/latest/") || strings.Contains(name, "/ami-windows-latest/")
 }
 
 func termInput(term model.SelectorTerm) *ec2.DescribeImagesInput {
@@ -105,12 +155,16 @@ func (c *Catalog) appendImage(found []model.Image, described *types.Image, query
 	if created, err := time.Parse(time.RFC3339, aws.ToString(described.CreationDate)); err == nil {
 		image.CreatedUnix = created.Unix()
 	}
-	if deprecated, err := time.Parse(time.RFC3339, aws.ToString(described.DeprecationTime)); err == nil {
-		image.Deprecated = !deprecated.After(c.settings.Now())
-	}
+	image.Deprecated = c.deprecated(described)
 	image.Requirements = append(append([]model.Requirement{}, query.Requirements...),
 		model.Requirement{Key: model.LabelArch, Operator: model.In, Values: []string{arch}})
 	return append(found, image)
+}
+
+// deprecated reports whether an image's time of deprecation has come.
+func (c *Catalog) deprecated(described *types.Image) bool {
+	at, err := time.Parse(time.RFC3339, aws.ToString(described.DeprecationTime))
+	return err == nil && !at.After(c.settings.Now())
 }
 
 // parameter returns an SSM parameter's value, "" where it does not exist. Only absence is taken for absence: any other
@@ -120,7 +174,11 @@ func (c *Catalog) parameter(ctx context.Context, name string) (string, error) {
 	c.mutex.Lock()
 	kept, known := c.parameters[name]
 	c.mutex.Unlock()
-	if known && now.Sub(kept.readAt) < c.settings.ImagesEvery {
+	good := c.settings.ImagesEvery
+	if !strings.HasPrefix(name, published) {
+		good = min(good, ownParametersEvery)
+	}
+	if known && !kept.doubt && now.Sub(kept.readAt) < good {
 		return kept.value, nil
 	}
 	out, err := c.clients.SSM.GetParameter(ctx, &ssm.GetParameterInput{Name: aws.String(name)})

@@ -28,7 +28,13 @@ func class(change func(*model.Class)) model.Class {
 
 func resolve(t *testing.T, r *region, c model.Class) model.ClassStatus {
 	t.Helper()
-	queries, err := image.Queries(c, "1.36")
+	return resolveAt(t, r, c, "1.36")
+}
+
+// resolveAt resolves a class of a cluster of that version.
+func resolveAt(t *testing.T, r *region, c model.Class, version string) model.ClassStatus {
+	t.Helper()
+	queries, err := image.Queries(c, version)
 	if err != nil {
 		t.Fatal(err)
 	}
