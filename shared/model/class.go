@@ -2,8 +2,10 @@ package model
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -49,6 +51,16 @@ type Class struct {
 
 	// Status is what the selectors resolve to. A class read from the API server carries the status last written there.
 	Status ClassStatus `json:"status"`
+}
+
+// HashFor returns the drift hash of the class for a cluster whose API server has this certificate authority (PEM; empty =
+// left out): instances know the authority, so another one is another machine. "" for a class without Hash.
+func (c *Class) HashFor(ca []byte) string {
+	if c.Hash == "" || len(ca) == 0 {
+		return c.Hash
+	}
+	sum := sha256.Sum256(append([]byte(c.Hash+"\n"), ca...))
+	return strconv.FormatUint(binary.BigEndian.Uint64(sum[:8]), 10)
 }
 
 // SelectorTerm selects AWS resources; the conditions inside one term are ANDed.
@@ -141,6 +153,27 @@ func (s *ClassStatus) ImagesKey() string {
 	slices.Sort(ids)
 	digest := sha256.Sum256([]byte(strings.Join(slices.Compact(ids), ",")))
 	return hex.EncodeToString(digest[:8])
+}
+
+// Configuration is every pool and class there is, as the API server has them now. Lists are by name.
+type Configuration struct {
+	Classes []ClassObject
+	Pools   []Pool
+}
+
+// ClassObject is an EC2NodeClass object.
+type ClassObject struct {
+	Class       Class
+	Annotations map[string]string // all of them, the hashes' included
+	Finalized   bool              // our finalizer is on it
+}
+
+// ClassMark is what an EC2NodeClass object is to carry beside what people wrote.
+type ClassMark struct {
+	Name        string
+	UID         string            // of the object that was judged
+	Finalized   bool              // whether our finalizer is to be on it
+	Annotations map[string]string // to set
 }
 
 // ClassProblem says why a class is not ready.

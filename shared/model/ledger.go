@@ -324,9 +324,10 @@ type Condition struct {
 
 // ClassReport is an EC2NodeClass's resolved status.
 type ClassReport struct {
-	Class  string
-	UID    string
-	Status ClassStatus
+	Class   string
+	UID     string
+	Status  ClassStatus
+	Waiting string // of one that is being deleted: what it waits for; then nothing else of its status is written
 }
 
 // PoolStatus is what a NodePool's status shows of its claims.

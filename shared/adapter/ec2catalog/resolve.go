@@ -2,18 +2,17 @@ package ec2catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/aws-sdk-go-v2/service/iam"
-	"golang.org/x/sync/errgroup"
 
-	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -52,43 +51,89 @@ type resolved struct {
 }
 
 func (c *Catalog) resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
-	var status model.ClassStatus
-	problems := make([]*model.ClassProblem, 4)
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		status.Subnets, err = c.subnets(ctx, class.Subnets)
-		if err == nil && len(status.Subnets) == 0 {
-			problems[0] = &model.ClassProblem{Condition: "SubnetsReady", Reason: "SubnetsNotFound", Message: c.nothing("subnet", "spec.subnetSelectorTerms", class.Subnets)}
-		}
-		return err
-	})
-	group.Go(func() (err error) {
-		status.SecurityGroups, err = c.securityGroups(ctx, class.SecurityGroups)
-		if err == nil && len(status.SecurityGroups) == 0 {
-			problems[1] = &model.ClassProblem{Condition: "SecurityGroupsReady", Reason: "SecurityGroupsNotFound", Message: c.nothing("security group", "spec.securityGroupSelectorTerms", class.SecurityGroups)}
-		}
-		return err
-	})
-	group.Go(func() (err error) {
-		status.Images, err = c.images(ctx, images)
-		if err == nil && len(status.Images) == 0 {
-			problems[2] = &model.ClassProblem{Condition: "AMIsReady", Reason: "AMINotFound", Message: c.nothing("image", "spec.amiSelectorTerms", class.Images)}
-		}
-		return err
-	})
-	group.Go(func() (err error) {
-		status.InstanceProfile, problems[3], err = c.profile(ctx, class)
-		return err
-	})
-	if err := group.Wait(); err != nil {
+	status, err := c.Examine(ctx, class, images)
+	if err != nil {
 		return model.ClassStatus{}, fmt.Errorf("resolve class %s: %w", class.Name, err)
 	}
+	return status, nil
+}
+
+// Conditions of an EC2NodeClass, one for each part of it that is looked up.
+const (
+	conditionSubnets        = "SubnetsReady"
+	conditionSecurityGroups = "SecurityGroupsReady"
+	conditionImages         = "AMIsReady"
+	conditionProfile        = "InstanceProfileReady"
+	conditionReservations   = "CapacityReservationsReady"
+	conditionPlacementGroup = "PlacementGroupReady"
+)
+
+// reasonNotAsked is the reason of what could not be found out.
+const reasonNotAsked = "ResolutionFailed"
+
+// Examine looks up everything a class's selectors speak of, part by part, as it is now. A selector that finds nothing is a
+// problem of its condition. A part that could not be asked about is an Unknown problem and empty, the others stand, and
+// the error joins what went wrong.
+func (c *Catalog) Examine(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
+	var status model.ClassStatus
+	parts := []struct {
+		condition string
+		look      func() (*model.ClassProblem, error)
+	}{
+		{conditionSubnets, func() (_ *model.ClassProblem, err error) {
+			status.Subnets, err = c.subnets(ctx, class.Subnets)
+			return c.none(len(status.Subnets), "SubnetsNotFound", "subnet", "spec.subnetSelectorTerms", class.Subnets), err
+		}},
+		{conditionSecurityGroups, func() (_ *model.ClassProblem, err error) {
+			status.SecurityGroups, err = c.securityGroups(ctx, class.SecurityGroups)
+			return c.none(len(status.SecurityGroups), "SecurityGroupsNotFound", "security group", "spec.securityGroupSelectorTerms", class.SecurityGroups), err
+		}},
+		{conditionImages, func() (_ *model.ClassProblem, err error) {
+			status.Images, err = c.images(ctx, images)
+			return c.none(len(status.Images), "AMINotFound", "image", "spec.amiSelectorTerms", class.Images), err
+		}},
+		{conditionProfile, func() (problem *model.ClassProblem, err error) {
+			status.InstanceProfile, problem, err = c.profile(ctx, class)
+			return problem, err
+		}},
+		{conditionReservations, func() (_ *model.ClassProblem, err error) {
+			status.Reservations, err = c.reservations(ctx, class.Reservations)
+			return nil, err // that none is found is a state reservations come to by themselves
+		}},
+		{conditionPlacementGroup, func() (problem *model.ClassProblem, err error) {
+			status.PlacementGroup, problem, err = c.placementGroup(ctx, class.PlacementGroup)
+			return problem, err
+		}},
+	}
+	problems, failures := make([]*model.ClassProblem, len(parts)), make([]error, len(parts))
+	var group sync.WaitGroup
+	for i, part := range parts {
+		group.Go(func() {
+			problem, err := part.look()
+			if err != nil {
+				problem = &model.ClassProblem{Reason: reasonNotAsked, Message: err.Error(), Unknown: true}
+			}
+			if problem != nil {
+				problem.Condition = part.condition
+			}
+			problems[i], failures[i] = problem, err
+		})
+	}
+	group.Wait()
 	for _, problem := range problems {
 		if problem != nil {
 			status.Problems = append(status.Problems, *problem)
 		}
 	}
-	return status, nil
+	return status, errors.Join(failures...)
+}
+
+// none is the problem of a selector that found nothing, nil where it found something.
+func (c *Catalog) none(found int, reason, what, field string, terms []model.SelectorTerm) *model.ClassProblem {
+	if found > 0 {
+		return nil
+	}
+	return &model.ClassProblem{Reason: reason, Message: c.nothing(what, field, terms)}
 }
 
 // nothing says which selector found nothing and what to do.
@@ -116,6 +161,7 @@ func describe(term model.SelectorTerm) string {
 	add("name", term.Name)
 	add("owner", term.Owner)
 	add("ssmParameter", term.SSMParameter)
+	add("instanceMatchCriteria", term.MatchCriteria)
 	for _, key := range sortedKeys(term.Tags) {
 		parts = append(parts, fmt.Sprintf("tag %s=%s", key, term.Tags[key]))
 	}
@@ -220,38 +266,4 @@ func (c *Catalog) securityGroups(ctx context.Context, terms []model.SelectorTerm
 	}
 	sort.Slice(groups, func(i, j int) bool { return groups[i].ID < groups[j].ID })
 	return groups, nil
-}
-
-// profile returns the class's instance profile: the one it names, else the first by name that holds its role.
-func (c *Catalog) profile(ctx context.Context, class model.Class) (string, *model.ClassProblem, error) {
-	if class.InstanceProfile != "" {
-		return class.InstanceProfile, nil, nil
-	}
-	role := class.Role[strings.LastIndexByte(class.Role, '/')+1:]
-	problem := func(reason, format string, args ...any) (string, *model.ClassProblem, error) {
-		return "", &model.ClassProblem{Condition: "InstanceProfileReady", Reason: reason, Message: fmt.Sprintf(format, args...)}, nil
-	}
-	if role == "" {
-		return problem("InstanceProfileNotFound", "neither spec.role nor spec.instanceProfile is set; set one of them")
-	}
-	pages := iam.NewListInstanceProfilesForRolePaginator(c.clients.IAM, &iam.ListInstanceProfilesForRoleInput{RoleName: aws.String(role)})
-	var names []string
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			err = translate(err, "list instance profiles of role %s", role)
-			if fault.Is(err, fault.NotFound) {
-				return problem("RoleNotFound", "spec.role %q does not exist in this account; create it or correct the name", class.Role)
-			}
-			return "", nil, err
-		}
-		for _, profile := range page.InstanceProfiles {
-			names = append(names, aws.ToString(profile.InstanceProfileName))
-		}
-	}
-	if len(names) == 0 {
-		return problem("InstanceProfileNotFound", "spec.role %q is in no instance profile; add it to one, or set spec.instanceProfile", class.Role)
-	}
-	sort.Strings(names)
-	return names[0], nil, nil
 }

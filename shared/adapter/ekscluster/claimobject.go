@@ -131,6 +131,11 @@ func showState(object *apiv1.NodeClaim, claim *model.Claim) {
 		apiv1.NodeClaimConditions.On(object, at(max(claim.LaunchedUnix, claim.RegisteredUnix))).
 			Unknown(apiv1.ConditionInitialized, reason, message)
 	}
+	if drifted := apiv1.NodeClaimConditions.On(object, at(claim.DriftUnix)); claim.Drift != "" {
+		drifted.TrueBecause(apiv1.ConditionDrifted, claim.Drift, claim.DriftMessage)
+	} else {
+		drifted.Remove(apiv1.ConditionDrifted)
+	}
 }
 
 // order of the states a living claim goes through.

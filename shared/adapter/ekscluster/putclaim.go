@@ -2,6 +2,7 @@ package ekscluster
 
 import (
 	"context"
+	"encoding/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,6 +28,11 @@ func (c *Client) PutClaim(ctx context.Context, claim model.Claim) (string, error
 		return "", err
 	}
 	id := string(object.UID)
+	if claim.ObjectUID != "" {
+		if object, err = c.updateMeta(ctx, object, &claim); err != nil {
+			return "", err
+		}
+	}
 	return id, c.writeStatus(ctx, &status[apiv1.NodeClaim]{
 		resource: apiv1.NodeClaimResource, name: claim.Name, uid: id, object: object,
 		change: func(o *apiv1.NodeClaim) error {
@@ -74,6 +80,51 @@ func (c *Client) claim(ctx context.Context, claim *model.Claim) (*apiv1.NodeClai
 		return nil, fault.New(fault.Conflict, "", "NodeClaim %s shows instance %s, the claim has %s", claim.Name, shown, claim.ProviderID)
 	}
 	return object, nil
+}
+
+// updateMeta brings labels and annotations of an object up to the claim's where they may change after the launch: the
+// drift hashes, which are written anew when their rules change, and what a reservation that ended leaves behind.
+func (c *Client) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim *model.Claim) (*apiv1.NodeClaim, error) {
+	meta := map[string]any{}
+	annotations := map[string]any{}
+	for _, key := range rehashed {
+		if value := claim.Annotations[key]; value != "" && object.Annotations[key] != value {
+			annotations[key] = value
+		}
+	}
+	if len(annotations) > 0 {
+		meta["annotations"] = annotations
+	}
+	labels := map[string]any{}
+	if was := object.Labels[model.LabelCapacityType]; was == model.Reserved && claim.CapacityType != model.Reserved && claim.CapacityType != "" {
+		labels[model.LabelCapacityType] = claim.CapacityType
+		for _, key := range []string{model.LabelReservationID, model.LabelReservationType, model.LabelInterruptible} {
+			if _, there := object.Labels[key]; there {
+				labels[key] = nil
+			}
+		}
+	}
+	if len(labels) > 0 {
+		meta["labels"] = labels
+	}
+	if len(meta) == 0 {
+		return object, nil
+	}
+	meta["uid"], meta["resourceVersion"] = object.UID, object.ResourceVersion
+	patch, err := json.Marshal(map[string]any{"metadata": meta})
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, "", err, "write labels and annotations of NodeClaim %s", claim.Name)
+	}
+	written, err := c.custom.Resource(apiv1.NodeClaimResource).Patch(ctx, claim.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return nil, translateError(err, "write labels and annotations of NodeClaim %s", claim.Name)
+	}
+	return toTyped[apiv1.NodeClaim](written)
+}
+
+// rehashed are the annotations of a claim that may change after its launch.
+var rehashed = []string{
+	model.AnnotationPoolHash, model.AnnotationPoolHashVersion, model.AnnotationClassHash, model.AnnotationClassHashVersion,
 }
 
 func toUntyped(object any) (*unstructured.Unstructured, error) {

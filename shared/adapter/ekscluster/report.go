@@ -3,6 +3,8 @@ package ekscluster
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -121,6 +123,10 @@ func (c *Client) reportClass(ctx context.Context, r *model.ClassReport) error {
 	return c.writeStatus(ctx, &status[awsv1.EC2NodeClass]{
 		resource: awsv1.EC2NodeClassResource, name: r.Class, uid: r.UID,
 		change: func(class *awsv1.EC2NodeClass) error {
+			if r.Waiting != "" {
+				classConditions().On(class, c.now()).TrueBecause(ConditionTerminating, ReasonWaiting, r.Waiting)
+				return nil
+			}
 			if seen := r.Status.ObservedGeneration; seen != 0 && seen != class.Generation {
 				return nil
 			}
@@ -144,8 +150,12 @@ func showClass(class *awsv1.EC2NodeClass, resolved *model.ClassStatus, now time.
 		status.AMIs = append(status.AMIs, awsv1.AMI{ID: i.ID, Name: i.Name, Deprecated: i.Deprecated, Requirements: selectorRequirements(i.Requirements)})
 	}
 	status.InstanceProfile = resolved.InstanceProfile
+	status.CapacityReservations = nil
+	for i := range resolved.Reservations {
+		status.CapacityReservations = append(status.CapacityReservations, shownReservation(&resolved.Reservations[i], now))
+	}
 
-	types := awsv1.Conditions(false)
+	types := classConditions()
 	set := types.On(class, now)
 	bad := make(map[string]bool)
 	for i := range resolved.Problems {
@@ -162,9 +172,82 @@ func showClass(class *awsv1.EC2NodeClass, resolved *model.ClassStatus, now time.
 	}
 	for _, dependent := range types.Dependents {
 		if !bad[dependent] {
-			set.True(dependent)
+			set.TrueBecause(dependent, dependent, found(dependent, class, resolved))
 		}
 	}
+}
+
+// classConditions are those that count towards Ready; reservations are always used.
+func classConditions() condition.Types { return awsv1.Conditions(true) }
+
+// What is said of an EC2NodeClass that is being deleted.
+const (
+	ConditionTerminating = "Terminating"
+	ReasonWaiting        = "WaitingOnNodeClaimTermination"
+)
+
+func shownReservation(r *model.Reservation, now time.Time) awsv1.CapacityReservation {
+	out := awsv1.CapacityReservation{
+		ID: r.ID, InstanceType: r.InstanceType, AvailabilityZone: r.Zone, OwnerID: r.Owner, InstanceMatchCriteria: awsv1.InstanceMatchCriteria(r.MatchCriteria),
+		ReservationType: awsv1.ReservationDefault, Interruptible: r.Interruptible, State: awsv1.ReservationActive,
+	}
+	if r.Block {
+		out.ReservationType = awsv1.ReservationCapacityBlock
+	}
+	if r.Expiring(now.Unix()) {
+		out.State = awsv1.ReservationExpiring
+	}
+	if r.EndUnix != 0 {
+		end := metav1.NewTime(time.Unix(r.EndUnix, 0).UTC())
+		out.EndTime = &end
+	}
+	return out
+}
+
+// found says what a part of a class resolved to, so that describing the object explains it.
+func found(conditionType string, class *awsv1.EC2NodeClass, resolved *model.ClassStatus) string {
+	counted := func(n int, what, field string, more string) string {
+		if n != 1 {
+			what += "s"
+		}
+		return fmt.Sprintf("%d %s by %s%s", n, what, field, more)
+	}
+	switch conditionType {
+	case awsv1.ConditionSubnetsReady:
+		zones := map[string]bool{}
+		for _, s := range resolved.Subnets {
+			zones[s.Zone] = true
+		}
+		return counted(len(resolved.Subnets), "subnet", "spec.subnetSelectorTerms", " in "+strings.Join(slices.Sorted(maps.Keys(zones)), ", "))
+	case awsv1.ConditionSecurityGroupsReady:
+		return counted(len(resolved.SecurityGroups), "security group", "spec.securityGroupSelectorTerms", "")
+	case awsv1.ConditionAMIsReady:
+		old := 0
+		for _, i := range resolved.Images {
+			if i.Deprecated {
+				old++
+			}
+		}
+		more := ""
+		if old > 0 {
+			more = fmt.Sprintf(", %d of them deprecated", old)
+		}
+		return counted(len(resolved.Images), "image", "spec.amiSelectorTerms", more)
+	case awsv1.ConditionInstanceProfileReady:
+		if class.Spec.Role != "" {
+			return fmt.Sprintf("instance profile %s holds spec.role %s", resolved.InstanceProfile, class.Spec.Role)
+		}
+		return "instance profile of spec.instanceProfile"
+	case awsv1.ConditionPlacementGroupReady:
+		if group := resolved.PlacementGroup; group != nil {
+			return fmt.Sprintf("placement group %s (%s) by spec.placementGroupSelector", group.ID, group.Strategy)
+		}
+	case awsv1.ConditionCapacityReservationsReady:
+		if len(class.Spec.CapacityReservationSelectorTerms) > 0 {
+			return counted(len(resolved.Reservations), "active capacity reservation", "spec.capacityReservationSelectorTerms", "")
+		}
+	}
+	return ""
 }
 
 func selectorRequirements(list []model.Requirement) []corev1.NodeSelectorRequirement {

@@ -113,7 +113,7 @@ func TestReportShowsWhatAClassResolvesTo(t *testing.T) {
 	r := model.Report{Classes: []model.ClassReport{{Class: name, UID: string(object.UID), Status: resolved}}}
 	report(t, c, r)
 	got := readClass(t, c, name)
-	if !awsv1.Conditions(false).On(got, time.Now()).IsTrue(condition.Ready) || got.Status.Subnets[0].Zone != "us-west-2a" || got.Status.AMIs[0].ID != "ami-1" || got.Status.InstanceProfile != "nodes" {
+	if !awsv1.Conditions(true).On(got, time.Now()).IsTrue(condition.Ready) || got.Status.Subnets[0].Zone != "us-west-2a" || got.Status.AMIs[0].ID != "ami-1" || got.Status.InstanceProfile != "nodes" {
 		t.Errorf("got %+v", got.Status)
 	}
 
@@ -124,7 +124,7 @@ func TestReportShowsWhatAClassResolvesTo(t *testing.T) {
 	}
 	report(t, c, r)
 	got = readClass(t, c, name)
-	set := awsv1.Conditions(false).On(got, time.Now())
+	set := awsv1.Conditions(true).On(got, time.Now())
 	if s := set.Get("SubnetsReady"); s.Status != metav1.ConditionFalse || s.Reason != "SubnetsNotFound" || len(got.Status.Subnets) != 0 {
 		t.Errorf("got %+v, subnets %v", s, got.Status.Subnets)
 	}

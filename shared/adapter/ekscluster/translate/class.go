@@ -202,7 +202,7 @@ func classStatus(class *awsv1.EC2NodeClass) model.ClassStatus {
 		}
 		out.Reservations = append(out.Reservations, reservation)
 	}
-	dependents := awsv1.Conditions(false).Dependents // what others may have left beside them says nothing
+	dependents := awsv1.Conditions(true).Dependents // what others may have left beside them says nothing
 	for _, c := range class.Status.Conditions {
 		if c.Type == condition.Ready {
 			out.ObservedGeneration = c.ObservedGeneration

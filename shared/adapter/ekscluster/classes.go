@@ -1,0 +1,90 @@
+package ekscluster
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/api/awsv1"
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/api/wellknown"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Configuration reads every NodePool and EC2NodeClass as they are now. An object that cannot be read is left out: it has
+// passed a definition this build does not know. Kinds that are not defined have no objects.
+func (c *Client) Configuration(ctx context.Context) (model.Configuration, error) {
+	var out model.Configuration
+	err := listAll(ctx, c.customLister(apiv1.NodePoolResource), func(object any) {
+		if pool, err := toTyped[apiv1.NodePool](object.(*unstructured.Unstructured)); err == nil {
+			out.Pools = append(out.Pools, translate.Pool(pool))
+		}
+	})
+	if err != nil {
+		return out, err
+	}
+	err = listAll(ctx, c.customLister(awsv1.EC2NodeClassResource), func(object any) {
+		if class, err := toTyped[awsv1.EC2NodeClass](object.(*unstructured.Unstructured)); err == nil {
+			out.Classes = append(out.Classes, model.ClassObject{
+				Class: translate.Class(class), Annotations: class.Annotations,
+				Finalized: slices.Contains(class.Finalizers, wellknown.FinalizerEC2NodeClass),
+			})
+		}
+	})
+	slices.SortFunc(out.Pools, func(a, b model.Pool) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out.Classes, func(a, b model.ClassObject) int { return strings.Compare(a.Class.Name, b.Class.Name) })
+	return out, err
+}
+
+// MarkClass puts our finalizer on an EC2NodeClass or takes it off, and sets annotations, on condition that it is the
+// object that was judged and that nobody wrote in between; then it starts again, a few times. Nothing is written where
+// nothing differs. NotFound where the object is gone or another.
+func (c *Client) MarkClass(ctx context.Context, mark model.ClassMark) error {
+	var err error
+	for range attempts {
+		if err = c.markClass(ctx, &mark); !fault.Is(err, fault.Conflict) {
+			return err
+		}
+	}
+	return err
+}
+
+func (c *Client) markClass(ctx context.Context, mark *model.ClassMark) error {
+	classes := c.custom.Resource(awsv1.EC2NodeClassResource)
+	object, err := classes.Get(ctx, mark.Name, metav1.GetOptions{})
+	if err != nil {
+		return translateError(err, "read EC2NodeClass %s", mark.Name)
+	}
+	if string(object.GetUID()) != mark.UID {
+		return fault.New(fault.NotFound, "", "EC2NodeClass %s of UID %s is gone; there is another of UID %s", mark.Name, mark.UID, object.GetUID())
+	}
+	meta := map[string]any{}
+	if annotations := missing(object.GetAnnotations(), mark.Annotations); len(annotations) > 0 {
+		meta["annotations"] = annotations
+	}
+	finalizers := slices.Clone(object.GetFinalizers())
+	// The API server refuses a new finalizer on an object that is being deleted.
+	switch has := slices.Contains(finalizers, wellknown.FinalizerEC2NodeClass); {
+	case has && !mark.Finalized:
+		meta["finalizers"] = slices.DeleteFunc(finalizers, func(f string) bool { return f == wellknown.FinalizerEC2NodeClass })
+	case !has && mark.Finalized && object.GetDeletionTimestamp() == nil:
+		meta["finalizers"] = append(finalizers, wellknown.FinalizerEC2NodeClass)
+	}
+	if len(meta) == 0 {
+		return nil
+	}
+	meta["uid"], meta["resourceVersion"] = object.GetUID(), object.GetResourceVersion()
+	patch, err := json.Marshal(map[string]any{"metadata": meta})
+	if err != nil {
+		return fault.Wrap(fault.Internal, "", err, "mark EC2NodeClass %s", mark.Name)
+	}
+	_, err = classes.Patch(ctx, mark.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return translateError(err, "mark EC2NodeClass %s", mark.Name)
+}
