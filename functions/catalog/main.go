@@ -33,9 +33,11 @@ func main() {
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	queues := sqs.NewFromConfig(config)
 	flow := &catalog.Flow{
-		Registry: ledger, Leases: ledger,
+		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger,
 		Hints: hints{own: sqsqueue.New(queues, s.QueueURL), plan: sqsqueue.New(queues, s.PlanURL)},
-		Now:   time.Now,
+		Connector: newConnector(config, s.IsolatedVPC),
+		Now:       time.Now,
+		Settings:  catalog.Settings{IsolatedVPC: s.IsolatedVPC, NoDryRun: s.NoDryRun},
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash

@@ -287,6 +287,7 @@ type NodePatch struct {
 	Name         string
 	UID          string            // of the node that was judged
 	Labels       map[string]string // to set
+	RemoveLabels []string          // keys
 	Annotations  map[string]string // to set
 	AddTaints    []Taint           // merged by key and effect
 	RemoveTaints []Taint           // by key and effect

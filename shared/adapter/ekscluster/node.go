@@ -51,7 +51,16 @@ func (c *Client) patchNode(ctx context.Context, patch *model.NodePatch) error {
 // the node is so already.
 func nodePatch(node *corev1.Node, patch *model.NodePatch) map[string]any {
 	meta := map[string]any{}
-	if labels := missing(node.Labels, patch.Labels); len(labels) > 0 {
+	labels := map[string]any{}
+	for key, value := range missing(node.Labels, patch.Labels) {
+		labels[key] = value
+	}
+	for _, key := range patch.RemoveLabels {
+		if _, there := node.Labels[key]; there {
+			labels[key] = nil
+		}
+	}
+	if len(labels) > 0 {
 		meta["labels"] = labels
 	}
 	if annotations := missing(node.Annotations, patch.Annotations); len(annotations) > 0 {

@@ -7,15 +7,20 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/core/allowance"
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // Flow is both passes with their ports and their clock. It keeps nothing between runs.
 type Flow struct {
-	Registry Registry
-	Leases   Leases
-	Hints    Hints
+	Registry   Registry
+	Leases     Leases
+	Records    Records
+	Allowances Allowances
+	Hints      Hints
+	Connector  Connector
 
 	Now      func() time.Time
 	Settings Settings
@@ -25,10 +30,37 @@ type Flow struct {
 // Settings are the flow's numbers. The zero value of a field means the default named with it.
 type Settings struct {
 	LeaseMargin time.Duration // how long the lease outlives the invocation's deadline: 2 s
+	StopBefore  time.Duration // what must be left of the invocation to begin with another class: 5 s
+
+	// How old what a class resolves to may become before it is looked up again.
+	BusyEvery  time.Duration // while claims use it: 4 min, less than who launches accepts
+	IdleEvery  time.Duration // while none do: 1 h
+	RetryAfter time.Duration // while it is not ready: 50 s, so that each tick of a minute does
+	AgainAfter time.Duration // where a NodePool or EC2NodeClass was changed: 10 s
+
+	VerdictFor  time.Duration // how long a verdict is good while what it depends on stays the same: 30 min
+	KeepProfile time.Duration // how long an instance profile is kept that a class does not use any more: 1 h
+	SweepEvery  time.Duration // between looks for instance profiles left over: 30 min
+	EndAfter    time.Duration // how long a deletion must have been asked for, so that no launch that has not heard of it is under way: 30 s
+
+	IsolatedVPC bool            // IAM cannot be reached: nothing is asked of it
+	NoDryRun    bool            // classes are not tried on EC2
+	Offers      offer.Settings  // what machine types hold; Region is the cluster's
+	Rates       allowance.Rates // of what all clusters share of EC2's API
 }
 
 func (s Settings) withDefaults() Settings {
 	s.LeaseMargin = cmp.Or(s.LeaseMargin, 2*time.Second)
+	s.StopBefore = cmp.Or(s.StopBefore, 5*time.Second)
+	s.BusyEvery = cmp.Or(s.BusyEvery, 4*time.Minute)
+	s.IdleEvery = cmp.Or(s.IdleEvery, time.Hour)
+	s.RetryAfter = cmp.Or(s.RetryAfter, 50*time.Second)
+	s.AgainAfter = cmp.Or(s.AgainAfter, 10*time.Second)
+	s.VerdictFor = cmp.Or(s.VerdictFor, 30*time.Minute)
+	s.KeepProfile = cmp.Or(s.KeepProfile, time.Hour)
+	s.SweepEvery = cmp.Or(s.SweepEvery, 30*time.Minute)
+	s.EndAfter = cmp.Or(s.EndAfter, 30*time.Second)
+	s.Rates = s.Rates.Defaults()
 	return s
 }
 
@@ -44,6 +76,13 @@ type Request struct {
 type Outcome struct {
 	Cluster  string           `json:"cluster"`
 	Skipped  string           `json:"skipped,omitempty"` // why nothing was done
+	Classes  int              `json:"classes"`           // that there are
+	Resolved int              `json:"resolved"`          // looked up in this pass
+	Tried    int              `json:"tried,omitempty"`   // tried on EC2
+	NotReady []string         `json:"notReady,omitempty"`
+	Ended    []string         `json:"ended,omitempty"`   // classes whose deletion was finished
+	Drifted  map[string]int   `json:"drifted,omitempty"` // claims found drifted, by reason
+	Tidied   int              `json:"tidied,omitempty"`  // instance profiles deleted
 	Millis   map[string]int64 `json:"millis,omitempty"`  // since the start of the run, by what was reached
 	Problems []string         `json:"problems,omitempty"`
 }
@@ -51,7 +90,7 @@ type Outcome struct {
 // Run makes the pass over one cluster. An error means that it could not be made.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
 	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
-	r.out = Outcome{Cluster: request.Cluster, Millis: map[string]int64{}}
+	r.out = Outcome{Cluster: request.Cluster, Millis: map[string]int64{}, Drifted: map[string]int{}}
 	err := r.do(ctx)
 	r.reached("done")
 	return r.out, err
@@ -65,8 +104,18 @@ type run struct {
 	started  time.Time
 	out      Outcome
 
-	reg   model.Registration
-	fence model.Fence
+	reg     model.Registration
+	fence   model.Fence
+	site    Site
+	ahead   int64 // seconds the ledger's clock is ahead of this process's
+	ledger  model.Ledger
+	config  model.Configuration
+	records map[string]model.ClassRecord // by class
+	users   map[string][]string          // names of live claims, by class
+	judged  []model.Class                // looked up in this pass
+	report  model.Report
+
+	machines *model.MachineCatalog // nil = not read yet
 }
 
 func (r *run) do(ctx context.Context) error {
@@ -93,7 +142,74 @@ func (r *run) do(ctx context.Context) error {
 		return fmt.Errorf("take the catalogue's lease of cluster %s: %w", reg.Cluster, err)
 	}
 	defer r.release(ctx)
+	if err := r.read(ctx); err != nil {
+		return err
+	}
+	r.reached("read")
+
+	// What there is to do, one class after another; what fails stops no other.
+	r.out.Classes = len(r.config.Classes)
+	for i := range r.config.Classes {
+		if r.request.Deadline.Sub(r.Now()) < r.settings.StopBefore {
+			r.problem("%d classes wait for want of time; the next tick goes on", len(r.config.Classes)-i)
+			break
+		}
+		r.guarded(r.config.Classes[i].Class.Name, func() { r.class(ctx, r.config.Classes[i]) })
+	}
+	r.forget(ctx)
+	r.reached("classes")
+	r.sweepProfiles(ctx)
+	r.drift(ctx)
+	r.reached("drift")
+	r.tell(ctx)
 	return nil
+}
+
+// read reads the ledger, and then what people have asked for.
+func (r *run) read(ctx context.Context) (err error) {
+	if r.ledger, err = r.Records.Load(ctx, r.reg); err != nil {
+		return fmt.Errorf("load the ledger of cluster %s: %w", r.reg.Cluster, err)
+	}
+	r.ahead = r.ledger.NowUnix - r.Now().Unix()
+	if r.site, err = r.Connector.Connect(ctx, r.reg); err != nil {
+		return fmt.Errorf("connect to cluster %s: %w", r.reg.Cluster, err)
+	}
+	if r.config, err = r.site.Cluster.Configuration(ctx); err != nil {
+		return fmt.Errorf("read the configuration of cluster %s: %w", r.reg.Cluster, err)
+	}
+	r.records, r.users = map[string]model.ClassRecord{}, map[string][]string{}
+	for _, record := range r.ledger.Classes {
+		r.records[record.Name] = record
+	}
+	for i := range r.ledger.Claims {
+		if claim := &r.ledger.Claims[i]; claim.Live() {
+			r.users[claim.Class] = append(r.users[claim.Class], claim.Name)
+		}
+	}
+	return nil
+}
+
+// guarded keeps a panic over one class from stopping the others.
+func (r *run) guarded(class string, do func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.problem("class %s: panic: %v", class, p)
+		}
+	}()
+	do()
+}
+
+// now is the time by the ledger's clock: what is written down with a time is compared with times others wrote.
+func (r *run) now() int64 { return r.Now().Unix() + r.ahead }
+
+// tell publishes what people want to know.
+func (r *run) tell(ctx context.Context) {
+	if len(r.report.Events)+len(r.report.Classes) == 0 {
+		return
+	}
+	if err := r.effect(ctx, EffectTell, func() error { return r.site.Reporter.Report(ctx, r.report) }); err != nil {
+		r.problem("report to people: %v", err)
+	}
 }
 
 // release gives the lease back even when the invocation's own context is over.

@@ -45,3 +45,96 @@ type Hints interface {
 	// Ready tells who launches that a class of the cluster can be launched from now. The same key is one hint.
 	Ready(ctx context.Context, cluster, key string) error
 }
+
+// Allowances keeps what all clusters of an account and region share of EC2's API.
+type Allowances interface {
+	// Allowance reads it consistently; the zero value where it was never written.
+	Allowance(ctx context.Context, reg model.Registration) (model.Allowance, error)
+	// Spend writes it, with the next Version, on condition that its Version is still the stored one. Conflict where it is
+	// not.
+	Spend(ctx context.Context, reg model.Registration, allowance model.Allowance) error
+}
+
+// Connector opens a cluster with the cluster's own rights: what is tried there is judged as whoever launches would be.
+type Connector interface {
+	Connect(ctx context.Context, reg model.Registration) (Site, error)
+}
+
+// Site is an open cluster. Nothing of it can launch or terminate.
+type Site struct {
+	Cluster  Cluster
+	Claims   ClaimObjects
+	Reporter Reporter
+	Catalog  Catalog
+	Profiles Profiles
+	Trials   Trials
+	Machines Machines
+}
+
+// Cluster is the API server, as far as classes are concerned.
+type Cluster interface {
+	// Configuration reads every NodePool and EC2NodeClass as they are now.
+	Configuration(ctx context.Context) (model.Configuration, error)
+	// MarkClass puts our finalizer on an EC2NodeClass or takes it off, and sets annotations. NotFound where the object is
+	// gone or another.
+	MarkClass(ctx context.Context, mark model.ClassMark) error
+	// Look reads nodes and NodeClaim objects live. An error where any of it cannot be read.
+	Look(ctx context.Context) (model.Sight, error)
+}
+
+// ClaimObjects shows what became of claims.
+type ClaimObjects interface {
+	// PutClaim brings the NodeClaim object of a claim up to date. NotFound where claim.ObjectUID is set and the object is
+	// gone or another.
+	PutClaim(ctx context.Context, claim model.Claim) (uid string, err error)
+	// PatchNode writes labels of a node, on condition of its UID. NotFound or Conflict where the node is gone or another.
+	PatchNode(ctx context.Context, patch model.NodePatch) error
+}
+
+// Reporter tells people: events, and the status of classes.
+type Reporter interface {
+	// Report publishes events and conditions. Each is independent; the first error is returned after all were tried.
+	// Repeating a report is harmless.
+	Report(ctx context.Context, report model.Report) error
+}
+
+// Catalog says what can be bought and what a class resolves to.
+type Catalog interface {
+	// Types returns every machine type of the region with its offers and prices, by name.
+	Types(ctx context.Context) (model.MachineCatalog, error)
+	// Examine returns what the class's selectors mean now, with every image the queries find (none chosen yet). A selector
+	// that finds nothing is a problem of its condition. A part that could not be asked about is an Unknown problem and
+	// empty; the others stand, and the error joins what went wrong.
+	Examine(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error)
+}
+
+// Profiles makes and deletes instance profiles.
+type Profiles interface {
+	// MakeProfile makes an instance profile that holds its role, or finishes what was half made. NotFound where the role
+	// does not exist, Conflict where the profile holds another.
+	MakeProfile(ctx context.Context, profile model.InstanceProfile) error
+	// Profiles returns the instance profiles whose path begins with a prefix, by name.
+	Profiles(ctx context.Context, prefix string) ([]model.InstanceProfile, error)
+	// DeleteProfile takes the role out of an instance profile and deletes it. One that is not there is no error.
+	DeleteProfile(ctx context.Context, profile model.InstanceProfile) error
+}
+
+// Trials asks EC2 whether it would launch. Denied means that the rights are missing, Invalid that the class asks for
+// something EC2 refuses; every other error says nothing about the class. Each asks once.
+type Trials interface {
+	// Request makes the launch template a launch needs and returns the bytes of its request. The template stays, and real
+	// launches of the same content use it.
+	Request(ctx context.Context, launch model.Launch) ([]byte, error)
+	// DryFleet asks whether the request would be carried out.
+	DryFleet(ctx context.Context, request []byte) error
+	// DryRun asks whether an instance of the launch, whose request the bytes are, would run in a subnet.
+	DryRun(ctx context.Context, launch model.Launch, request []byte, subnet string) error
+}
+
+// Machines is EC2, as far as claims and classes are compared with it and tidied up after.
+type Machines interface {
+	// Describe returns those of the instances that EC2 shows, in whatever state, by id, each once.
+	Describe(ctx context.Context, ids []string) ([]model.Instance, error)
+	// DeleteTemplates deletes every launch template of the cluster's class. It may be repeated.
+	DeleteTemplates(ctx context.Context, cluster, class string) error
+}

@@ -119,7 +119,7 @@ status:
   - {type: Ready, status: "False", observedGeneration: 2, reason: UnhealthyDependents, message: "", lastTransitionTime: "2026-11-20T12:00:00Z"}
   - {type: SubnetsReady, status: "False", reason: SubnetsNotFound, message: none, lastTransitionTime: "2026-11-20T12:00:00Z"}
   - {type: AMIsReady, status: "True", reason: AMIsReady, message: "", lastTransitionTime: "2026-11-20T12:00:00Z"}
-  - {type: CapacityReservationsReady, status: "False", reason: Old, message: old, lastTransitionTime: "2026-11-20T12:00:00Z"}
+  - {type: SomebodyElsesReady, status: "False", reason: Old, message: old, lastTransitionTime: "2026-11-20T12:00:00Z"}
   - {type: ValidationSucceeded, status: Unknown, reason: AwaitingReconciliation, message: soon, lastTransitionTime: "2026-11-20T12:00:00Z"}
 `
 

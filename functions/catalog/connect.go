@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/pricing"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ec2catalog"
+	"github.com/joiner-sh/joiner/shared/adapter/ec2fleet"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
+	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/flow/catalog"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// connector opens clusters with their own rights and keeps what it opened for the next invocation.
+type connector struct {
+	config   aws.Config
+	isolated bool // IAM and the price list cannot be reached
+	sites    boot.Sites[catalog.Site]
+}
+
+func newConnector(config aws.Config, isolated bool) *connector {
+	return &connector{config: config, isolated: isolated}
+}
+
+// Connect returns the cluster's site; another endpoint, authority or role opens it anew. Whatever is tried there is tried
+// with the rights of the role that launches.
+func (c *connector) Connect(_ context.Context, reg model.Registration) (catalog.Site, error) {
+	return c.sites.Open(reg.Cluster, reg.Access(), func() (site catalog.Site, err error) {
+		config := boot.Rights(c.config, "joiner-catalog", reg.Region, reg.RoleARN, reg.ExternalID)
+		cluster, err := ekscluster.Connect(config, reg)
+		if err != nil {
+			return site, err
+		}
+		fleet := ec2fleet.New(ec2.NewFromConfig(config))
+		machines := ec2catalog.New(ec2catalog.Clients{
+			EC2: ec2.NewFromConfig(config), IAM: iam.NewFromConfig(config), SSM: ssm.NewFromConfig(config),
+			Pricing: pricing.NewFromConfig(config, func(o *pricing.Options) { o.Region = ec2catalog.PricingRegion(reg.Region) }),
+		}, ec2catalog.Settings{Region: reg.Region, IsolatedVPC: c.isolated})
+		return catalog.Site{
+			Cluster: cluster, Claims: cluster, Reporter: cluster, Catalog: machines, Profiles: machines, Trials: fleet, Machines: fleet,
+		}, nil
+	})
+}

@@ -1,0 +1,83 @@
+package ec2fleet
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// DryFleet asks EC2 whether it would carry out a stored request, and nothing else. Nil where it would. It asks once: the
+// caller asks again some other time.
+func (f *Fleet) DryFleet(ctx context.Context, request []byte) error {
+	stored, err := decodeRequest(request)
+	if err != nil {
+		return err
+	}
+	input := stored.input()
+	input.DryRun = aws.Bool(true)
+	_, err = f.client.CreateFleet(ctx, input, once)
+	return dry(err, "CreateFleet")
+}
+
+// DryRun asks EC2 whether it would run one instance of a stored request's first launch template in a subnet, with the
+// security groups and addresses of the launch the request was made from, and nothing else. Nil where it would.
+func (f *Fleet) DryRun(ctx context.Context, launch model.Launch, request []byte, subnet string) error {
+	stored, err := decodeRequest(request)
+	if err != nil {
+		return err
+	}
+	input := &ec2.RunInstancesInput{
+		DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+		InstanceType:   types.InstanceType(stored.instanceType(subnet)),
+		LaunchTemplate: &types.LaunchTemplateSpecification{LaunchTemplateName: aws.String(stored.Templates[0].Name), Version: aws.String("$Latest")},
+		// A subnet beside a template that has interfaces is refused; it goes on an interface that takes their place.
+		NetworkInterfaces: []types.InstanceNetworkInterfaceSpecification{{
+			DeviceIndex: aws.Int32(0), SubnetId: aws.String(subnet), Groups: securityGroups(launch.Class),
+			AssociatePublicIpAddress: launch.Class.AssociatePublicIPAddress,
+		}},
+	}
+	for _, resource := range []types.ResourceType{types.ResourceTypeInstance, types.ResourceTypeVolume} {
+		input.TagSpecifications = append(input.TagSpecifications, types.TagSpecification{ResourceType: resource, Tags: sdkTags(stored.Tags)})
+	}
+	_, err = f.client.RunInstances(ctx, input, once)
+	return dry(err, "RunInstances")
+}
+
+// instanceType returns the type the request names for a subnet, else its first.
+func (r *request) instanceType(subnet string) string {
+	for _, t := range r.Templates {
+		for _, o := range t.Overrides {
+			if o.SubnetID == subnet {
+				return o.InstanceType
+			}
+		}
+	}
+	return r.Templates[0].Overrides[0].InstanceType
+}
+
+// once lets the SDK ask a single time.
+func once(o *ec2.Options) { o.Retryer = aws.NopRetryer{} }
+
+// dry reads the answer to a dry run. The error's text is EC2's own without what changes from call to call, so that the same
+// refusal reads the same.
+func dry(err error, action string) error {
+	var api smithy.APIError
+	switch {
+	case err == nil: // EC2 always answers a dry run with an error
+		return fault.New(fault.Internal, "", "a dry run of %s was answered as if it had been carried out", action)
+	case code(err) == "DryRunOperation":
+		return nil
+	case !errors.As(err, &api):
+		return translate(err, "dry run of %s", action)
+	}
+	text, _, _ := strings.Cut(api.ErrorMessage(), " Encoded authorization failure message")
+	return fault.New(fault.KindOf(translate(err, "")), api.ErrorCode(), "%s: %s", action, text)
+}

@@ -1,0 +1,317 @@
+package catalog
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/allowance"
+	"github.com/joiner-sh/joiner/shared/core/image"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Conditions of an EC2NodeClass, as far as this package speaks of them.
+const (
+	conditionSubnets        = "SubnetsReady"
+	conditionSecurityGroups = "SecurityGroupsReady"
+	conditionImages         = "AMIsReady"
+	conditionProfile        = "InstanceProfileReady"
+	conditionReservations   = "CapacityReservationsReady"
+	conditionPlacementGroup = "PlacementGroupReady"
+	conditionValidation     = "ValidationSucceeded"
+)
+
+// class brings one class up to date where that is due.
+func (r *run) class(ctx context.Context, object model.ClassObject) {
+	class := object.Class
+	if class.DeletedUnix != 0 {
+		r.terminate(ctx, object)
+		return
+	}
+	record := r.records[class.Name]
+	if record.UID != class.UID { // the first of this object; what was there was another's
+		record = model.ClassRecord{Name: class.Name, UID: class.UID, Version: record.Version}
+	}
+	asked := digest(asked(class), strangers(object.Annotations))
+	if !r.due(class, record, asked) {
+		r.notReady(class, record.Status)
+		return
+	}
+	if !r.mark(ctx, object) {
+		return
+	}
+	was := record.Status
+	status, ok := r.examine(ctx, class, &record)
+	if !ok {
+		return
+	}
+	r.out.Resolved++
+	class.Status = status
+	r.judge(ctx, &class, &record, asked)
+	record.Status = class.Status
+	r.keep(ctx, record)
+	r.judged = append(r.judged, class)
+	r.notReady(class, class.Status)
+	r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: class.Status})
+	if ready(class.Status) && (!ready(was) || was.ObservedGeneration != class.Generation) {
+		r.hintReady(ctx, class, record)
+	}
+}
+
+func ready(status model.ClassStatus) bool {
+	return status.ResolvedUnix != 0 && len(status.Problems) == 0
+}
+
+func (r *run) notReady(class model.Class, status model.ClassStatus) {
+	if !ready(status) {
+		r.out.NotReady = append(r.out.NotReady, class.Name)
+	}
+}
+
+// due reports whether a class must be looked up: it was never, it or its annotations have changed, it is not ready, or what
+// is known of it has become too old for what it is used for. An idle cluster's classes are left alone for an hour: whoever
+// launches for the first time after that looks them up by itself.
+func (r *run) due(class model.Class, record model.ClassRecord, asked string) bool {
+	status, age := record.Status, r.now()-record.Status.ResolvedUnix
+	older := func(d time.Duration) bool { return age >= int64(d.Seconds()) }
+	before, _, _ := strings.Cut(record.Inputs, "/")
+	switch {
+	case record.Version == 0, status.ResolvedUnix == 0, status.ObservedGeneration != class.Generation, before != asked, age < 0:
+		return true
+	case r.request.Config:
+		return older(r.settings.AgainAfter)
+	case !ready(status):
+		return older(r.settings.RetryAfter)
+	case len(r.users[class.Name]) > 0:
+		return older(r.settings.BusyEvery)
+	}
+	return older(r.settings.IdleEvery)
+}
+
+// asked is a class without what was found out about it.
+func asked(class model.Class) model.Class {
+	class.Status, class.Annotations = model.ClassStatus{}, nil
+	return class
+}
+
+// strangers are annotations without the hashes we write ourselves.
+func strangers(annotations map[string]string) map[string]string {
+	out := maps.Clone(annotations)
+	delete(out, model.AnnotationClassHash)
+	delete(out, model.AnnotationClassHashVersion)
+	return out
+}
+
+// digest is equal for equal values.
+func digest(values ...any) string {
+	text, err := json.Marshal(values)
+	if err != nil {
+		panic(fmt.Sprintf("class cannot be encoded: %v", err)) // plain data always can
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:12])
+}
+
+// mark puts finalizer and hashes on the object before anything is made for it, so that its end finds what was. It reports
+// whether the object is still there.
+func (r *run) mark(ctx context.Context, object model.ClassObject) bool {
+	class := object.Class
+	mark := model.ClassMark{Name: class.Name, UID: class.UID, Finalized: true, Annotations: map[string]string{}}
+	if hash := class.HashFor(r.reg.CA); hash != "" {
+		mark.Annotations[model.AnnotationClassHash], mark.Annotations[model.AnnotationClassHashVersion] = hash, model.ClassHashVersion
+	}
+	same := object.Finalized
+	for key, value := range mark.Annotations {
+		same = same && object.Annotations[key] == value
+	}
+	if same {
+		return true
+	}
+	err := r.effect(ctx, EffectMark, func() error { return r.site.Cluster.MarkClass(ctx, mark) })
+	if err != nil {
+		r.problem("mark class %s: %v", class.Name, err)
+	}
+	return err == nil
+}
+
+// callsPerClass is how many calls of EC2's API looking up a class takes at least: subnets, security groups and images.
+const callsPerClass = 3
+
+// examine looks up what the class means now. What cannot be found out stays as it was for the same generation, and is
+// Unknown where nothing was known. False where nothing could be asked at all.
+func (r *run) examine(ctx context.Context, class model.Class, record *model.ClassRecord) (model.ClassStatus, bool) {
+	calls := callsPerClass + len(class.Reservations)
+	if class.PlacementGroup != nil {
+		calls++
+	}
+	if !r.take(ctx, calls) {
+		r.problem("class %s waits: EC2's API is used up for now, by all clusters of the region together", class.Name)
+		return model.ClassStatus{}, false
+	}
+	queries, wrong := image.Queries(class, r.reg.Version)
+	profile, problem := r.profile(ctx, class, record)
+	looked := class
+	looked.InstanceProfile = profile // so that nobody else's is looked for
+	if profile == "" {
+		looked.InstanceProfile = "none"
+	}
+	status, err := r.site.Catalog.Examine(ctx, looked, queries)
+	r.answered(ctx, err)
+	if err != nil {
+		r.problem("look up class %s: %v", class.Name, err)
+	}
+	status.InstanceProfile = profile
+	if problem != nil {
+		status.Problems = replace(status.Problems, *problem)
+	}
+	if wrong != nil {
+		status.Problems = replace(status.Problems, model.ClassProblem{
+			Condition: conditionImages, Reason: codeOr(wrong, "AMINotFound"), Message: wrong.Error(),
+		})
+	}
+	status.Images = image.Choose(status.Images)
+	status.ObservedGeneration, status.ResolvedUnix = class.Generation, r.now()
+	if before := record.Status; before.ObservedGeneration == class.Generation && before.ResolvedUnix != 0 {
+		stay(&status, &before)
+	}
+	return status, true
+}
+
+func codeOr(err error, reason string) string {
+	if code := fault.CodeOf(err); code != "" {
+		return code
+	}
+	return reason
+}
+
+// replace puts a problem in the place of any of its condition.
+func replace(problems []model.ClassProblem, problem model.ClassProblem) []model.ClassProblem {
+	out := slices.DeleteFunc(slices.Clone(problems), func(p model.ClassProblem) bool { return p.Condition == problem.Condition })
+	return append(out, problem)
+}
+
+// stay leaves what could not be found out now as it was before, with the problem it had, and the time it was found out.
+func stay(status *model.ClassStatus, before *model.ClassStatus) {
+	keep := map[string]func(){
+		conditionSubnets:        func() { status.Subnets = before.Subnets },
+		conditionSecurityGroups: func() { status.SecurityGroups = before.SecurityGroups },
+		conditionImages:         func() { status.Images = before.Images },
+		conditionProfile:        func() { status.InstanceProfile = before.InstanceProfile },
+		conditionReservations:   func() { status.Reservations = before.Reservations },
+		conditionPlacementGroup: func() { status.PlacementGroup = before.PlacementGroup },
+	}
+	var problems []model.ClassProblem
+	for _, problem := range status.Problems {
+		if restore := keep[problem.Condition]; problem.Unknown && restore != nil {
+			restore()
+			status.ResolvedUnix = before.ResolvedUnix
+			i := slices.IndexFunc(before.Problems, func(p model.ClassProblem) bool { return p.Condition == problem.Condition })
+			if i < 0 {
+				continue
+			}
+			problem = before.Problems[i]
+		}
+		problems = append(problems, problem)
+	}
+	status.Problems = problems
+}
+
+// keep writes the record. Where another pass was faster its record is as good.
+func (r *run) keep(ctx context.Context, record model.ClassRecord) {
+	err := r.effect(ctx, EffectRecord, func() (err error) {
+		record, err = r.Records.PutClass(ctx, r.reg.Cluster, record)
+		return err
+	})
+	if err != nil {
+		r.problem("record class %s: %v", record.Name, err)
+		return
+	}
+	r.records[record.Name] = record
+}
+
+// forget drops records of classes that are no more.
+func (r *run) forget(ctx context.Context) {
+	there := map[string]bool{}
+	for _, object := range r.config.Classes {
+		there[object.Class.Name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.records)) {
+		if !there[name] {
+			r.drop(ctx, name)
+		}
+	}
+}
+
+func (r *run) drop(ctx context.Context, class string) bool {
+	record, known := r.records[class]
+	if !known {
+		return true
+	}
+	err := r.effect(ctx, EffectRecord, func() error { return r.Records.DropClass(ctx, r.reg.Cluster, record) })
+	if err != nil {
+		r.problem("drop the record of class %s: %v", class, err)
+		return false
+	}
+	delete(r.records, class)
+	return true
+}
+
+// hintReady tells who launches that a class can be launched from: pods may be waiting for it.
+func (r *run) hintReady(ctx context.Context, class model.Class, record model.ClassRecord) {
+	key := fmt.Sprintf("ready/%.12s/%d", class.UID, record.Version)
+	if err := r.effect(ctx, EffectHint, func() error { return r.Hints.Ready(ctx, r.reg.Cluster, key) }); err != nil {
+		r.problem("tell that class %s is ready; the next tick finds it: %v", class.Name, err)
+	}
+}
+
+// take takes calls of EC2's API from what all clusters share. False where there are not as many: the next tick comes back.
+// Where the allowance itself cannot be read or written the calls are made: they are few, and a class is waited for.
+func (r *run) take(ctx context.Context, calls int) bool {
+	granted := true
+	r.allow(ctx, func(a *model.Allowance) bool {
+		granted = allowance.Take(a, r.now(), calls) == calls
+		return granted
+	})
+	return granted
+}
+
+// answered notes whether EC2 asked for fewer calls.
+func (r *run) answered(ctx context.Context, err error) {
+	if !fault.Is(err, fault.Throttled) {
+		return
+	}
+	r.allow(ctx, func(a *model.Allowance) bool {
+		allowance.Throttled(a, r.now())
+		return true
+	})
+}
+
+// allow changes the allowance, again where somebody else was faster. Where change returns false nothing is written.
+func (r *run) allow(ctx context.Context, change func(*model.Allowance) bool) {
+	const tries = 5
+	for range tries {
+		stored, err := r.Allowances.Allowance(ctx, r.reg)
+		if err == nil {
+			next := r.settings.Rates.Refilled(stored, r.now())
+			next.Version = stored.Version
+			if !change(&next) {
+				return
+			}
+			err = r.effect(ctx, EffectSpend, func() error { return r.Allowances.Spend(ctx, r.reg, next) })
+		}
+		if fault.Is(err, fault.Conflict) {
+			continue
+		}
+		if err != nil {
+			r.problem("take calls of EC2's API: %v", err)
+		}
+		return
+	}
+}

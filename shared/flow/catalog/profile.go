@@ -1,0 +1,157 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// An instance profile is never changed: another role is another profile, so that machines that run keep the rights they
+// were launched with. Its name is a digest of what it is for, so that making it again after a crash makes no second one.
+
+// profile returns the name of the instance profile machines of a class get, made where it is not there.
+func (r *run) profile(ctx context.Context, class model.Class, record *model.ClassRecord) (string, *model.ClassProblem) {
+	before := record.Status.InstanceProfile
+	problem := func(reason, format string, args ...any) (string, *model.ClassProblem) {
+		return "", &model.ClassProblem{Condition: conditionProfile, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	}
+	r.outlived(record)
+	if class.InstanceProfile != "" {
+		r.leave(record, before, class.InstanceProfile)
+		return class.InstanceProfile, nil
+	}
+	wanted := r.profileFor(class)
+	switch {
+	case wanted.Role == "":
+		return problem("InstanceProfileNotFound", "neither spec.role nor spec.instanceProfile is set; set one of them")
+	case r.settings.IsolatedVPC:
+		return problem("InstanceProfileNotFound", "spec.role %q needs IAM, which an isolated network does not reach; set spec.instanceProfile instead", class.Role)
+	case before == wanted.Name && ready(record.Status) && r.now()-record.Checked < int64(r.settings.VerdictFor.Seconds()):
+		return before, nil // it was there when the class was last tried
+	}
+	err := r.effect(ctx, EffectProfile, func() error { return r.site.Profiles.MakeProfile(ctx, wanted) })
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return problem("RoleNotFound", "spec.role %q does not exist in this account; create it or correct the name", class.Role)
+	case err != nil:
+		r.problem("make the instance profile of class %s: %v", class.Name, err)
+		name, told := problem("InstanceProfileFailed", "the instance profile of spec.role %q could not be made: %v", class.Role, err)
+		told.Unknown = !fault.Is(err, fault.Denied) && !fault.Is(err, fault.Invalid)
+		return name, told
+	}
+	r.leave(record, before, wanted.Name)
+	return wanted.Name, nil
+}
+
+// profileFor is the instance profile of a class with a role. A role may be written with its path, which is no part of its
+// name.
+func (r *run) profileFor(class model.Class) model.InstanceProfile {
+	role := class.Role[strings.LastIndexByte(class.Role, '/')+1:]
+	const longest = 128 - 1 - 24 // of a name, less the digest
+	cluster := r.reg.Cluster
+	if len(cluster) > longest {
+		cluster = cluster[:longest]
+	}
+	return model.InstanceProfile{
+		Name: cluster + "_" + digest(r.reg.Region, r.reg.Cluster, class.UID, role), Path: r.profilePath() + class.UID + "/", Role: role,
+		Tags: profileTags(r.reg, class),
+	}
+}
+
+// profilePath is where the cluster's instance profiles are; each class has a folder of its own.
+func (r *run) profilePath() string { return "/karpenter/" + r.reg.Region + "/" + r.reg.Cluster + "/" }
+
+func profileTags(reg model.Registration, class model.Class) map[string]string {
+	tags := map[string]string{}
+	for key, value := range class.Tags {
+		tags[key] = value
+	}
+	tags["kubernetes.io/cluster/"+reg.Cluster] = "owned"
+	tags["eks:eks-cluster-name"] = reg.Cluster
+	tags[model.LabelNodeClass] = class.Name
+	tags[model.LabelRegion] = reg.Region
+	return tags
+}
+
+// leave notes that a class uses another profile than before. One that it comes back to is not left any more.
+func (r *run) leave(record *model.ClassRecord, before, now string) {
+	record.Profiles = slices.DeleteFunc(slices.Clone(record.Profiles), func(p model.LeftProfile) bool { return p.Name == now || p.Name == before })
+	if before != "" && before != now {
+		record.Profiles = append(record.Profiles, model.LeftProfile{Name: before, SinceUnix: r.now()})
+		slices.SortFunc(record.Profiles, func(a, b model.LeftProfile) int { return strings.Compare(a.Name, b.Name) })
+	}
+}
+
+// outlived forgets profiles that were left long ago.
+func (r *run) outlived(record *model.ClassRecord) {
+	record.Profiles = slices.DeleteFunc(slices.Clone(record.Profiles), func(p model.LeftProfile) bool { return !r.protected(p) })
+}
+
+func (r *run) protected(p model.LeftProfile) bool {
+	return r.now()-p.SinceUnix < int64(r.settings.KeepProfile.Seconds())
+}
+
+// sweepProfiles deletes the cluster's instance profiles that no class uses or has used a short time ago, that no claim was
+// launched with, and that are not young. It looks only in a pass that looked up a class, and then not more often than every
+// half hour.
+func (r *run) sweepProfiles(ctx context.Context) {
+	if len(r.judged) == 0 || r.settings.IsolatedVPC || !r.anyRole() {
+		return
+	}
+	first := r.records[r.judged[0].Name]
+	for _, record := range r.records {
+		if r.now()-record.Swept < int64(r.settings.SweepEvery.Seconds()) {
+			return
+		}
+	}
+	found, err := r.site.Profiles.Profiles(ctx, r.profilePath())
+	if err != nil {
+		r.problem("look for instance profiles left over: %v", err)
+		return
+	}
+	used := r.usedProfiles()
+	for _, profile := range found {
+		if used[profile.Name] || r.now()-profile.CreatedUnix < int64(r.settings.KeepProfile.Seconds()) {
+			continue
+		}
+		if err := r.effect(ctx, EffectTidy, func() error { return r.site.Profiles.DeleteProfile(ctx, profile) }); err != nil {
+			r.problem("delete instance profile %s: %v", profile.Name, err)
+			continue
+		}
+		r.out.Tidied++
+	}
+	first.Swept = r.now()
+	r.keep(ctx, first)
+}
+
+func (r *run) anyRole() bool {
+	return slices.ContainsFunc(r.config.Classes, func(o model.ClassObject) bool { return o.Class.Role != "" }) ||
+		slices.ContainsFunc(r.ledger.Classes, func(c model.ClassRecord) bool { return len(c.Profiles) > 0 })
+}
+
+// usedProfiles are the names of the instance profiles that must stay.
+func (r *run) usedProfiles() map[string]bool {
+	used := map[string]bool{}
+	for _, object := range r.config.Classes {
+		used[object.Class.Status.InstanceProfile] = true
+		used[r.profileFor(object.Class).Name] = true
+	}
+	for _, record := range r.records {
+		used[record.Status.InstanceProfile] = true
+		for _, left := range record.Profiles {
+			if r.protected(left) {
+				used[left.Name] = true
+			}
+		}
+	}
+	for i := range r.ledger.Claims {
+		if claim := &r.ledger.Claims[i]; claim.Live() {
+			used[claim.Annotations[model.AnnotationInstanceProfile]] = true
+		}
+	}
+	return used
+}

@@ -1,0 +1,97 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// terminate finishes the deletion of a class once nothing uses it: what was made for it is deleted, then its record, and
+// at last the finalizer is taken off. Each step may be repeated.
+func (r *run) terminate(ctx context.Context, object model.ClassObject) {
+	class := object.Class
+	if !object.Finalized { // nothing of ours keeps it
+		r.drop(ctx, class.Name)
+		return
+	}
+	users, err := r.usersOf(ctx, class.Name)
+	if err != nil {
+		r.problem("see who uses class %s, which is being deleted: %v", class.Name, err)
+		return
+	}
+	if len(users) > 0 {
+		r.wait(class, users)
+		return
+	}
+	if r.now()-class.DeletedUnix < int64(r.settings.EndAfter.Seconds()) {
+		return
+	}
+	if err := r.tidy(ctx, class); err != nil {
+		r.problem("delete what was made for class %s: %v", class.Name, err)
+		return
+	}
+	if !r.drop(ctx, class.Name) {
+		return
+	}
+	mark := model.ClassMark{Name: class.Name, UID: class.UID, Finalized: false}
+	err = r.effect(ctx, EffectMark, func() error { return r.site.Cluster.MarkClass(ctx, mark) })
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		r.problem("let class %s go: %v", class.Name, err)
+		return
+	}
+	r.out.Ended = append(r.out.Ended, class.Name)
+}
+
+// usersOf names the claims of a class, those of the ledger and those the API server shows: a ledger that was lost is no
+// evidence that nothing runs.
+func (r *run) usersOf(ctx context.Context, class string) ([]string, error) {
+	users := slices.Clone(r.users[class])
+	if len(users) > 0 {
+		return users, nil
+	}
+	sight, err := r.site.Cluster.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range sight.Objects {
+		if claim := &sight.Objects[i].Claim; claim.Class == class {
+			users = append(users, claim.Name)
+		}
+	}
+	return users, nil
+}
+
+func (r *run) wait(class model.Class, users []string) {
+	const most = 5
+	slices.Sort(users)
+	named := strings.Join(users[:min(most, len(users))], ", ")
+	if more := len(users) - most; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	message := fmt.Sprintf("%d NodeClaims still use this EC2NodeClass: %s; it goes once they have ended (kubectl delete nodeclaim, or delete their NodePool)", len(users), named)
+	r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Waiting: message})
+	r.report.Events = append(r.report.Events, model.Event{
+		Kind: "EC2NodeClass", Name: class.Name, UID: class.UID, Reason: "WaitingOnNodeClaimTermination", Message: message,
+	})
+}
+
+// tidy deletes the class's instance profiles and launch templates.
+func (r *run) tidy(ctx context.Context, class model.Class) error {
+	if !r.settings.IsolatedVPC && (class.Role != "" || len(r.records[class.Name].Profiles) > 0) {
+		found, err := r.site.Profiles.Profiles(ctx, r.profilePath()+class.UID+"/")
+		if err != nil {
+			return err
+		}
+		for _, profile := range found {
+			if err := r.effect(ctx, EffectTidy, func() error { return r.site.Profiles.DeleteProfile(ctx, profile) }); err != nil {
+				return err
+			}
+			r.out.Tidied++
+		}
+	}
+	return r.effect(ctx, EffectTidy, func() error { return r.site.Machines.DeleteTemplates(ctx, r.reg.Cluster, class.Name) })
+}
