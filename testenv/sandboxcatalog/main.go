@@ -12,7 +12,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 
+	"github.com/joiner-sh/joiner/shared/adapter/ec2catalog"
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
@@ -38,7 +40,11 @@ func sandbox() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the sandbox catalogue: %w", err)
 	}
-	return json.Marshal(map[string]any{"region": catalog.Region, "machines": machines.Types})
+	types := slices.Clone(machines.Types)
+	for i := range types {
+		types[i].BranchInterfaces = ec2catalog.BranchInterfaces(types[i].Name) // EC2 does not say it, so the model of EC2 cannot
+	}
+	return json.Marshal(map[string]any{"region": catalog.Region, "machines": types})
 }
 
 // write compresses data into a file, unless that holds the same already: compressors differ from release to release in

@@ -110,12 +110,14 @@ func machine(t catalog.Type) model.MachineType {
 		Name: t.Name, Arch: goArch(t.Architecture), VCPUs: int64(t.VCPUs), MemoryMiB: t.MemoryMiB, Hypervisor: t.Hypervisor, BareMetal: t.BareMetal,
 		CPUManufacturer: kebab(t.Manufacturer), ClockSpeedGHz: t.ClockGHz, Interfaces: int64(t.InterfacesPerCard),
 		IPv4PerInterface: int64(t.IPv4PerInterface), EFAInterfaces: int64(t.EFAInterfaces),
-		NetworkMbps: int64(math.Round(t.NetworkBaselineGbps * 1000 * float64(t.NetworkCards))), ENA: true,
+		NetworkMbps: int64(math.Round(t.NetworkBaselineGbps * 1000 * float64(t.NetworkCards))), ENA: t.ENA,
 		EBSMbps: int64(t.EBSMaximumMbps), LocalNVMeGB: int64(t.Disks.TotalGB()), InstanceStoreGB: int64(t.Disks.TotalGB()), EncryptedTransit: t.EncryptionInTransit, NitroEnclaves: t.NitroEnclaves,
-		UsageClasses: []string{model.OnDemand, model.Spot}, Strategies: []string{"partition", "spread"},
+		Nested: t.NestedVirtualization, Strategies: t.Strategies(),
 	}
-	if t.ClusterPlacement {
-		m.Strategies = []string{"cluster", "partition", "spread"}
+	for _, usage := range t.UsageClasses() {
+		if usage == model.OnDemand || usage == model.Spot {
+			m.UsageClasses = append(m.UsageClasses, usage)
+		}
 	}
 	if t.NetworkCards > 1 {
 		m.Cards = slices.Repeat([]int64{m.Interfaces}, t.NetworkCards)
@@ -129,8 +131,11 @@ func machine(t catalog.Type) model.MachineType {
 	}
 	for _, zone := range t.Zones {
 		m.Offers = append(m.Offers,
-			model.Offer{Zone: zone, ZoneID: catalog.ZoneID(zone), CapacityType: model.OnDemand, Price: model.MicroUSD(t.OnDemandMicroUSDPerHour), Available: true},
-			model.Offer{Zone: zone, ZoneID: catalog.ZoneID(zone), CapacityType: model.Spot, Price: model.MicroUSD(t.SpotMicroUSDPerHour(zone)), Available: true})
+			model.Offer{Zone: zone, ZoneID: catalog.ZoneID(zone), CapacityType: model.OnDemand, Price: model.MicroUSD(t.OnDemandMicroUSDPerHour), Available: true})
+		if t.NoSpot {
+			continue
+		}
+		m.Offers = append(m.Offers, model.Offer{Zone: zone, ZoneID: catalog.ZoneID(zone), CapacityType: model.Spot, Price: model.MicroUSD(t.SpotMicroUSDPerHour(zone)), Available: true})
 	}
 	return m
 }

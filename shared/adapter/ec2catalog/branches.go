@@ -11,6 +11,9 @@ import (
 //go:embed branches.txt
 var branchesText string
 
+// BranchInterfaces returns how many branch interfaces a type takes, 0 where it takes none: EC2 does not say it.
+func BranchInterfaces(instanceType string) int64 { return branchInterfaces()[instanceType] }
+
 // branchInterfaces returns how many branch interfaces a type takes, by name; none for one that is not a key.
 var branchInterfaces = sync.OnceValue(func() map[string]int64 {
 	counts := map[string]int64{}

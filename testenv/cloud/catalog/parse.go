@@ -63,7 +63,7 @@ func regular(row map[string]string, token string, steps ladderSteps) Type {
 	t.EFAInterfaces = efa
 	t.Disks = parseDisks(disks)
 	if strings.HasPrefix(size, "metal") {
-		t.BareMetal, t.Hypervisor = true, ""
+		t.BareMetal, t.Hypervisor, t.NestedVirtualization = true, "", false
 	}
 	// Nitro Enclaves need a whole core for the parent: two vCPUs on Graviton, four elsewhere.
 	enough := t.VCPUs >= 4 || t.VCPUs >= 2 && t.Architecture == ARM64
@@ -121,6 +121,10 @@ func base(row map[string]string, family, size string) Type {
 	t.EncryptionInTransit = flag("e")
 	t.NitroEnclaves = flag("n")
 	t.PreviousGeneration = flag("p")
+	t.NestedVirtualization = flag("v")
+	t.CapacityBlocks = flag("k")
+	t.NoSpot = flag("o")
+	t.ENA = !flag("a")
 	if flag("x") {
 		t.Hypervisor = "xen"
 	}

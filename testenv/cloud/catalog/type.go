@@ -66,13 +66,17 @@ type Type struct {
 	GPU    *GPU    // nil when the type has none
 	Neuron *Neuron // nil when the type has none
 
-	Hypervisor          string // "nitro", "xen", or "" on bare metal
-	BareMetal           bool
-	Burstable           bool
-	EncryptionInTransit bool
-	NitroEnclaves       bool
-	PreviousGeneration  bool
-	ClusterPlacement    bool // may be placed in a cluster placement group
+	Hypervisor           string // "nitro", "xen", or "" on bare metal
+	BareMetal            bool
+	Burstable            bool
+	EncryptionInTransit  bool
+	NitroEnclaves        bool
+	NestedVirtualization bool // can run virtual machines of its own
+	CapacityBlocks       bool // can be bought as a capacity block
+	NoSpot               bool // cannot be bought as spot
+	ENA                  bool // has the elastic network adapter
+	PreviousGeneration   bool
+	ClusterPlacement     bool // may be placed in a cluster placement group
 
 	Zones                   []string // names, sorted; never empty
 	OnDemandMicroUSDPerHour int64    // Linux, shared tenancy
@@ -109,14 +113,34 @@ type Neuron struct {
 // on the host network.
 func (t Type) MaxPods() int { return t.InterfacesPerCard*(t.IPv4PerInterface-1) + 2 }
 
+// UsageClasses returns the ways the type can be bought, as EC2 names them.
+func (t Type) UsageClasses() []string {
+	out := []string{"on-demand"}
+	if !t.NoSpot {
+		out = append(out, "spot")
+	}
+	if t.CapacityBlocks {
+		out = append(out, "capacity-block")
+	}
+	return out
+}
+
+// Strategies returns the strategies of placement groups the type may be in.
+func (t Type) Strategies() []string {
+	if t.ClusterPlacement {
+		return []string{"cluster", "partition", "spread"}
+	}
+	return []string{"partition", "spread"}
+}
+
 // OfferedIn tells whether the type exists in the zone called name.
 func (t Type) OfferedIn(name string) bool { return slices.Contains(t.Zones, name) }
 
 // SpotMicroUSDPerHour returns the spot price in the zone called name, between
 // 25 % and 70 % of the on-demand price, a multiple of 100 micro-dollars as EC2
-// quotes four decimals. It is 0 when the type is not offered there.
+// quotes four decimals. It is 0 when the type is not offered there, or not as spot.
 func (t Type) SpotMicroUSDPerHour(name string) int64 {
-	if !t.OfferedIn(name) {
+	if !t.OfferedIn(name) || t.NoSpot {
 		return 0
 	}
 	permille := 250 + int64(hash(t.Name+"/"+name)%451)

@@ -23,20 +23,27 @@ type describeSubnetsOutput struct {
 }
 
 type subnetView struct {
-	SubnetID                string        `xml:"subnetId"`
-	SubnetARN               string        `xml:"subnetArn"`
-	State                   string        `xml:"state"`
-	OwnerID                 string        `xml:"ownerId"`
-	VPCID                   string        `xml:"vpcId"`
-	CIDRBlock               string        `xml:"cidrBlock"`
-	AvailableIPAddressCount int           `xml:"availableIpAddressCount"`
-	AvailabilityZone        string        `xml:"availabilityZone"`
-	AvailabilityZoneID      string        `xml:"availabilityZoneId"`
-	DefaultForAZ            bool          `xml:"defaultForAz"`
-	MapPublicIPOnLaunch     bool          `xml:"mapPublicIpOnLaunch"`
-	AssignIPv6              bool          `xml:"assignIpv6AddressOnCreation"`
-	IPv6Native              bool          `xml:"ipv6Native"`
-	Tags                    wire.Set[Tag] `xml:"tagSet"`
+	SubnetID                string                  `xml:"subnetId"`
+	SubnetARN               string                  `xml:"subnetArn"`
+	State                   string                  `xml:"state"`
+	OwnerID                 string                  `xml:"ownerId"`
+	VPCID                   string                  `xml:"vpcId"`
+	CIDRBlock               string                  `xml:"cidrBlock"`
+	AvailableIPAddressCount int                     `xml:"availableIpAddressCount"`
+	AvailabilityZone        string                  `xml:"availabilityZone"`
+	AvailabilityZoneID      string                  `xml:"availabilityZoneId"`
+	DefaultForAZ            bool                    `xml:"defaultForAz"`
+	MapPublicIPOnLaunch     bool                    `xml:"mapPublicIpOnLaunch"`
+	AssignIPv6              bool                    `xml:"assignIpv6AddressOnCreation"`
+	IPv6Native              bool                    `xml:"ipv6Native"`
+	IPv6                    wire.Set[ipv6BlockView] `xml:"ipv6CidrBlockAssociationSet"`
+	Tags                    wire.Set[Tag]           `xml:"tagSet"`
+}
+
+type ipv6BlockView struct {
+	AssociationID string `xml:"associationId"`
+	CIDR          string `xml:"ipv6CidrBlock"`
+	State         string `xml:"ipv6CidrBlockState>state"`
 }
 
 var subnetFields = fields[*subnet]{
@@ -72,10 +79,14 @@ func (m *Model) describeSubnets(_ context.Context, in *describeSubnetsInput) (*d
 	}
 	views := []subnetView{}
 	for _, s := range found {
+		blocks := []ipv6BlockView{}
+		if s.IPv6CIDR != "" {
+			blocks = append(blocks, ipv6BlockView{"subnet-cidr-assoc-" + digest(s.ID)[:17], s.IPv6CIDR, "associated"})
+		}
 		views = append(views, subnetView{
 			SubnetID: s.ID, SubnetARN: m.arn("subnet/" + s.ID), State: "available", OwnerID: m.account, VPCID: s.VPCID,
 			CIDRBlock: s.CIDR, AvailableIPAddressCount: s.free(), AvailabilityZone: s.Zone, AvailabilityZoneID: catalog.ZoneID(s.Zone),
-			DefaultForAZ: s.Default, MapPublicIPOnLaunch: s.Public, Tags: wire.SetOf(tagList(tags(s))),
+			DefaultForAZ: s.Default, MapPublicIPOnLaunch: s.Public, IPv6: wire.SetOf(blocks), Tags: wire.SetOf(tagList(tags(s))),
 		})
 	}
 	return &describeSubnetsOutput{next, wire.SetOf(views)}, nil

@@ -136,6 +136,9 @@ func (m *Model) describeSpotPriceHistory(_ context.Context, in *describeSpotPric
 
 func (m *Model) spotPricesOf(t catalog.Type) []spotPriceView {
 	var out []spotPriceView
+	if t.NoSpot {
+		return nil
+	}
 	for _, zone := range t.Zones {
 		p := m.spotPriceOf(t, zone)
 		out = append(out, spotPriceView{zone, catalog.ZoneID(zone), t.Name, linux, dollars(p.microUSD), wire.Time{Time: p.since}})

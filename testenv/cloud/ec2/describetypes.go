@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
@@ -32,9 +33,10 @@ var typeFields = fields[catalog.Type]{
 	"network-info.efa-supported":                   func(t catalog.Type) []string { return one(strconv.FormatBool(t.EFAInterfaces > 0)) },
 	"network-info.encryption-in-transit-supported": func(t catalog.Type) []string { return one(strconv.FormatBool(t.EncryptionInTransit)) },
 	"nitro-enclaves-support":                       func(t catalog.Type) []string { return one(support(t.NitroEnclaves)) },
+	"processor-info.supported-features":            features,
 	"processor-info.supported-architecture":        func(t catalog.Type) []string { return one(t.Architecture) },
 	"supported-root-device-type":                   func(catalog.Type) []string { return []string{"ebs"} },
-	"supported-usage-class":                        func(catalog.Type) []string { return []string{OnDemand, Spot} },
+	"supported-usage-class":                        catalog.Type.UsageClasses,
 	"supported-virtualization-type":                func(catalog.Type) []string { return []string{"hvm"} },
 	"vcpu-info.default-cores":                      func(t catalog.Type) []string { return one(strconv.Itoa(cores(t))) },
 	"vcpu-info.default-threads-per-core":           func(t catalog.Type) []string { return one(strconv.Itoa(t.ThreadsPerCore)) },
@@ -46,6 +48,14 @@ func support(yes bool) string {
 		return "supported"
 	}
 	return "unsupported"
+}
+
+// features returns what the processor of a type can do besides, as EC2 names it.
+func features(t catalog.Type) []string {
+	if t.NestedVirtualization {
+		return []string{"nested-virtualization"}
+	}
+	return nil
 }
 
 func cores(t catalog.Type) int { return max(1, t.VCPUs/t.ThreadsPerCore) }
@@ -115,6 +125,7 @@ type processorView struct {
 	Architectures wire.Set[string] `xml:"supportedArchitectures"`
 	ClockGHz      float64          `xml:"sustainedClockSpeedInGhz"`
 	Manufacturer  string           `xml:"manufacturer"`
+	Features      []string         `xml:"supportedFeatures>item"`
 }
 
 type vcpuView struct {
@@ -213,18 +224,15 @@ type inferenceView struct {
 func viewType(t catalog.Type) typeView {
 	v := typeView{
 		InstanceType: t.Name, CurrentGeneration: !t.PreviousGeneration, FreeTierEligible: t.Name == "t3.micro",
-		UsageClasses: wire.SetOf([]string{OnDemand, Spot}), RootDeviceTypes: wire.SetOf([]string{"ebs"}),
+		UsageClasses: wire.SetOf(t.UsageClasses()), RootDeviceTypes: wire.SetOf([]string{"ebs"}),
 		VirtualizationTypes: wire.SetOf([]string{"hvm"}), BareMetal: t.BareMetal, Hypervisor: t.Hypervisor,
-		Processor: processorView{wire.SetOf([]string{t.Architecture}), t.ClockGHz, t.Manufacturer},
+		Processor: processorView{wire.SetOf([]string{t.Architecture}), t.ClockGHz, t.Manufacturer, features(t)},
 		VCPU:      vcpuView{t.VCPUs, cores(t), t.ThreadsPerCore}, MemoryMiB: t.MemoryMiB,
 		StorageSupported: t.Disks.Count > 0, Storage: viewStorage(t), EBS: viewEBS(t), Network: viewNetwork(t),
 		Burstable: t.Burstable, DedicatedHostsSupported: t.GPU == nil, AutoRecoverySupported: t.Disks.Count == 0,
 		BootModes: wire.SetOf([]string{"uefi"}), NitroEnclaves: support(t.NitroEnclaves),
 		NitroTPM: support(!t.BareMetal && t.Hypervisor == "nitro"), PHC: "unsupported",
-		PlacementStrategies: wire.SetOf([]string{"partition", "spread"}),
-	}
-	if t.ClusterPlacement {
-		v.PlacementStrategies = wire.SetOf([]string{"cluster", "partition", "spread"})
+		PlacementStrategies: wire.SetOf(t.Strategies()),
 	}
 	if g := t.GPU; g != nil {
 		v.GPU = &gpuView{wire.SetOf([]gpuDevice{{g.Name, g.Manufacturer, g.Count, g.MemoryMiB}}), g.MemoryMiB * int64(g.Count)}
@@ -232,7 +240,7 @@ func viewType(t catalog.Type) typeView {
 	if n := t.Neuron; n != nil {
 		total := n.MemoryMiB * int64(n.Count)
 		v.Neuron = &neuronView{wire.SetOf([]neuronDevice{{n.Count, n.Name, n.CoresPerDevice, n.CoreVersion, n.MemoryMiB}}), total}
-		if n.Name != "Trainium" { // EC2 lists Inferentia twice, in the older way too
+		if strings.HasPrefix(n.Name, "Inferentia") { // EC2 lists Inferentia twice, in the older way too
 			v.Inference = &inferenceView{wire.MembersOf([]gpuDevice{{n.Name, "AWS", n.Count, n.MemoryMiB}}), total}
 		}
 	}
@@ -267,6 +275,9 @@ func viewNetwork(t catalog.Type) networkView {
 	}
 	if t.Hypervisor == "xen" {
 		v.ENASupport = "supported"
+	}
+	if !t.ENA {
+		v.ENASupport = "unsupported"
 	}
 	if t.NetworkCards > 1 {
 		v.Performance = fmt.Sprintf("%dx %s", t.NetworkCards, speed)

@@ -113,7 +113,13 @@ type networkInterface struct {
 	id, attachmentID, mac, kind string
 	card, device                int
 	description                 string
-	address                     netip.Addr // invalid for efa-only
+	address                     netip.Addr     // invalid for efa-only
+	public                      netip.Addr     // invalid when it has none
+	prefixes                    []netip.Prefix // IPv4, /28
+	addresses6                  []netip.Addr
+	prefixes6                   []netip.Prefix // /80
+	primary6                    bool
+	tracking                    *ConnectionTracking // nil when nothing was asked for
 	groups                      []*securityGroup
 }
 
@@ -237,9 +243,7 @@ func (m *Model) terminate(i *instance, code string) {
 func (m *Model) terminated(i *instance) {
 	i.terminatedAt = m.now()
 	for _, n := range i.interfaces {
-		if n.address.IsValid() {
-			i.subnet.release(n.address)
-		}
+		n.giveBack(i.subnet)
 	}
 	m.enter(i, Terminated)
 	m.clock.AfterFunc(m.timing.Gone, func() {

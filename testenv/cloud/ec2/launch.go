@@ -68,31 +68,6 @@ func (m *Model) newInstance(spec *launchSpec) *instance {
 	return i
 }
 
-// newInterfaces makes the network interfaces a spec declares, or one.
-func (m *Model) newInterfaces(spec *launchSpec) []networkInterface {
-	declared := spec.data.NetworkInterfaces
-	if len(declared) == 0 {
-		declared = []NetworkInterfaceSpec{{}}
-	}
-	var out []networkInterface
-	for _, d := range declared {
-		n := networkInterface{
-			id: m.newID("eni"), attachmentID: m.newID("eni-attach"), kind: "interface", description: d.Description,
-			card: value(d.NetworkCardIndex), device: value(d.DeviceIndex), groups: spec.groups,
-		}
-		if d.InterfaceType != "" {
-			n.kind = d.InterfaceType
-		}
-		if n.kind != "efa-only" {
-			n.address = spec.subnet.take()
-		}
-		h := digest(n.id)
-		n.mac = fmt.Sprintf("02:%s:%s:%s:%s:%s", h[0:2], h[2:4], h[4:6], h[6:8], h[8:10])
-		out = append(out, n)
-	}
-	return out
-}
-
 // newVolumes makes the volumes of the image, as the spec changes them, and those it adds.
 func (m *Model) newVolumes(spec *launchSpec) []volume {
 	now := m.now()
@@ -179,6 +154,10 @@ func (m *Model) grant(b *book, spec *launchSpec, want int) (int, *wire.Error) {
 	limit(m.placementRoom(b, spec, want))
 	limit((spec.subnet.free()-b.addresses[spec.subnet.ID])/spec.addresses(), wire.Errorf("InsufficientFreeAddressesInSubnet",
 		"There are not enough free addresses in subnet '%s' to satisfy the requested number of instances.", spec.subnet.ID))
+	if p := spec.prefixes(); p > 0 {
+		limit(spec.subnet.freeBlocks(b.addresses[spec.subnet.ID]+want)/p, wire.Errorf("InsufficientCidrBlocks",
+			"There are not enough free cidr blocks in the specified subnet '%s' to satisfy the request.", spec.subnet.ID))
+	}
 	inside := min(n, reserved)
 	m.note(b, spec, inside)
 	b.notePlacement(spec, n)

@@ -28,13 +28,14 @@ type VPC struct {
 // Subnet is a range of addresses in one zone. ID may be empty: it is made up
 // then. Five addresses of every subnet belong to AWS.
 type Subnet struct {
-	ID      string
-	VPCID   string // of the network it is added to; "" means the first VPC
-	Zone    string // name
-	CIDR    string // IPv4, e.g. "10.0.32.0/19"
-	Public  bool   // instances get a public address unless they ask for none
-	Default bool   // used where a launch names the zone only
-	Tags    map[string]string
+	ID       string
+	VPCID    string // of the network it is added to; "" means the first VPC
+	Zone     string // name
+	CIDR     string // IPv4, e.g. "10.0.32.0/19"
+	IPv6CIDR string // a /64, e.g. "2001:db8:0:1::/64"; "" when it has none
+	Public   bool   // instances get a public address unless they ask for none
+	Default  bool   // used where a launch names the zone only
+	Tags     map[string]string
 }
 
 // SecurityGroup is a set of rules. ID may be empty: it is made up then.
@@ -71,9 +72,12 @@ type vpc struct{ VPC }
 
 type subnet struct {
 	Subnet
-	prefix netip.Prefix
-	used   map[netip.Addr]bool
-	next   netip.Addr // where the search for a free address starts
+	prefix   netip.Prefix
+	prefix6  netip.Prefix // invalid when it has none
+	next6    uint64
+	occupied int // addresses something else holds
+	used     map[netip.Addr]bool
+	next     netip.Addr // where the search for a free address starts
 }
 
 type securityGroup struct{ SecurityGroup }
@@ -125,7 +129,14 @@ func (m *Model) addSubnet(s Subnet) (string, error) {
 	if s.ID == "" {
 		s.ID = m.newID("subnet")
 	}
-	m.subnets = append(m.subnets, &subnet{Subnet: s, prefix: prefix.Masked(), used: map[netip.Addr]bool{}})
+	added := &subnet{Subnet: s, prefix: prefix.Masked(), used: map[netip.Addr]bool{}}
+	if s.IPv6CIDR != "" {
+		added.prefix6, err = netip.ParsePrefix(s.IPv6CIDR)
+		if err != nil || !added.prefix6.Addr().Is6() || added.prefix6.Bits() != 64 {
+			return "", fmt.Errorf("add subnet: %s is not an IPv6 range of 64 bits", s.IPv6CIDR)
+		}
+	}
+	m.subnets = append(m.subnets, added)
 	m.tags.set(s.ID, s.Tags, m.now())
 	return s.ID, nil
 }
@@ -201,9 +212,21 @@ func (m *Model) group(id string) *securityGroup {
 	return m.groups[i]
 }
 
+// OccupyAddresses lets something else hold n addresses of a subnet, e.g. pods or load balancers, instead of however many it
+// held before, and reports whether there is a subnet of that id.
+func (m *Model) OccupyAddresses(id string, n int) bool {
+	m.lock()
+	defer m.unlock()
+	s := m.subnet(id)
+	if s != nil {
+		s.occupied = n
+	}
+	return s != nil
+}
+
 // free returns how many addresses can still be given out.
 func (s *subnet) free() int {
-	return 1<<(32-s.prefix.Bits()) - 5 - len(s.used)
+	return max(0, 1<<(32-s.prefix.Bits())-5-len(s.used)-s.occupied)
 }
 
 // take gives out the next free address in turn, so that one just given back
@@ -232,6 +255,11 @@ func offset(a netip.Addr, n uint32) netip.Addr {
 	b := a.As4()
 	binary.BigEndian.PutUint32(b[:], binary.BigEndian.Uint32(b[:])+n)
 	return netip.AddrFrom4(b)
+}
+
+// publicDNSName returns the host name of a public address.
+func publicDNSName(a netip.Addr) string {
+	return "ec2-" + strings.ReplaceAll(a.String(), ".", "-") + "." + catalog.Region + ".compute.amazonaws.com"
 }
 
 // privateDNSName returns the IP-based host name of an address.

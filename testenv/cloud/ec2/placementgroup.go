@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
@@ -105,7 +104,7 @@ func (m *Model) resolvePlacement(spec *launchSpec) *wire.Error {
 	g := m.placements[at]
 	n := value(p.PartitionNumber)
 	switch {
-	case !slices.Contains(strategies(spec.typ), g.Strategy):
+	case !slices.Contains(spec.typ.Strategies(), g.Strategy):
 		return wire.Errorf("InvalidParameterCombination", "%s placement groups are not supported by the '%s' instance type. Specify a supported instance type or change the placement group strategy, and try again.",
 			strings.ToUpper(g.Strategy[:1])+g.Strategy[1:], spec.typ.Name)
 	case g.Strategy == PlaceSpread && spec.tenancy() != "default":
@@ -183,14 +182,6 @@ func (m *Model) emptiest(g *placementGroup) int {
 		}
 	}
 	return best
-}
-
-// strategies returns the strategies of placement groups a type may be in.
-func strategies(t catalog.Type) []string {
-	if t.ClusterPlacement {
-		return []string{PlaceCluster, PlacePartition, PlaceSpread}
-	}
-	return []string{PlacePartition, PlaceSpread}
 }
 
 type describePlacementGroupsInput struct {

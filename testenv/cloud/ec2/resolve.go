@@ -80,7 +80,10 @@ func (m *Model) resolve(r launchRequest) (launchSpec, *wire.Error) {
 	if err := m.resolveSecurity(&spec); err != nil {
 		return spec, err
 	}
-	if err := checkInterfaces(spec.typ, spec.data.NetworkInterfaces); err != nil {
+	if err := checkInterfaces(spec.typ, spec.subnet, spec.data.NetworkInterfaces); err != nil {
+		return spec, err
+	}
+	if err := checkProcessor(spec.typ, spec.data); err != nil {
 		return spec, err
 	}
 	if err := m.resolvePlacement(&spec); err != nil {
@@ -142,7 +145,7 @@ func (m *Model) resolveType(r launchRequest, spec *launchSpec) *wire.Error {
 	}
 	spec.pool = Pool{name, spec.subnet.Zone, r.capacityType}
 	t, ok := m.types[name]
-	if !ok || !t.OfferedIn(spec.subnet.Zone) {
+	if !ok || !t.OfferedIn(spec.subnet.Zone) || t.NoSpot && r.capacityType == Spot {
 		return wire.Errorf(r.refusesWrongZoneAs, "Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", name, spec.subnet.Zone)
 	}
 	spec.typ = t
@@ -208,30 +211,6 @@ func (m *Model) resolveSecurity(spec *launchSpec) *wire.Error {
 	return err
 }
 
-// checkInterfaces refuses network interfaces the type has no room for.
-func checkInterfaces(t catalog.Type, specs []NetworkInterfaceSpec) *wire.Error {
-	perCard, efa := map[int]int{}, 0
-	for _, s := range specs {
-		card := value(s.NetworkCardIndex)
-		if card >= t.NetworkCards {
-			return wire.Errorf("InvalidNetworkCardIndex", "Network card index %d exceeds the limit for %s", card, t.Name)
-		}
-		if perCard[card]++; perCard[card] > t.InterfacesPerCard {
-			return wire.Errorf("AttachmentLimitExceeded", "Interface count %d exceeds the limit for %s", perCard[card], t.Name)
-		}
-		if s.InterfaceType == "efa" || s.InterfaceType == "efa-only" {
-			efa++
-		}
-		if value(s.AssociatePublicIPAddress) && len(specs) > 1 {
-			return wire.Errorf("InvalidParameterCombination", "The associatePublicIPAddress parameter cannot be specified when launching with multiple network interfaces.")
-		}
-	}
-	if efa > t.EFAInterfaces {
-		return wire.Errorf("AttachmentLimitExceeded", "EFA interface count %d exceeds allowed limit for %s", efa, t.Name)
-	}
-	return nil
-}
-
 func (m *Model) resolveMarket(r launchRequest, spec *launchSpec) *wire.Error {
 	all := append(slices.Clone(spec.data.TagSpecifications), r.tags...)
 	if r.capacityType == OnDemand && len(tagsFor("spot-instances-request", all...)) > 0 {
@@ -253,17 +232,6 @@ func (m *Model) resolveMarket(r launchRequest, spec *launchSpec) *wire.Error {
 		return wire.Errorf("SpotMaxPriceTooLow", "Your Spot request price of %s is lower than the minimum required Spot request fulfillment price of %s.", dollars(limit), dollars(now))
 	}
 	return nil
-}
-
-// addresses returns how many IPv4 addresses of its subnet an instance takes.
-func (s *launchSpec) addresses() int {
-	n := 0
-	for _, i := range s.data.NetworkInterfaces {
-		if i.InterfaceType != "efa-only" {
-			n++
-		}
-	}
-	return max(n, 1)
 }
 
 // value returns what p points to, or the zero value.

@@ -76,6 +76,8 @@ type instanceView struct {
 	SubnetID              string                   `xml:"subnetId,omitempty"`
 	VPCID                 string                   `xml:"vpcId,omitempty"`
 	PrivateIPAddress      string                   `xml:"privateIpAddress,omitempty"`
+	PublicIPAddress       string                   `xml:"ipAddress,omitempty"`
+	IPv6Address           string                   `xml:"ipv6Address,omitempty"`
 	SourceDestCheck       bool                     `xml:"sourceDestCheck"`
 	Groups                wire.Set[groupRef]       `xml:"groupSet"`
 	StateReason           *reasonView              `xml:"stateReason"`
@@ -145,6 +147,13 @@ func (m *Model) viewInstance(i *instance) instanceView {
 		v.Groups.Items = nil
 		return v
 	}
+	first := i.interfaces[0]
+	if first.public.IsValid() {
+		v.PublicIPAddress, v.DNSName = first.public.String(), publicDNSName(first.public)
+	}
+	if len(first.addresses6) > 0 {
+		v.IPv6Address = first.addresses6[0].String()
+	}
 	for _, vol := range i.volumes {
 		v.Volumes.Items = append(v.Volumes.Items, viewVolume(vol))
 	}
@@ -212,20 +221,25 @@ func viewVolume(vol volume) volumeView {
 }
 
 type interfaceView struct {
-	NetworkInterfaceID string                `xml:"networkInterfaceId"`
-	SubnetID           string                `xml:"subnetId"`
-	VPCID              string                `xml:"vpcId"`
-	Description        string                `xml:"description"`
-	OwnerID            string                `xml:"ownerId"`
-	Status             string                `xml:"status"`
-	MACAddress         string                `xml:"macAddress"`
-	PrivateIPAddress   string                `xml:"privateIpAddress,omitempty"`
-	PrivateDNSName     string                `xml:"privateDnsName,omitempty"`
-	SourceDestCheck    bool                  `xml:"sourceDestCheck"`
-	Groups             wire.Set[groupRef]    `xml:"groupSet"`
-	Attachment         attachmentView        `xml:"attachment"`
-	Addresses          wire.Set[addressView] `xml:"privateIpAddressesSet"`
-	InterfaceType      string                `xml:"interfaceType"`
+	NetworkInterfaceID string                 `xml:"networkInterfaceId"`
+	SubnetID           string                 `xml:"subnetId"`
+	VPCID              string                 `xml:"vpcId"`
+	Description        string                 `xml:"description"`
+	OwnerID            string                 `xml:"ownerId"`
+	Status             string                 `xml:"status"`
+	MACAddress         string                 `xml:"macAddress"`
+	PrivateIPAddress   string                 `xml:"privateIpAddress,omitempty"`
+	PrivateDNSName     string                 `xml:"privateDnsName,omitempty"`
+	SourceDestCheck    bool                   `xml:"sourceDestCheck"`
+	Groups             wire.Set[groupRef]     `xml:"groupSet"`
+	Attachment         attachmentView         `xml:"attachment"`
+	Addresses          wire.Set[addressView]  `xml:"privateIpAddressesSet"`
+	Association        *associationView       `xml:"association"`
+	Addresses6         wire.Set[address6View] `xml:"ipv6AddressesSet"`
+	Prefixes           []prefixView           `xml:"ipv4PrefixSet>item"`
+	Prefixes6          []prefix6View          `xml:"ipv6PrefixSet>item"`
+	Tracking           *ConnectionTracking    `xml:"connectionTrackingConfiguration"`
+	InterfaceType      string                 `xml:"interfaceType"`
 }
 
 type attachmentView struct {
@@ -243,17 +257,48 @@ type addressView struct {
 	Primary          bool   `xml:"primary"`
 }
 
+type associationView struct {
+	PublicIP      string `xml:"publicIp"`
+	PublicDNSName string `xml:"publicDnsName"`
+	OwnerID       string `xml:"ipOwnerId"`
+}
+
+type address6View struct {
+	Address string `xml:"ipv6Address"`
+	Primary bool   `xml:"isPrimaryIpv6"`
+}
+
+type prefixView struct {
+	Prefix string `xml:"ipv4Prefix"`
+}
+
+type prefix6View struct {
+	Prefix string `xml:"ipv6Prefix"`
+}
+
 func (m *Model) viewInterface(i *instance, n networkInterface) interfaceView {
 	v := interfaceView{
 		NetworkInterfaceID: n.id, SubnetID: i.subnet.ID, VPCID: i.subnet.VPCID, Description: n.description,
 		OwnerID: m.account, Status: "in-use", MACAddress: n.mac, SourceDestCheck: true, Groups: groupRefs(n.groups),
-		InterfaceType: n.kind,
+		InterfaceType: n.kind, Tracking: n.tracking,
 		Attachment: attachmentView{AttachmentID: n.attachmentID, DeviceIndex: n.device, NetworkCardIndex: n.card,
 			Status: "attached", AttachTime: wire.Time{Time: i.facts.LaunchTime}, DeleteOnTermination: true},
 	}
 	if n.address.IsValid() {
 		v.PrivateIPAddress, v.PrivateDNSName = n.address.String(), privateDNSName(n.address)
 		v.Addresses = wire.SetOf([]addressView{{v.PrivateIPAddress, v.PrivateDNSName, true}})
+	}
+	if n.public.IsValid() {
+		v.Association = &associationView{n.public.String(), publicDNSName(n.public), "amazon"}
+	}
+	for at, a := range n.addresses6 {
+		v.Addresses6.Items = append(v.Addresses6.Items, address6View{a.String(), n.primary6 && at == 0})
+	}
+	for _, p := range n.prefixes {
+		v.Prefixes = append(v.Prefixes, prefixView{p.String()})
+	}
+	for _, p := range n.prefixes6 {
+		v.Prefixes6 = append(v.Prefixes6, prefix6View{p.String()})
 	}
 	return v
 }
