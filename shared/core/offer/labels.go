@@ -115,7 +115,7 @@ func (v *view) addOffers(labels map[string][]string, m *model.MachineType, offer
 			continue
 		}
 		for _, key := range decided {
-			labels[key] = append(labels[key], text(valueOf(o, key))...)
+			labels[key] = append(labels[key], text(ValueOf(o, key))...)
 		}
 	}
 	for _, key := range decided {
@@ -124,8 +124,9 @@ func (v *view) addOffers(labels map[string][]string, m *model.MachineType, offer
 	}
 }
 
-// valueOf returns the value a label has on nodes bought by the offer, for the keys of decided; "" where they do not have it.
-func valueOf(o *model.Offer, key string) string {
+// ValueOf returns the value of a label that is decided by the offer (DecidedByOffer) on nodes bought by this one; "" where they
+// do not have it.
+func ValueOf(o *model.Offer, key string) string {
 	switch key {
 	case model.LabelZone:
 		return o.Zone

@@ -56,8 +56,8 @@ func valuesMeeting(t *model.InstanceType, key string, requirements []model.Requi
 	return values
 }
 
-// decidedByOffer reports whether a label's value comes from the offer and not from the type.
-func decidedByOffer(key string) bool { return slices.Contains(decided, key) }
+// DecidedByOffer reports whether a label's value comes from the offer and not from the type.
+func DecidedByOffer(key string) bool { return slices.Contains(decided, key) }
 
 // ReservationType is the value of a reserved machine's reservation type label.
 func ReservationType(block bool) string {
@@ -70,10 +70,10 @@ func ReservationType(block bool) string {
 // offerMeets reports whether a node bought by the offer meets every requirement on what the offer decides.
 func offerMeets(o *model.Offer, requirements []model.Requirement) bool {
 	for _, r := range requirements {
-		if !decidedByOffer(r.Key) {
+		if !DecidedByOffer(r.Key) {
 			continue
 		}
-		if value := valueOf(o, r.Key); !meets(r, value, value != "") {
+		if value := ValueOf(o, r.Key); !meets(r, value, value != "") {
 			return false
 		}
 	}
@@ -84,7 +84,7 @@ func offerMeets(o *model.Offer, requirements []model.Requirement) bool {
 // the pool's and no concern here.
 func typeMeets(t *model.InstanceType, requirements []model.Requirement) bool {
 	for _, r := range requirements {
-		if _, known := t.Labels[r.Key]; known && !decidedByOffer(r.Key) && len(valuesMeeting(t, r.Key, requirements)) == 0 {
+		if _, known := t.Labels[r.Key]; known && !DecidedByOffer(r.Key) && len(valuesMeeting(t, r.Key, requirements)) == 0 {
 			return false
 		}
 	}

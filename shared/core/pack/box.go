@@ -1,6 +1,9 @@
 package pack
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // box is a set of types, zones and capacity types every combination of which is acceptable, since that is all a claim
 // can say. For pods without alternatives in their affinity it is everything they accept.
@@ -8,6 +11,7 @@ type box struct {
 	types         []bool // by type
 	zones         map[string]bool
 	capacityTypes map[string]bool
+	choices       map[choice]bool
 	mask          bitset // the columns inside
 }
 
@@ -24,6 +28,7 @@ func (p *pool) boxOf(n *node, r *run) box {
 				whole.add(&p.market.columns[c])
 			}
 		}
+		whole.combine()
 		if mask, ok := p.inside(whole, n.area.mask, ""); ok {
 			whole.mask = mask
 			n.area.whole = &whole
@@ -53,6 +58,7 @@ func (p *pool) box(n *node, r *run) box {
 			order = append(order, c)
 		}
 	}
+	whole.combine()
 	if mask, ok := p.inside(whole, accepted, n.reservation); ok {
 		whole.mask = mask
 		return whole
@@ -83,10 +89,40 @@ func (p *pool) grow(b *box, order []int, accepted bitset, reservation string) {
 			}
 		}
 	}
+	p.growChoices(b, order, accepted, reservation)
 	bad := p.unacceptable(b, accepted, reservation)
 	for _, c := range order {
 		if t := columns[c].instance; !bad[t] {
 			b.types[t] = true
+		}
+	}
+}
+
+// growChoices is grow by what a launch may choose. A claim speaks of each label on its own, so that with one value every
+// combination with the others' comes in.
+func (p *pool) growChoices(b *box, order []int, accepted bitset, reservation string) {
+	if !p.market.choosing {
+		return
+	}
+	for _, c := range order {
+		chosen := p.market.columns[c].chosen
+		if b.choices[chosen] {
+			continue
+		}
+		before := maps.Clone(b.choices)
+		b.choices[chosen] = true
+		b.combine()
+		if _, ok := p.inside(*b, accepted, reservation); !ok {
+			b.choices = before
+		}
+	}
+}
+
+// combine adds what a claim cannot tell from the choices there are: every tenancy with every partition.
+func (b *box) combine() {
+	for one := range b.choices { // the result does not depend on the order
+		for other := range b.choices {
+			b.choices[choice{one.tenancy, other.partition}] = true
 		}
 	}
 }
@@ -96,7 +132,7 @@ func (p *pool) unacceptable(b *box, accepted bitset, reservation string) []bool 
 	bad := make([]bool, len(p.market.types))
 	for c := range p.market.columns {
 		col := &p.market.columns[c]
-		if b.zones[col.offer.Zone] && b.capacityTypes[col.offer.CapacityType] && ours(col, reservation) && !accepted.has(c) {
+		if b.zones[col.offer.Zone] && b.capacityTypes[col.offer.CapacityType] && p.chooses(b, col) && ours(col, reservation) && !accepted.has(c) {
 			bad[col.instance] = true
 		}
 	}
@@ -108,7 +144,7 @@ func (p *pool) inside(b box, accepted bitset, reservation string) (bitset, bool)
 	mask := newBitset(len(p.market.columns))
 	for c := range p.market.columns {
 		col := &p.market.columns[c]
-		if !b.types[col.instance] || !b.zones[col.offer.Zone] || !b.capacityTypes[col.offer.CapacityType] || !ours(col, reservation) {
+		if !b.types[col.instance] || !b.zones[col.offer.Zone] || !b.capacityTypes[col.offer.CapacityType] || !p.chooses(&b, col) || !ours(col, reservation) {
 			continue
 		}
 		if !accepted.has(c) {
@@ -119,15 +155,19 @@ func (p *pool) inside(b box, accepted bitset, reservation string) (bitset, bool)
 	return mask, true
 }
 
+// chooses reports whether what the column chooses is in the box.
+func (p *pool) chooses(b *box, col *column) bool { return !p.market.choosing || b.choices[col.chosen] }
+
 // ours reports whether the claim can tell the column from others: a reservation is named where there is one.
 func ours(col *column, reservation string) bool { return col.offer.ReservationID == reservation }
 
 func (p *pool) newBox() box {
-	return box{types: make([]bool, len(p.market.types)), zones: make(map[string]bool), capacityTypes: make(map[string]bool)}
+	return box{types: make([]bool, len(p.market.types)), zones: make(map[string]bool), capacityTypes: make(map[string]bool), choices: make(map[choice]bool)}
 }
 
 func (b *box) add(col *column) {
 	b.types[col.instance] = true
 	b.zones[col.offer.Zone] = true
 	b.capacityTypes[col.offer.CapacityType] = true
+	b.choices[col.chosen] = true
 }

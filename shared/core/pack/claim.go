@@ -61,7 +61,7 @@ func (p *planner) claim(r *run, n *node, spare []int64) model.PlannedClaim {
 		claim.InstanceTypes = append(claim.InstanceTypes, pool.market.types[t].Name)
 	}
 	claim.Zones, claim.CapacityTypes = pool.places(types, usable, ceiling)
-	claim.Requirements, claim.Labels = pool.identity(n, r, types, &claim)
+	claim.Requirements, claim.Labels = pool.identity(n, r, b, types, &claim)
 	claim.Requests = p.dims.resources(n.load)
 	for name, amount := range p.dims.resources(pool.smallestDaemons(types)) {
 		claim.Requests[name] += amount
@@ -196,7 +196,7 @@ type nature struct {
 var listed = []string{model.LabelCapacityType, model.LabelInstanceType, model.LabelZone}
 
 // identity returns what the claim's node must be, and the labels that says which are known before it is launched.
-func (p *pool) identity(n *node, r *run, types []int, claim *model.PlannedClaim) ([]model.Requirement, map[string]string) {
+func (p *pool) identity(n *node, r *run, b box, types []int, claim *model.PlannedClaim) ([]model.Requirement, map[string]string) {
 	venues := make([]string, 0, len(n.items))
 	for _, it := range n.items {
 		venues = append(venues, r.lots[it.lot].class.venue)
@@ -216,7 +216,8 @@ func (p *pool) identity(n *node, r *run, types []int, claim *model.PlannedClaim)
 	for i, t := range byName {
 		names[i] = p.market.types[t].Name
 	}
-	if !n.relaxed && n.reservation == "" {
+	chosen := p.market.chosenFor(b.mask)
+	if !n.relaxed && n.reservation == "" && len(chosen) == 0 {
 		return known.list(slices.Sorted(slices.Values(claim.CapacityTypes)), names, slices.Clone(claim.Zones)), maps.Clone(known.labels)
 	}
 	what := known.what.With(model.LabelInstanceType, values(names)).
@@ -228,7 +229,7 @@ func (p *pool) identity(n *node, r *run, types []int, claim *model.PlannedClaim)
 	if n.reservation != "" {
 		what = what.With(requirement.ReservationID, values([]string{n.reservation}))
 	}
-	return what.List(), maps.Clone(known.labels)
+	return what.Intersect(chosen).List(), maps.Clone(known.labels)
 }
 
 // list writes down what a node is, each label of listed narrowed to its values, which are sorted and the list's from then on.

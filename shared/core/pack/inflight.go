@@ -69,7 +69,7 @@ func (p *places) anyOf(s *site, claim *model.Claim, m *market) {
 
 // settleLabels gives the site the labels every offer it may become agrees on.
 func (s *site) settleLabels() {
-	for _, key := range []string{model.LabelZone, model.LabelZoneID, model.LabelCapacityType, model.LabelArch, model.LabelOS} {
+	for _, key := range []string{model.LabelZone, model.LabelZoneID, model.LabelCapacityType, model.LabelArch, model.LabelOS, model.LabelTenancy, model.LabelPartition} {
 		values := s.market.valuesIn(s.mask, key)
 		if len(values) == 1 && s.labels[key] == "" {
 			s.labels[key] = values[0]
@@ -112,6 +112,13 @@ func (p *places) claimLabels(claim *model.Claim) map[string]string {
 				if len(values) == 1 && !byOffer(key) {
 					labels[key] = values[0]
 				}
+			}
+		}
+	}
+	if read, err := requirement.From(claim.Requirements); err == nil {
+		for _, key := range chosenKeys {
+			if value, one := read.Get(key).Single(); one {
+				labels[key] = value
 			}
 		}
 	}

@@ -16,11 +16,12 @@ import (
 type market struct {
 	types     []*model.InstanceType // by name
 	index     map[string]int        // into types, by name
-	columns   []column              // by price, type name, zone, capacity type, reservation
+	columns   []column              // by price, worth, type name, zone, capacity type, reservation, choice
 	available bitset                // columns that can be bought now
 	plain     bitset                // columns of types that are not exotic (see offer.Exotic)
 	whole     []vector              // by type: what pods and daemons together can have
 	masks     map[string]bitset     // columnsMeeting, by termKey
+	choosing  bool                  // columns are told apart by what a launch may choose
 
 	zones      []string  // of all columns, sorted; at most 63, what is beyond shares the last
 	kinds      []string  // capacity types of all columns, in the order they are preferred
@@ -33,18 +34,19 @@ type market struct {
 type markets struct {
 	catalogs map[string][]model.InstanceType
 	dims     dimensions
+	told     map[string]bool    // see toldApart
 	ready    map[string]*market // by class name
 }
 
 func newMarkets(in *Input, dims dimensions) *markets {
-	return &markets{catalogs: in.Catalogs, dims: dims, ready: make(map[string]*market, len(in.Catalogs))}
+	return &markets{catalogs: in.Catalogs, dims: dims, told: toldApart(in), ready: make(map[string]*market, len(in.Catalogs))}
 }
 
 // of returns what the class can buy; nil where nothing is known of it.
 func (m *markets) of(class string) *market {
 	known := m.ready[class]
 	if types, is := m.catalogs[class]; known == nil && is {
-		known = newMarket(types, m.dims)
+		known = newMarket(types, m.dims, m.told)
 		m.ready[class] = known
 	}
 	return known
@@ -66,16 +68,17 @@ func (m *markets) reservations() map[string]int64 {
 	return left
 }
 
-// column is one offer of one type.
+// column is one offer of one type, and of what a launch may choose one value each where that matters to anybody.
 type column struct {
 	instance int // into market.types
 	offer    *model.Offer
-	price    int64 // micro-USD per hour, ≥ 0
-	zone     uint8 // into market.zones
-	kind     uint8 // into market.kinds
+	price    int64  // micro-USD per hour, ≥ 0
+	zone     uint8  // into market.zones
+	kind     uint8  // into market.kinds
+	chosen   choice // zero where columns are not told apart by it
 }
 
-func newMarket(types []model.InstanceType, dims dimensions) *market {
+func newMarket(types []model.InstanceType, dims dimensions, told map[string]bool) *market {
 	m := &market{index: make(map[string]int, len(types)), masks: make(map[string]bitset)}
 	for i := range types {
 		m.types = append(m.types, &types[i])
@@ -85,8 +88,11 @@ func newMarket(types []model.InstanceType, dims dimensions) *market {
 	for i, t := range m.types {
 		m.index[t.Name] = i
 		m.whole = append(m.whole, dims.vector(allocatable(t.Allocatable())))
-		for j := range t.Offers {
-			m.columns = append(m.columns, column{instance: i, offer: &t.Offers[j], price: min(max(0, int64(t.Offers[j].Price)), priceCeiling)})
+		for _, chosen := range choices(t, told) {
+			m.choosing = m.choosing || chosen != choice{}
+			for j := range t.Offers {
+				m.columns = append(m.columns, column{instance: i, offer: &t.Offers[j], price: min(max(0, int64(t.Offers[j].Price)), priceCeiling), chosen: chosen})
+			}
 		}
 	}
 	slices.SortStableFunc(m.columns, compareColumns)
@@ -141,10 +147,11 @@ func (m *market) dropRepeated() {
 	type name struct {
 		instance                        int
 		zone, capacityType, reservation string
+		chosen                          choice
 	}
 	seen := make(map[name]bool, len(m.columns))
 	m.columns = slices.DeleteFunc(m.columns, func(c column) bool {
-		n := name{c.instance, c.offer.Zone, c.offer.CapacityType, c.offer.ReservationID}
+		n := name{c.instance, c.offer.Zone, c.offer.CapacityType, c.offer.ReservationID, c.chosen}
 		repeated := seen[n]
 		seen[n] = true
 		return repeated
@@ -155,10 +162,12 @@ func (m *market) dropRepeated() {
 func compareColumns(a, b column) int {
 	return cmp.Or(
 		cmp.Compare(a.price, b.price),
+		cmp.Compare(a.offer.ListPrice, b.offer.ListPrice), // of reserved capacity what is worth least
 		cmp.Compare(a.instance, b.instance),
 		strings.Compare(a.offer.Zone, b.offer.Zone),
 		strings.Compare(a.offer.CapacityType, b.offer.CapacityType),
 		strings.Compare(a.offer.ReservationID, b.offer.ReservationID),
+		compareChoices(a.chosen, b.chosen),
 	)
 }
 
@@ -181,7 +190,7 @@ func (m *market) columnsMeeting(term requirement.Requirements) bitset {
 		fitting[i] = typeMeets(t, term, keys)
 	}
 	for i, c := range m.columns {
-		if fitting[c.instance] && offerMeets(c.offer, term, keys) {
+		if fitting[c.instance] && offerMeets(c.offer, term, keys) && c.chosen.meets(term) {
 			mask.set(i)
 		}
 	}
@@ -208,29 +217,14 @@ func anyMeets(values []string, set requirement.Set) bool {
 }
 
 // byOffer reports whether the label differs between offers of one type.
-func byOffer(key string) bool {
-	switch key {
-	case model.LabelZone, model.LabelZoneID, model.LabelCapacityType, requirement.ReservationID:
-		return true
-	}
-	return false
-}
+func byOffer(key string) bool { return offer.DecidedByOffer(key) }
 
 func offerMeets(o *model.Offer, term requirement.Requirements, keys []string) bool {
 	for _, key := range keys {
-		value, ok := "", true
-		switch key {
-		case model.LabelZone:
-			value = o.Zone
-		case model.LabelZoneID:
-			value = o.ZoneID
-		case model.LabelCapacityType:
-			value = o.CapacityType
-		case requirement.ReservationID:
-			value = o.ReservationID
-		default:
+		if !byOffer(key) {
 			continue
 		}
+		value, ok := offer.ValueOf(o, key), false
 		if value == "" {
 			ok = term[key].AllowsAbsent()
 		} else {
@@ -247,7 +241,7 @@ func offerMeets(o *model.Offer, term requirement.Requirements, keys []string) bo
 func (m *market) valuesIn(mask bitset, key string) []string {
 	var out []string
 	seen := make(map[string]bool)
-	types := make([]bool, len(m.types))
+	types, offered := make([]bool, len(m.types)), byOffer(key)
 	note := func(values ...string) {
 		for _, value := range values {
 			if value != "" && !seen[value] {
@@ -258,20 +252,14 @@ func (m *market) valuesIn(mask bitset, key string) []string {
 	}
 	for c := mask.next(0); c >= 0; c = mask.next(c + 1) {
 		col := &m.columns[c]
-		switch key {
-		case model.LabelZone:
-			note(col.offer.Zone)
-		case model.LabelZoneID:
-			note(col.offer.ZoneID)
-		case model.LabelCapacityType:
-			note(col.offer.CapacityType)
-		case requirement.ReservationID:
-			note(col.offer.ReservationID)
-		default:
-			if !types[col.instance] {
-				types[col.instance] = true
-				note(m.types[col.instance].Labels[key]...)
-			}
+		switch chosen := col.chosen.value(key); {
+		case offered:
+			note(offer.ValueOf(col.offer, key))
+		case chosen != "":
+			note(chosen)
+		case !types[col.instance]:
+			types[col.instance] = true
+			note(m.types[col.instance].Labels[key]...)
 		}
 	}
 	slices.Sort(out)

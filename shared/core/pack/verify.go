@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -193,15 +193,11 @@ func (p *planner) labelOf(pool *pool, n *node, key string) string {
 // label returns a label of nodes bought by the column; empty where they have none, or any of several.
 func (m *market) label(column int, key string) string {
 	c := &m.columns[column]
-	switch key {
-	case model.LabelZone:
-		return c.offer.Zone
-	case model.LabelZoneID:
-		return c.offer.ZoneID
-	case model.LabelCapacityType:
-		return c.offer.CapacityType
-	case requirement.ReservationID:
-		return c.offer.ReservationID
+	if byOffer(key) {
+		return offer.ValueOf(c.offer, key)
+	}
+	if value := c.chosen.value(key); value != "" {
+		return value
 	}
 	if values := m.types[c.instance].Labels[key]; len(values) == 1 {
 		return values[0]
