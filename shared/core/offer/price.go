@@ -41,3 +41,31 @@ func ByPrice(types []model.InstanceType, allow func(model.Offer) bool) []model.I
 	}
 	return out
 }
+
+// Usual returns the lowest price of one machine that meets the requirements, its instance type aside, holds the requests and
+// is bought by the capacity type, and the machine's type: what would be paid if everything for sale could be had. Types are
+// given without regard to marks. 0 where there is none.
+func Usual(types []model.InstanceType, requirements []model.Requirement, requests model.Resources, capacityType string) (model.MicroUSD, string) {
+	requirements = slices.DeleteFunc(slices.Clone(requirements), func(r model.Requirement) bool { return r.Key == model.LabelInstanceType })
+	best, name := model.MicroUSD(0), ""
+	for i := range types {
+		t := &types[i]
+		o, found := Cheapest(*t, func(o model.Offer) bool { return o.CapacityType == capacityType && offerMeets(&o, requirements) })
+		if !found || best != 0 && o.Price >= best || !typeMeets(t, requirements) || !holds(t, requests) {
+			continue
+		}
+		best, name = o.Price, t.Name
+	}
+	return best, name
+}
+
+// holds reports whether a node of the type has room for the requests.
+func holds(t *model.InstanceType, requests model.Resources) bool {
+	room := t.Allocatable()
+	for name, amount := range requests {
+		if amount > room[name] {
+			return false
+		}
+	}
+	return true
+}

@@ -33,7 +33,7 @@ type grouping struct {
 // attemptFor returns the launch a planned claim goes into, with room for it: one for claims planned alike, as long as its
 // subnets and reservations last; then they are chosen anew, so that launches that follow each other take turns.
 func (r *run) attemptFor(g *grouping, planned model.PlannedClaim, pool model.Pool, class model.Class, types []model.InstanceType) (*attempt, error) {
-	like := likeKey(planned)
+	like := likeKey(planned, r.dearest(planned))
 	a := g.alike[like]
 	if a == nil || len(a.claims) >= r.settings.ClaimsPerCall || !g.lasts(a, class) {
 		next, err := r.attempt(planned, pool, withLess(class, g.gone), types)
@@ -86,10 +86,10 @@ func withLess(class model.Class, gone map[string]int64) model.Class {
 	return class
 }
 
-// likeKey is equal for planned claims that are bought alike while nothing else changes.
-func likeKey(planned model.PlannedClaim) string {
+// likeKey is equal for planned claims, of so much an hour at most, that are bought alike while nothing else changes.
+func likeKey(planned model.PlannedClaim, dearest model.MicroUSD) string {
 	key, err := json.Marshal([]any{
-		planned.Pool, planned.Class, planned.InstanceTypes, planned.Requirements, planned.Requests, planned.Hold[model.Dollars],
+		planned.Pool, planned.Class, planned.InstanceTypes, planned.Requirements, planned.Requests, dearest,
 		planned.Labels, planned.Annotations, planned.Taints, planned.StartupTaints,
 	})
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *run) attempt(planned model.PlannedClaim, pool model.Pool, class model.C
 	relaxed := planned.Annotations[model.AnnotationMinValuesRelaxed] == "true"
 	choice, err := offer.LaunchChoice(offer.LaunchInput{
 		Class: class, Types: types, InstanceTypes: planned.InstanceTypes, Requirements: planned.Requirements,
-		Marks: offer.ForClass(r.marksNow(), &class.Status), NowUnix: r.now(), MaxPrice: model.MicroUSD(planned.Hold[model.Dollars]), BestEffort: relaxed,
+		Marks: offer.ForClass(r.marksNow(), &class.Status), NowUnix: r.now(), MaxPrice: r.dearest(planned), BestEffort: relaxed,
 	})
 	if err != nil {
 		return nil, err

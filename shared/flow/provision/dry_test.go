@@ -199,7 +199,7 @@ func TestR51S25RefusedRequestStopsOneClassOnly(t *testing.T) {
 // A7, S24: as long as pods can run elsewhere the back-off doubles from three minutes to an hour, and what gives capacity
 // again is open at once for everybody.
 func TestS24OfferBacksOffDoublesAndIsProbedByOne(t *testing.T) {
-	w := start(t, world.Options{Types: []string{"m5.large", "m5.4xlarge"}})
+	w := start(t, world.Options{Types: []string{"m5.large", "m5.xlarge"}})
 	pool := world.Pool("default", "default", world.Need(model.LabelCapacityType, model.OnDemand), world.Need(model.LabelZone, "us-west-2a"))
 	w.Cluster.AddPool(pool)
 	w.Fleet.Break(model.OfferKey{InstanceType: "m5.large"}, "InsufficientInstanceCapacity")

@@ -62,6 +62,9 @@ type Settings struct {
 	DryBurst       int // launches at once that may come back without capacity: 10
 	DryPerMinute   int // launches that may come back without capacity in the long run: 8
 
+	DearTimes int           // price of a claim, as a multiple of what it usually costs, above which its pods wait for capacity: 5
+	DearWait  time.Duration // how long they wait at most: 5 min
+
 	LaunchFloor int // claims of a pool in a minute that need no run-up; above, at most twice those of the minute before: 100
 }
 
@@ -84,6 +87,8 @@ func (s Settings) withDefaults() Settings {
 	s.CallsPerSecond = cmp.Or(s.CallsPerSecond, 5)
 	s.DryBurst = cmp.Or(s.DryBurst, 10)
 	s.DryPerMinute = cmp.Or(s.DryPerMinute, 8)
+	s.DearTimes = cmp.Or(s.DearTimes, 5)
+	s.DearWait = cmp.Or(s.DearWait, 5*time.Minute)
 	s.LaunchFloor = cmp.Or(s.LaunchFloor, 100)
 	return s
 }
@@ -167,16 +172,18 @@ type run struct {
 	remade   map[string]bool        // classes whose launch templates this run made again, by name
 	decision model.Decision
 
-	probes      map[model.Mark]probe // of half-open marks, by what they are about
-	probeFailed bool                 // one of this run's came back without capacity
-	pressed     bool                 // pods are left over: offers are probed before their back-off is over
-	noted       bool                 // the ledger's notes are not written yet
-	aside       map[string]bool      // pools left out of this round because they came back dry
-	dryRounds   map[string]int       // rounds of this run in which a pool came back dry, by pool
-	fellBack    bool                 // pods that other pools can take have been taken care of
-	accused     map[string]bool      // what planning panicked over in this run
-	bound       map[string]bool      // UIDs of pods that wait no more, though the snapshot says so; nil = not asked
-	starved     bool                 // launches were not made so that others may
+	probes      map[model.Mark]probe            // of half-open marks, by what they are about
+	probeFailed bool                            // one of this run's came back without capacity
+	pressed     bool                            // pods are left over: offers are probed before their back-off is over
+	noted       bool                            // the ledger's notes are not written yet
+	aside       map[string]bool                 // pools left out of this round because they came back dry
+	dryRounds   map[string]int                  // rounds of this run in which a pool came back dry, by pool
+	fellBack    bool                            // pods that other pools can take have been taken care of
+	accused     map[string]bool                 // what planning panicked over in this run
+	bound       map[string]bool                 // UIDs of pods that wait no more, though the snapshot says so; nil = not asked
+	starved     bool                            // launches were not made so that others may
+	whole       map[string][]model.InstanceType // of the classes, by name, without regard to marks
+	created     map[string]int64                // when pods were made, by UID; nil = not looked up
 
 	mutex  sync.Mutex // guards what parallel calls write: out.Problems and report
 	report model.Report

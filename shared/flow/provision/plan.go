@@ -51,6 +51,7 @@ func (r *run) provision(ctx context.Context) error {
 			input = r.planInput(machines, blocked)
 			plan = r.planned(input)
 		}
+		plan = r.affordable(plan, r.whole)
 		plan.Claims = append(plan.Claims, r.fill(input)...)
 		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
 		round := model.Round{Plan: plan}
@@ -164,6 +165,7 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 		Salt:          fmt.Sprintf("%s/%d", r.decision.ID, r.out.Rounds),
 	}
 	r.usable = make(map[string]model.Class, len(r.classes))
+	r.whole = map[string][]model.InstanceType{}
 	for name, class := range r.classes {
 		if why := classProblem(class); why != "" {
 			input.ClassProblems[name] = why
@@ -184,6 +186,7 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 		class.Status = offer.Less(class.Status, offer.Taken(&class.Status, r.ledger.Claims), r.ledger.Marks, r.now())
 		r.usable[name] = class
 		types := offer.Catalog(machines.Types, class, offer.Settings{Region: r.reg.Region})
+		r.whole[name] = offer.Mask(types, class.Status.Subnets, offer.ForClass(r.lasting(), &class.Status), r.now())
 		input.Catalogs[name] = offer.Mask(types, class.Status.Subnets, offer.ForClass(r.marksNow(), &class.Status), r.now())
 	}
 	for _, usage := range r.ledger.Usage {

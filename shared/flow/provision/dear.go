@@ -1,0 +1,80 @@
+package provision
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// CodeTooDear is the reason of a pod that waits because everything of a fair price gave no capacity a moment ago.
+const CodeTooDear = "TooDearForNow"
+
+// affordable takes claims out of the plan that would become a far larger machine than their pods need, only because what
+// suits them gave no capacity a moment ago. Their pods wait for it, with that for a reason, until one of them has waited
+// for Settings.DearWait: then the machine there is has to do. A claim that is dear because only another capacity type is
+// left is none of these: that is what accepting both is for.
+func (r *run) affordable(plan model.Plan, whole map[string][]model.InstanceType) model.Plan {
+	if len(r.marksNow()) == 0 {
+		return plan
+	}
+	var kept []model.PlannedClaim
+	for _, claim := range plan.Claims {
+		usual, name := offer.Usual(whole[claim.Class], claim.Requirements, claim.Requests, claim.Offer.CapacityType)
+		if usual == 0 || claim.Price <= usual*model.MicroUSD(r.settings.DearTimes) || r.waited(claim.Pods) {
+			kept = append(kept, claim)
+			continue
+		}
+		plan.Price -= claim.Price
+		for _, pod := range claim.Pods {
+			plan.Unschedulable = append(plan.Unschedulable, model.Unschedulable{Pod: pod, Reasons: []model.Reason{{
+				Pool: claim.Pool, Code: CodeTooDear,
+				Message: fmt.Sprintf("%s (%s, $%.4f per hour) would hold it and has no capacity at this moment; the cheapest machine that has is a %s for $%.4f",
+					name, claim.Offer.CapacityType, usual.USD(), claim.Offer.InstanceType, claim.Price.USD()),
+				Remedy: fmt.Sprintf("it is launched once the pod has waited for %s; more instance types, zones or capacity types in the pool make this rare", r.settings.DearWait),
+			}}})
+		}
+	}
+	if len(kept) == len(plan.Claims) {
+		return plan
+	}
+	r.problem("%d claims wait: only machines of more than %d times the usual price have capacity for them", len(plan.Claims)-len(kept), r.settings.DearTimes)
+	plan.Claims = slices.Concat([]model.PlannedClaim{}, kept) // never nil
+	sort.SliceStable(plan.Unschedulable, func(i, j int) bool { return plan.Unschedulable[i].Pod.Key() < plan.Unschedulable[j].Pod.Key() })
+	return plan
+}
+
+// dearest is the most a machine of the planned claim may cost per hour: what is left of the pool's dollars, and no more than
+// a few times the price it was planned at unless a pod has waited long enough. A fleet takes any of the types it is offered
+// when the others have no capacity, so that it is not offered those. 0 = whatever it costs.
+func (r *run) dearest(planned model.PlannedClaim) model.MicroUSD {
+	limit := model.MicroUSD(planned.Hold[model.Dollars])
+	most := planned.Price * model.MicroUSD(r.settings.DearTimes)
+	if most == 0 || limit != 0 && limit < most || r.waited(planned.Pods) {
+		return limit
+	}
+	return most
+}
+
+// lasting are the marks that speak of more than one offer without capacity: a quota, a subnet, a whole capacity type. Nothing
+// is gained by waiting for those.
+func (r *run) lasting() []model.Mark {
+	return slices.DeleteFunc(slices.Clone(r.marksNow()), func(m model.Mark) bool {
+		return m.Group == "" && m.SubnetID == "" && m.InstanceType != ""
+	})
+}
+
+// waited reports whether any of the pods has waited long enough for any machine to be welcome.
+func (r *run) waited(pods []model.PodRef) bool {
+	if r.created == nil {
+		r.created = make(map[string]int64, len(r.snapshot.Pods))
+		for i := range r.snapshot.Pods {
+			r.created[r.snapshot.Pods[i].UID] = r.snapshot.Pods[i].CreatedUnix
+		}
+	}
+	return slices.ContainsFunc(pods, func(pod model.PodRef) bool {
+		return r.now()-r.created[pod.UID] >= int64(r.settings.DearWait.Seconds())
+	})
+}
