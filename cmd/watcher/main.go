@@ -7,6 +7,9 @@
 //
 //	JOINER_CLUSTER         name of the EKS cluster; required
 //	JOINER_QUEUE_URL       of the FIFO queue of hints; required
+//	JOINER_CATALOG_QUEUE_URL
+//	                       of the catalogue's FIFO queue, which changes of pools and classes are sent to as well: none, then its
+//	                       tick of each minute finds them
 //	JOINER_BUCKET          of snapshots; required
 //	JOINER_TABLE           of the ledger; required
 //	JOINER_NAMESPACE       of the lease: joiner

@@ -24,6 +24,7 @@ import (
 type settings struct {
 	Cluster       string        `env:"JOINER_CLUSTER,required"`
 	QueueURL      string        `env:"JOINER_QUEUE_URL,required"`
+	CatalogURL    string        `env:"JOINER_CATALOG_QUEUE_URL"`
 	Bucket        string        `env:"JOINER_BUCKET,required"`
 	Table         string        `env:"JOINER_TABLE,required"`
 	Namespace     string        `env:"JOINER_NAMESPACE" envDefault:"joiner"`
@@ -74,11 +75,22 @@ func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) forwa
 		Cluster: s.Cluster, Owner: s.identity(),
 		Publisher: s3snapshot.New(s3.NewFromConfig(config), s.Bucket),
 		Pointer:   dynamoledger.New(dynamodb.NewFromConfig(config), s.Table),
-		Queue:     sqsqueue.New(sqs.NewFromConfig(config), s.QueueURL),
+		Queue:     s.queue(sqs.NewFromConfig(config), logger),
 		Now:       time.Now, Wait: wait,
 		Tell:     func(note forward.Note) { log(logger, note) },
 		Settings: forward.Settings{QuietWindow: s.BatchQuiet, MaxWindow: s.BatchMax, IdleWindow: s.IdlePublish},
 	}
+}
+
+// queue sends hints to whoever plans, and to whoever resolves classes where that is told apart.
+func (s *settings) queue(client *sqs.Client, logger *slog.Logger) forward.Queue {
+	plan := sqsqueue.New(client, s.QueueURL)
+	if s.CatalogURL == "" {
+		return plan
+	}
+	return &sqsqueue.Routes{Plan: plan, Catalog: sqsqueue.New(client, s.CatalogURL), Lost: func(err error) {
+		logger.Warn("a hint of changed configuration did not reach the catalogue; its next tick finds the change", "error", err)
+	}}
 }
 
 // wait waits for d, for something to wake it, or for the end of ctx.

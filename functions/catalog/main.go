@@ -34,7 +34,7 @@ func main() {
 	queues := sqs.NewFromConfig(config)
 	flow := &catalog.Flow{
 		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger,
-		Hints: hints{own: sqsqueue.New(queues, s.QueueURL), plan: sqsqueue.New(queues, s.PlanURL)},
+		Hints:     hints{own: sqsqueue.New(queues, s.QueueURL), plan: sqsqueue.New(queues, s.PlanURL)},
 		Connector: newConnector(config, s.IsolatedVPC),
 		Now:       time.Now,
 		Settings:  catalog.Settings{IsolatedVPC: s.IsolatedVPC, NoDryRun: s.NoDryRun},

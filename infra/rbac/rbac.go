@@ -4,7 +4,7 @@ package rbac
 
 import _ "embed"
 
-// Functions is what the functions may do, bound to the groups joiner:functions and joiner:interruption.
+// Functions is what the functions may do, bound to the groups joiner:functions, joiner:interruption and joiner:catalog.
 //
 //go:embed functions.yaml
 var Functions []byte

@@ -45,7 +45,7 @@ func (s *Stack) startCloud() (*account, error) {
 		return nil, err
 	}
 	s.closeLater(func() { s.Cloud.Close() })
-	for _, role := range []string{function, collector, s.NodeRole()} {
+	for _, role := range []string{function, collector, catalog, s.NodeRole()} {
 		s.Cloud.STS.AddRole(sts.Role{Name: role, MaxSession: sessionLife})
 	}
 	network := ec2.DefaultNetwork(s.Options.Cluster)
@@ -79,7 +79,7 @@ func (a *account) addCluster(s *Stack) error {
 		Name: s.Options.Cluster, Version: kubernetesMinor(), Endpoint: s.Kube.Endpoint(),
 		CertificateAuthority: s.Kube.CertificateAuthority(), ServiceCIDR: s.Kube.ServiceCIDR(),
 	})
-	for name, group := range map[string]string{function: "joiner:functions", collector: "joiner:interruption"} {
+	for name, group := range map[string]string{function: "joiner:functions", collector: "joiner:interruption", catalog: "joiner:catalog"} {
 		err := a.eks.AddAccessEntry(eks.AccessEntry{Cluster: s.Options.Cluster, PrincipalARN: s.roleARN(name), Groups: []string{group}})
 		if err != nil {
 			return err

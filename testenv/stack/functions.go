@@ -33,8 +33,9 @@ type builds struct {
 	group        sync.WaitGroup
 	provision    string
 	interruption string
+	catalog      string
 	watcher      string
-	errs         [3]error
+	errs         [4]error
 }
 
 // buildAll compiles functions and watcher while the rest starts.
@@ -46,6 +47,7 @@ func (s *Stack) buildAll(ctx context.Context) *builds {
 		root := moduleRoot()
 		b.provision, b.errs[0] = lambdaruntime.Build(ctx, root, "./functions/provision", filepath.Join(s.dir, "provision"))
 		b.interruption, b.errs[2] = lambdaruntime.Build(ctx, root, "./functions/interruption", filepath.Join(s.dir, "interruption"))
+		b.catalog, b.errs[3] = lambdaruntime.Build(ctx, root, "./functions/catalog", filepath.Join(s.dir, "catalog"))
 		if s.Options.Watchers > 0 {
 			b.watcher, b.errs[1] = build(ctx, root, "./cmd/watcher", filepath.Join(s.dir, "watcher"))
 		}
@@ -63,10 +65,13 @@ func (b *builds) wait() error {
 	return nil
 }
 
-// createQueues makes the plan queue, the queue of looks, and for each the one for hints nobody could handle.
+// createQueues makes the plan queue, that of the catalogue, the queue of looks, and for each the one for hints nobody could handle.
 func (s *Stack) createQueues(ctx context.Context, client *sqs.Client) error {
 	var err error
 	if s.QueueURL, err = s.createQueue(ctx, client, queue, dead, map[string]string{"FifoQueue": "true"}); err != nil {
+		return err
+	}
+	if s.CatalogURL, err = s.createQueue(ctx, client, catalogQueue, catalogDead, map[string]string{"FifoQueue": "true"}); err != nil {
 		return err
 	}
 	s.LooksURL, err = s.createQueue(ctx, client, looks, looksDead, map[string]string{})
@@ -109,11 +114,11 @@ func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
 		return err
 	}
 	s.Runtime = runner
-	env := map[string]string{"JOINER_TABLE": table, "JOINER_BUCKET": bucket, "JOINER_QUEUE_URL": s.QueueURL, "JOINER_INTERRUPTION_QUEUE_URL": s.LooksURL}
+	env := map[string]string{"JOINER_TABLE": table, "JOINER_BUCKET": bucket, "JOINER_QUEUE_URL": s.QueueURL, "JOINER_INTERRUPTION_QUEUE_URL": s.LooksURL, "JOINER_CATALOG_QUEUE_URL": s.CatalogURL}
 	for name, value := range s.Options.FunctionEnv {
 		env[name] = value
 	}
-	for name, path := range map[string]string{function: b.provision, collector: b.interruption} {
+	for name, path := range map[string]string{function: b.provision, collector: b.interruption, catalog: b.catalog} {
 		err = runner.Deploy(lambdaruntime.Function{
 			Name: name, Path: path, Env: env, MemoryMB: 1769, Timeout: s.Options.Timeout, Role: s.roleARN(name),
 		})
@@ -129,17 +134,19 @@ func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
 		return err
 	}
 	s.closeLater(s.mapping.Stop)
-	looking, err := eventsource.Start(ctx, runner, sqs.NewFromConfig(s.Cloud.Config()), eventsource.Config{
-		Function: collector, QueueURL: s.LooksURL, BatchSize: 10, ReportBatchItemFailures: true,
-	})
-	if err != nil {
-		return err
+	for name, url := range map[string]string{collector: s.LooksURL, catalog: s.CatalogURL} {
+		mapping, err := eventsource.Start(ctx, runner, sqs.NewFromConfig(s.Cloud.Config()), eventsource.Config{
+			Function: name, QueueURL: url, BatchSize: 10, ReportBatchItemFailures: true,
+		})
+		if err != nil {
+			return err
+		}
+		s.closeLater(mapping.Stop)
 	}
-	s.closeLater(looking.Stop)
 	s.closeLater(runner.Stop) // before the mappings, which would wait for what is in flight
 	s.schedule = schedule.New(schedule.Config{Account: s.Cloud.Account(), Region: s.Cloud.Region()})
 	s.closeLater(s.schedule.Stop)
-	for name, target := range map[string]string{"sweep": function, "collect": collector} {
+	for name, target := range map[string]string{"sweep": function, "collect": collector, "catalog": catalog} {
 		err := s.schedule.Create(schedule.Schedule{
 			Name: name, Expression: rate(s.Options.SweepEvery), Input: `{"sweep":"<aws.scheduler.scheduled-time>"}`,
 			Target: delivery.Lambda(context.Background(), clock.System(), runner, target, nil),
@@ -168,6 +175,11 @@ func (s *Stack) Sweep(ctx context.Context) (lambdaruntime.Result, error) {
 // Collect sends the collector's tick of a minute now, without waiting for the schedule.
 func (s *Stack) Collect(ctx context.Context) (lambdaruntime.Result, error) {
 	return s.Runtime.Invoke(ctx, collector, []byte(`{"sweep":"`+time.Now().UTC().Format(time.RFC3339)+`"}`))
+}
+
+// Resolve sends the catalogue's tick of a minute now, without waiting for the schedule.
+func (s *Stack) Resolve(ctx context.Context) (lambdaruntime.Result, error) {
+	return s.Runtime.Invoke(ctx, catalog, []byte(`{"sweep":"`+time.Now().UTC().Format(time.RFC3339)+`"}`))
 }
 
 // FunctionName is what the provision function is deployed as.

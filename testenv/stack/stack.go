@@ -87,18 +87,19 @@ func (o Options) withDefaults() Options {
 
 // Stack is a running one. Its fields may be used from any goroutine; they stay what they are until Stop.
 type Stack struct {
-	Options  Options
-	Cloud    *cloud.Cloud
-	EC2      *ec2.Model
-	Kube     *kube.ControlPlane
-	Machines *machine.Fleet
-	Runtime  *lambdaruntime.Runner
-	Ledger   *dynamoledger.Ledger // with the rights of the account's root
-	Store    *s3snapshot.Store    // the same
-	QueueURL string               // the plan queue
-	LooksURL string               // the queue of interruption
-	Table    string
-	Bucket   string
+	Options    Options
+	Cloud      *cloud.Cloud
+	EC2        *ec2.Model
+	Kube       *kube.ControlPlane
+	Machines   *machine.Fleet
+	Runtime    *lambdaruntime.Runner
+	Ledger     *dynamoledger.Ledger // with the rights of the account's root
+	Store      *s3snapshot.Store    // the same
+	QueueURL   string               // the plan queue
+	LooksURL   string               // the queue of interruption
+	CatalogURL string               // the queue of catalog
+	Table      string
+	Bucket     string
 
 	dir      string
 	ownsDir  bool
@@ -112,14 +113,17 @@ type Stack struct {
 
 // Names of what a stack is made of.
 const (
-	table     = "joiner"
-	bucket    = "joiner-snapshots"
-	queue     = "joiner-plan.fifo"
-	dead      = "joiner-plan-dead.fifo"
-	function  = "joiner-provision"
-	looks     = "joiner-interruption"
-	looksDead = "joiner-interruption-dead"
-	collector = "joiner-interruption"
+	table        = "joiner"
+	bucket       = "joiner-snapshots"
+	queue        = "joiner-plan.fifo"
+	dead         = "joiner-plan-dead.fifo"
+	function     = "joiner-provision"
+	looks        = "joiner-interruption"
+	looksDead    = "joiner-interruption-dead"
+	collector    = "joiner-interruption"
+	catalog      = "joiner-catalog"
+	catalogQueue = "joiner-catalog.fifo"
+	catalogDead  = "joiner-catalog-dead.fifo"
 )
 
 // Start builds the binaries, starts every part and attaches the cluster. On an error nothing is left running.

@@ -45,7 +45,7 @@ func (s *Stack) StartWatcher() (*Watcher, error) {
 	// A user's key, because a pod's identity renews itself and a process's environment does not.
 	env := append(os.Environ(), s.Cloud.Environment(s.Cloud.STS.AddUser(name))...)
 	env = append(env,
-		"KUBECONFIG="+path, "JOINER_CLUSTER="+s.Options.Cluster, "JOINER_QUEUE_URL="+s.QueueURL, "JOINER_BUCKET="+bucket, "JOINER_TABLE="+table,
+		"KUBECONFIG="+path, "JOINER_CLUSTER="+s.Options.Cluster, "JOINER_QUEUE_URL="+s.QueueURL, "JOINER_CATALOG_QUEUE_URL="+s.CatalogURL, "JOINER_BUCKET="+bucket, "JOINER_TABLE="+table,
 		"JOINER_NAMESPACE=joiner", "JOINER_IDENTITY="+name, "JOINER_HEALTH_ADDRESS=127.0.0.1:0")
 	env = append(env, s.Options.WatcherEnv...)
 	log := filepath.Join(s.dir, "logs", name+".log")

@@ -33,9 +33,6 @@ type Settings struct {
 	ResolveEvery time.Duration    // what a class resolved to without a problem: 1 min
 	RetryAfter   time.Duration    // after a failed refresh: 1 min
 	Now          func() time.Time // time.Now
-
-	// IsolatedVPC says that IAM and the price list cannot be reached: they are not asked at all.
-	IsolatedVPC bool
 }
 
 // Catalog is one region seen with one cluster's rights. It is safe for concurrent use.

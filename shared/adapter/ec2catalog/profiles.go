@@ -26,7 +26,7 @@ func (c *Catalog) profile(ctx context.Context, class model.Class) (string, *mode
 	if role == "" {
 		return problem("InstanceProfileNotFound", "neither spec.role nor spec.instanceProfile is set; set one of them")
 	}
-	if c.settings.IsolatedVPC {
+	if c.settings.Isolated {
 		return problem("InstanceProfileNotFound", "spec.role %q needs IAM, which an isolated network does not reach; set spec.instanceProfile instead", class.Role)
 	}
 	pages := iam.NewListInstanceProfilesForRolePaginator(c.clients.IAM, &iam.ListInstanceProfilesForRoleInput{RoleName: aws.String(role)})
