@@ -13,6 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
 )
 
@@ -23,6 +24,7 @@ type settings struct {
 	IsolatedVPC bool   `env:"JOINER_ISOLATED_VPC"`               // no call to IAM
 	NoDryRun    bool   `env:"JOINER_DISABLE_DRY_RUN"`            // classes are not tried on EC2
 	CrashFile   string `env:"JOINER_CRASH_FILE"`                 // tests only: see boot.Crash
+	boot.Machines
 }
 
 func main() {
@@ -37,7 +39,10 @@ func main() {
 		Hints:     hints{own: sqsqueue.New(queues, s.QueueURL), plan: sqsqueue.New(queues, s.PlanURL)},
 		Connector: newConnector(config, s.IsolatedVPC),
 		Now:       time.Now,
-		Settings:  catalog.Settings{IsolatedVPC: s.IsolatedVPC, NoDryRun: s.NoDryRun},
+		Settings: catalog.Settings{
+			IsolatedVPC: s.IsolatedVPC, NoDryRun: s.NoDryRun,
+			Offers: offer.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
+		},
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash

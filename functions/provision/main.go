@@ -17,6 +17,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 )
 
@@ -27,6 +28,7 @@ type settings struct {
 	RecoverAfter time.Duration `env:"JOINER_RECOVER_AFTER"`      // 0 = the flow's default
 	OfferBackOff time.Duration `env:"JOINER_OFFER_BACKOFF"`      // 0 = the flow's default
 	CrashFile    string        `env:"JOINER_CRASH_FILE"`         // tests only: see boot.Crash
+	boot.Machines
 }
 
 func main() {
@@ -45,6 +47,7 @@ func main() {
 		NewID:     func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: provision.Settings{
 			Build: boot.Build(), RecoverAfter: s.RecoverAfter, OfferBackOff: s.OfferBackOff,
+			Offers: offer.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/kubelet"
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/userdata"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -80,6 +81,9 @@ func (r *run) wrong(class *model.Class) *model.ClassProblem {
 			return &class.Invalid[i]
 		}
 	}
+	if problems := offer.ClassProblems(nil, *class, r.offers()); len(problems) > 0 {
+		return &problems[0]
+	}
 	if len(class.Unsupported) > 0 {
 		return problem("Unsupported", "%s", strings.Join(class.Unsupported, "; "))
 	}
@@ -137,6 +141,9 @@ const (
 // try makes the launch template of one machine of the class and asks EC2 whether it would launch it. final says that the
 // answer is a verdict that may be kept; otherwise it is asked again.
 func (r *run) try(ctx context.Context, class model.Class) (problem *model.ClassProblem, final bool) {
+	if problem := r.expressions(ctx, class); problem != nil {
+		return problem, !problem.Unknown
+	}
 	if r.settings.NoDryRun {
 		return nil, true
 	}
@@ -170,6 +177,21 @@ func (r *run) try(ctx context.Context, class model.Class) (problem *model.ClassP
 		return r.verdict(ctx, class, err, reasonRunDenied)
 	}
 	return nil, true
+}
+
+// expressions is what is wrong with a class's expressions on any machine there is; nil where nothing is.
+func (r *run) expressions(ctx context.Context, class model.Class) *model.ClassProblem {
+	if !kubelet.Expressions(&class.Kubelet) {
+		return nil
+	}
+	machines, err := r.types(ctx)
+	if err != nil {
+		return &model.ClassProblem{Condition: conditionValidation, Reason: reasonUntried, Unknown: true, Message: err.Error()}
+	}
+	if problems := offer.ClassProblems(machines.Types, class, r.offers()); len(problems) > 0 {
+		return &problems[0]
+	}
+	return nil
 }
 
 // dryRuns asks subnet by subnet until one would do. Otherwise the first one's error counts.
@@ -309,6 +331,6 @@ func (r *run) types(ctx context.Context) (*model.MachineCatalog, error) {
 
 func (r *run) offers() offer.Settings {
 	settings := r.settings.Offers
-	settings.Region = cmp.Or(settings.Region, r.reg.Region)
+	settings.Region, settings.NowUnix = cmp.Or(settings.Region, r.reg.Region), r.now()
 	return settings
 }

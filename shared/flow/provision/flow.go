@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -55,6 +56,8 @@ type Settings struct {
 	Parallel      int           // independent port calls at once: 8
 	ClaimsPerCall int           // claims in one intent: 25
 	MaxEvents     int           // pod events of one invocation: 500
+
+	Offers offer.Settings // what machine types hold; Region is the cluster's, the time the run's
 
 	// Of the account and region, shared by all clusters.
 	CallBurst      int // calls of EC2's API at once: 50
@@ -323,6 +326,13 @@ func (r *run) load(ctx context.Context) (model.Ledger, error) {
 // now is the time by the ledger's clock once that was read: whatever is written down with a time is compared with times
 // others wrote, and their clocks may be minutes off. What concerns this invocation alone, its lease and its deadline,
 // goes by its own.
+// offers are the settings machine types are worked out by.
+func (r *run) offers() offer.Settings {
+	settings := r.settings.Offers
+	settings.Region, settings.NowUnix = r.reg.Region, r.now()
+	return settings
+}
+
 func (r *run) now() int64 { return r.Now().Unix() + r.ahead }
 
 func (r *run) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }

@@ -478,7 +478,7 @@ func (r *run) typesOf(ctx context.Context, className string) (model.Class, []mod
 	for _, class := range r.snapshot.Classes {
 		if class.Name == className {
 			class.Status = r.latest(class)
-			return class, offer.Catalog(machines.Types, class, offer.Settings{Region: r.reg.Region}), nil
+			return class, offer.Catalog(machines.Types, class, r.offers()), nil
 		}
 	}
 	return model.Class{}, nil, nil

@@ -171,6 +171,10 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 			input.ClassProblems[name] = why
 			continue
 		}
+		if problems := offer.ClassProblems(machines.Types, class, r.offers()); len(problems) > 0 {
+			input.ClassProblems[name] = problems[0].Condition + ": " + problems[0].Message
+			continue
+		}
 		if why := r.heldClass(name); why != "" {
 			input.ClassProblems[name] = why
 			continue
@@ -185,7 +189,7 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 		}
 		class.Status = offer.Less(class.Status, offer.Taken(&class.Status, r.ledger.Claims), r.ledger.Marks, r.now())
 		r.usable[name] = class
-		types := offer.Catalog(machines.Types, class, offer.Settings{Region: r.reg.Region})
+		types := offer.Catalog(machines.Types, class, r.offers())
 		r.whole[name] = offer.Mask(types, class.Status.Subnets, offer.ForClass(r.lasting(), &class.Status), r.now())
 		input.Catalogs[name] = offer.Mask(types, class.Status.Subnets, offer.ForClass(r.marksNow(), &class.Status), r.now())
 	}
