@@ -79,7 +79,9 @@ var (
 
 // KubernetesVersions returns the minors images are published for, oldest first.
 // Amazon Linux 2 ends with 1.32, Windows Server 2025 starts with 1.35.
-func KubernetesVersions() []string { return []string{"1.32", "1.33", "1.34", "1.35", "1.36"} }
+func KubernetesVersions() []string {
+	return []string{"1.29", "1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36"}
+}
 
 type published struct {
 	images     []Image
@@ -90,7 +92,7 @@ type published struct {
 var publish = sync.OnceValue(func() published {
 	p := published{byID: map[string]int{}}
 	for _, minor := range KubernetesVersions() {
-		if minor == "1.32" {
+		if minor <= "1.32" {
 			p.amazonLinux2(minor)
 		}
 		p.amazonLinux2023(minor)

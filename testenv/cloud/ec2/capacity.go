@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
@@ -116,32 +115,10 @@ func overQuota(p Pool, limit int) *wire.Error {
 	return wire.Errorf("VcpuLimitExceeded", "You have requested more vCPU capacity than your current vCPU limit of %d allows for the instance bucket that the specified instance type belongs to.", limit)
 }
 
-type spotPrice struct {
-	microUSD int64
-	since    time.Time
-}
-
-// SetSpotPrice changes the spot price of a type in a zone from now on, in
-// micro-dollars per hour.
-func (m *Model) SetSpotPrice(typeName, zone string, microUSD int64) {
-	m.lock()
-	defer m.unlock()
-	m.spotPrices[Pool{typeName, zone, Spot}] = spotPrice{microUSD, m.now()}
-}
-
-// spotPriceOf returns the current spot price and since when it holds. Prices
-// that were never set hold since the start of the hour before.
-func (m *Model) spotPriceOf(t catalog.Type, zone string) spotPrice {
-	if p, ok := m.spotPrices[Pool{t.Name, zone, Spot}]; ok {
-		return p
-	}
-	return spotPrice{t.SpotMicroUSDPerHour(zone), m.now().Truncate(time.Hour).Add(-time.Hour)}
-}
-
 // priceOf returns the price of a pool in micro-dollars per hour.
 func (m *Model) priceOf(t catalog.Type, zone, capacityType string) int64 {
 	if capacityType == Spot {
-		return m.spotPriceOf(t, zone).microUSD
+		return m.spotPriceOf(t, zone, m.now()).microUSD
 	}
 	return t.OnDemandMicroUSDPerHour
 }

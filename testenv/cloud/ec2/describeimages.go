@@ -85,7 +85,7 @@ func (m *Model) describeImages(_ context.Context, in *describeImagesInput) (*des
 		}
 	}
 	views := []imageView{}
-	for _, image := range append(catalog.Images(), m.images...) {
+	for _, image := range m.allImages() {
 		deprecated := !image.DeprecatedAt.IsZero() && !image.DeprecatedAt.After(m.now())
 		named := slices.Contains(in.ImageIDs, image.ID)
 		switch {

@@ -102,8 +102,9 @@ var spotPriceFields = fields[spotPriceView]{
 	"spot-price":           func(p spotPriceView) []string { return one(p.SpotPrice) },
 }
 
-// describeSpotPriceHistory answers with the price that holds now for every type
-// and zone: the model forgets older ones.
+// describeSpotPriceHistory answers with the prices that held between StartTime
+// and EndTime, for every type and zone; without a StartTime with the one that
+// holds now, where EC2 would give three months of them.
 func (m *Model) describeSpotPriceHistory(_ context.Context, in *describeSpotPriceHistoryInput) (*describeSpotPriceHistoryOutput, error) {
 	m.lock()
 	defer m.unlock()
@@ -112,20 +113,22 @@ func (m *Model) describeSpotPriceHistory(_ context.Context, in *describeSpotPric
 	if wanted(in.ProductDescriptions, linux) || slices.Contains(in.ProductDescriptions, linux+" (Amazon VPC)") {
 		for _, name := range m.names {
 			if wanted(in.InstanceTypes, name) {
-				views = append(views, m.spotPricesOf(m.types[name])...)
+				views = append(views, m.spotPricesOf(m.types[name], in.StartTime, in.EndTime)...)
 			}
 		}
 	}
 	views = slices.DeleteFunc(views, func(p spotPriceView) bool {
 		return in.AvailabilityZone != "" && p.AvailabilityZone != in.AvailabilityZone ||
-			in.AvailabilityZoneID != "" && p.AvailabilityZoneID != in.AvailabilityZoneID ||
-			!in.EndTime.IsZero() && p.Timestamp.After(in.EndTime)
+			in.AvailabilityZoneID != "" && p.AvailabilityZoneID != in.AvailabilityZoneID
 	})
 	views, err := filter(views, in.Filters, spotPriceFields, nil)
 	if err != nil {
 		return nil, err
 	}
-	key := func(p spotPriceView) string { return p.InstanceType + "/" + p.AvailabilityZone }
+	latest := time.Unix(1<<33, 0)
+	key := func(p spotPriceView) string { // newest first
+		return p.InstanceType + "/" + p.AvailabilityZone + "/" + leftPad(latest.UnixNano()-p.Timestamp.UnixNano())
+	}
 	slices.SortFunc(views, func(a, b spotPriceView) int { return strings.Compare(key(a), key(b)) })
 	views, next, err := page(views, key, pages{0, 10000, 1000}, in.MaxResults, in.NextToken)
 	if err != nil {
@@ -134,14 +137,15 @@ func (m *Model) describeSpotPriceHistory(_ context.Context, in *describeSpotPric
 	return &describeSpotPriceHistoryOutput{next, wire.SetOf(views)}, nil
 }
 
-func (m *Model) spotPricesOf(t catalog.Type) []spotPriceView {
+func (m *Model) spotPricesOf(t catalog.Type, from, to time.Time) []spotPriceView {
 	var out []spotPriceView
 	if t.NoSpot {
 		return nil
 	}
 	for _, zone := range t.Zones {
-		p := m.spotPriceOf(t, zone)
-		out = append(out, spotPriceView{zone, catalog.ZoneID(zone), t.Name, linux, dollars(p.microUSD), wire.Time{Time: p.since}})
+		for _, p := range m.spotPricesBetween(t, zone, from, to) {
+			out = append(out, spotPriceView{zone, catalog.ZoneID(zone), t.Name, linux, dollars(p.microUSD), wire.Time{Time: p.since}})
+		}
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package ec2
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
@@ -34,6 +35,29 @@ func (m *Model) AddImage(image catalog.Image, tags map[string]string) string {
 	m.images = append(m.images, image)
 	m.tags.set(image.ID, tags, m.now())
 	return image.ID
+}
+
+// DeprecateImage says when an image, published or the account's own, is or was deprecated; a zero time means never. It
+// reports whether there is such an image.
+func (m *Model) DeprecateImage(id string, at time.Time) bool {
+	m.lock()
+	defer m.unlock()
+	if _, err := m.image(id); err != nil {
+		return false
+	}
+	m.deprecated[id] = at
+	return true
+}
+
+// allImages returns the published images and the account's own.
+func (m *Model) allImages() []catalog.Image {
+	all := append(catalog.Images(), m.images...)
+	for i := range all {
+		if at, set := m.deprecated[all[i].ID]; set {
+			all[i].DeprecatedAt = at
+		}
+	}
+	return all
 }
 
 // image finds a published image or one of the account's own.

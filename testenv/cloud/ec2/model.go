@@ -52,14 +52,16 @@ type Model struct {
 	fleets          []*fleet
 	tokens          map[string]token // of CreateFleet, RunInstances and CreateLaunchTemplate, by action and token
 	tags            tagStore
-	profiles        map[string]Profile // by name
-	removedProfiles map[string]int     // how many of a name
-	knowsProfiles   bool               // there is or was one
-	roles           map[string]Role    // by name
-	images          []catalog.Image    // of the account's own
-	stock           map[Pool]int       // remaining capacity; absent means plenty
+	profiles        map[string]Profile   // by name
+	removedProfiles map[string]int       // how many of a name
+	knowsProfiles   bool                 // there is or was one
+	roles           map[string]Role      // by name
+	images          []catalog.Image      // of the account's own
+	deprecated      map[string]time.Time // when images are, where that was changed
+	stock           map[Pool]int         // remaining capacity; absent means plenty
 	faults          []poolFault
-	spotPrices      map[Pool]spotPrice
+	spotPrices      map[Pool][]spotPrice // prices that were set, oldest first
+	market          SpotMarketOptions
 	quota           Quota
 	throttle        throttle
 	denials         map[int]Denial // by the order of their making
@@ -80,9 +82,9 @@ func New(opts Options) *Model {
 		instances: map[string]*instance{},
 		tokens:    map[string]token{},
 		tags:      tagStore{},
-		profiles:  map[string]Profile{}, removedProfiles: map[string]int{}, roles: map[string]Role{},
+		profiles:  map[string]Profile{}, removedProfiles: map[string]int{}, deprecated: map[string]time.Time{}, roles: map[string]Role{},
 		stock:      map[Pool]int{},
-		spotPrices: map[Pool]spotPrice{},
+		spotPrices: map[Pool][]spotPrice{},
 		throttle:   throttle{buckets: map[string]*bucket{}},
 	}
 	if m.account == "" {

@@ -228,7 +228,7 @@ func (m *Model) resolveMarket(r launchRequest, spec *launchSpec) *wire.Error {
 	if err != nil {
 		return wire.AsError(err)
 	}
-	if now := m.spotPriceOf(spec.typ, spec.subnet.Zone).microUSD; limit < now {
+	if now := m.spotPriceOf(spec.typ, spec.subnet.Zone, m.now()).microUSD; limit < now {
 		return wire.Errorf("SpotMaxPriceTooLow", "Your Spot request price of %s is lower than the minimum required Spot request fulfillment price of %s.", dollars(limit), dollars(now))
 	}
 	return nil
