@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,8 +13,7 @@ import (
 )
 
 const (
-	gibibyte               = 1 << 30
-	defaultRootVolumeBytes = 20 * gibibyte
+	gibibyte = 1 << 30
 	// hiddenMemoryPerMille is the part of an instance's memory that its
 	// hypervisor, firmware and kernel keep from the system.
 	hiddenMemoryPerMille = 55
@@ -126,13 +126,11 @@ func visibleMemoryBytes(i Instance) int64 {
 	return visible &^ 4095
 }
 
-// storageBytes is the size of the file system that pods share: the root
-// volume, or the array of local disks where the machine is told to make one.
+// storageBytes is the size of the file system that pods share: the volume
+// it is on, or the array of local disks where the machine is told to make one.
 func storageBytes(i Instance, c NodeConfig) int64 {
-	volume := i.RootVolumeBytes
-	if volume == 0 {
-		volume = defaultRootVolumeBytes
-	}
+	system := systemOf(i)
+	volume := cmp.Or(i.Volumes[system.volume], i.RootVolumeBytes, system.gib*gibibyte)
 	switch strategy := c.Spec.Instance.LocalStorage.Strategy; {
 	case i.InstanceStoreBytes == 0:
 	case strategy == "RAID0":

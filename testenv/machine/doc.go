@@ -1,7 +1,8 @@
 // Package machine turns launched instances into Nodes the way the real ones
-// do: it reads the user data as an Amazon Linux 2023 image's nodeadm would,
-// derives what the kubelet would report, registers the Node and renews its
-// lease as that kubelet's user, and has kwok run its pods.
+// do: it reads the user data as the image would (Amazon Linux 2023's nodeadm,
+// Amazon Linux 2's bootstrap.sh, Bottlerocket, Windows), derives what the
+// kubelet would report, registers the Node and renews its lease as that
+// kubelet's user, and has kwok run its pods.
 //
 // It decides what a machine does once it has booted: whether it joins, with
 // which labels, taints and resources, when it is ready, when its devices

@@ -30,6 +30,8 @@ func (k *kubelet) applyFlags(flags []string) error {
 	set.Var(cliflag.NewMapStringString(&k.config.KubeReserved), "kube-reserved", "")
 	set.Var(cliflag.NewMapStringString(&k.config.SystemReserved), "system-reserved", "")
 	set.Var(cliflag.NewLangleSeparatedMapStringString(&k.config.EvictionHard), "eviction-hard", "")
+	set.Var(cliflag.NewLangleSeparatedMapStringString(&k.config.EvictionSoft), "eviction-soft", "")
+	set.Var(cliflag.NewMapStringString(&k.config.EvictionSoftGracePeriod), "eviction-soft-grace-period", "")
 	if err := set.Parse(words); err != nil {
 		return err
 	}

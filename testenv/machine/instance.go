@@ -15,6 +15,7 @@ type Instance struct {
 	PrivateDNSName string // ip-10-0-1-23.us-west-2.compute.internal
 	PrivateIP      string // 10.0.1.23
 	ImageID        string
+	ImageName      string // tells what boots; see systemOf
 	Architecture   string // amd64 or arm64; EC2's x86_64 is taken for amd64
 	CapacityType   string // spot, on-demand or reserved; the Node does not tell
 
@@ -24,8 +25,11 @@ type Instance struct {
 	// ENIMaxPods is how many pods the type's network interfaces can address:
 	// the default of kubelet's maxPods.
 	ENIMaxPods int
-	// RootVolumeBytes is the size of the root volume, 20 GiB where 0.
+	// RootVolumeBytes is the size of the volume pods write to, the image's own where 0.
 	RootVolumeBytes int64
+	// Volumes are the sizes by device. The one of the device that pods write to
+	// takes the place of RootVolumeBytes. May be nil.
+	Volumes map[string]int64
 	// InstanceStoreBytes is the sum of the local NVMe disks; 0 for none.
 	InstanceStoreBytes int64
 	// Devices are what device plugins will announce: a count for each resource

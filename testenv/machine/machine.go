@@ -115,7 +115,7 @@ func (m *machine) run(ctx context.Context) {
 
 // configure reads the user data. The error is why the machine never joins.
 func (m *machine) configure() error {
-	config, err := ReadUserData(m.instance.UserData)
+	config, err := ReadUserDataOf(m.instance)
 	if err != nil {
 		return err
 	}

@@ -15,32 +15,34 @@ const (
 	livingLabel = "testenv.joiner.sh/kubelet"
 	livingValue = "running"
 
-	cloudProviderTaint   = "node.cloudprovider.kubernetes.io/uninitialized"
-	nodeIPAnnotation     = "alpha.kubernetes.io/provided-node-ip"
-	attachAnnotation     = "volumes.kubernetes.io/controller-managed-attach-detach"
-	zoneIDLabel          = "topology.k8s.aws/zone-id"
-	kubeletVersion       = "v1.36.3-eks-0000000"
-	kernelVersion        = "6.12.0-1.amzn2023"
-	containerdVersion    = "containerd://2.1.0"
-	operatingSystemImage = "Amazon Linux 2023"
-	notReadyReason       = "KubeletNotReady"
-	notReadyMessage      = "container runtime network not ready: cni plugin not initialized"
-	readyReason          = "KubeletReady"
-	readyMessage         = "kubelet is posting ready status"
-	sufficientMemory     = "KubeletHasSufficientMemory"
-	noDiskPressure       = "KubeletHasNoDiskPressure"
-	sufficientPID        = "KubeletHasSufficientPID"
+	cloudProviderTaint = "node.cloudprovider.kubernetes.io/uninitialized"
+	nodeIPAnnotation   = "alpha.kubernetes.io/provided-node-ip"
+	attachAnnotation   = "volumes.kubernetes.io/controller-managed-attach-detach"
+	zoneIDLabel        = "topology.k8s.aws/zone-id"
+	kubeletVersion     = "v1.36.3-eks-0000000"
+	kernelVersion      = "6.12.0-1.amzn2023"
+	containerdVersion  = "containerd://2.1.0"
+	notReadyReason     = "KubeletNotReady"
+	notReadyMessage    = "container runtime network not ready: cni plugin not initialized"
+	readyReason        = "KubeletReady"
+	readyMessage       = "kubelet is posting ready status"
+	sufficientMemory   = "KubeletHasSufficientMemory"
+	noDiskPressure     = "KubeletHasNoDiskPressure"
+	sufficientPID      = "KubeletHasSufficientPID"
 )
 
 // newNode is the Node as the kubelet registers it, not ready yet.
 func newNode(i Instance, k kubelet, r resources, now metav1.Time) *corev1.Node {
-	arch := i.goArch()
+	arch, system := i.goArch(), systemOf(i)
 	labels := map[string]string{
 		corev1.LabelHostname:   k.nodeName,
-		corev1.LabelOSStable:   "linux",
+		corev1.LabelOSStable:   system.os,
 		corev1.LabelArchStable: arch,
-		kubeletapis.LabelOS:    "linux",
+		kubeletapis.LabelOS:    system.os,
 		kubeletapis.LabelArch:  arch,
+	}
+	if system.build != "" {
+		labels[corev1.LabelWindowsBuild] = system.build
 	}
 	maps.Copy(labels, k.labels)
 	labels[livingLabel] = livingValue
@@ -66,10 +68,10 @@ func newNode(i Instance, k kubelet, r resources, now metav1.Time) *corev1.Node {
 				SystemUUID:              "ec2" + i.ID,
 				BootID:                  "boot-" + i.ID,
 				KernelVersion:           kernelVersion,
-				OSImage:                 operatingSystemImage,
+				OSImage:                 system.name,
 				ContainerRuntimeVersion: containerdVersion,
 				KubeletVersion:          kubeletVersion,
-				OperatingSystem:         "linux",
+				OperatingSystem:         system.os,
 				Architecture:            arch,
 			},
 		},

@@ -27,7 +27,8 @@ type NodeConfigSpec struct {
 	FeatureGates map[string]bool `json:"featureGates"`
 }
 
-// ClusterDetails name the cluster to join. All four must be there.
+// ClusterDetails name the cluster to join. All four must be there for nodeadm,
+// all but the CIDR for others.
 type ClusterDetails struct {
 	Name                 string `json:"name"`
 	APIServerEndpoint    string `json:"apiServerEndpoint"`
@@ -130,6 +131,21 @@ func isEmpty(value any) bool {
 
 // validate says what keeps a machine from trying to join at all.
 func (c NodeConfig) validate() error {
+	if err := c.validateCluster(); err != nil {
+		return err
+	}
+	cidr := c.Spec.Cluster.CIDR
+	if cidr == "" {
+		return errors.New("NodeConfig: spec.cluster.cidr is missing")
+	}
+	if _, err := netip.ParsePrefix(cidr); err != nil {
+		return fmt.Errorf("NodeConfig: spec.cluster.cidr: %w", err)
+	}
+	return nil
+}
+
+// validateCluster says what every system must be told of its cluster.
+func (c NodeConfig) validateCluster() error {
 	cluster := c.Spec.Cluster
 	switch {
 	case cluster.Name == "":
@@ -138,11 +154,6 @@ func (c NodeConfig) validate() error {
 		return errors.New("NodeConfig: spec.cluster.apiServerEndpoint is missing")
 	case len(cluster.CertificateAuthority) == 0:
 		return errors.New("NodeConfig: spec.cluster.certificateAuthority is missing")
-	case cluster.CIDR == "":
-		return errors.New("NodeConfig: spec.cluster.cidr is missing")
-	}
-	if _, err := netip.ParsePrefix(cluster.CIDR); err != nil {
-		return fmt.Errorf("NodeConfig: spec.cluster.cidr: %w", err)
 	}
 	return nil
 }

@@ -240,8 +240,8 @@ func (s *Stack) startMachines(ctx context.Context) error {
 func machineOf(i ec2.Instance) machine.Instance {
 	return machine.Instance{
 		ID: i.ID, Type: i.Type, Zone: i.Zone, ZoneID: i.ZoneID, Region: i.Region, PrivateDNSName: i.PrivateDNSName, PrivateIP: i.PrivateIP,
-		ImageID: i.ImageID, Architecture: i.Architecture, CapacityType: i.CapacityType, VCPUs: i.VCPUs, MemoryBytes: i.MemoryBytes,
-		ENIMaxPods: i.MaxPods, Devices: i.GPUs, UserData: i.UserData, LaunchTime: i.LaunchTime,
+		ImageID: i.ImageID, ImageName: i.ImageName, Architecture: i.Architecture, CapacityType: i.CapacityType, VCPUs: i.VCPUs, MemoryBytes: i.MemoryBytes,
+		ENIMaxPods: i.MaxPods, Volumes: i.Volumes, InstanceStoreBytes: i.InstanceStoreBytes, Devices: i.GPUs, UserData: i.UserData, LaunchTime: i.LaunchTime,
 	}
 }
 

@@ -185,7 +185,7 @@ func (r *run) templates(planned model.PlannedClaim, launch model.Launch, choice 
 		}
 		at, known := index[b]
 		if !known {
-			text, err := r.userData(planned, class, choice.CapacityType, t)
+			text, err := r.userData(planned, class, choice.CapacityType, image.Name, t)
 			if err != nil {
 				return nil, err
 			}
@@ -220,13 +220,14 @@ func reservedText(t *model.InstanceType) string {
 	return strings.Join(parts, " ")
 }
 
-func (r *run) userData(planned model.PlannedClaim, class model.Class, capacityType string, t *model.InstanceType) ([]byte, error) {
+func (r *run) userData(planned model.PlannedClaim, class model.Class, capacityType, imageName string, t *model.InstanceType) ([]byte, error) {
 	labels := map[string]string{}
 	maps.Copy(labels, planned.Labels)
 	labels[model.LabelCapacityType] = capacityType
 	return userdata.Render(userdata.Input{
 		Class: class, Cluster: r.reg.Cluster, Endpoint: r.reg.Endpoint, CA: r.reg.CA,
-		ServiceCIDR: r.reg.ServiceCIDR, ClusterDNS: r.reg.ClusterDNS,
-		Labels: labels, Taints: slices.Concat(planned.Taints, planned.StartupTaints), MaxPods: t.Capacity[model.Pods],
+		ServiceCIDR: r.reg.ServiceCIDR, ClusterDNS: r.reg.ClusterDNS, ImageName: imageName,
+		Labels: labels, Taints: slices.Concat(planned.Taints, planned.StartupTaints),
+		MaxPods: t.Capacity[model.Pods], KubeReserved: t.KubeReserved, SystemReserved: t.SystemReserved,
 	})
 }

@@ -50,11 +50,15 @@ type Instance struct {
 	SubnetID     string
 	CapacityType string // OnDemand or Spot
 	ImageID      string
+	ImageName    string
 	Architecture string // catalog.X86_64 or catalog.ARM64
 	VCPUs        int
 	MemoryBytes  int64
 	MaxPods      int            // that the VPC CNI can address
 	GPUs         map[string]int // devices by extended resource name, e.g. "nvidia.com/gpu"; nil when none
+
+	Volumes            map[string]int64 // bytes by device
+	InstanceStoreBytes int64            // of all local disks together
 
 	PrivateIP      string // "10.0.1.23"
 	PrivateDNSName string // "ip-10-0-1-23.us-west-2.compute.internal"

@@ -47,7 +47,8 @@ func (m *Model) newInstance(spec *launchSpec) *instance {
 	i.volumes = m.newVolumes(spec)
 	i.facts = Instance{
 		ID: id, Type: t.Name, Region: catalog.Region, Zone: spec.subnet.Zone, ZoneID: catalog.ZoneID(spec.subnet.Zone),
-		SubnetID: spec.subnet.ID, CapacityType: spec.pool.CapacityType, ImageID: spec.image.ID,
+		SubnetID: spec.subnet.ID, CapacityType: spec.pool.CapacityType, ImageID: spec.image.ID, ImageName: spec.image.Name,
+		Volumes: volumeBytes(spec), InstanceStoreBytes: int64(t.Disks.TotalGB()) * 1e9,
 		Architecture: t.Architecture, VCPUs: t.VCPUs, MemoryBytes: t.MemoryMiB << 20, MaxPods: t.MaxPods(), GPUs: gpuResources(t),
 		PrivateIP: i.address.String(), PrivateDNSName: privateDNSName(i.address), UserData: spec.userData,
 		FleetID: spec.fleetID, LaunchTime: now, State: Pending,
@@ -90,6 +91,23 @@ func (m *Model) newVolumes(spec *launchSpec) []volume {
 	for _, device := range sortedKeys(mapped) {
 		if d := mapped[device]; d.EBS != nil && d.NoDevice == nil {
 			add(device, d.EBS)
+		}
+	}
+	return out
+}
+
+// volumeBytes returns the sizes of an instance's volumes by device: what the spec says, else what the image says.
+func volumeBytes(spec *launchSpec) map[string]int64 {
+	out := map[string]int64{}
+	for _, v := range spec.image.Volumes {
+		out[v.Device] = int64(v.SizeGiB) << 30
+	}
+	for _, d := range spec.data.BlockDeviceMappings {
+		switch {
+		case d.NoDevice != nil:
+			delete(out, d.DeviceName)
+		case d.EBS != nil && d.EBS.VolumeSize != nil:
+			out[d.DeviceName] = int64(*d.EBS.VolumeSize) << 30
 		}
 	}
 	return out
