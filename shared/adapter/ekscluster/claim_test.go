@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -187,5 +188,29 @@ func TestClaimGoesWithItsPool(t *testing.T) {
 	owners := readClaim(t, c, name).OwnerReferences
 	if len(owners) != 1 || owners[0].UID != owner.GetUID() || owners[0].Kind != "NodePool" || !*owners[0].BlockOwnerDeletion {
 		t.Errorf("got %+v", owners)
+	}
+}
+
+func TestCT02CT09PutClaimShowsWhatBecameKnownLaterAndLeavesWhatPeopleWrote(t *testing.T) {
+	c, name := connect(t), unique("annotated")
+	claim := launched(name)
+	claim.Labels = map[string]string{"team": "a", model.LabelPartition: ""}
+	claim.ObjectUID = put(t, c, claim)
+	byHand := []byte(`{"metadata":{"annotations":{"karpenter.sh/nodepool-hash":"by hand"},"labels":{"team":"by-hand"}}}`)
+	if _, err := c.custom.Resource(apiv1.NodeClaimResource).Patch(t.Context(), name, types.MergePatchType, byHand, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	claim.State, claim.NodeName, claim.RegisteredUnix = model.Registered, "ip-10-0-0-1", claim.LaunchedUnix+30
+	claim.Annotations = map[string]string{"karpenter.sh/nodepool-hash": "1", model.AnnotationTagged: "true"}
+	claim.Labels = map[string]string{"team": "a", model.LabelPartition: "3"}
+	put(t, c, claim)
+	got := readClaim(t, c, name)
+	if got.Annotations[model.AnnotationTagged] != "true" || got.Annotations["karpenter.sh/nodepool-hash"] != "by hand" ||
+		got.Labels[model.LabelPartition] != "3" || got.Labels["team"] != "by-hand" || got.Status.NodeName != "ip-10-0-0-1" {
+		t.Errorf("annotations %v, labels %v, status %+v", got.Annotations, got.Labels, got.Status)
+	}
+	put(t, c, claim)
+	if again := readClaim(t, c, name); again.ResourceVersion != got.ResourceVersion {
+		t.Errorf("putting the same claim again wrote %s over %s", again.ResourceVersion, got.ResourceVersion)
 	}
 }

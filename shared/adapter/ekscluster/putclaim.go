@@ -83,10 +83,16 @@ func (c *Client) claim(ctx context.Context, claim *model.Claim) (*apiv1.NodeClai
 }
 
 // updateMeta brings labels and annotations of an object up to the claim's where they may change after the launch: the
-// drift hashes, which are written anew when their rules change, and what a reservation that ended leaves behind.
+// drift hashes, which are written anew when their rules change, annotations and a partition that became known later, and
+// what a reservation that ended leaves behind.
 func (c *Client) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim *model.Claim) (*apiv1.NodeClaim, error) {
 	meta := map[string]any{}
 	annotations := map[string]any{}
+	for key, value := range claim.Annotations { // what became known since; what is there is people's to change
+		if _, shown := object.Annotations[key]; !shown {
+			annotations[key] = value
+		}
+	}
 	for _, key := range rehashed {
 		if value := claim.Annotations[key]; value != "" && object.Annotations[key] != value {
 			annotations[key] = value
@@ -96,6 +102,9 @@ func (c *Client) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim 
 		meta["annotations"] = annotations
 	}
 	labels := map[string]any{}
+	if partition := claim.Labels[model.LabelPartition]; partition != "" && object.Labels[model.LabelPartition] == "" {
+		labels[model.LabelPartition] = partition // EC2 chose it
+	}
 	if was := object.Labels[model.LabelCapacityType]; was == model.Reserved && claim.CapacityType != model.Reserved && claim.CapacityType != "" {
 		labels[model.LabelCapacityType] = claim.CapacityType
 		for _, key := range []string{model.LabelReservationID, model.LabelReservationType, model.LabelInterruptible} {
