@@ -125,10 +125,24 @@ func (r *run) attempt(planned model.PlannedClaim, pool model.Pool, class model.C
 	if launch.Templates, err = r.templates(planned, launch, choice, byName); err != nil {
 		return nil, err
 	}
-	if choice.CapacityType == model.OnDemand && choice.Types < fewTypes && offer.Accepts(planned.Requirements, model.LabelCapacityType, model.Spot) {
+	if choice.Types < fewTypes && r.fallsBack(pool, choice) {
 		r.problem("claims of pool %s fall back from spot to on-demand with %d instance types to choose from; let the pool use at least %d", planned.Pool, choice.Types, fewTypes)
 	}
 	return &attempt{launch: launch, limits: pool.Limits, reservations: choice.Reservations, addresses: addressesOf(choice, byName)}, nil
+}
+
+// fallsBack reports whether machines are bought on demand that the pool would have as spot, were there any.
+func (r *run) fallsBack(pool model.Pool, choice offer.Choice) bool {
+	if choice.CapacityType != model.OnDemand || !offer.Accepts(pool.Template.Requirements, model.LabelCapacityType, model.Spot) {
+		return false
+	}
+	for _, o := range choice.Overrides {
+		spot := model.OfferKey{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: model.Spot}
+		if slices.ContainsFunc(r.ledger.Marks, func(m model.Mark) bool { return m.SubnetID == "" && m.UntilUnix > r.now() && offer.Covers(m, spot) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // addressesOf returns by subnet what a machine takes at the least: an address for each pod it can hold.
