@@ -199,7 +199,7 @@ func TestSpotThatMayNotBeUsedIsNoMatterOfTheClass(t *testing.T) {
 	}
 }
 
-func TestSubnetWithoutAddressesIsMarkedAndNotItsTypes(t *testing.T) {
+func TestIC02SubnetWithoutAddressesIsMarkedAndNotItsTypes(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
 	w.Fleet.Break(model.OfferKey{Zone: "us-west-2a"}, "InsufficientFreeAddressesInSubnet")
 	w.Fleet.Break(model.OfferKey{Zone: "us-west-2b"}, "InsufficientFreeAddressesInSubnet")
@@ -216,7 +216,7 @@ func TestSubnetWithoutAddressesIsMarkedAndNotItsTypes(t *testing.T) {
 	}
 }
 
-func TestDeletedLaunchTemplateIsMadeAgain(t *testing.T) {
+func TestLA10DeletedLaunchTemplateIsMadeAgain(t *testing.T) {
 	w := start(t, world.Options{})
 	w.Fleet.ForgetBeforeNext()
 	pending(w, "web", 1, world.Shape(900, gib))

@@ -171,7 +171,7 @@ func TestThrottlingAgainDoublesThePause(t *testing.T) {
 
 // R50: the zone goes on through its other subnet.
 func TestR50SubnetWithoutAddressesDoesNotBarItsZone(t *testing.T) {
-	TestSubnetWithoutAddressesIsMarkedAndNotItsTypes(t)
+	TestIC02SubnetWithoutAddressesIsMarkedAndNotItsTypes(t)
 }
 
 // R51, S25, R58: an error that is not about capacity stops one class, which is told at once; the others launch.

@@ -28,7 +28,7 @@ func TestR1SamePodInTwoBatchesGetsOneClaim(t *testing.T) {
 
 // R2, scenario 1: killed after CreateFleet returned; scenario 2: CreateFleet's answer is lost, and the same launch is looked
 // into ten minutes later by another process, after the token lapsed too.
-func TestR2MachineIsAdoptedAndNeverLaunchedTwice(t *testing.T) {
+func TestR2LA19MachineIsAdoptedAndNeverLaunchedTwice(t *testing.T) {
 	for _, mode := range []world.Mode{world.DiesAfter, world.LosesReply} {
 		for _, lapsed := range []bool{false, true} {
 			w := start(t, world.Options{Types: []string{"m5.large"}, Visibility: 20 * time.Second})
