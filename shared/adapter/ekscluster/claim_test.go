@@ -196,16 +196,16 @@ func TestCT02CT09PutClaimShowsWhatBecameKnownLaterAndLeavesWhatPeopleWrote(t *te
 	claim := launched(name)
 	claim.Labels = map[string]string{"team": "a", model.LabelPartition: ""}
 	claim.ObjectUID = put(t, c, claim)
-	byHand := []byte(`{"metadata":{"annotations":{"karpenter.sh/nodepool-hash":"by hand"},"labels":{"team":"by-hand"}}}`)
+	byHand := []byte(`{"metadata":{"annotations":{"note":"by hand"},"labels":{"team":"by-hand"}}}`)
 	if _, err := c.custom.Resource(apiv1.NodeClaimResource).Patch(t.Context(), name, types.MergePatchType, byHand, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	claim.State, claim.NodeName, claim.RegisteredUnix = model.Registered, "ip-10-0-0-1", claim.LaunchedUnix+30
-	claim.Annotations = map[string]string{"karpenter.sh/nodepool-hash": "1", model.AnnotationTagged: "true"}
+	claim.Annotations = map[string]string{"note": "ours", model.AnnotationTagged: "true"}
 	claim.Labels = map[string]string{"team": "a", model.LabelPartition: "3"}
 	put(t, c, claim)
 	got := readClaim(t, c, name)
-	if got.Annotations[model.AnnotationTagged] != "true" || got.Annotations["karpenter.sh/nodepool-hash"] != "by hand" ||
+	if got.Annotations[model.AnnotationTagged] != "true" || got.Annotations["note"] != "by hand" ||
 		got.Labels[model.LabelPartition] != "3" || got.Labels["team"] != "by-hand" || got.Status.NodeName != "ip-10-0-0-1" {
 		t.Errorf("annotations %v, labels %v, status %+v", got.Annotations, got.Labels, got.Status)
 	}

@@ -187,7 +187,7 @@ func TestLA11PartOfALaunchIsDealtOutAndTheRestToldWhy(t *testing.T) {
 }
 
 func TestLA08TypesOfOtherMaxPodsHaveATemplateOfTheirOwn(t *testing.T) {
-	w := start(t, world.Options{Types: []string{"m5.large", "m5.4xlarge"}})
+	w := start(t, world.Options{Types: []string{"m5.large", "m5.xlarge"}})
 	w.Cluster.AddPool(world.Pool("default", "default", world.Need(model.LabelCapacityType, model.Spot)))
 	pending(w, "web", 1, world.Shape(900, gib))
 	launches, _ := launched(t, w, nil)
@@ -196,7 +196,7 @@ func TestLA08TypesOfOtherMaxPodsHaveATemplateOfTheirOwn(t *testing.T) {
 	}
 	for _, template := range launches[0].Templates {
 		for _, o := range template.Overrides {
-			want := map[string]string{"m5.large": "29", "m5.4xlarge": "234"}[o.InstanceType]
+			want := map[string]string{"m5.large": "29", "m5.xlarge": "58"}[o.InstanceType]
 			if !strings.Contains(string(template.UserData), `"maxPods": `+want) && !strings.Contains(string(template.UserData), `"maxPods":`+want) {
 				t.Errorf("%s boots with other user data than for %s pods:\n%s", o.InstanceType, want, template.UserData)
 			}
