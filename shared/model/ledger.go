@@ -250,6 +250,7 @@ type MachineCatalog struct {
 	ReadUnix  int64         `json:"read"`                // when types, zones and what is offered where were read
 	PriceUnix int64         `json:"priceRead,omitempty"` // when on-demand prices were read; 0 = never: then those of a built-in table stand in for them
 	SpotUnix  int64         `json:"spotRead,omitempty"`  // when spot prices were read; 0 = never: then on-demand prices stand in for them
+	TriedUnix int64         `json:"tried,omitempty"`     // when a part of it was last read in vain; 0 = the last try brought all it was for
 	Version   string        `json:"version"`             // changes whenever the content does
 }
 

@@ -108,34 +108,44 @@ func pack(kind byte, head any, pods []model.Pod) ([]byte, error) {
 	if len(plain) > MaxExpandedBytes {
 		return nil, fault.New(fault.Invalid, "TooLarge", "snapshot has %d bytes, at most %d are read", len(plain), MaxExpandedBytes)
 	}
+	return squeeze("snapshot", plain, MaxSnapshotBytes)
+}
+
+// squeeze packs an object of at most limit bytes, once packed.
+func squeeze(what string, plain []byte, limit int) ([]byte, error) {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
 	if _, err := zip.Write(plain); err != nil {
-		return nil, fault.Wrap(fault.Internal, "", err, "compress snapshot")
+		return nil, fault.Wrap(fault.Internal, "", err, "compress %s", what)
 	}
 	if err := zip.Close(); err != nil {
-		return nil, fault.Wrap(fault.Internal, "", err, "compress snapshot")
+		return nil, fault.Wrap(fault.Internal, "", err, "compress %s", what)
 	}
-	if packed.Len() > MaxSnapshotBytes {
-		return nil, fault.New(fault.Invalid, "TooLarge", "snapshot has %d bytes compressed, at most %d are read", packed.Len(), MaxSnapshotBytes)
+	if packed.Len() > limit {
+		return nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes compressed, at most %d are read", what, packed.Len(), limit)
 	}
 	return packed.Bytes(), nil
 }
 
 func expand(data []byte) ([]byte, error) {
-	if len(data) > MaxSnapshotBytes {
-		return nil, fault.New(fault.Invalid, "TooLarge", "snapshot has %d bytes compressed, at most %d are read", len(data), MaxSnapshotBytes)
+	return decompress("snapshot", data, MaxSnapshotBytes, MaxExpandedBytes)
+}
+
+// decompress unpacks at most limit bytes into at most expanded ones.
+func decompress(what string, data []byte, limit, expanded int) ([]byte, error) {
+	if len(data) > limit {
+		return nil, fault.New(fault.Invalid, "TooLarge", "%s has %d bytes compressed, at most %d are read", what, len(data), limit)
 	}
 	zip, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "decompress snapshot")
+		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "decompress %s", what)
 	}
-	plain, err := io.ReadAll(io.LimitReader(zip, MaxExpandedBytes+1))
+	plain, err := io.ReadAll(io.LimitReader(zip, int64(expanded)+1))
 	if err != nil {
-		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "decompress snapshot")
+		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "decompress %s", what)
 	}
-	if len(plain) > MaxExpandedBytes {
-		return nil, fault.New(fault.Invalid, "TooLarge", "snapshot has more than %d bytes", MaxExpandedBytes)
+	if len(plain) > expanded {
+		return nil, fault.New(fault.Invalid, "TooLarge", "%s has more than %d bytes", what, expanded)
 	}
 	return plain, nil
 }

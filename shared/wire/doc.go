@@ -1,9 +1,9 @@
 // Package wire says what crosses a process boundary and how: the hints that go through the queue, and snapshots as
-// they lie in the object store, a base followed by segments.
+// they lie in the object store, a base followed by segments, and a region's machine catalogue.
 //
 // It decides the encodings, their versions and their size limits, and refuses with fault.Invalid what does not keep to
 // them; no input makes a decoder panic or take memory beyond its limits. It leaves to others who sends what when
-// (flow/forward), where bytes are kept (adapter/s3snapshot, adapter/sqsqueue), and what the nouns mean (package model).
+// (flow/forward, flow/catalog), where bytes are kept (adapter/s3snapshot, adapter/s3catalog, adapter/sqsqueue), and what the nouns mean (package model).
 //
 // A hint is JSON. A base is the whole cluster, a segment the objects changed since the sequence number before it; both
 // are gzip over a JSON head and, because pods are many and alike, binary columns of pods that refer to a dictionary of
@@ -14,6 +14,8 @@
 //	before, err := wire.DecodeBase(base)
 //	change, err := wire.DecodeSegment(segment)
 //	after, err := wire.Apply(before, change)              // seq 8; before is as it was
+//
+// A catalogue is the same way a JSON head with the facts of each type and binary columns of offers, which are many and alike.
 //
 // Versions: a reader ignores fields it does not know, so adding one needs no new version. A change that an old reader
 // would misread gets the next version number, and readers are deployed before the first writer.

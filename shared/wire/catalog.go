@@ -1,0 +1,185 @@
+package wire
+
+import (
+	"encoding/binary"
+	"encoding/json"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// CatalogVersion is the version machine catalogues are written in, and the newest that is read.
+const CatalogVersion = 1
+
+// Limits of a machine catalogue. A region has about 900 types in six zones.
+const (
+	MaxCatalogBytes         = 4 << 20  // as stored
+	maxCatalogExpandedBytes = 32 << 20 // unpacked
+	maxCatalogTypes         = 10_000
+	maxCatalogZones         = 100
+)
+
+// An unpacked catalogue is: magic, version (1 byte), length of the JSON head (uvarint), head, offers. The offers of each
+// type are a count, then for each its way of being bought (1 byte), its zone (uvarint) and its price less that of the type's
+// offer before it that is bought the same way (varint).
+const catalogMagic = "JNC\x00"
+
+const (
+	wayOnDemand    = 0
+	waySpot        = 1
+	wayUnavailable = 1 << 1
+)
+
+// catalogHead is the catalogue without its offers.
+type catalogHead struct {
+	model.MachineCatalog
+	Zones []catalogZone `json:"zones"` // in the order of first use
+}
+
+type catalogZone struct {
+	Name string `json:"name"`
+	ID   string `json:"id,omitempty"`
+}
+
+// EncodeCatalog returns a machine catalogue. Same catalogue, same bytes. Invalid where types are not sorted by name, an
+// offer is of reserved capacity (which belongs to classes, not to the region) or costs less than nothing, or a limit is
+// passed.
+func EncodeCatalog(catalog *model.MachineCatalog) ([]byte, error) {
+	if err := validateCatalog(catalog); err != nil {
+		return nil, err
+	}
+	head := catalogHead{MachineCatalog: *catalog}
+	head.Types = make([]model.MachineType, len(catalog.Types))
+	number := map[catalogZone]uint64{}
+	var offers []byte
+	for i, m := range catalog.Types {
+		offers = binary.AppendUvarint(offers, uint64(len(m.Offers)))
+		var before [2]model.MicroUSD
+		for _, o := range m.Offers {
+			zone := catalogZone{o.Zone, o.ZoneID}
+			if _, known := number[zone]; !known {
+				number[zone] = uint64(len(head.Zones))
+				head.Zones = append(head.Zones, zone)
+			}
+			way := wayOf(o.CapacityType)
+			flags := way
+			if !o.Available {
+				flags |= wayUnavailable
+			}
+			offers = binary.AppendUvarint(append(offers, flags), number[zone])
+			offers = binary.AppendVarint(offers, int64(o.Price-before[way]))
+			before[way] = o.Price
+		}
+		m.Offers = nil
+		head.Types[i] = m
+	}
+	if len(head.Zones) > maxCatalogZones {
+		return nil, fault.New(fault.Invalid, "TooLarge", "the catalogue has %d zones, at most %d are read", len(head.Zones), maxCatalogZones)
+	}
+	text, err := json.Marshal(head)
+	if err != nil {
+		return nil, fault.Wrap(fault.Invalid, "", err, "encode catalogue")
+	}
+	plain := append([]byte(catalogMagic), CatalogVersion)
+	plain = append(binary.AppendUvarint(plain, uint64(len(text))), text...)
+	plain = append(plain, offers...)
+	if len(plain) > maxCatalogExpandedBytes {
+		return nil, fault.New(fault.Invalid, "TooLarge", "the catalogue has %d bytes, at most %d are read", len(plain), maxCatalogExpandedBytes)
+	}
+	return squeeze("the catalogue", plain, MaxCatalogBytes)
+}
+
+func wayOf(capacityType string) byte {
+	if capacityType == model.Spot {
+		return waySpot
+	}
+	return wayOnDemand
+}
+
+// DecodeCatalog reads what EncodeCatalog wrote. Invalid for anything else.
+func DecodeCatalog(data []byte) (*model.MachineCatalog, error) {
+	plain, err := decompress("the catalogue", data, MaxCatalogBytes, maxCatalogExpandedBytes)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{rest: plain}
+	if string(r.take(len(catalogMagic))) != catalogMagic {
+		return nil, fault.New(fault.Invalid, "Malformed", "not a machine catalogue")
+	}
+	version := r.take(1)
+	if version == nil || version[0] < 1 || version[0] > CatalogVersion {
+		return nil, fault.New(fault.Invalid, "UnknownVersion", "the catalogue has version %v, versions 1 to %d are read", version, CatalogVersion)
+	}
+	text := r.take(r.length())
+	if r.failed {
+		return nil, fault.New(fault.Invalid, "Malformed", "the catalogue ends early")
+	}
+	var head catalogHead
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "decode catalogue")
+	}
+	for i := range head.Types {
+		head.Types[i].Offers = r.offers(head.Zones)
+	}
+	if r.failed || len(r.rest) > 0 || len(head.Zones) > maxCatalogZones {
+		return nil, fault.New(fault.Invalid, "Malformed", "offers of the catalogue are damaged")
+	}
+	if err := validateCatalog(&head.MachineCatalog); err != nil {
+		return nil, err
+	}
+	return &head.MachineCatalog, nil
+}
+
+// offerBytes is the least an offer takes: way, zone, price.
+const offerBytes = 3
+
+func (r *reader) offers(zones []catalogZone) []model.Offer {
+	count := r.length()
+	if count == 0 || count > len(r.rest)/offerBytes {
+		if count != 0 {
+			r.fail()
+		}
+		return nil
+	}
+	offers := make([]model.Offer, count)
+	var before [2]model.MicroUSD
+	for i := range offers {
+		flags := r.take(1)
+		zone := r.uvarint()
+		price := r.varint()
+		if r.failed || flags[0] > waySpot|wayUnavailable || zone >= uint64(len(zones)) {
+			r.fail()
+			return nil
+		}
+		way := flags[0] & waySpot
+		before[way] += model.MicroUSD(price)
+		offers[i] = model.Offer{
+			Zone: zones[zone].Name, ZoneID: zones[zone].ID, CapacityType: model.OnDemand, Price: before[way], Available: flags[0]&wayUnavailable == 0,
+		}
+		if way == waySpot {
+			offers[i].CapacityType = model.Spot
+		}
+	}
+	return offers
+}
+
+func validateCatalog(catalog *model.MachineCatalog) error {
+	if len(catalog.Types) > maxCatalogTypes {
+		return fault.New(fault.Invalid, "TooLarge", "the catalogue has %d types, at most %d are read", len(catalog.Types), maxCatalogTypes)
+	}
+	for i := range catalog.Types {
+		m := &catalog.Types[i]
+		if m.Name == "" || i > 0 && catalog.Types[i-1].Name >= m.Name {
+			return fault.New(fault.Invalid, "Malformed", "types[%d] %q of the catalogue is not sorted by name, or has none", i, m.Name)
+		}
+		for _, o := range m.Offers {
+			if o.CapacityType != model.OnDemand && o.CapacityType != model.Spot || o.ReservationID != "" {
+				return fault.New(fault.Invalid, "Malformed", "type %s of the catalogue has an offer of capacity type %q; only on-demand and spot ones are the region's", m.Name, o.CapacityType)
+			}
+			if o.Price < 0 {
+				return fault.New(fault.Invalid, "Malformed", "type %s of the catalogue costs %d in %s", m.Name, o.Price, o.Zone)
+			}
+		}
+	}
+	return nil
+}
