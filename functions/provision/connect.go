@@ -21,11 +21,14 @@ import (
 // connector opens clusters with their own rights and keeps what it opened for the next invocation: connections, and a
 // catalogue that knows its age.
 type connector struct {
-	config aws.Config
-	sites  boot.Sites[provision.Site]
+	config   aws.Config
+	isolated bool // there is no way to the price list and to IAM
+	sites    boot.Sites[provision.Site]
 }
 
-func newConnector(config aws.Config) *connector { return &connector{config: config} }
+func newConnector(config aws.Config, isolated bool) *connector {
+	return &connector{config: config, isolated: isolated}
+}
 
 // Connect returns the cluster's site; another endpoint, authority, role or default spread opens it anew.
 func (c *connector) Connect(_ context.Context, reg model.Registration) (provision.Site, error) {
@@ -47,7 +50,7 @@ func (c *connector) Connect(_ context.Context, reg model.Registration) (provisio
 			Catalog: ec2catalog.New(ec2catalog.Clients{
 				EC2: ec2.NewFromConfig(config), IAM: iam.NewFromConfig(config), SSM: ssm.NewFromConfig(config),
 				Pricing: pricing.NewFromConfig(config, func(o *pricing.Options) { o.Region = ec2catalog.PricingRegion(reg.Region) }),
-			}, ec2catalog.Settings{Region: reg.Region}),
+			}, ec2catalog.Settings{Region: reg.Region, IsolatedVPC: c.isolated}),
 		}, nil
 	})
 }

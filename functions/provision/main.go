@@ -14,6 +14,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
@@ -25,6 +26,7 @@ type settings struct {
 	Table        string        `env:"JOINER_TABLE,required"`
 	Bucket       string        `env:"JOINER_BUCKET,required"`
 	QueueURL     string        `env:"JOINER_QUEUE_URL,required"` // the plan queue, FIFO
+	IsolatedVPC  bool          `env:"JOINER_ISOLATED_VPC"`       // no call to the price list and to IAM
 	RecoverAfter time.Duration `env:"JOINER_RECOVER_AFTER"`      // 0 = the flow's default
 	OfferBackOff time.Duration `env:"JOINER_OFFER_BACKOFF"`      // 0 = the flow's default
 	CrashFile    string        `env:"JOINER_CRASH_FILE"`         // tests only: see boot.Crash
@@ -37,11 +39,12 @@ func main() {
 	ctx := context.Background()
 	config := boot.AWS(ctx)
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
-	store := s3snapshot.New(s3.NewFromConfig(config), s.Bucket)
+	objects := s3.NewFromConfig(config)
+	store := s3snapshot.New(objects, s.Bucket)
 	flow := &provision.Flow{
 		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
-		Decisions: store, Snapshots: store,
-		Connector: newConnector(config),
+		Decisions: store, Snapshots: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger,
+		Connector: newConnector(config, s.IsolatedVPC),
 		Hints:     sweeps{sqsqueue.New(sqs.NewFromConfig(config), s.QueueURL)},
 		Now:       time.Now,
 		NewID:     func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },

@@ -57,6 +57,12 @@ type Learned struct {
 	SeenUnix int64  `json:"seen,omitempty"` // when a node last showed it
 }
 
+// LearnedForSeconds is how long what was learned is good after a node last showed it: 60 days.
+const LearnedForSeconds = 60 * 24 * 3600
+
+// Forgotten reports whether no node has shown it for too long.
+func (l *Learned) Forgotten(nowUnix int64) bool { return l.SeenUnix+LearnedForSeconds <= nowUnix }
+
 // LearnedOf is what was learned of a type.
 type LearnedOf struct {
 	InstanceType string `json:"instanceType"`

@@ -24,6 +24,8 @@ type LedgerPort interface {
 	provision.Allowances
 	provision.Memory
 	catalog.Records
+	catalog.Learnings
+	provision.Memories
 	Register(ctx context.Context, reg model.Registration) error
 	NextEpoch(ctx context.Context, cluster, owner string) (int64, error)
 	AdvancePointer(ctx context.Context, pointer model.Pointer) error
@@ -48,6 +50,7 @@ func Ledger(t *testing.T, start func(t *testing.T) LedgerPort) {
 		"settle counts dollars by price and never beyond the hold":       settleCountsDollars,
 		"advance needs the stored version and a live claim":              advanceNeedsVersion,
 		"mark keeps the longer time and is seen by the whole region":     markKeepsLonger,
+		"learning keeps the least memory for sixty days":                 learnKeepsLeast,
 		"mark of a subnet is one of its own":                             markOfSubnet,
 		"marks of a reservation and of a placement group are kept apart": markOfReservationAndPlacementGroup,
 		"mark of more failures stays until it is forgotten":              markCountsFailures,

@@ -57,8 +57,8 @@ func (c *Catalog) Price(offer model.OfferKey) model.MicroUSD {
 	return c.prices[offer]
 }
 
-// setPrice moves the price of an offer that is sold.
-func (c *Catalog) setPrice(offer model.OfferKey, price model.MicroUSD) {
+// SetPrice moves the price of an offer that is sold.
+func (c *Catalog) SetPrice(offer model.OfferKey, price model.MicroUSD) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, sold := c.prices[offer]; !sold {
@@ -103,6 +103,9 @@ func (c *Catalog) Types(context.Context) (model.MachineCatalog, error) {
 	defer c.mu.Unlock()
 	return model.MachineCatalog{Types: c.machines, ReadUnix: c.now().Unix(), PriceUnix: c.now().Unix(), SpotUnix: c.now().Unix(), Version: strconv.Itoa(c.version)}, nil
 }
+
+// Due returns 0: nothing has to be read.
+func (c *Catalog) Due() int { return 0 }
 
 // machine is a type of the sandbox catalogue as the model has it.
 func machine(t catalog.Type) model.MachineType {

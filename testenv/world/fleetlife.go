@@ -166,7 +166,7 @@ func (f *Fleet) Cost(ids ...string) model.MicroUSD {
 // SetPrice moves the price of an offer, in the catalogue and for the spot machines that run.
 func (f *Fleet) SetPrice(offer model.OfferKey, price model.MicroUSD) {
 	defer f.enter()()
-	f.catalog.setPrice(offer, price)
+	f.catalog.SetPrice(offer, price)
 	for _, m := range f.listed {
 		if offer.CapacityType == model.Spot && m.CapacityType == model.Spot && m.Type == offer.InstanceType && m.Zone == offer.Zone {
 			m.cost.reprice(f.now(), price)

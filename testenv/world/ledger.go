@@ -22,10 +22,11 @@ type Ledger struct {
 
 	mu            sync.Mutex
 	registrations map[string]model.Registration
-	leases        map[[2]string]*lease                 // by cluster and name
-	books         map[string]*book                     // by cluster
-	marks         map[string]map[model.Mark]model.Mark // by account and region, then by what they are about
-	allowances    map[string]model.Allowance           // by account and region
+	leases        map[[2]string]*lease                     // by cluster and name
+	books         map[string]*book                         // by cluster
+	marks         map[string]map[model.Mark]model.Mark     // by account and region, then by what they are about
+	allowances    map[string]model.Allowance               // by account and region
+	learned       map[string]map[[2]string]model.LearnedOf // by account and region, then type and images
 }
 
 type lease struct {
@@ -89,7 +90,7 @@ func (b *book) setClaim(claim model.Claim) {
 func NewLedger(now func() time.Time) *Ledger {
 	return &Ledger{
 		now: now, registrations: map[string]model.Registration{}, leases: map[[2]string]*lease{}, books: map[string]*book{},
-		marks: map[string]map[model.Mark]model.Mark{}, allowances: map[string]model.Allowance{},
+		marks: map[string]map[model.Mark]model.Mark{}, allowances: map[string]model.Allowance{}, learned: map[string]map[[2]string]model.LearnedOf{},
 	}
 }
 

@@ -26,6 +26,7 @@ func (p *Ports) Provision(now func() time.Time, settings provision.Settings) *pr
 	ledger, store := ledgerPort{p}, storePort{p}
 	return &provision.Flow{
 		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
+		Machines: shelfPort{p}, Memories: ledger,
 		Decisions: store, Snapshots: store, Hints: hintsPort{p}, Connector: p,
 		Now: now, NewID: p.world.newID, Settings: settings,
 	}
@@ -205,11 +206,23 @@ func (p fleetPort) Tag(ctx context.Context, id string, tags map[string]string) (
 	return write(ctx, p.Ports, "fleet.tag", func() (bool, error) { return p.world.Fleet.Tag(ctx, id, tags) })
 }
 
+type shelfPort struct{ *Ports }
+
+func (p shelfPort) Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error) {
+	return read(ctx, p.Ports, "shelf.machines", func() (model.MachineCatalog, error) { return p.world.Shelf.Machines(ctx, reg) })
+}
+
+func (p ledgerPort) Learn(ctx context.Context, reg model.Registration, learned model.LearnedOf) error {
+	return do(ctx, p.Ports, "ledger.learn", func() error { return p.world.Ledger.Learn(ctx, reg, learned) })
+}
+
 type catalogPort struct{ *Ports }
 
 func (p catalogPort) Types(ctx context.Context) (model.MachineCatalog, error) {
 	return read(ctx, p.Ports, "catalog.types", func() (model.MachineCatalog, error) { return p.world.Catalog.Types(ctx) })
 }
+
+func (p catalogPort) Due() int { return p.world.Catalog.Due() }
 
 func (p catalogPort) Resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
 	return read(ctx, p.Ports, "catalog.resolve", func() (model.ClassStatus, error) { return p.world.Catalog.Resolve(ctx, class, images) })

@@ -41,6 +41,7 @@ type World struct {
 	Fleet   *Fleet
 	Catalog *Catalog
 	Store   *Store
+	Shelf   *Shelf
 	Plan    HintQueue // of provision
 	Dead    *Queue    // for what was received from it too often
 	Looks   LookQueue // of interruption
@@ -102,6 +103,7 @@ func New(options Options) *World {
 	w.Catalog = newCatalog(w.Clock.Now, options.Types)
 	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, fleet)
 	w.Store = NewStore(w.Clock.Now, draws("store"))
+	w.Shelf = NewShelf(w.Clock.Now)
 	w.Dead = NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "plan-dead", FIFO: true})
 	w.Plan = HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{
 		Name: "plan", FIFO: true, Visibility: options.PlanVisibility, MaxReceives: 3, Dead: w.Dead, Rand: draws("plan"),

@@ -13,6 +13,7 @@
 //	planner's notes C#<cluster>#           NOTES
 //	mark            R#<account>#<region>#  MARK#<what>           until, failures, ttl
 //	API allowance   R#<account>#<region>#  ALLOWANCE             v
+//	learned memory  R#…#LEARNED            <type>#<images>       mib, seen, ttl
 //
 // doc is the value as JSON; the attributes beside it are what conditions compare. Every key of a cluster begins with
 // C#<cluster>#, so that a role can be held to one cluster by its leading keys. Claims are spread over eight partitions

@@ -159,7 +159,7 @@ func TestPR02SpotWithoutARecordIsNotAvailableOnceSpotPricesWereRead(t *testing.T
 
 func TestPR03SE02WithoutAPriceListNoneIsAskedAndTheBuiltInTableStandsIn(t *testing.T) {
 	for name, change := range map[string]func(*Settings){
-		"isolated": func(s *Settings) { s.Isolated = true },
+		"isolated": func(s *Settings) { s.IsolatedVPC = true },
 		"GovCloud": func(s *Settings) { s.Region = "us-gov-west-1" },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,8 +168,13 @@ func TestPR03SE02WithoutAPriceListNoneIsAskedAndTheBuiltInTableStandsIn(t *testi
 			machines := read(t, r)
 			r.clock.Advance(25 * time.Hour)
 			read(t, r)
-			if n := r.CountOf("pricing", "").Requests + r.CountOf("iam", "").Requests; n != 0 {
-				t.Errorf("%d requests went to the price list or to IAM", n)
+			for _, count := range r.Counts() {
+				if count.Service != "ec2" {
+					t.Errorf("%d requests of %s went to %s", count.Requests, count.Action, count.Service)
+				}
+			}
+			if r.CountOf("ec2", "DescribeInstanceTypes").Requests == 0 {
+				t.Error("nothing was read at all")
 			}
 			if machines.PriceUnix != 0 || machines.SpotUnix == 0 {
 				t.Errorf("on-demand prices are of %d, spot prices of %d", machines.PriceUnix, machines.SpotUnix)

@@ -26,6 +26,7 @@ const (
 	EffectNode     = "node"     // node patched
 	EffectTag      = "tag"      // machine tagged
 	EffectAdvance  = "advance"  // claim moved on in the ledger
+	EffectLearn    = "learn"    // memory of a machine type noted; only where a node shows something new
 	EffectDecision = "decision" // decision record kept
 	EffectTell     = "tell"     // events and conditions
 	EffectCollect  = "collect"  // launch templates nobody uses deleted; once in a while

@@ -25,6 +25,8 @@ type Flow struct {
 	Memory     Memory
 	Decisions  Decisions
 	Snapshots  Snapshots
+	Machines   Machines
+	Memories   Memories
 	Connector  Connector
 	Hints      Hints
 
@@ -52,6 +54,7 @@ type Settings struct {
 	HoldFor       time.Duration // how long a class is held whose machines did not join twice: 5 min; doubles, 2 h at most
 	FreshFor      time.Duration // age of a snapshot up to which its pods are launched for without asking again: 5 s
 	ResolveAfter  time.Duration // age of a class's status from which it is resolved again: 5 min
+	CatalogAfter  time.Duration // age of the catalogue all clusters share from which EC2 is asked instead: 25 h
 	MaxRounds     int           // plans within one invocation: 8
 	Parallel      int           // independent port calls at once: 8
 	ClaimsPerCall int           // claims in one intent: 25
@@ -82,6 +85,7 @@ func (s Settings) withDefaults() Settings {
 	s.HoldFor = cmp.Or(s.HoldFor, 5*time.Minute)
 	s.FreshFor = cmp.Or(s.FreshFor, 5*time.Second)
 	s.ResolveAfter = cmp.Or(s.ResolveAfter, 5*time.Minute)
+	s.CatalogAfter = cmp.Or(s.CatalogAfter, 25*time.Hour)
 	s.MaxRounds = cmp.Or(s.MaxRounds, 8)
 	s.Parallel = cmp.Or(s.Parallel, 8)
 	s.ClaimsPerCall = cmp.Or(s.ClaimsPerCall, 25)
@@ -116,23 +120,24 @@ type Request struct {
 
 // Outcome is what one run did, for one log line.
 type Outcome struct {
-	Cluster       string           `json:"cluster"`
-	Trigger       string           `json:"trigger"`
-	Skipped       string           `json:"skipped,omitempty"`  // why nothing was done
-	Source        string           `json:"source,omitempty"`   // snapshot or list
-	Decision      string           `json:"decision,omitempty"` // id of the record
-	Pending       int              `json:"pending"`
-	Claims        int              `json:"claims"` // launched
-	Failed        int              `json:"failed,omitempty"`
-	Nominated     int              `json:"nominated,omitempty"` // pods that fit what is there or on its way
-	Unschedulable int              `json:"unschedulable,omitempty"`
-	Rounds        int              `json:"rounds,omitempty"`
-	Recovered     int              `json:"recovered,omitempty"`
-	Registered    int              `json:"registered,omitempty"`
-	Initialized   int              `json:"initialized,omitempty"`
-	PricePerHour  float64          `json:"pricePerHour,omitempty"` // of what was launched, USD
-	Millis        map[string]int64 `json:"millis,omitempty"`       // since the start of the run, by what was reached
-	Problems      []string         `json:"problems,omitempty"`
+	Cluster       string            `json:"cluster"`
+	Trigger       string            `json:"trigger"`
+	Skipped       string            `json:"skipped,omitempty"`  // why nothing was done
+	Source        string            `json:"source,omitempty"`   // snapshot or list
+	Decision      string            `json:"decision,omitempty"` // id of the record
+	Pending       int               `json:"pending"`
+	Claims        int               `json:"claims"` // launched
+	Failed        int               `json:"failed,omitempty"`
+	Nominated     int               `json:"nominated,omitempty"` // pods that fit what is there or on its way
+	Unschedulable int               `json:"unschedulable,omitempty"`
+	Rounds        int               `json:"rounds,omitempty"`
+	Recovered     int               `json:"recovered,omitempty"`
+	Registered    int               `json:"registered,omitempty"`
+	Initialized   int               `json:"initialized,omitempty"`
+	PricePerHour  float64           `json:"pricePerHour,omitempty"` // of what was launched, USD
+	Machines      *model.CatalogUse `json:"machines,omitempty"`     // what catalogue was decided by
+	Millis        map[string]int64  `json:"millis,omitempty"`       // since the start of the run, by what was reached
+	Problems      []string          `json:"problems,omitempty"`
 }
 
 // Run looks at one cluster and does what is to be done there. Conflict means that another planner is at work: the hint
@@ -170,6 +175,7 @@ type run struct {
 	ledger   model.Ledger
 	ahead    int64 // of this process's clock is the ledger's, in seconds
 	snapshot *model.Snapshot
+	catalog  *model.MachineCatalog  // nil until it was asked for in this run
 	classes  map[string]model.Class // by name, with the status resolved in this run
 	usable   map[string]model.Class // by name, less what is taken of subnets and reservations; of this round
 	remade   map[string]bool        // classes whose launch templates this run made again, by name
@@ -254,9 +260,10 @@ func (r *run) do(ctx context.Context) error {
 
 	// 8. Have the catalogue at hand for the next batch: reading it takes longer than planning. Also before there is any
 	// pool, since the first pods follow the first pool closely and would wait behind this.
-	if _, err := r.site.Catalog.Types(ctx); err != nil {
+	if _, err := r.machines(ctx); err != nil {
 		r.problem("read the catalogue of %s ahead of need: %v", r.reg.Region, err)
 	}
+	r.learn(ctx)
 	return failure
 }
 

@@ -471,9 +471,9 @@ func (r *run) writeOutcome(ctx context.Context, outcome model.Settlement) error 
 
 // typesOf returns a class as it stands now and its instance types, for a claim launched earlier.
 func (r *run) typesOf(ctx context.Context, className string) (model.Class, []model.InstanceType, error) {
-	machines, err := r.site.Catalog.Types(ctx)
+	machines, err := r.machines(ctx)
 	if err != nil {
-		return model.Class{}, nil, fmt.Errorf("read the catalogue of %s: %w", r.reg.Region, err)
+		return model.Class{}, nil, err
 	}
 	for _, class := range r.snapshot.Classes {
 		if class.Name == className {

@@ -27,9 +27,9 @@ func (r *run) provision(ctx context.Context) error {
 	if pending == 0 && !short || r.lost() {
 		return nil
 	}
-	machines, err := r.site.Catalog.Types(ctx)
+	machines, err := r.machines(ctx)
 	if err != nil {
-		return fmt.Errorf("read the catalogue of %s: %w", r.reg.Region, err)
+		return err
 	}
 	r.reached("catalog")
 	r.openDecision(pending)

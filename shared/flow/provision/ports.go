@@ -93,6 +93,20 @@ type Snapshots interface {
 	At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error)
 }
 
+// Machines reads the machine catalogue that the catalogue function keeps for every cluster of an account and region.
+type Machines interface {
+	// Machines returns it with the ages of its parts; it may be old, may be kept between calls, and is shared. NotFound where
+	// there is none.
+	Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error)
+}
+
+// Memories notes what is learned of machine types, for every cluster of an account and region.
+type Memories interface {
+	// Learn notes how much memory a node of a type had. Of two about the same type and images the smaller stays, and the later
+	// of two equals; one that is forgotten at the new one's SeenUnix does not count.
+	Learn(ctx context.Context, reg model.Registration, learned model.LearnedOf) error
+}
+
 // Connector opens a cluster: its API server, its fleet and its catalogue, with the cluster's own rights.
 type Connector interface {
 	Connect(ctx context.Context, reg model.Registration) (Site, error)
@@ -165,6 +179,8 @@ type Catalog interface {
 	// Types returns every machine type of the region with its offers and prices, by name. It may be kept and shared, and
 	// carries its own age.
 	Types(ctx context.Context) (model.MachineCatalog, error)
+	// Due returns about how many calls of EC2's API the next Types makes; 0 where it has what it returns. It calls nobody.
+	Due() int
 	// Resolve returns what the class's selectors mean now, with every image the queries find (none chosen yet), each with its
 	// query's requirements and its architecture. Problems of the class are in the status; an error means that nothing
 	// could be found out at all.

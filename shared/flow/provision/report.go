@@ -14,7 +14,7 @@ import (
 func (r *run) openDecision(pending int) {
 	r.decision = model.Decision{
 		ID: r.NewID(), Cluster: r.reg.Cluster, AtUnix: r.now(), Trigger: r.request.Trigger,
-		Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq, Build: r.settings.Build, Pending: pending,
+		Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq, Build: r.settings.Build, Pending: pending, Machines: *r.out.Machines,
 	}
 	r.out.Decision = r.decision.ID
 }

@@ -1,0 +1,188 @@
+package s3catalog
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// Settings of a store. The zero value of a field means the default named with it.
+type Settings struct {
+	CheckEvery time.Duration    // how long Machines trusts what is in memory without asking S3 whether it changed: 30 s
+	Now        func() time.Time // time.Now
+}
+
+// Store is one bucket. It may be used from many goroutines. Catalogues it returns are shared and must not be written to.
+type Store struct {
+	client   *s3.Client
+	bucket   string
+	settings Settings
+
+	mu   sync.Mutex
+	kept map[string]kept // by key
+}
+
+// kept is what was read or written last.
+type kept struct {
+	revision  string
+	catalog   *model.MachineCatalog
+	checkedAt time.Time
+}
+
+// New returns the store in a bucket, which must exist.
+func New(client *s3.Client, bucket string, settings Settings) *Store {
+	settings.CheckEvery = cmp.Or(settings.CheckEvery, 30*time.Second)
+	if settings.Now == nil {
+		settings.Now = time.Now
+	}
+	return &Store{client: client, bucket: bucket, settings: settings, kept: map[string]kept{}}
+}
+
+func keyOf(reg model.Registration) string {
+	return fmt.Sprintf("catalog/%s/%s.jnc", cmp.Or(reg.Account, "own"), reg.Region)
+}
+
+// Machines returns the catalogue of the registration's account and region, which may be as old in memory as CheckEvery.
+// Where S3 cannot be asked, what was read before is returned: it carries its age. NotFound where nobody has stored one.
+func (s *Store) Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error) {
+	known := s.recall(reg)
+	if known.catalog != nil && s.settings.Now().Sub(known.checkedAt) < s.settings.CheckEvery {
+		return *known.catalog, nil
+	}
+	catalog, _, err := s.Read(ctx, reg)
+	if err != nil && known.catalog != nil && !fault.Is(err, fault.NotFound) {
+		return *known.catalog, nil
+	}
+	return catalog, err
+}
+
+// Read returns the catalogue of the registration's account and region as it is stored now, and the revision that Write
+// conditions on. NotFound where nobody has stored one; Invalid where what is stored cannot be read, together with its
+// revision, so that it can be replaced.
+func (s *Store) Read(ctx context.Context, reg model.Registration) (model.MachineCatalog, string, error) {
+	key, known := keyOf(reg), s.recall(reg)
+	input := &s3.GetObjectInput{Bucket: &s.bucket, Key: &key}
+	if known.catalog != nil {
+		input.IfNoneMatch = &known.revision
+	}
+	out, err := s.client.GetObject(ctx, input)
+	if known.catalog != nil && unchanged(err) {
+		s.keep(key, known.revision, known.catalog)
+		return *known.catalog, known.revision, nil
+	}
+	if err != nil {
+		err = translate(err, "read s3://%s/%s", s.bucket, key)
+		if fault.Is(err, fault.NotFound) {
+			s.forget(key)
+		}
+		return model.MachineCatalog{}, "", err
+	}
+	defer out.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(out.Body, wire.MaxCatalogBytes+1))
+	if err != nil {
+		return model.MachineCatalog{}, "", translate(err, "read s3://%s/%s", s.bucket, key)
+	}
+	revision := aws.ToString(out.ETag)
+	catalog, err := wire.DecodeCatalog(data)
+	if err != nil {
+		return model.MachineCatalog{}, revision, fmt.Errorf("read s3://%s/%s: %w", s.bucket, key, err)
+	}
+	s.keep(key, revision, catalog)
+	return *catalog, revision, nil
+}
+
+// Write stores a catalogue on condition that revision is what is stored now, "" meaning nothing. Conflict where it is not,
+// and nothing was written.
+func (s *Store) Write(ctx context.Context, reg model.Registration, catalog model.MachineCatalog, revision string) error {
+	key := keyOf(reg)
+	data, err := wire.EncodeCatalog(&catalog)
+	if err != nil {
+		return err
+	}
+	input := &s3.PutObjectInput{
+		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))), ContentType: aws.String("application/gzip"),
+	}
+	if revision == "" {
+		input.IfNoneMatch = aws.String("*")
+	} else {
+		input.IfMatch = &revision
+	}
+	out, err := s.client.PutObject(ctx, input)
+	if err != nil {
+		err = translate(err, "write s3://%s/%s", s.bucket, key)
+		if revision != "" && fault.Is(err, fault.NotFound) { // somebody took away what was read
+			return fault.Wrap(fault.Conflict, "CatalogueGone", err, "write s3://%s/%s", s.bucket, key)
+		}
+		return err
+	}
+	s.keep(key, aws.ToString(out.ETag), &catalog)
+	return nil
+}
+
+func (s *Store) recall(reg model.Registration) kept {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept[keyOf(reg)]
+}
+
+func (s *Store) keep(key, revision string, catalog *model.MachineCatalog) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept[key] = kept{revision, catalog, s.settings.Now()}
+}
+
+func (s *Store) forget(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.kept, key)
+}
+
+// unchanged reports whether an error says that the object is still the one that was read before.
+func unchanged(err error) bool {
+	var response *awshttp.ResponseError
+	return errors.As(err, &response) && response.HTTPStatusCode() == http.StatusNotModified
+}
+
+// translate turns an SDK error into a kind. Nil stays nil.
+func translate(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	code := ""
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		code = api.ErrorCode()
+	}
+	kind := fault.Internal
+	var response *awshttp.ResponseError
+	if errors.As(err, &response) {
+		switch response.HTTPStatusCode() {
+		case http.StatusNotFound:
+			kind = fault.NotFound
+		case http.StatusForbidden, http.StatusUnauthorized:
+			kind = fault.Denied
+		case http.StatusPreconditionFailed, http.StatusConflict:
+			kind = fault.Conflict
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+			kind = fault.Throttled
+		case http.StatusBadRequest:
+			kind = fault.Invalid
+		}
+	}
+	return fault.Wrap(kind, code, err, format, args...)
+}

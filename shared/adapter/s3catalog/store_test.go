@@ -1,0 +1,154 @@
+package s3catalog
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud"
+	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+	"github.com/joiner-sh/joiner/testenv/cloud/wire"
+	"github.com/joiner-sh/joiner/testenv/conform"
+)
+
+const bucket = "joiner-data"
+
+var web = model.Registration{Cluster: "web", Account: "123456789012", Region: "us-west-2"}
+
+// place is a store over our model of S3, under a clock that stands still.
+type place struct {
+	*Store
+	cloud *cloud.Cloud
+	clock *clock.Fake
+	t     *testing.T
+}
+
+func start(t *testing.T) place {
+	t.Helper()
+	c, err := cloud.Start(t.Context(), cloud.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	config := c.Config()
+	config.RetryMaxAttempts = 1
+	client := s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true })
+	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{
+		Bucket:                    aws.String(bucket),
+		CreateBucketConfiguration: &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(c.Region())},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	now := clock.NewFake(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	return place{New(client, bucket, Settings{Now: now.Now}), c, now, t}
+}
+
+func (p place) Spoil(reg model.Registration) {
+	p.t.Helper()
+	key := keyOf(reg)
+	if _, err := p.client.PutObject(p.t.Context(), &s3.PutObjectInput{Bucket: &p.bucket, Key: &key, Body: strings.NewReader("spoilt")}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func catalogOf(readUnix int64) model.MachineCatalog {
+	return model.MachineCatalog{ReadUnix: readUnix, Version: "v", Types: []model.MachineType{{Name: "m5.large"}}}
+}
+
+func TestStoreKeepsTheContract(t *testing.T) {
+	conform.Machines(t, func(t *testing.T) conform.MachinesPort { return start(t) })
+}
+
+// another is a store in the same bucket, as another function has it.
+func (p place) another() *Store { return New(p.client, p.bucket, p.settings) }
+
+// IT-16: what is in memory is believed for half a minute, then S3 says whether it changed and sends it only if it did.
+func TestIT16ReadsAreKeptInMemoryAndConditional(t *testing.T) {
+	p := start(t)
+	if err := p.another().Write(t.Context(), web, catalogOf(1), ""); err != nil {
+		t.Fatal(err)
+	}
+	gets := func() int64 { return p.cloud.CountOf("s3", "GetObject").Requests }
+	machines := func() int64 {
+		t.Helper()
+		c, err := p.Machines(t.Context(), web)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.ReadUnix
+	}
+	first := p.recall(web)
+	machines()
+	before := gets()
+	if machines(); gets() != before {
+		t.Errorf("%d more requests within half a minute", gets()-before)
+	}
+	kept := p.recall(web)
+	if first.catalog != nil || kept.catalog == nil {
+		t.Fatal("nothing is kept")
+	}
+	p.clock.Advance(31 * time.Second)
+	if machines(); gets() != before+1 || p.recall(web).catalog != kept.catalog {
+		t.Errorf("%d requests; the same object was decoded again", gets()-before)
+	}
+	other := p.another()
+	_, revision, err := other.Read(t.Context(), web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Write(t.Context(), web, catalogOf(2), revision); err != nil {
+		t.Fatal(err)
+	}
+	p.clock.Advance(31 * time.Second)
+	if got := machines(); got != 2 {
+		t.Errorf("after it was replaced it is that of %d", got)
+	}
+}
+
+func TestMachinesStayWhereS3CannotBeAsked(t *testing.T) {
+	p := start(t)
+	if err := p.Write(t.Context(), web, catalogOf(7), ""); err != nil {
+		t.Fatal(err)
+	}
+	mend := p.cloud.Inject(cloud.Fault{Service: "s3", Err: wire.StatusErrorf(http.StatusServiceUnavailable, "SlowDown", "injected")})
+	p.clock.Advance(time.Hour)
+	if c, err := p.Machines(t.Context(), web); err != nil || c.ReadUnix != 7 {
+		t.Errorf("%+v %v", c, err)
+	}
+	if _, _, err := p.Read(t.Context(), web); !fault.Is(err, fault.Throttled) {
+		t.Errorf("who writes is told: %v", err)
+	}
+	if _, err := p.another().Machines(t.Context(), web); !fault.Is(err, fault.Throttled) {
+		t.Errorf("with nothing in memory: %v", err)
+	}
+	mend.Remove()
+}
+
+func TestCatalogueThatWasTakenAwayIsConflict(t *testing.T) {
+	p := start(t)
+	if err := p.Write(t.Context(), web, catalogOf(1), ""); err != nil {
+		t.Fatal(err)
+	}
+	_, revision, err := p.Read(t.Context(), web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := keyOf(web)
+	if _, err := p.client.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: &p.bucket, Key: &key}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write(t.Context(), web, catalogOf(2), revision); !fault.Is(err, fault.Conflict) {
+		t.Errorf("%v", err)
+	}
+	p.clock.Advance(time.Minute)
+	if _, err := p.Machines(t.Context(), web); !fault.Is(err, fault.NotFound) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,63 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/shared/core/allowance"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// purse is what a pass may take of EC2's API, which all clusters of an account and region share.
+type purse struct {
+	port  Allowances
+	rates allowance.Rates // with defaults
+	reg   model.Registration
+	now   func() int64 // Unix seconds
+}
+
+// take takes n calls, or none; more than the bucket holds is as much as it holds. It reports whether it got them.
+func (p purse) take(ctx context.Context, n int) (bool, error) {
+	n = min(n, p.rates.CallBurst)
+	granted := false
+	err := p.change(ctx, func(a *model.Allowance) bool {
+		granted = a.CallsMilli >= int64(n)*allowance.Milli && allowance.Take(a, p.now(), n) == n
+		return granted
+	})
+	return granted && err == nil, err
+}
+
+// settle notes how EC2 answered: whether it asked for fewer calls.
+func (p purse) settle(ctx context.Context, throttled bool) error {
+	return p.change(ctx, func(a *model.Allowance) bool {
+		if throttled {
+			allowance.Throttled(a, p.now())
+			return true
+		}
+		changed := a.ClosedSeconds != 0
+		allowance.Answered(a)
+		return changed
+	})
+}
+
+// change brings the allowance up to date, changes it and writes it, again where somebody else was faster. Where what
+// returns false nothing is written.
+func (p purse) change(ctx context.Context, what func(*model.Allowance) bool) error {
+	const tries = 8
+	var err error
+	for range tries {
+		stored, readErr := p.port.Allowance(ctx, p.reg)
+		if readErr != nil {
+			return readErr
+		}
+		next := p.rates.Refilled(stored, p.now())
+		if !what(&next) {
+			return nil
+		}
+		next.Version = stored.Version
+		if err = p.port.Spend(ctx, p.reg, next); !fault.Is(err, fault.Conflict) {
+			return err
+		}
+	}
+	return err
+}

@@ -1,0 +1,309 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/allowance"
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Region is the pass over each account and region with attached clusters, with its ports and its clock: it keeps their
+// machine catalogues fresh. It keeps nothing between runs, and takes no lease: of two at work at once one's catalogue is
+// not stored.
+type Region struct {
+	Registry   Registry
+	Books      Books
+	Snapshots  Snapshots
+	Shelf      Shelf
+	Markets    Markets
+	Learnings  Learnings
+	Allowances Allowances
+
+	Now      func() time.Time
+	Settings RegionSettings
+	Effects  Effects // nil but where a test wants to see or stop effects
+}
+
+// RegionSettings are the numbers of the pass. The zero value of a field means the default named with it.
+type RegionSettings struct {
+	TypesEvery  time.Duration   // machine types and where they are offered, and with them spot prices: 12 h
+	PricesEvery time.Duration   // on-demand prices: 12 h
+	SpotEvery   time.Duration   // spot prices, while a cluster has claims or pods that wait: 10 min
+	RetryAfter  time.Duration   // after a part could not be read: 5 min
+	Rates       allowance.Rates // what all clusters share of EC2's API
+}
+
+func (s RegionSettings) withDefaults() RegionSettings {
+	s.TypesEvery = cmp.Or(s.TypesEvery, 12*time.Hour)
+	s.PricesEvery = cmp.Or(s.PricesEvery, 12*time.Hour)
+	s.SpotEvery = cmp.Or(s.SpotEvery, 10*time.Minute)
+	s.RetryAfter = cmp.Or(s.RetryAfter, 5*time.Minute)
+	s.Rates = s.Rates.Defaults()
+	return s
+}
+
+// RegionOutcome is what the pass did for one account and region, for one log line.
+type RegionOutcome struct {
+	Account   string   `json:"account,omitempty"`
+	Region    string   `json:"region"`
+	Skipped   string   `json:"skipped,omitempty"`   // why nothing was stored
+	Refreshed []string `json:"refreshed,omitempty"` // types, prices, spot
+	Types     int      `json:"types,omitempty"`
+	Unpriced  int      `json:"unpriced,omitempty"` // types nothing of which can be bought for want of a price
+	Learned   int      `json:"learned,omitempty"`  // types whose memory was learned
+	Version   string   `json:"version,omitempty"`
+	Millis    int64    `json:"millis"`
+	Problems  []string `json:"problems,omitempty"`
+}
+
+// effectMachines is what a test may see or stop.
+const effectMachines = "machines"
+
+// rightsTried is with how many clusters' rights a region is read at most, one after the other.
+const rightsTried = 3
+
+// Run makes the pass over every account and region. Each is independent; the error joins those that failed.
+func (f *Region) Run(ctx context.Context) ([]RegionOutcome, error) {
+	registrations, err := f.Registry.Clusters(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list attached clusters: %w", err)
+	}
+	scopes := map[[2]string][]model.Registration{}
+	for _, reg := range registrations {
+		if !reg.Paused {
+			scope := [2]string{reg.Account, reg.Region}
+			scopes[scope] = append(scopes[scope], reg)
+		}
+	}
+	var outcomes []RegionOutcome
+	var failures []error
+	for _, scope := range slices.SortedFunc(maps.Keys(scopes), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		p := &regionPass{Region: f, settings: f.Settings.withDefaults(), clusters: scopes[scope], reg: scopes[scope][0]}
+		p.out = RegionOutcome{Account: scope[0], Region: scope[1]}
+		p.purse = purse{f.Allowances, p.settings.Rates, p.reg, p.now}
+		started := f.Now()
+		if err := p.guarded(ctx); err != nil {
+			failures = append(failures, fmt.Errorf("refresh the machine catalogue of %s in %s: %w", scope[0], scope[1], err))
+		}
+		p.out.Millis = f.Now().Sub(started).Milliseconds()
+		outcomes = append(outcomes, p.out)
+	}
+	return outcomes, errors.Join(failures...)
+}
+
+// regionPass is the pass over one account and region.
+type regionPass struct {
+	*Region
+	settings RegionSettings
+	clusters []model.Registration // of the account and region, by name; not empty
+	reg      model.Registration   // the first of them, which stands for all
+	purse    purse
+	out      RegionOutcome
+}
+
+func (p *regionPass) now() int64 { return p.Now().Unix() }
+
+// guarded is do, with a panic turned into an error: other regions are passed over.
+func (p *regionPass) guarded(ctx context.Context) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fault.New(fault.Internal, "Panic", "the region pass panicked: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return p.do(ctx)
+}
+
+func (p *regionPass) do(ctx context.Context) error {
+	// 1. What is there, and what of it is too old.
+	known, revision, err := p.Shelf.Read(ctx, p.reg)
+	if fault.Is(err, fault.Invalid) {
+		p.problem("what is stored is replaced: %v", err)
+		known = model.MachineCatalog{}
+	} else if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	markets, err := p.markets(ctx)
+	if err != nil {
+		return err
+	}
+	parts := p.due(ctx, known, markets[0].HasPriceList())
+	if !parts.Any() {
+		p.out.Skipped = "nothing is due"
+		p.describe(known)
+		return nil
+	}
+
+	// 2. It is read again, within what the region's clusters may take of EC2's API together.
+	if granted, err := p.purse.take(ctx, parts.Calls()); err != nil || !granted {
+		p.out.Skipped = "EC2's API is used up for now, by all clusters of the region together"
+		p.describe(known)
+		return err
+	}
+	next, failure := p.refresh(ctx, markets, known, parts)
+	if err := p.purse.settle(ctx, fault.Is(failure, fault.Throttled)); err != nil {
+		p.problem("settle calls of EC2's API: %v", err)
+	}
+	if len(next.Types) == 0 {
+		return failure
+	}
+	next.TriedUnix = 0
+	if failure != nil {
+		p.problem("%v", failure)
+		next.TriedUnix = p.now()
+	}
+
+	// 3. What nodes have shown since.
+	if next, err = p.fold(ctx, markets[0], next); err != nil {
+		p.problem("what was learned of machines stays as it was: %v", err)
+	}
+
+	// 4. All functions see it.
+	err = p.effect(ctx, func() error { return p.Shelf.Write(ctx, p.reg, next, revision) })
+	if fault.Is(err, fault.Conflict) {
+		p.out.Skipped, p.out.Refreshed = "another pass was faster", nil
+		return nil
+	}
+	p.describe(next)
+	return err
+}
+
+// effect carries out the one effect under the eyes of Effects.
+func (p *regionPass) effect(ctx context.Context, do func() error) error {
+	flow := Flow{Effects: p.Effects}
+	return flow.effect(ctx, effectMachines, do)
+}
+
+// markets opens the region with the rights of some of its clusters, in their order; an error where that goes for none.
+func (p *regionPass) markets(ctx context.Context) ([]Market, error) {
+	var opened []Market
+	var failures []error
+	for _, reg := range p.clusters[:min(len(p.clusters), rightsTried)] {
+		market, err := p.Markets.Market(ctx, reg)
+		if err != nil {
+			failures = append(failures, fmt.Errorf("open the market with the rights of cluster %s: %w", reg.Cluster, err))
+			continue
+		}
+		opened = append(opened, market)
+	}
+	if len(opened) == 0 {
+		return nil, errors.Join(failures...)
+	}
+	return opened, nil
+}
+
+// refresh reads the parts with the first rights that may: a cluster whose role was broken does not blind the others.
+func (p *regionPass) refresh(ctx context.Context, markets []Market, known model.MachineCatalog, parts model.CatalogParts) (model.MachineCatalog, error) {
+	next := known
+	var err error
+	for _, market := range markets {
+		next, err = market.Refresh(ctx, known, parts)
+		if !fault.Is(err, fault.Denied) {
+			break
+		}
+	}
+	note := func(what string, before, after int64) {
+		if before != after {
+			p.out.Refreshed = append(p.out.Refreshed, what)
+		}
+	}
+	note("types", known.ReadUnix, next.ReadUnix)
+	note("prices", known.PriceUnix, next.PriceUnix)
+	note("spot", known.SpotUnix, next.SpotUnix)
+	return next, err
+}
+
+// due returns the parts that are to be read now. Spot prices are read often only while somebody may buy by them.
+func (p *regionPass) due(ctx context.Context, known model.MachineCatalog, priceList bool) model.CatalogParts {
+	age := func(unix int64) time.Duration { return p.Now().Sub(time.Unix(unix, 0)) }
+	if known.TriedUnix != 0 && age(known.TriedUnix) < p.settings.RetryAfter {
+		return model.CatalogParts{}
+	}
+	var parts model.CatalogParts
+	parts.Types = age(known.ReadUnix) >= p.settings.TypesEvery
+	parts.Prices = priceList && age(known.PriceUnix) >= p.settings.PricesEvery
+	spotAge := age(known.SpotUnix)
+	parts.Spot = spotAge >= p.settings.TypesEvery || spotAge >= p.settings.SpotEvery && (parts.Types || p.busy(ctx))
+	return parts
+}
+
+// busy reports whether some cluster of the region has claims, or pods that wait for one. What cannot be read counts as
+// busy: fresh prices hurt nobody.
+func (p *regionPass) busy(ctx context.Context) bool {
+	for _, reg := range p.clusters {
+		ledger, err := p.Books.Load(ctx, reg)
+		if err != nil {
+			p.problem("cluster %s counts as busy: %v", reg.Cluster, err)
+			return true
+		}
+		if len(ledger.Claims)+len(ledger.Intents) > 0 {
+			return true
+		}
+		if ledger.Pointer == nil {
+			continue
+		}
+		snapshot, err := p.Snapshots.At(ctx, *ledger.Pointer)
+		if err != nil {
+			p.problem("cluster %s counts as busy: %v", reg.Cluster, err)
+			return true
+		}
+		if len(pack.Pending(snapshot)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// fold puts what was learned of types into the catalogue, which has nothing of it afterwards that is not in the ledger.
+func (p *regionPass) fold(ctx context.Context, market Market, catalog model.MachineCatalog) (model.MachineCatalog, error) {
+	all, err := p.Learnings.Learned(ctx, p.reg, p.now())
+	if err != nil {
+		return catalog, err
+	}
+	byType := map[string][]model.Learned{}
+	for _, learned := range all {
+		byType[learned.InstanceType] = append(byType[learned.InstanceType], learned.Learned)
+	}
+	types, changed := slices.Clone(catalog.Types), false
+	for i := range types {
+		learned := byType[types[i].Name]
+		if !slices.Equal(learned, types[i].LearnedMiB) {
+			types[i].LearnedMiB, changed = learned, true
+		}
+	}
+	if !changed {
+		return catalog, nil
+	}
+	catalog.Types = types
+	return market.Refresh(ctx, catalog, model.CatalogParts{}) // the version is of the whole content
+}
+
+// describe says in the outcome what the catalogue is now.
+func (p *regionPass) describe(catalog model.MachineCatalog) {
+	p.out.Types, p.out.Version = len(catalog.Types), catalog.Version
+	for i := range catalog.Types {
+		m := &catalog.Types[i]
+		if len(m.LearnedMiB) > 0 {
+			p.out.Learned++
+		}
+		if len(m.Offers) > 0 && !slices.ContainsFunc(m.Offers, func(o model.Offer) bool { return o.Available }) {
+			p.out.Unpriced++
+		}
+	}
+}
+
+// problem notes something that went wrong and stops nothing else.
+func (p *regionPass) problem(format string, args ...any) {
+	const most = 20
+	if len(p.out.Problems) < most {
+		p.out.Problems = append(p.out.Problems, fmt.Sprintf(format, args...))
+	}
+}

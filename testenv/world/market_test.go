@@ -1,0 +1,27 @@
+package world_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/conform"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+func TestShelfKeepsTheContract(t *testing.T) {
+	conform.Machines(t, func(*testing.T) conform.MachinesPort { return world.NewShelf(time.Now) })
+}
+
+func TestMarketKeepsTheContract(t *testing.T) {
+	conform.Market(t, func(*testing.T) conform.MarketUnderTest {
+		w := world.New(world.Options{})
+		m := &world.Market{Catalog: w.Catalog}
+		return conform.MarketUnderTest{
+			Market: m, Now: w.Clock.Now, Advance: w.Clock.Advance, Fail: func(parts model.CatalogParts) { m.Failing = parts },
+			SetSpot: func(instanceType, zone string, price model.MicroUSD) {
+				w.Catalog.SetPrice(model.OfferKey{InstanceType: instanceType, Zone: zone, CapacityType: model.Spot}, price)
+			},
+		}
+	})
+}

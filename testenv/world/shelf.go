@@ -1,0 +1,88 @@
+package world
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// Shelf is where machine catalogues lie for every function, one for each account and region.
+type Shelf struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	items  map[string]shelved
+	writes int
+	outage time.Time // until then nothing gets through
+}
+
+type shelved struct {
+	data     []byte // as package wire writes it
+	revision string
+}
+
+// NewShelf returns an empty shelf.
+func NewShelf(now func() time.Time) *Shelf { return &Shelf{now: now, items: map[string]shelved{}} }
+
+// Machines returns the catalogue of the registration's account and region.
+func (s *Shelf) Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error) {
+	catalog, _, err := s.Read(ctx, reg)
+	return catalog, err
+}
+
+// Read returns the catalogue of the registration's account and region, and its revision.
+func (s *Shelf) Read(_ context.Context, reg model.Registration) (model.MachineCatalog, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now().Before(s.outage) {
+		return model.MachineCatalog{}, "", unreachable()
+	}
+	item, found := s.items[scope(reg)]
+	if !found {
+		return model.MachineCatalog{}, "", fault.New(fault.NotFound, "NoSuchKey", "there is no machine catalogue of %s", scope(reg))
+	}
+	catalog, err := wire.DecodeCatalog(item.data)
+	if err != nil {
+		return model.MachineCatalog{}, item.revision, err
+	}
+	return *catalog, item.revision, nil
+}
+
+// Write replaces the catalogue on condition of its revision.
+func (s *Shelf) Write(_ context.Context, reg model.Registration, catalog model.MachineCatalog, revision string) error {
+	data, err := wire.EncodeCatalog(&catalog)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now().Before(s.outage) {
+		return unreachable()
+	}
+	if stored := s.items[scope(reg)].revision; stored != revision {
+		return fault.New(fault.Conflict, "PreconditionFailed", "the catalogue of %s is at revision %q, not %q", scope(reg), stored, revision)
+	}
+	s.writes++
+	s.items[scope(reg)] = shelved{data, strconv.Itoa(s.writes)}
+	return nil
+}
+
+// Spoil replaces what is stored by something nobody can read.
+func (s *Shelf) Spoil(reg model.Registration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes++
+	s.items[scope(reg)] = shelved{[]byte("spoilt"), strconv.Itoa(s.writes)}
+}
+
+// Unreachable lets no call through until a time.
+func (s *Shelf) Unreachable(until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outage = until
+}
