@@ -50,7 +50,7 @@ func (c *connector) Connect(_ context.Context, reg model.Registration) (provisio
 			Catalog: ec2catalog.New(ec2catalog.Clients{
 				EC2: ec2.NewFromConfig(config), IAM: iam.NewFromConfig(config), SSM: ssm.NewFromConfig(config),
 				Pricing: pricing.NewFromConfig(config, func(o *pricing.Options) { o.Region = ec2catalog.PricingRegion(reg.Region) }),
-			}, ec2catalog.Settings{Region: reg.Region, IsolatedVPC: c.isolated}),
+			}, ec2catalog.Settings{Region: reg.Region, Isolated: c.isolated}),
 		}, nil
 	})
 }

@@ -25,6 +25,7 @@ type Clients struct {
 // Settings are the region and how long what was read is good. Zero durations mean the defaults.
 type Settings struct {
 	Region       string
+	Isolated     bool             // there is no way to the price list and to IAM, which have no endpoints within a network
 	TypesEvery   time.Duration    // machine types and where they are offered: 12 h
 	PricesEvery  time.Duration    // on-demand prices: 12 h
 	SpotEvery    time.Duration    // spot prices: 10 min

@@ -159,7 +159,7 @@ func TestPR02SpotWithoutARecordIsNotAvailableOnceSpotPricesWereRead(t *testing.T
 
 func TestPR03SE02WithoutAPriceListNoneIsAskedAndTheBuiltInTableStandsIn(t *testing.T) {
 	for name, change := range map[string]func(*Settings){
-		"isolated": func(s *Settings) { s.IsolatedVPC = true },
+		"isolated": func(s *Settings) { s.Isolated = true },
 		"GovCloud": func(s *Settings) { s.Region = "us-gov-west-1" },
 	} {
 		t.Run(name, func(t *testing.T) {

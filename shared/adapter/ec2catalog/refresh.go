@@ -18,7 +18,7 @@ import (
 // with its own time, and the error says what that is; prices are merged over those known and never disappear. So the
 // catalogue returned is good whether or not there is an error, unless it has no types at all. Known is left alone.
 //
-// Where there is no price list to be read (Settings.IsolatedVPC, and partitions without one) asking for prices reads none and
+// Where there is no price list to be read (Settings.Isolated, and partitions without one) asking for prices reads none and
 // is no error: a built-in table stands in for them.
 func (c *Catalog) Refresh(ctx context.Context, known model.MachineCatalog, parts model.CatalogParts) (model.MachineCatalog, error) {
 	now := c.settings.Now().Unix()
@@ -70,7 +70,7 @@ func (c *Catalog) HasPriceList() bool {
 			return false
 		}
 	}
-	return !c.settings.IsolatedVPC
+	return !c.settings.Isolated
 }
 
 // merge puts newer prices over older ones.
