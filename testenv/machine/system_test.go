@@ -257,8 +257,8 @@ func FuzzReadUserDataOf(f *testing.F) {
 				t.Errorf("allocatable %s is %s", name, amount.String())
 			}
 		}
-		if labels := newNode(i, k, r, metav1.Now()).Labels; labels[corev1.LabelOSStable] == "" || k.labels[corev1.LabelOSStable] == "" && (labels[corev1.LabelWindowsBuild] != "") != (labels[corev1.LabelOSStable] == "windows") {
-			t.Errorf("labels %v of %s", labels, image)
+		if os := newNode(i, k, r, metav1.Now()).Status.NodeInfo.OperatingSystem; (os == "windows") != strings.HasPrefix(image, "Windows_Server-") {
+			t.Errorf("%s runs %s", image, os)
 		}
 	})
 }
