@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/catalogue"
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -17,7 +18,7 @@ type goods struct {
 }
 
 // goodsOf reads what can be bought for the clusters' classes; path is empty where no catalogue is given.
-func goodsOf(path string, snapshot *model.Snapshot) (goods, error) {
+func goodsOf(path string, snapshot *model.Snapshot, settings offer.Settings) (goods, error) {
 	if path != "" {
 		types, err := catalogue.File(path)
 		return goods{types: types}, err
@@ -26,11 +27,18 @@ func goodsOf(path string, snapshot *model.Snapshot) (goods, error) {
 	if err != nil {
 		return goods{}, err
 	}
+	region.Settings = settings
 	zones := zonesOf(snapshot)
 	moved := region.Moved(zones)
 	g := goods{region: moved}
 	if moved != region {
 		g.warnings = append(g.warnings, fmt.Sprintf("without --catalog, %s is taken to sell what %s sells, at its prices", strings.Join(zones, ", "), region.Name))
+	}
+	for i := range snapshot.Classes {
+		class := &snapshot.Classes[i]
+		if class.PlacementGroup != nil || len(class.Reservations) > 0 {
+			g.warnings = append(g.warnings, fmt.Sprintf("without --catalog, nothing is known of the placement group and capacity reservations of EC2NodeClass %s: it is planned without them", class.Name))
+		}
 	}
 	return g, nil
 }
@@ -71,7 +79,13 @@ func (g *goods) catalogs(snapshot *model.Snapshot, claims []model.Claim) (map[st
 			problems[class.Name] = why
 			continue
 		}
-		catalogs[class.Name] = g.region.Types(*class)
+		if wrong := g.region.Problems(*class); len(wrong) > 0 {
+			problems[class.Name] = wrong[0].Condition + ": " + wrong[0].Message
+			continue
+		}
+		without := *class
+		without.PlacementGroup, without.Status.Reservations = nil, nil // see goodsOf
+		catalogs[class.Name] = g.region.Types(without)
 	}
 	return catalogs, problems
 }

@@ -339,3 +339,60 @@ func TestVersionSaysOne(t *testing.T) {
 		t.Errorf("exit status %d: %q", code, out)
 	}
 }
+
+func classPlan(kubelet, more string) string {
+	return `
+{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: default}, spec: {template: {spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: nodes}}}}}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: nodes}
+spec:
+  role: nodes
+  amiSelectorTerms: [{alias: al2023@latest}]
+  subnetSelectorTerms: [{tags: {a: b}}]
+  securityGroupSelectorTerms: [{tags: {a: b}}]
+  kubelet: {` + kubelet + `}
+  ` + more + `
+---
+{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, resources: {requests: {cpu: 100m}}}]}}
+`
+}
+
+func TestPlanProvisionWithKubeletExpressions(t *testing.T) {
+	for _, c := range []struct {
+		name, kubelet string
+		args          []string
+		claims        int
+		says          string
+	}{
+		{"not enabled", `maxPods: vcpus * 8`, nil, 0, "not enabled"},
+		{"enabled", `maxPods: vcpus * 8`, []string{"--node-class-cel"}, 1, ""},
+		{"none", `maxPods: lots`, []string{"--node-class-cel"}, 0, "lots"},
+		{"unknown field", `maxPodz: 8`, []string{"--node-class-cel"}, 0, "maxPodz"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, out, errs := joiner(classPlan(c.kubelet, ""), append([]string{"plan", "provision", "-o", "json", "-f", "-"}, c.args...)...)
+			var p plan
+			if err := json.Unmarshal([]byte(out), &p); code != 0 || err != nil {
+				t.Fatalf("exit status %d, %v: %s", code, err, errs)
+			}
+			if len(p.Claims) != c.claims || c.says != "" && !strings.Contains(out, c.says) {
+				t.Errorf("%d claims, want %d: %s", len(p.Claims), c.claims, out)
+			}
+		})
+	}
+}
+
+func TestPlanProvisionSaysWhatItCannotLookUp(t *testing.T) {
+	for _, more := range []string{"placementGroupSelector: {name: group}", "capacityReservationSelectorTerms: [{id: cr-1}]"} {
+		code, out, errs := joiner(classPlan("", more), "plan", "provision", "-o", "json", "-f", "-")
+		var p plan
+		if err := json.Unmarshal([]byte(out), &p); code != 0 || err != nil || len(p.Claims) != 1 {
+			t.Errorf("%s: exit status %d, %v, %d claims", more, code, err, len(p.Claims))
+		}
+		if !strings.Contains(errs, "EC2NodeClass nodes: it is planned without them") {
+			t.Errorf("%s: no warning: %s", more, errs)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -20,6 +21,7 @@ type provisionFlags struct {
 	preferences   string
 	minValues     string
 	defaultSpread string
+	nodeClassCEL  bool
 }
 
 const provisionLong = `Reads a cluster from files and says which nodes Joiner would ask for, for the pods that wait, at what price, and
@@ -82,6 +84,8 @@ func newProvision() *cobra.Command {
 	command.Flags().StringVar(&flags.defaultSpread, "default-spread", "",
 		"defaultConstraints of kube-scheduler, a YAML or JSON `LIST` (default: none)")
 	must(command.RegisterFlagCompletionFunc("default-spread", cobra.NoFileCompletions))
+	command.Flags().BoolVar(&flags.nodeClassCEL, "node-class-cel", false,
+		"allow expressions in spec.kubelet of EC2NodeClasses")
 	return command
 }
 
@@ -106,7 +110,7 @@ func (f *provisionFlags) run(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	offered, err := goodsOf(f.catalog, cluster.Snapshot)
+	offered, err := goodsOf(f.catalog, cluster.Snapshot, offer.Settings{NodeClassCEL: f.nodeClassCEL, NowUnix: now.Unix()})
 	if err != nil {
 		return err
 	}

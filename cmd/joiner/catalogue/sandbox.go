@@ -22,6 +22,9 @@ var sandboxFile []byte
 type Region struct {
 	Name     string              `json:"region"`
 	Machines []model.MachineType `json:"machines"` // by name
+
+	// Settings are the operator's words on what machines hold; the region in them is Name.
+	Settings offer.Settings `json:"-"`
 }
 
 // Sandbox returns the catalogue built in.
@@ -59,7 +62,7 @@ func (r *Region) Moved(zones []string) *Region {
 	if !slices.ContainsFunc(zones, func(zone string) bool { return !slices.Contains(here, zone) }) {
 		return r
 	}
-	out := &Region{Name: regionOf(zones[0]), Machines: slices.Clone(r.Machines)}
+	out := &Region{Name: regionOf(zones[0]), Machines: slices.Clone(r.Machines), Settings: r.Settings}
 	for i := range out.Machines {
 		m := &out.Machines[i]
 		all := m.Offers
@@ -92,5 +95,16 @@ func (r *Region) Types(class model.Class) []model.InstanceType {
 			class.Status.Subnets = append(class.Status.Subnets, model.Subnet{ID: "subnet-" + zone, Zone: zone})
 		}
 	}
-	return offer.Catalog(r.Machines, class, offer.Settings{Region: r.Name})
+	return offer.Catalog(r.Machines, class, r.settings())
+}
+
+// Problems says why nothing can be bought for a class, as far as that is the machines' matter; empty where something can.
+func (r *Region) Problems(class model.Class) []model.ClassProblem {
+	return offer.ClassProblems(r.Machines, class, r.settings())
+}
+
+func (r *Region) settings() offer.Settings {
+	settings := r.Settings
+	settings.Region = r.Name
+	return settings
 }

@@ -14,8 +14,8 @@ import (
 
 const bytesPerGiB = 1 << 30
 
-// Class returns an EC2NodeClass with the status last written to it. Fields that nothing is built for yet are in Unsupported, and
-// what is wrong with its kubelet configuration is in Invalid. The drift hash leaves the cluster's certificate authority out.
+// Class returns an EC2NodeClass with the status last written to it. What cannot be honoured is in Unsupported, and what
+// is wrong with its kubelet configuration in Invalid. The drift hash leaves the cluster's certificate authority out.
 func Class(class *awsv1.EC2NodeClass) model.Class {
 	spec := &class.Spec
 	out := model.Class{
@@ -33,7 +33,7 @@ func Class(class *awsv1.EC2NodeClass) model.Class {
 		AssociatePublicIPAddress: spec.AssociatePublicIPAddress,
 		InstanceStorePolicy:      string(value(spec.InstanceStorePolicy)),
 		Context:                  value(spec.Context),
-		Unsupported:              append(notBuilt(spec), storePolicy(class)...),
+		Unsupported:              storePolicy(class),
 		Status:                   classStatus(class),
 	}
 	selectors(&out, spec)
@@ -65,30 +65,6 @@ func value[T any](p *T) T {
 		return zero
 	}
 	return *p
-}
-
-// notBuilt returns a sentence for each field that is set and that no launch honours yet: launching without it would be
-// launching something else.
-func notBuilt(spec *awsv1.EC2NodeClassSpec) []string {
-	fields := []struct {
-		name string
-		set  bool
-	}{
-		{"capacityReservationSelectorTerms", len(spec.CapacityReservationSelectorTerms) > 0},
-		{"placementGroupSelector", spec.PlacementGroupSelector != nil},
-		{"ipPrefixCount", spec.IPPrefixCount != nil},
-		{"networkInterfaces", len(spec.NetworkInterfaces) > 0},
-		{"connectionTracking", spec.ConnectionTracking != nil},
-		{"context", spec.Context != nil},
-		{"cpuOptions", spec.CPUOptions != nil},
-	}
-	var out []string
-	for _, f := range fields {
-		if f.set {
-			out = append(out, fmt.Sprintf("spec.%s: is not supported yet. Remedy: Remove the field, or use another class.", f.name))
-		}
-	}
-	return out
 }
 
 // storePolicy returns a sentence where the local disks are to become an array on machines that nothing makes one of:
