@@ -226,3 +226,21 @@ func TestAM02TiesAreBrokenByName(t *testing.T) {
 		slices.Reverse(found)
 	}
 }
+
+// Whatever an alias says, what is asked for stays below the parameters AWS publishes.
+func FuzzAliases(f *testing.F) {
+	f.Add("al2@v20250212", "1.32")
+	f.Add("bottlerocket@v1.46.0", "1.36+")
+	f.Add("windows2025@latest", "v1.35.1-eks/../x")
+	f.Fuzz(func(t *testing.T, text, version string) {
+		found, err := Queries(aliased(text), version)
+		if err != nil {
+			return
+		}
+		for _, q := range found {
+			if q.Parameter != "" && (!strings.HasPrefix(q.Parameter, "/aws/service/") || strings.Contains(q.Parameter, "..") || !strings.HasSuffix(q.Parameter, "/image_id")) {
+				t.Errorf("%q at %q asks for %q", text, version, q.Parameter)
+			}
+		}
+	})
+}

@@ -3,6 +3,7 @@ package userdata
 import (
 	"net/netip"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -115,12 +116,13 @@ func (in Input) ipv6() bool {
 	return err == nil && address.Is6()
 }
 
-// taints returns the taints a node registers with: the given ones and, once, the one that keeps pods away until
-// registration.
+// taints returns the taints a node registers with: the given ones, each key and effect once, and the one that keeps pods
+// away until registration. A kubelet that is given one twice does not start.
 func taints(in Input) []model.Taint {
 	out := make([]model.Taint, 0, len(in.Taints)+1)
 	for _, taint := range in.Taints {
-		if taint.Key != model.TaintUnregistered {
+		known := slices.ContainsFunc(out, func(t model.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
+		if taint.Key != model.TaintUnregistered && !known {
 			out = append(out, taint)
 		}
 	}

@@ -373,7 +373,7 @@ func TestRenderTellsEveryFamilyHowToJoin(t *testing.T) {
 func TestUD08LabelsAndTaintsOfEveryFamily(t *testing.T) {
 	for _, family := range families {
 		t.Run(family, func(t *testing.T) {
-			d := read(t, family, render(t, of(family, nil)))
+			d := read(t, family, render(t, of(family, func(in *Input) { in.Taints = append(in.Taints, in.Taints...) })))
 			want := map[string]string{"team": "a", model.LabelNodePool: "default", model.LabelDoNotSync: "true"}
 			if fmt.Sprint(d.labels) != fmt.Sprint(want) {
 				t.Errorf("got labels %v, want %v", d.labels, want)

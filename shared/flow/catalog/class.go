@@ -173,7 +173,7 @@ func (r *run) examine(ctx context.Context, class model.Class, record *model.Clas
 	}
 	if wrong != nil {
 		status.Problems = replace(status.Problems, model.ClassProblem{
-			Condition: conditionImages, Reason: codeOr(wrong, "AMINotFound"), Message: wrong.Error(),
+			Condition: conditionImages, Reason: codeOr(wrong, "AMINotFound"), Message: wrong.Error(), Unknown: !fault.Is(wrong, fault.Invalid),
 		})
 	}
 	status.Images = image.Choose(status.Images)

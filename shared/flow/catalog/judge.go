@@ -270,7 +270,7 @@ func (r *run) trial(ctx context.Context, class model.Class) (model.Launch, error
 	if len(pools) > 0 {
 		launch.Pool, template = pools[0].Name, pools[0].Template
 	}
-	text, err := r.userData(class, picked, launch.Pool, template)
+	text, err := r.userData(class, picked, image.Name, launch.Pool, template)
 	if err != nil {
 		return model.Launch{}, err
 	}
@@ -278,7 +278,7 @@ func (r *run) trial(ctx context.Context, class model.Class) (model.Launch, error
 	return launch, nil
 }
 
-func (r *run) userData(class model.Class, picked model.InstanceType, pool string, template model.Template) ([]byte, error) {
+func (r *run) userData(class model.Class, picked model.InstanceType, imageName, pool string, template model.Template) ([]byte, error) {
 	labels := maps.Clone(template.Labels)
 	if labels == nil {
 		labels = map[string]string{}
@@ -289,7 +289,8 @@ func (r *run) userData(class model.Class, picked model.InstanceType, pool string
 	}
 	return userdata.Render(userdata.Input{
 		Class: class, Cluster: r.reg.Cluster, Endpoint: r.reg.Endpoint, CA: r.reg.CA, ServiceCIDR: r.reg.ServiceCIDR, ClusterDNS: r.reg.ClusterDNS,
-		Labels: labels, Taints: slices.Concat(template.Taints, template.StartupTaints), MaxPods: picked.Capacity[model.Pods],
+		Labels: labels, Taints: slices.Concat(template.Taints, template.StartupTaints), ImageName: imageName,
+		MaxPods: picked.Capacity[model.Pods], KubeReserved: picked.KubeReserved, SystemReserved: picked.SystemReserved,
 	})
 }
 
