@@ -20,6 +20,8 @@ var latencies = map[string]latency{
 	"fleet.template":  {0, 300 * time.Millisecond}, // mostly known already
 	"catalog.types":   {0, 3 * time.Second},        // the same
 	"catalog.resolve": {50 * time.Millisecond, time.Second},
+	"catalog.examine": {50 * time.Millisecond, time.Second},
+	"profiles":        {50 * time.Millisecond, 500 * time.Millisecond},
 	"site.connect":    {0, 300 * time.Millisecond},
 }
 

@@ -2,8 +2,10 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/flow/catalog"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -22,6 +24,9 @@ func (e *engine) deploy() []*function {
 	}
 	deaths := func(p *process) *interruption.Flow {
 		return e.world.Ports(p, p.name).Interruption(p.now, interruption.Settings{})
+	}
+	classes := func(p *process) *catalog.Flow {
+		return e.world.Ports(p, p.name).Catalog(p.now, catalog.Settings{})
 	}
 	return []*function{
 		{
@@ -57,6 +62,22 @@ func (e *engine) deploy() []*function {
 					return nil
 				}
 				_, err := deaths(p).Run(ctx, interruption.Request{Cluster: world.Name, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)})
+				return err
+			},
+		},
+		{
+			engine: e, name: "catalog", queue: e.world.Configs.Queue,
+			onTick: func(ctx context.Context, p *process, tick string) error {
+				_, err := classes(p).FanOut(ctx, tick)
+				return err
+			},
+			onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
+				hints := readable(batch)
+				if len(hints) == 0 {
+					return nil
+				}
+				changed := slices.ContainsFunc(hints, func(h wire.Hint) bool { return h.Reason == wire.ReasonConfig })
+				_, err := classes(p).Run(ctx, catalog.Request{Cluster: world.Name, Config: changed, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)})
 				return err
 			},
 		},

@@ -45,6 +45,7 @@ type Cluster struct {
 	nodes    table[model.Node]
 	pools    table[model.Pool]
 	classes  table[model.Class]
+	marks    map[string]model.ClassMark // what is on classes beside what people wrote, by UID
 	claims   table[NodeClaim]
 	budgets  table[model.PDB]
 	daemons  table[model.DaemonSet]
@@ -363,6 +364,9 @@ func (c *Cluster) PatchNode(_ context.Context, patch model.NodePatch) error {
 	}
 	next := *node
 	next.Labels = union(next.Labels, patch.Labels)
+	for _, key := range patch.RemoveLabels {
+		delete(next.Labels, key)
+	}
 	next.Annotations = union(next.Annotations, patch.Annotations)
 	next.Taints = nil
 	for _, taint := range node.Taints {
@@ -420,6 +424,9 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 	}
 	for _, class := range report.Classes {
 		stored := c.classes.get(class.Class)
+		if class.Waiting != "" {
+			continue // a condition of one that is being deleted, which nobody here reads
+		}
 		if stored == nil || stored.UID != class.UID || reflect.DeepEqual(stored.Status, class.Status) {
 			continue
 		}

@@ -108,10 +108,10 @@ type requestTemplate struct {
 // fleetTemplate is a launch template: what its machines boot, and how they are bought and placed.
 type fleetTemplate struct {
 	model.LaunchTemplate
-	cluster, profile, group, strategy string
-	partitions                        int64
-	groups                            []string
-	made                              time.Time
+	cluster, class, profile, group, strategy string
+	partitions                               int64
+	groups                                   []string
+	made                                     time.Time
 }
 
 // NewFleet returns a fleet that sells what the catalogue has, at its prices. log may be nil.
@@ -183,7 +183,7 @@ func (f *Fleet) Request(_ context.Context, launch model.Launch) ([]byte, error) 
 
 func (f *Fleet) template(launch model.Launch, t model.LaunchTemplate) fleetTemplate {
 	status := &launch.Class.Status
-	out := fleetTemplate{LaunchTemplate: t, cluster: launch.Cluster, profile: status.InstanceProfile, made: f.now()}
+	out := fleetTemplate{LaunchTemplate: t, cluster: launch.Cluster, class: launch.Class.Name, profile: status.InstanceProfile, made: f.now()}
 	for _, group := range status.SecurityGroups {
 		out.groups = append(out.groups, group.ID)
 	}

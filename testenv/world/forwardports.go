@@ -42,5 +42,14 @@ func (p forwardPort) Heartbeat(ctx context.Context, cluster string, epoch, unix 
 }
 
 func (p forwardPort) Send(ctx context.Context, hint wire.Hint) error {
-	return do(ctx, p.Ports, "queue.send", func() error { return p.world.Plan.Send(ctx, hint) })
+	return do(ctx, p.Ports, "queue.send", func() error {
+		if hint.Reason == wire.ReasonConfig {
+			config := hint
+			config.Pods, config.Omitted = nil, 0
+			if err := p.world.Configs.Send(ctx, config); err != nil {
+				return err
+			}
+		}
+		return p.world.Plan.Send(ctx, hint)
+	})
 }

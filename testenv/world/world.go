@@ -34,18 +34,20 @@ type Options struct {
 
 // World holds everything. Its parts are safe for concurrent use.
 type World struct {
-	Clock   *clock.Fake
-	Log     *Log
-	Ledger  *Ledger
-	Cluster *Cluster
-	Fleet   *Fleet
-	Catalog *Catalog
-	Store   *Store
-	Shelf   *Shelf
-	Plan    HintQueue // of provision
-	Dead    *Queue    // for what was received from it too often
-	Looks   LookQueue // of interruption
-	Ticks   *Schedule // of each minute
+	Clock    *clock.Fake
+	Log      *Log
+	Ledger   *Ledger
+	Cluster  *Cluster
+	Fleet    *Fleet
+	Catalog  *Catalog
+	Store    *Store
+	Shelf    *Shelf
+	Plan     HintQueue // of provision
+	Dead     *Queue    // for what was received from it too often
+	Looks    LookQueue // of interruption
+	Configs  HintQueue // of catalog
+	Profiles Profiles
+	Ticks    *Schedule // of each minute
 
 	Kubelets  *Kubelets
 	Scheduler *Scheduler
@@ -109,11 +111,12 @@ func New(options Options) *World {
 		Name: "plan", FIFO: true, Visibility: options.PlanVisibility, MaxReceives: 3, Dead: w.Dead, Rand: draws("plan"),
 	})}
 	w.Looks = LookQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "interruption", Visibility: 40 * time.Second, Rand: draws("looks")})}
+	w.Configs = HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "catalog", FIFO: true, Visibility: options.PlanVisibility, Rand: draws("configs")})}
 	w.Ticks = NewSchedule(ScheduleOptions{Start: Start.Add(time.Minute), Jitter: Span{Max: 2 * time.Second}, Rand: draws("ticks")})
 	w.Kubelets = NewKubelets(w.Cluster, kubelets, draws("kubelets"), w.allocatable)
 	w.Scheduler = NewScheduler(w.Cluster, options.Scheduler)
 	w.Workloads = NewWorkloads(w.Cluster, draws("workloads"), time.Second)
-	w.timed = []timed{w.Fleet, &machines{world: w}, w.Workloads, w.Scheduler, w.Plan, w.Looks, w.Ticks}
+	w.timed = []timed{w.Fleet, &machines{world: w}, w.Workloads, w.Scheduler, w.Plan, w.Looks, w.Configs, w.Ticks}
 	if err := w.Ledger.Register(context.Background(), Registration()); err != nil {
 		panic(fmt.Sprintf("register the cluster: %v", err)) // an in-memory write of plain data
 	}

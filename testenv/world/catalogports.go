@@ -1,0 +1,250 @@
+package world
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/catalog"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// Catalog returns the flow that resolves classes with the world behind its ports. now is the process's own clock.
+func (p *Ports) Catalog(now func() time.Time, settings catalog.Settings) *catalog.Flow {
+	ledger := ledgerPort{p}
+	return &catalog.Flow{
+		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Hints: configPort{p}, Connector: classPort{p},
+		Now: now, Settings: settings,
+	}
+}
+
+// Resolve makes one pass over the classes of the world's cluster.
+func (p *Process) Resolve(ctx context.Context) (catalog.Outcome, error) {
+	flow := p.world.Ports(p, p.owner).Catalog(p.world.Clock.Now, catalog.Settings{})
+	return flow.Run(ctx, catalog.Request{Cluster: Name, Owner: p.owner, Deadline: p.world.Clock.Now().Add(InvocationTimeout)})
+}
+
+func (p ledgerPort) PutClass(ctx context.Context, cluster string, record model.ClassRecord) (model.ClassRecord, error) {
+	next, err := write(ctx, p.Ports, "ledger.class", func() (model.ClassRecord, error) { return p.world.Ledger.PutClass(ctx, cluster, record) })
+	if err != nil {
+		return record, err
+	}
+	return next, nil
+}
+
+func (p ledgerPort) DropClass(ctx context.Context, cluster string, record model.ClassRecord) error {
+	return do(ctx, p.Ports, "ledger.dropclass", func() error { return p.world.Ledger.DropClass(ctx, cluster, record) })
+}
+
+type configPort struct{ *Ports }
+
+func (p configPort) Look(ctx context.Context, cluster, key string) error {
+	return do(ctx, p.Ports, "queue.resolve", func() error { return p.world.Configs.Sweep(ctx, cluster, key) })
+}
+
+func (p configPort) Ready(ctx context.Context, cluster, key string) error {
+	return do(ctx, p.Ports, "queue.ready", func() error {
+		return p.world.Plan.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonConfig, Tick: key})
+	})
+}
+
+type classPort struct{ *Ports }
+
+// Connect opens the one cluster there is.
+func (p classPort) Connect(ctx context.Context, _ model.Registration) (catalog.Site, error) {
+	return read(ctx, p.Ports, "site.connect", func() (catalog.Site, error) {
+		cluster := clusterPort{p.Ports}
+		return catalog.Site{Cluster: p, Claims: cluster, Reporter: cluster, Catalog: p, Profiles: p, Trials: p, Machines: p}, nil
+	})
+}
+
+func (p classPort) Configuration(ctx context.Context) (model.Configuration, error) {
+	return read(ctx, p.Ports, "cluster.configuration", func() (model.Configuration, error) { return p.world.Cluster.Configuration(ctx) })
+}
+
+func (p classPort) MarkClass(ctx context.Context, mark model.ClassMark) error {
+	return do(ctx, p.Ports, "cluster.mark", func() error { return p.world.Cluster.MarkClass(ctx, mark) })
+}
+
+func (p classPort) Look(ctx context.Context) (model.Sight, error) {
+	return read(ctx, p.Ports, "cluster.look", func() (model.Sight, error) { return p.world.Cluster.Look(ctx) })
+}
+
+func (p classPort) Types(ctx context.Context) (model.MachineCatalog, error) {
+	return read(ctx, p.Ports, "catalog.types", func() (model.MachineCatalog, error) { return p.world.Catalog.Types(ctx) })
+}
+
+func (p classPort) Examine(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
+	return read(ctx, p.Ports, "catalog.examine", func() (model.ClassStatus, error) { return p.world.Catalog.Examine(ctx, class, images) })
+}
+
+func (p classPort) MakeProfile(ctx context.Context, profile model.InstanceProfile) error {
+	return do(ctx, p.Ports, "profiles.make", func() error { return p.world.Profiles.Make(profile, p.world.Clock.Now()) })
+}
+
+func (p classPort) Profiles(ctx context.Context, prefix string) ([]model.InstanceProfile, error) {
+	return read(ctx, p.Ports, "profiles.list", func() ([]model.InstanceProfile, error) { return p.world.Profiles.List(prefix), nil })
+}
+
+func (p classPort) DeleteProfile(ctx context.Context, profile model.InstanceProfile) error {
+	return do(ctx, p.Ports, "profiles.delete", func() error { p.world.Profiles.Delete(profile.Name); return nil })
+}
+
+func (p classPort) Request(ctx context.Context, launch model.Launch) ([]byte, error) {
+	return write(ctx, p.Ports, "fleet.template", func() ([]byte, error) { return p.world.Fleet.Request(ctx, launch) })
+}
+
+func (p classPort) DryFleet(ctx context.Context, request []byte) error {
+	_, err := read(ctx, p.Ports, "fleet.dry", func() (struct{}, error) { return struct{}{}, p.world.Fleet.Dry(request) })
+	return err
+}
+
+func (p classPort) DryRun(ctx context.Context, _ model.Launch, request []byte, _ string) error {
+	return p.DryFleet(ctx, request)
+}
+
+func (p classPort) Describe(ctx context.Context, ids []string) ([]model.Instance, error) {
+	return read(ctx, p.Ports, "fleet.describe", func() ([]model.Instance, error) { return p.world.Fleet.Describe(ctx, ids) })
+}
+
+func (p classPort) DeleteTemplates(ctx context.Context, cluster, class string) error {
+	return do(ctx, p.Ports, "fleet.templates", func() error { return p.world.Fleet.DeleteTemplates(ctx, cluster, class) })
+}
+
+// Examine answers as Resolve does. Where nothing can be asked every part is unknown.
+func (c *Catalog) Examine(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
+	status, err := c.Resolve(ctx, class, images)
+	if err != nil {
+		for _, condition := range []string{"SubnetsReady", "SecurityGroupsReady", "AMIsReady", "CapacityReservationsReady", "PlacementGroupReady"} {
+			status.Problems = append(status.Problems, model.ClassProblem{Condition: condition, Reason: "ResolutionFailed", Message: err.Error(), Unknown: true})
+		}
+	}
+	return status, err
+}
+
+// Profiles are the instance profiles of the account. Every role exists.
+type Profiles struct {
+	mu   sync.Mutex
+	made map[string]model.InstanceProfile
+}
+
+// Make makes an instance profile where it is not there.
+func (a *Profiles) Make(profile model.InstanceProfile, now time.Time) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if before, there := a.made[profile.Name]; there {
+		if before.Role != profile.Role {
+			return fault.New(fault.Conflict, "", "instance profile %s holds role %s", profile.Name, before.Role)
+		}
+		return nil
+	}
+	if a.made == nil {
+		a.made = map[string]model.InstanceProfile{}
+	}
+	profile.CreatedUnix = now.Unix()
+	a.made[profile.Name] = profile
+	return nil
+}
+
+// List returns those whose path begins with prefix, by name.
+func (a *Profiles) List(prefix string) []model.InstanceProfile {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var out []model.InstanceProfile
+	for _, name := range slices.Sorted(maps.Keys(a.made)) {
+		if strings.HasPrefix(a.made[name].Path, prefix) {
+			out = append(out, a.made[name])
+		}
+	}
+	return out
+}
+
+// Delete takes one away.
+func (a *Profiles) Delete(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.made, name)
+}
+
+// Configuration returns pools and classes as they are now.
+func (c *Cluster) Configuration(context.Context) (model.Configuration, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.asked("list"); err != nil {
+		return model.Configuration{}, err
+	}
+	out := model.Configuration{Pools: c.pools.all()}
+	for _, class := range c.classes.all() {
+		mark := c.marks[class.UID]
+		out.Classes = append(out.Classes, model.ClassObject{Class: class, Annotations: union(class.Annotations, mark.Annotations), Finalized: mark.Finalized})
+	}
+	return out, nil
+}
+
+// MarkClass puts the finalizer on a class or takes it off, and sets annotations. Without it one that is being deleted goes.
+func (c *Cluster) MarkClass(_ context.Context, mark model.ClassMark) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.asked("patch class"); err != nil {
+		return err
+	}
+	class := c.classes.get(mark.Name)
+	if class == nil || class.UID != mark.UID {
+		return fault.New(fault.NotFound, "", "class %s of UID %s is gone", mark.Name, mark.UID)
+	}
+	if c.marks == nil {
+		c.marks = map[string]model.ClassMark{}
+	}
+	before := c.marks[mark.UID]
+	mark.Annotations = union(before.Annotations, mark.Annotations)
+	if class.DeletedUnix != 0 {
+		mark.Finalized = mark.Finalized && before.Finalized // none is put on what is being deleted
+	}
+	c.marks[mark.UID] = mark
+	if class.DeletedUnix != 0 && !mark.Finalized {
+		delete(c.marks, mark.UID)
+		drop(c, &c.classes, KindClass, class.Name, class.UID)
+	}
+	return nil
+}
+
+// DeleteClass asks for a class's deletion: it goes at once, or once its finalizer is taken off.
+func (c *Cluster) DeleteClass(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	class := c.classes.get(name)
+	switch {
+	case class == nil, class.DeletedUnix != 0:
+	case c.marks[class.UID].Finalized:
+		next := *class
+		next.DeletedUnix = c.now().Unix()
+		put(c, &c.classes, KindClass, next.Name, next.UID, "update", &next)
+	default:
+		drop(c, &c.classes, KindClass, name, class.UID)
+	}
+}
+
+// Dry answers whether the stored request would be carried out.
+func (f *Fleet) Dry(text []byte) error {
+	defer f.enter()()
+	return f.reach("DryRun")
+}
+
+// DeleteTemplates deletes every launch template of a cluster's class.
+func (f *Fleet) DeleteTemplates(_ context.Context, cluster, class string) error {
+	defer f.enter()()
+	if err := f.reach("DescribeLaunchTemplates"); err != nil {
+		return err
+	}
+	for name, t := range f.templates {
+		if t.cluster == cluster && t.class == class {
+			delete(f.templates, name)
+		}
+	}
+	return nil
+}
