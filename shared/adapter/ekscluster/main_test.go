@@ -24,6 +24,7 @@ const (
 	clusterName   = "prod"
 	functionRole  = "joiner-function"
 	collectorRole = "joiner-collector"
+	catalogRole   = "joiner-catalog"
 )
 
 // environment is the control plane that the tests of this package share, with EKS's token webhook and our definitions and
@@ -47,13 +48,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// entries lets two roles in, as the cluster's access entries do.
+// entries lets three roles in, as the cluster's access entries do.
 type entries struct{}
 
 func (entries) Lookup(cluster, principal string) (string, []string, bool) {
 	group := "joiner:functions"
 	if strings.Contains(principal, collectorRole) {
 		group = "joiner:interruption"
+	}
+	if strings.Contains(principal, catalogRole) {
+		group = "joiner:catalog"
 	}
 	return "", []string{group}, cluster == clusterName
 }
@@ -67,6 +71,7 @@ func (e *environment) start() error {
 	}
 	e.cloud.STS.AddRole(sts.Role{Name: functionRole})
 	e.cloud.STS.AddRole(sts.Role{Name: collectorRole})
+	e.cloud.STS.AddRole(sts.Role{Name: catalogRole})
 	webhook, err := sts.ServeWebhook(ctx, sts.TokenReviewHandler(sts.TokenReview{
 		Model: e.cloud.STS, Cluster: clusterName, Entries: entries{}, Endpoints: []string{e.cloud.Endpoint()}, Region: e.cloud.Region(),
 	}))

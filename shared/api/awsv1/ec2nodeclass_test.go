@@ -115,7 +115,7 @@ func hashedClass() *EC2NodeClass {
 }
 
 // NC-26: the hash follows what an instance is launched with, and neither order nor spelling nor selectors.
-func TestClassHashChangesWithTheInstanceOnly(t *testing.T) {
+func TestNC26ClassHashChangesWithTheInstanceOnly(t *testing.T) {
 	tests := []struct {
 		name    string
 		change  func(*EC2NodeClassSpec)
@@ -199,7 +199,7 @@ func TestHashOfABrokenKubeletIsAnError(t *testing.T) {
 	}
 }
 
-func TestClassIsReadyWhenAllOfItsConditionsAre(t *testing.T) {
+func TestNC21ClassIsReadyWhenAllOfItsConditionsAre(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := AddToScheme(scheme); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func devices(list string) string  { return "spec: {blockDeviceMappings: " + list
 func network(list string) string  { return "spec: {networkInterfaces: " + list + "}" }
 func metadata(spec string) string { return "spec: {metadataOptions: " + spec + "}" }
 
-func TestMetadataOptionsAreStoredWithDefaults(t *testing.T) {
+func TestNC12MetadataOptionsAreStoredWithDefaults(t *testing.T) {
 	k := newServer(t)["EC2NodeClass"]
 	want := object{"httpEndpoint": "enabled", "httpProtocolIPv6": "disabled", "httpPutResponseHopLimit": int64(1), "httpTokens": "required"}
 	for name, patch := range map[string]string{"NC-12 absent": "{}", "NC-12 empty": metadata("{}")} {
@@ -41,7 +41,7 @@ func TestMetadataOptionsAreStoredWithDefaults(t *testing.T) {
 	}
 }
 
-func TestImageSelection(t *testing.T) {
+func TestNC06NC08ImageSelection(t *testing.T) {
 	const at, first = "spec.amiSelectorTerms", "spec.amiSelectorTerms[0]"
 	cases := []admission{
 		{name: "NC-06 second term beside an alias", patch: images("[{alias: al2023@latest}, {id: ami-1}]"), path: at, message: "only term"},
@@ -123,7 +123,7 @@ func TestNetworkSelection(t *testing.T) {
 	})
 }
 
-func TestIdentityAndTags(t *testing.T) {
+func TestNC09NC10IdentityAndTags(t *testing.T) {
 	tags := func(entries string) string { return "spec: {tags: " + entries + "}" }
 	cases := []admission{
 		{name: "NC-09 both", patch: "spec: {instanceProfile: p}", path: "spec", message: "exactly one of 'role'"},
@@ -144,7 +144,7 @@ func TestIdentityAndTags(t *testing.T) {
 	run(t, newServer(t)["EC2NodeClass"], minimalClass, false, cases)
 }
 
-func TestBlockDevices(t *testing.T) {
+func TestNC11BlockDevices(t *testing.T) {
 	const first = "spec.blockDeviceMappings[0]"
 	size := func(text string) string { return devices("[{deviceName: /dev/xvda, ebs: {volumeSize: " + text + "}}]") }
 	cases := []admission{
@@ -173,7 +173,7 @@ func TestBlockDevices(t *testing.T) {
 	run(t, newServer(t)["EC2NodeClass"], minimalClass, false, cases)
 }
 
-func TestMachineOptions(t *testing.T) {
+func TestNC12NC13MachineOptions(t *testing.T) {
 	primary := "{networkCardIndex: 0, deviceIndex: 0, interfaceType: interface}"
 	tracking := func(spec string) string { return "spec: {connectionTracking: " + spec + "}" }
 	run(t, newServer(t)["EC2NodeClass"], minimalClass, false, []admission{
