@@ -271,12 +271,15 @@ func (r *run) hintReady(ctx context.Context, class model.Class, record model.Cla
 	}
 }
 
+// callsLeft is how many calls of EC2's API are left for those who launch: a class can wait for the next tick, pods cannot.
+const callsLeft = 15
+
 // take takes calls of EC2's API from what all clusters share. False where there are not as many: the next tick comes back.
 // Where the allowance itself cannot be read or written the calls are made: they are few, and a class is waited for.
 func (r *run) take(ctx context.Context, calls int) bool {
 	granted := true
 	r.allow(ctx, func(a *model.Allowance) bool {
-		granted = allowance.Take(a, r.now(), calls) == calls
+		granted = a.CallsMilli >= int64(calls+callsLeft)*allowance.Milli && allowance.Take(a, r.now(), calls) == calls
 		return granted
 	})
 	return granted

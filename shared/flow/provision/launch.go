@@ -245,7 +245,7 @@ func (r *run) claimOf(planned model.PlannedClaim, launch model.Launch, pool mode
 	return model.Claim{
 		Name: planned.Name, Pool: pool.Name, PoolUID: pool.UID, Class: planned.Class, State: model.Intended, Version: 1,
 		Requirements: planned.Requirements, Requests: planned.Requests, InstanceTypes: planned.InstanceTypes,
-		Labels: planned.Labels, Annotations: annotations(planned, pool, class), Taints: planned.Taints, StartupTaints: planned.StartupTaints,
+		Labels: planned.Labels, Annotations: annotations(planned, pool, class, r.reg.CA), Taints: planned.Taints, StartupTaints: planned.StartupTaints,
 		GraceSeconds: pool.Template.GraceSeconds, ExpireSeconds: pool.Template.ExpireAfterSeconds,
 		Pods: planned.Pods, Held: held, Decision: r.decision.ID, CreatedUnix: r.now(),
 	}
@@ -253,7 +253,7 @@ func (r *run) claimOf(planned model.PlannedClaim, launch model.Launch, pool mode
 
 // annotations are the template's, with the hashes of pool and class as they were in the snapshot the plan was made from:
 // an edit between plan and launch shows as drift, and never hides (S31).
-func annotations(planned model.PlannedClaim, pool model.Pool, class model.Class) map[string]string {
+func annotations(planned model.PlannedClaim, pool model.Pool, class model.Class, ca []byte) map[string]string {
 	out := map[string]string{}
 	for key, value := range planned.Annotations {
 		out[key] = value
@@ -261,8 +261,8 @@ func annotations(planned model.PlannedClaim, pool model.Pool, class model.Class)
 	if pool.Hash != "" {
 		out[model.AnnotationPoolHash], out[model.AnnotationPoolHashVersion] = pool.Hash, model.PoolHashVersion
 	}
-	if class.Hash != "" {
-		out[model.AnnotationClassHash], out[model.AnnotationClassHashVersion] = class.Hash, model.ClassHashVersion
+	if hash := class.HashFor(ca); hash != "" {
+		out[model.AnnotationClassHash], out[model.AnnotationClassHashVersion] = hash, model.ClassHashVersion
 	}
 	if class.Status.InstanceProfile != "" {
 		out[model.AnnotationInstanceProfile] = class.Status.InstanceProfile
