@@ -15,6 +15,7 @@ import (
 // handler translates events into requests to the flow.
 type handler struct {
 	flow   *catalog.Flow
+	region *catalog.Region
 	logger *slog.Logger
 }
 
@@ -27,9 +28,25 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error
 	if sweep != "" {
 		sent, err := h.flow.FanOut(ctx, sweep)
 		h.logger.Info("sweep", "tick", sweep, "clusters", sent, "error", boot.ErrorText(err))
+		h.regions(ctx)
 		return nil, err
 	}
 	return h.batch(ctx, batch), nil
+}
+
+// regions keeps the machine catalogues of all regions fresh. What fails is tried again at the next tick.
+func (h *handler) regions(ctx context.Context) {
+	outcomes, err := h.region.Run(ctx)
+	for _, outcome := range outcomes {
+		level := slog.LevelInfo
+		if len(outcome.Refreshed)+len(outcome.Problems) == 0 {
+			level = slog.LevelDebug
+		}
+		h.logger.Log(ctx, level, "region", "outcome", outcome)
+	}
+	if err != nil {
+		h.logger.Error("region", "error", err.Error())
+	}
 }
 
 // batch passes once over each cluster of the batch and reports the records of those that could not be passed over.

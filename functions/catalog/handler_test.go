@@ -32,6 +32,11 @@ func (r *registry) Cluster(_ context.Context, name string) (model.Registration, 
 	return model.Registration{Cluster: name, Paused: true}, nil
 }
 
+// nobody has attached a cluster: no region is passed over.
+type nobody struct{ registry }
+
+func (*nobody) Clusters(context.Context) ([]model.Registration, error) { return nil, nil }
+
 // sent records what was asked for.
 type sent struct{ looks []string }
 
@@ -45,7 +50,8 @@ func (s *sent) Ready(context.Context, string, string) error { return nil }
 func newHandler() (*handler, *registry, *sent) {
 	r, h := &registry{}, &sent{}
 	flow := &catalog.Flow{Registry: r, Hints: h, Now: func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }}
-	return &handler{flow: flow, logger: slog.New(slog.DiscardHandler)}, r, h
+	region := &catalog.Region{Registry: &nobody{}, Now: flow.Now}
+	return &handler{flow: flow, region: region, logger: slog.New(slog.DiscardHandler)}, r, h
 }
 
 func record(t *testing.T, id, cluster string) events.SQSMessage {

@@ -8,9 +8,12 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
+	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/core/offer"
@@ -19,9 +22,10 @@ import (
 
 type settings struct {
 	Table       string `env:"JOINER_TABLE,required"`
+	Bucket      string `env:"JOINER_BUCKET,required"`
 	QueueURL    string `env:"JOINER_CATALOG_QUEUE_URL,required"` // the function's own, FIFO
 	PlanURL     string `env:"JOINER_QUEUE_URL,required"`         // the plan queue, FIFO
-	IsolatedVPC bool   `env:"JOINER_ISOLATED_VPC"`               // no call to IAM
+	IsolatedVPC bool   `env:"JOINER_ISOLATED_VPC"`               // no call to IAM and to the price list
 	NoDryRun    bool   `env:"JOINER_DISABLE_DRY_RUN"`            // classes are not tried on EC2
 	CrashFile   string `env:"JOINER_CRASH_FILE"`                 // tests only: see boot.Crash
 	boot.Machines
@@ -34,8 +38,10 @@ func main() {
 	config := boot.AWS(ctx)
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	queues := sqs.NewFromConfig(config)
+	objects := s3.NewFromConfig(config)
+	shelf := s3catalog.New(objects, s.Bucket, s3catalog.Settings{})
 	flow := &catalog.Flow{
-		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger,
+		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Shelf: shelf,
 		Hints:     hints{own: sqsqueue.New(queues, s.QueueURL), plan: sqsqueue.New(queues, s.PlanURL)},
 		Connector: newConnector(config, s.IsolatedVPC),
 		Now:       time.Now,
@@ -44,8 +50,12 @@ func main() {
 			Offers: offer.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},
 	}
-	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
-		flow.Effects = crash
+	region := &catalog.Region{
+		Registry: ledger, Books: ledger, Snapshots: s3snapshot.New(objects, s.Bucket), Shelf: shelf, Learnings: ledger, Allowances: ledger,
+		Markets: newMarkets(config, s.IsolatedVPC), Now: time.Now,
 	}
-	lambda.Start((&handler{flow: flow, logger: boot.Logger("catalog")}).handle)
+	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
+		flow.Effects, region.Effects = crash, crash
+	}
+	lambda.Start((&handler{flow: flow, region: region, logger: boot.Logger("catalog")}).handle)
 }

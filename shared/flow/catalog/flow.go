@@ -21,6 +21,7 @@ type Flow struct {
 	Allowances Allowances
 	Hints      Hints
 	Connector  Connector
+	Shelf      Shelf // where the region pass keeps the machine catalogue; nil = each pass reads EC2 itself
 
 	Now      func() time.Time
 	Settings Settings

@@ -321,7 +321,10 @@ func (r *run) poolsOf(class string) []model.Pool {
 // types reads the machine catalogue, once in a pass.
 func (r *run) types(ctx context.Context) (*model.MachineCatalog, error) {
 	if r.machines == nil {
-		machines, err := r.site.Catalog.Types(ctx)
+		machines, err := r.sharedTypes(ctx)
+		if err != nil {
+			machines, err = r.site.Catalog.Types(ctx)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read the catalogue of %s: %w", r.reg.Region, err)
 		}

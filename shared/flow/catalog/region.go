@@ -307,3 +307,25 @@ func (p *regionPass) problem(format string, args ...any) {
 		p.out.Problems = append(p.out.Problems, fmt.Sprintf(format, args...))
 	}
 }
+
+// sharedFor is how old the machine types of the shared catalogue may be before a cluster's pass reads EC2 itself.
+const sharedFor = 25 * time.Hour
+
+// sharedTypes returns the catalogue the region pass keeps; NotFound where there is none that is young enough.
+func (r *run) sharedTypes(ctx context.Context) (model.MachineCatalog, error) {
+	none := fault.New(fault.NotFound, "NoSharedCatalogue", "the machine catalogue of %s is not kept, or too old", r.reg.Region)
+	if r.Shelf == nil {
+		return model.MachineCatalog{}, none
+	}
+	machines, _, err := r.Shelf.Read(ctx, r.reg)
+	if err != nil {
+		if !fault.Is(err, fault.NotFound) {
+			r.problem("read the machine catalogue all clusters of %s share: %v", r.reg.Region, err)
+		}
+		return machines, err
+	}
+	if r.Now().Sub(time.Unix(machines.ReadUnix, 0)) > sharedFor {
+		return machines, none
+	}
+	return machines, nil
+}
