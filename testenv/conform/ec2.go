@@ -18,6 +18,10 @@ func EC2(t *testing.T, target Target) {
 	cases = append(cases, ec2TemplateCases(c)...)
 	cases = append(cases, ec2FleetCases(c)...)
 	cases = append(cases, ec2InstanceCases(c)...)
+	cases = append(cases, ec2DryRunCases(c)...)
+	cases = append(cases, ec2ReservationCases(c)...)
+	cases = append(cases, ec2PlacementCases(c)...)
+	cases = append(cases, ec2ImageCases(c)...)
 	target.Run(t, "ec2", cases)
 }
 

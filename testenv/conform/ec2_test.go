@@ -6,6 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/iam"
 	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
 	"github.com/joiner-sh/joiner/testenv/conform"
 )
@@ -21,4 +22,8 @@ func TestEC2(t *testing.T) {
 
 func TestSSM(t *testing.T) {
 	conform.Each(t, conform.Services{"ssm": ssm.NewHandler(ssm.New(ssm.Options{}))}, conform.SSM)
+}
+
+func TestIAM(t *testing.T) {
+	conform.Each(t, conform.Services{"iam": iam.NewHandler(ec2.New(ec2.Options{Clock: clock.System()}))}, conform.IAM)
 }

@@ -68,4 +68,11 @@ JOINER_AWS_CLI=$PWD/$home/bin/aws JOINER_MOTO_ENDPOINT=http://127.0.0.1:$port JO
 if grep -q '^FAIL' "$home/result.log" || [ "$(grep -c '^ok' "$home/result.log")" != 2 ]; then
   exit 1
 fi
+# What the adapters say to our model of AWS, and what that answers, held against the models botocore publishes.
+record=$PWD/$home/exchanges.jsonl
+rm -f "$record"
+JOINER_RECORD_EXCHANGES=$record go test -count=1 ./shared/adapter/...
+JOINER_RECORD_EXCHANGES=$record JOINER_BOTOCORE_DATA=$(echo "$PWD/$home"/lib/python3*/site-packages/botocore/data) \
+  go test -count=1 -run TestRecordedExchanges ./testenv/conform/shape/
+rm -f "$record"
 echo "passed: $(grep -c -- '--- PASS' "$home/result.log"), skipped: $(grep -c -- '--- SKIP' "$home/result.log" || true); differences of moto that are known: testenv/conform/KNOWN_DIFFERENCES.md"

@@ -67,6 +67,8 @@ func (j JSON) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	prefix, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	w, done := recorded(w, prefix, name, string(body))
+	defer done()
 	action, ok := j.Actions[name]
 	if !ok || prefix != j.TargetPrefix {
 		j.writeError(w, r, Errorf("UnknownOperationException", "The operation %q is not known to this service", r.Header.Get("X-Amz-Target")))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/xml"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -47,8 +48,11 @@ func (q Query) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		q.writeError(w, r, Errorf("MalformedQueryString", "%v", err))
 		return
 	}
-	form := ParseForm(withoutSignature(r.Form))
+	parameters := withoutSignature(r.Form)
+	form := ParseForm(parameters)
 	name := form.Get("Action")
+	w, done := recorded(w, q.Namespace, name, url.Values(parameters).Encode())
+	defer done()
 	delete(form.Children, "Action")
 	delete(form.Children, "Version")
 	action, ok := q.Actions[name]

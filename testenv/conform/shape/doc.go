@@ -1,0 +1,7 @@
+// Package shape holds requests and answers against the published models of AWS's services: that their members exist, are of
+// the right type, that an enumeration has the value, and that nothing required is missing. The models are the JSON files
+// botocore carries (service-2.json); what is judged is what package wire has written down while tests ran.
+//
+//	models := shape.Models("…/botocore/data")
+//	err := models.Judge(exchange)
+package shape
