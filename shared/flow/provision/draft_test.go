@@ -403,3 +403,84 @@ func TestRefusedClassIsHeldSaysSoAndIsTriedAgain(t *testing.T) {
 		t.Errorf("the class is another: %+v, %+v", outcome, load(t, w).Notes.Refusals)
 	}
 }
+
+// reservation of m5.large in the first zone.
+func reservation(id string, free int64) model.Reservation {
+	return model.Reservation{ID: id, InstanceType: "m5.large", Zone: "us-west-2a", MatchCriteria: "targeted", Total: 10, Free: free}
+}
+
+// Reserved capacity is bought before anything else, as far as it goes, and what is launched carries its labels.
+func TestLA01LA05ReservedCapacityIsUsedUpFirst(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	recorded(t, w, "default", func(s *model.ClassStatus) {
+		s.Reservations = []model.Reservation{reservation("cr-1", 2), reservation("cr-2", 3)}
+	})
+	w.Fleet.SetReservation("cr-1", 2)
+	w.Fleet.SetReservation("cr-2", 3)
+	pending(w, "web", 8, world.Shape(1500, gib))
+	launches, outcome := launched(t, w, nil)
+	if outcome.Claims != 8 {
+		t.Fatalf("%+v", outcome)
+	}
+	for _, launch := range launches {
+		seen := map[model.Override]bool{}
+		for _, template := range launch.Templates {
+			for _, o := range template.Overrides {
+				at := model.Override{InstanceType: o.InstanceType, Zone: o.Zone}
+				if seen[at] || (template.Reservation != "") != (launch.CapacityType == model.Reserved) {
+					t.Errorf("launch %+v", launch)
+				}
+				seen[at] = true
+			}
+		}
+	}
+	in := map[string]int{}
+	for _, claim := range load(t, w).Claims {
+		in[claim.Reservation]++
+		if (claim.CapacityType == model.Reserved) != (claim.Reservation != "") || claim.Labels[model.LabelCapacityType] != claim.CapacityType ||
+			claim.Labels[model.LabelReservationID] != claim.Reservation {
+			t.Errorf("claim %s is %s in %q with labels %v", claim.Name, claim.CapacityType, claim.Reservation, claim.Labels)
+		}
+		if _, has := claim.Labels[model.LabelReservationType]; has != (claim.Reservation != "") {
+			t.Errorf("claim %s in %q has labels %v", claim.Name, claim.Reservation, claim.Labels)
+		}
+		if claim.Reservation != "" && (claim.Labels[model.LabelReservationType] != "default" || claim.Labels[model.LabelInterruptible] != "false") {
+			t.Errorf("claim %s in %q has labels %v", claim.Name, claim.Reservation, claim.Labels)
+		}
+	}
+	if in["cr-1"] != 2 || in["cr-2"] != 3 || in[""] != 3 {
+		t.Errorf("machines by reservation: %v", in)
+	}
+	// The record says what was left before; the claims since then are counted.
+	pending(w, "late", 2, world.Shape(1500, gib))
+	if launches, _ := launched(t, w, nil); len(launches) == 0 || launches[0].CapacityType == model.Reserved {
+		t.Errorf("a used up reservation is asked again: %+v", launches)
+	}
+}
+
+// What turns out to be used up is left alone until it was looked at again, and the run goes on without.
+func TestIC05UsedUpReservationIsLeftAloneUntilTheNextLook(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	free := func(s *model.ClassStatus) { s.Reservations = []model.Reservation{reservation("cr-1", 5)} }
+	recorded(t, w, "default", free)
+	pending(w, "web", 2, world.Shape(1500, gib))
+	outcome := run(t, w, provision.TriggerBatch)
+	marks := load(t, w).Marks
+	if outcome.Claims != 2 || len(marks) != 1 || marks[0].Reservation != "cr-1" || marks[0].InstanceType != "" {
+		t.Fatalf("%+v, marks %+v", outcome, marks)
+	}
+	reserved := func(prefix string) bool {
+		pending(w, prefix, 1, world.Shape(1900, gib))
+		launches, _ := launched(t, w, nil)
+		return slices.ContainsFunc(launches, func(l model.Launch) bool { return l.CapacityType == model.Reserved })
+	}
+	if reserved("then") {
+		t.Error("asked again at once")
+	}
+	w.Clock.Advance(time.Minute)
+	recorded(t, w, "default", free)
+	w.Fleet.SetReservation("cr-1", 5)
+	if !reserved("later") {
+		t.Error("not asked after another look")
+	}
+}

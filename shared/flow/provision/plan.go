@@ -307,8 +307,12 @@ func (r *run) lookUp(ctx context.Context, class model.Class) (model.ClassStatus,
 	if err != nil {
 		return model.ClassStatus{}, err
 	}
-	got := r.take(ctx, callsPerClass, false, 0)
-	if got.calls < callsPerClass {
+	calls := callsPerClass + len(class.Reservations)
+	if class.PlacementGroup != nil {
+		calls++
+	}
+	got := r.take(ctx, calls, false, 0)
+	if got.calls < calls {
 		return model.ClassStatus{}, fault.New(fault.Throttled, "", "EC2's API is used up for now, by all clusters of the region together")
 	}
 	status, err := r.site.Catalog.Resolve(ctx, class, queries)
@@ -323,7 +327,7 @@ func (r *run) lookUp(ctx context.Context, class model.Class) (model.ClassStatus,
 	return status, nil
 }
 
-// callsPerClass is how many calls of EC2's API resolving a class takes: subnets, security groups and images.
+// callsPerClass is how many calls of EC2's API resolving a class takes at least: subnets, security groups and images.
 const callsPerClass = 3
 
 // stale reports whether a class must be resolved before it is used.
