@@ -67,47 +67,13 @@ func TestIT04LearnedMemoryHoldsForOneSetOfImages(t *testing.T) {
 	}
 }
 
-func TestIT04LearnKeepsTheLeast(t *testing.T) {
-	const day = 24 * 3600
-	known := []model.Learned{{Images: "a", MiB: 7500, SeenUnix: 100}, {Images: "c", MiB: 900, SeenUnix: 100}}
-	tests := []struct {
-		name    string
-		images  string
-		bytes   int64
-		now     int64
-		want    []model.Learned
-		changed bool
-	}{
-		{"less", "a", 7400*mi + 5, 200, []model.Learned{{Images: "a", MiB: 7400, SeenUnix: 200}, known[1]}, true},
-		{"more", "a", 7600 * mi, 200, known, false},
-		{"the same, lately", "a", 7500 * mi, 200, known, false},
-		{"the same, after a day", "a", 7500 * mi, 100 + day, []model.Learned{{Images: "a", MiB: 7500, SeenUnix: 100 + day}, known[1]}, true},
-		{"other images", "b", 7600 * mi, 200, []model.Learned{known[0], {Images: "b", MiB: 7600, SeenUnix: 200}, known[1]}, true},
-		{"images nobody knows", "", 7600 * mi, 200, known, false},
-		{"a node without memory", "b", 0, 200, known, false},
-		{"after long", "a", 7600 * mi, 100 + 61*day, []model.Learned{{Images: "a", MiB: 7600, SeenUnix: 100 + 61*day}}, true},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			before := slices.Clone(known)
-			got, changed := Learn(known, test.images, test.bytes, test.now)
-			if !slices.Equal(got, test.want) || changed != test.changed {
-				t.Errorf("Learn = %v, %v; want %v, %v", got, changed, test.want, test.changed)
-			}
-			if !slices.Equal(known, before) {
-				t.Errorf("what was known became %v", known)
-			}
-		})
-	}
-}
-
 // R10: a node that turns out smaller than its estimate is bought for pods that need the difference once, and not again.
 func TestR10NodeThatTurnedOutSmallerIsNotTakenForLarger(t *testing.T) {
 	c := class(images("ami-1"))
 	m := large()
 	before := one(t, m, c, Settings{})
 	before0 := before.Allocatable()[model.Memory]
-	m.LearnedMiB, _ = Learn(m.LearnedMiB, c.Status.ImagesKey(), before.Capacity[model.Memory]-100*mi, 1000)
+	m.LearnedMiB = []model.Learned{{Images: c.Status.ImagesKey(), MiB: before.Capacity[model.Memory]/mi - 100, SeenUnix: 1000}}
 	after := one(t, m, c, Settings{NowUnix: 1001})
 	if got := after.Allocatable()[model.Memory]; got != before0-100*mi {
 		t.Errorf("allocatable memory = %d after %d, want 100 MiB less", got, before0)
@@ -119,7 +85,7 @@ func TestR11NodeThatTurnedOutLargerHoldsMore(t *testing.T) {
 	c := class(images("ami-1"))
 	m := changed(func(m *model.MachineType) { m.MemoryMiB = 3 << 20 })
 	const seen = 3<<30 - 40<<20 // KiB a node of 3 TiB shows: the estimate is 7.5 % less than the data sheet
-	m.LearnedMiB, _ = Learn(nil, c.Status.ImagesKey(), seen<<10, 1000)
+	m.LearnedMiB = []model.Learned{{Images: c.Status.ImagesKey(), MiB: seen >> 10, SeenUnix: 1000}}
 	it := one(t, m, c, Settings{NowUnix: 1001})
 	if got := it.Capacity[model.Memory]; got != seen<<10 {
 		t.Errorf("memory = %d, want %d", got, seen<<10)

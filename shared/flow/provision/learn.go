@@ -93,7 +93,7 @@ func (r *run) machine(name string) *model.MachineType {
 
 // imageFor returns the id of the image that a node of class and type would get now; "" where there is none.
 func (r *run) imageFor(class model.Class, machine *model.MachineType) string {
-	types := offer.Catalog([]model.MachineType{*machine}, class, offer.Settings{Region: r.reg.Region})
+	types := offer.Catalog([]model.MachineType{*machine}, class, r.offers())
 	if len(types) != 1 {
 		return ""
 	}
