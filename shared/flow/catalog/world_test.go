@@ -258,7 +258,7 @@ func (w site) Report(_ context.Context, report model.Report) error {
 }
 
 func (w site) Types(context.Context) (model.MachineCatalog, error) {
-	return model.MachineCatalog{Types: w.machines}, nil
+	return model.MachineCatalog{Types: w.machines}, w.fail["Types"]
 }
 
 func (w site) Examine(_ context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error) {
