@@ -63,6 +63,20 @@ func (c *Cloud) Inject(f Fault) *Injection {
 	return &Injection{&c.faults, active}
 }
 
+// Isolate cuts services off, as in a network without a way to them: connections are closed without an answer, until join is
+// called. A private network reaches neither "iam" nor "pricing".
+func (c *Cloud) Isolate(services ...string) (join func()) {
+	var cut []*Injection
+	for _, service := range services {
+		cut = append(cut, c.Inject(Fault{Service: service, Drop: DropBefore}))
+	}
+	return func() {
+		for _, i := range cut {
+			i.Remove()
+		}
+	}
+}
+
 // Remove ends the fault. It may be called twice.
 func (i *Injection) Remove() {
 	i.list.mu.Lock()

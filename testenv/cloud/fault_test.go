@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
 
@@ -145,4 +146,22 @@ func TestClientsMayHaveAClockOfTheirOwn(t *testing.T) {
 	}
 	fake.Advance(time.Hour)
 	wantCode(t, list(), "ExpiredToken")
+}
+
+func TestIsolatedServicesGiveNoAnswer(t *testing.T) {
+	c := start(t, cloud.Options{})
+	queues := awssqs.NewFromConfig(once(c))
+	join := c.Isolate("sqs", "iam")
+	_, err := queues.ListQueues(t.Context(), nil)
+	var api smithy.APIError
+	if err == nil || errors.As(err, &api) {
+		t.Errorf("cut off: %v, want no answer at all", err)
+	}
+	if _, err := awss3.NewFromConfig(once(c)).ListBuckets(t.Context(), nil); err != nil {
+		t.Errorf("another service: %v", err)
+	}
+	join()
+	if _, err := queues.ListQueues(t.Context(), nil); err != nil {
+		t.Errorf("joined again: %v", err)
+	}
 }

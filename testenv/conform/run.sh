@@ -68,11 +68,16 @@ JOINER_AWS_CLI=$PWD/$home/bin/aws JOINER_MOTO_ENDPOINT=http://127.0.0.1:$port JO
 if grep -q '^FAIL' "$home/result.log" || [ "$(grep -c '^ok' "$home/result.log")" != 2 ]; then
   exit 1
 fi
-# What the adapters say to our model of AWS, and what that answers, held against the models botocore publishes.
+# What the adapters say to our model of AWS and what that answers, and all that it answers in its own tests, held against the
+# models botocore publishes.
 record=$PWD/$home/exchanges.jsonl
-rm -f "$record"
-JOINER_RECORD_EXCHANGES=$record go test -count=1 ./shared/adapter/...
-JOINER_RECORD_EXCHANGES=$record JOINER_BOTOCORE_DATA=$(echo "$PWD/$home"/lib/python3*/site-packages/botocore/data) \
-  go test -count=1 -run TestRecordedExchanges ./testenv/conform/shape/
-rm -f "$record"
+data=$(echo "$PWD/$home"/lib/python3*/site-packages/botocore/data)
+judge() { # whose tests to write down
+  rm -f "$record"
+  JOINER_RECORD_EXCHANGES=$record go test -count=1 "$@"
+  JOINER_RECORD_EXCHANGES=$record JOINER_BOTOCORE_DATA=$data go test -count=1 -run TestRecordedExchanges ./testenv/conform/shape/
+  rm -f "$record"
+}
+judge ./shared/adapter/...
+JOINER_SHAPES_OF_ANSWERS=1 judge ./testenv/cloud/ec2/ ./testenv/cloud/iam/ ./testenv/cloud/sts/ ./testenv/cloud/ssm/ ./testenv/cloud/sqs/ ./testenv/cloud/dynamodb/ ./testenv/cloud/pricing/
 echo "passed: $(grep -c -- '--- PASS' "$home/result.log"), skipped: $(grep -c -- '--- SKIP' "$home/result.log" || true); differences of moto that are known: testenv/conform/KNOWN_DIFFERENCES.md"

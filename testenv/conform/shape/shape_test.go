@@ -18,6 +18,10 @@ import (
 // DataVariable names the environment variable with botocore's data folder. `make conform` brings one and sets it.
 const DataVariable = "JOINER_BOTOCORE_DATA"
 
+// AnswersVariable names the environment variable that, set, has the answers alone judged: tests of the models themselves ask for
+// what is not there on purpose.
+const AnswersVariable = "JOINER_SHAPES_OF_ANSWERS"
+
 // model returns a small service of a protocol.
 func model(t *testing.T, protocol string) *Model {
 	t.Helper()
@@ -102,11 +106,27 @@ func TestQueryListsStandUnderMember(t *testing.T) {
 	}
 }
 
+// isKnown reports whether a fault begins as a known one does.
+func isKnown(fault string) bool {
+	for begins := range known {
+		if strings.HasPrefix(fault, begins) {
+			return true
+		}
+	}
+	return false
+}
+
 // known is where EC2 itself does not keep to the model, and where the model is older than the SDK.
 var known = map[string]string{
+	`ec2 CreateFleet answer.errorSet[*].lifecycle: "capacity-block"`:                                        "the SDK knows it, this botocore does not yet",
+	`ec2 CreateFleet answer.fleetInstanceSet[*].lifecycle: "capacity-block"`:                                "the SDK knows it, this botocore does not yet",
+	`ec2 CreateFleet answer.errorSet[*].launchTemplateAndOverrides.overrides.instanceType: "m5.gigantic"`:   "an answer names what was asked for",
 	"ec2 CreateFleet answer.fleetInstanceSet[*].availabilityZone: is no member":                             "the SDK knows it, this botocore does not yet",
 	"ec2 CreateFleet answer.fleetInstanceSet[*].availabilityZoneId: is no member":                           "the SDK knows it, this botocore does not yet",
 	"ec2 CreateFleet answer.fleetInstanceSet[*].subnetId: is no member":                                     "the SDK knows it, this botocore does not yet",
+	"ec2 DescribeFleets answer.fleetSet[*].fleetInstanceSet[*].availabilityZone: is no member":              "the SDK knows it, this botocore does not yet",
+	"ec2 DescribeFleets answer.fleetSet[*].fleetInstanceSet[*].availabilityZoneId: is no member":            "the SDK knows it, this botocore does not yet",
+	"ec2 DescribeFleets answer.fleetSet[*].fleetInstanceSet[*].subnetId: is no member":                      "the SDK knows it, this botocore does not yet",
 	`ec2 DescribeImages answer.imagesSet[*].platform: "windows" is none of Windows`:                         "EC2 answers in lower case",
 	`ec2 DescribeInstances answer.reservationSet[*].instancesSet[*].platform: "windows" is none of Windows`: "EC2 answers in lower case",
 	`ec2 RunInstances answer.instancesSet[*].platform: "windows" is none of Windows`:                        "EC2 answers in lower case",
@@ -142,18 +162,16 @@ func TestRecordedExchangesHaveTheShapeOfTheirServices(t *testing.T) {
 		}
 		seen[e.Service+" "+e.Action]++
 		for _, f := range models[e.Service].Judge(e) {
+			if os.Getenv(AnswersVariable) != "" && !strings.HasPrefix(f, "answer") {
+				continue
+			}
 			faults[e.Service+" "+e.Action+" "+place.ReplaceAllString(f, "$1*$2")]++
 		}
 	}
 	if err := lines.Err(); err != nil || len(seen) < 10 {
 		t.Fatalf("the record has %d operations only, %v", len(seen), err)
 	}
-	for f := range known {
-		if faults[f] == 0 {
-			t.Logf("not met this time: %s", f)
-		}
-		delete(faults, f)
-	}
+	maps.DeleteFunc(faults, func(f string, _ int) bool { return isKnown(f) })
 	for _, f := range slices.Sorted(maps.Keys(faults)) {
 		t.Errorf("%s (%d times)", f, faults[f])
 	}

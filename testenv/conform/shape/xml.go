@@ -29,17 +29,16 @@ func (j *judge) answer(r *ref, e wire.Exchange) {
 	for _, child := range root.Children {
 		switch {
 		case child.XMLName.Local == "requestId" || child.XMLName.Local == "ResponseMetadata":
+		case j.model.Metadata.Protocol == "ec2" && child.XMLName.Local == "return": // answered where the model has no answer
 		case j.model.Metadata.Protocol == "query" && child.XMLName.Local == e.Action+"Result":
 			members = append(members, child.Children...)
 		default:
 			members = append(members, child)
 		}
 	}
-	switch {
-	case r != nil:
+	if r != nil {
 		j.element("answer", r, element{Children: members})
-	case len(members) == 1 && members[0].XMLName.Local == "return": // EC2 answers it where its model has no answer
-	case len(members) > 0:
+	} else if len(members) > 0 {
 		j.fault("answer", "has members, and the operation answers nothing")
 	}
 }
