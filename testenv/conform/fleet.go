@@ -16,6 +16,8 @@ import (
 // FleetPort is EC2 as the launching flow asks it, with what a case needs to set the scene.
 type FleetPort interface {
 	provision.Fleet
+	provision.Templates
+	provision.Tagger
 	// Draft returns a launch of class general for cluster web out of FleetCheap and FleetDear, of either capacity type,
 	// whose images and subnets there are.
 	Draft(intent, capacityType string, claims ...string) model.Launch
@@ -27,6 +29,10 @@ type FleetPort interface {
 	Break(offer model.OfferKey, code string)
 	// Throttle lets an API take no call any more; empty = all of them take calls again.
 	Throttle(api string)
+	// Reserve makes a reservation of an offer's type and zone that n machines can go into.
+	Reserve(id string, offer model.OfferKey, n int)
+	// Group makes a placement group and returns its id.
+	Group(strategy string, partitions int64) string
 	// ForgetTemplates deletes every launch template.
 	ForgetTemplates()
 	// End tells a machine to end, as a person would.
@@ -65,6 +71,10 @@ func Fleet(t *testing.T, start func(t *testing.T) FleetPort) {
 		"a launch template that is gone is Invalid, and made again":   fleetRemakesTemplates,
 		"bytes that are no request are Invalid":                       fleetRefusesBytes,
 		"find shows an intent's machines that live, after the lag":    fleetFinds,
+		"templates are named, kept while they are needed, collected":  fleetCollects,
+		"tags are added where they are missing":                       fleetTags,
+		"reserved capacity is the reservation's, as far as it goes":   fleetReserves,
+		"a machine of a partition group is in one":                    fleetPlaces,
 	} {
 		t.Run(name, func(t *testing.T) { rule(yard{start(t), t}) })
 	}

@@ -496,6 +496,10 @@ func (f fleetUnderTest) Throttle(api string) {
 	f.Fleet.Throttle(api, 0, .5) // never a whole token
 }
 
+func (f fleetUnderTest) Reserve(id string, _ model.OfferKey, n int) { f.SetReservation(id, n) }
+
+func (f fleetUnderTest) Group(string, int64) string { return "pg-1" }
+
 func (f fleetUnderTest) ForgetTemplates() { f.ForgetBeforeNext() }
 
 func (f fleetUnderTest) End(id string) { f.EndByHand(id) }

@@ -67,6 +67,14 @@ func (u underTest) Throttle(api string) {
 	u.SetThrottle(api, ec2model.Rate{PerSecond: 1})
 }
 
+func (u underTest) Reserve(id string, offer model.OfferKey, n int) {
+	u.AddReservation(ec2model.Reservation{ID: id, Type: offer.InstanceType, Zone: offer.Zone, Total: n, Targeted: true})
+}
+
+func (u underTest) Group(strategy string, partitions int64) string {
+	return u.AddPlacementGroup(ec2model.PlacementGroup{Strategy: strategy, Partitions: int(partitions)})
+}
+
 func (u underTest) ForgetTemplates() {
 	u.t.Helper()
 	out, err := u.client.DescribeLaunchTemplates(u.t.Context(), &ec2.DescribeLaunchTemplatesInput{})

@@ -44,11 +44,11 @@ func start(t *testing.T) *region {
 	return &region{Model: m, clock: c, fleet: New(client)}
 }
 
-// image returns an available image of an architecture.
+// image returns an available image of an architecture that boots Linux.
 func image(t *testing.T, arch string) string {
 	t.Helper()
 	for _, i := range catalog.Images() {
-		if i.Architecture == arch {
+		if i.Architecture == arch && i.Platform == "Linux/UNIX" {
 			return i.ID
 		}
 	}
