@@ -100,6 +100,7 @@ type Allowance struct {
 	Version         int64 `json:"version"`          // bumped by every write; 0 = never written
 	AtUnix          int64 `json:"at,omitempty"`     // when the amounts below were what they say
 	CallsMilli      int64 `json:"calls,omitempty"`  // calls that may be made at once, in thousandths
+	ReadsMilli      int64 `json:"reads,omitempty"`  // calls that only read and may be made at once, in thousandths
 	DryMilli        int64 `json:"dry,omitempty"`    // launches that may come back without capacity, in thousandths
 	DryUnix         int64 `json:"dryAt,omitempty"`  // when one last did
 	ClosedUntilUnix int64 `json:"closed,omitempty"` // nobody calls before: EC2 asked for less

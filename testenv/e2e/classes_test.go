@@ -72,7 +72,7 @@ func classOf(name, alias string, spec ...string) string {
 // eachOnItsImage fails unless every machine runs an image its class resolved to, with the disks its class asks for.
 func (c *cluster) eachOnItsImage(t *testing.T) {
 	t.Helper()
-	wants := map[string]string{"general": "amazon-eks-node-al2023-", "bottlerocket": "bottlerocket-aws-k8s-", "windows": "Windows_Server-2022-", "gpu": "amazon-eks-node-al2023-x86_64-nvidia-"}
+	wants := map[string]string{"general": "amazon-eks-node-al2023-", "bottlerocket": "bottlerocket-aws-k8s-", "windows": "Windows_Server-2022-", "gpu": "amazon-eks-node-al2023-"}
 	names := map[string]string{}
 	for name := range wants {
 		for _, image := range c.statusList(t, name, "amis") {
@@ -85,6 +85,9 @@ func (c *cluster) eachOnItsImage(t *testing.T) {
 		seen[class]++
 		if !strings.HasPrefix(names[i.ImageID], wants[class]) {
 			t.Errorf("instance %s of class %s runs %s (%s), want one of %s", i.ID, class, i.ImageID, names[i.ImageID], wants[class])
+		}
+		if class == "gpu" && !strings.Contains(names[i.ImageID], "-nvidia-") {
+			t.Errorf("instance %s has a GPU and runs %s", i.ID, names[i.ImageID])
 		}
 	}
 	for class := range wants {
@@ -171,7 +174,7 @@ func (c *cluster) drifted(ctx context.Context, t *testing.T, pool string) map[st
 // awaitDrift waits until every claim of the pool has drifted for the reason.
 func (c *cluster) awaitDrift(t *testing.T, pool, reason string) {
 	t.Helper()
-	await(t, 2*time.Minute, "claims of "+pool+" drift by "+reason, func(ctx context.Context) string {
+	await(t, 4*time.Minute, "claims of "+pool+" drift by "+reason, func(ctx context.Context) string {
 		claims := c.drifted(ctx, t, pool)
 		for name, is := range claims {
 			if is != reason {

@@ -15,10 +15,12 @@ const (
 	closedAtMost  = int64(60)
 )
 
-// Rates are how much there is of either bucket and how fast it comes back. Zero means the default named with a field.
+// Rates are how much there is of each bucket and how fast it comes back. Zero means the default named with a field.
 type Rates struct {
 	CallBurst      int // calls of EC2's API at once: 50
 	CallsPerSecond int // calls of EC2's API in the long run: 5
+	ReadBurst      int // calls that only read, such as the catalogue's, at once: 80
+	ReadsPerSecond int // the same in the long run: 15
 	DryBurst       int // launches at once that may come back without capacity: 10
 	DryPerMinute   int // launches that may come back without capacity in the long run: 8
 }
@@ -27,20 +29,22 @@ type Rates struct {
 func (r Rates) Defaults() Rates {
 	return Rates{
 		CallBurst: cmp.Or(r.CallBurst, 50), CallsPerSecond: cmp.Or(r.CallsPerSecond, 5),
+		ReadBurst: cmp.Or(r.ReadBurst, 80), ReadsPerSecond: cmp.Or(r.ReadsPerSecond, 15),
 		DryBurst: cmp.Or(r.DryBurst, 10), DryPerMinute: cmp.Or(r.DryPerMinute, 8),
 	}
 }
 
 // Refilled returns the allowance as it is at now. One that was never written is full.
 func (r Rates) Refilled(a model.Allowance, now int64) model.Allowance {
-	calls, dry := int64(r.CallBurst)*Milli, int64(r.DryBurst)*Milli
+	calls, reads, dry := int64(r.CallBurst)*Milli, int64(r.ReadBurst)*Milli, int64(r.DryBurst)*Milli
 	if a.Version == 0 {
-		return model.Allowance{AtUnix: now, CallsMilli: calls, DryMilli: dry}
+		return model.Allowance{AtUnix: now, CallsMilli: calls, ReadsMilli: reads, DryMilli: dry}
 	}
 	elapsed := now - a.AtUnix
 	if elapsed > 0 {
-		elapsed = min(elapsed, 3600) // more than fills both
+		elapsed = min(elapsed, 3600) // more than fills all of them
 		a.CallsMilli = min(calls, a.CallsMilli+elapsed*int64(r.CallsPerSecond)*Milli)
+		a.ReadsMilli = min(reads, a.ReadsMilli+elapsed*int64(r.ReadsPerSecond)*Milli)
 		a.DryMilli = min(dry, a.DryMilli+elapsed*int64(r.DryPerMinute)*Milli/60)
 	}
 	if elapsed > 0 || elapsed < -skewSeconds {
@@ -51,12 +55,21 @@ func (r Rates) Refilled(a model.Allowance, now int64) model.Allowance {
 }
 
 // Take takes up to n calls from an allowance that was refilled to now, and returns how many it got: none while it is closed.
-func Take(a *model.Allowance, now int64, n int) int {
+func Take(a *model.Allowance, now int64, n int) int { return take(a, &a.CallsMilli, now, n) }
+
+// Look takes n calls that only read, or none, and reports whether it got them. EC2 counts them apart from those that change
+// something and allows far more of them (EC2 developer guide, Request throttling), so that whoever looks something up
+// keeps nobody from launching.
+func Look(a *model.Allowance, now int64, n int) bool {
+	return a.ReadsMilli >= int64(n)*Milli && take(a, &a.ReadsMilli, now, n) == max(0, n)
+}
+
+func take(a *model.Allowance, bucket *int64, now int64, n int) int {
 	if now < a.ClosedUntilUnix {
 		return 0
 	}
-	got := max(0, min(n, int(a.CallsMilli/Milli)))
-	a.CallsMilli -= int64(got) * Milli
+	got := max(0, min(n, int(*bucket/Milli)))
+	*bucket -= int64(got) * Milli
 	return got
 }
 
@@ -65,7 +78,7 @@ func Take(a *model.Allowance, now int64, n int) int {
 func Throttled(a *model.Allowance, now int64) {
 	a.ClosedSeconds = min(closedAtMost, max(closedAtLeast, 2*a.ClosedSeconds))
 	a.ClosedUntilUnix = now + a.ClosedSeconds
-	a.CallsMilli = 0
+	a.CallsMilli, a.ReadsMilli = 0, 0
 }
 
 // Answered notes that EC2 answered: the next time it asks for less counts as the first.

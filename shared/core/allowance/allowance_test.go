@@ -12,7 +12,7 @@ var rates = Rates{}.Defaults()
 
 func TestAllowanceThatWasNeverWrittenIsFull(t *testing.T) {
 	a := rates.Refilled(model.Allowance{}, 1000)
-	if a.CallsMilli != 50_000 || a.DryMilli != 10_000 || a.AtUnix != 1000 {
+	if a.CallsMilli != 50_000 || a.ReadsMilli != 80_000 || a.DryMilli != 10_000 || a.AtUnix != 1000 {
 		t.Errorf("%+v", a)
 	}
 }
@@ -27,6 +27,20 @@ func TestTakeNeverPassesWhatThereIs(t *testing.T) {
 	a.Version = 1
 	if a = rates.Refilled(a, 1002); Take(&a, 1002, 50) != 10 {
 		t.Error("two seconds bring ten calls")
+	}
+}
+
+func TestLooksAreCountedApartAndWhollyOrNotAtAll(t *testing.T) {
+	a := rates.Refilled(model.Allowance{}, 1000)
+	if !Look(&a, 1000, 70) || Look(&a, 1000, 11) || !Look(&a, 1000, 10) || a.CallsMilli != 50_000 || Take(&a, 1000, 50) != 50 {
+		t.Errorf("%+v", a)
+	}
+	a.Version = 1
+	if a = rates.Refilled(a, 1002); !Look(&a, 1002, 30) || Look(&a, 1002, 1) {
+		t.Error("two seconds bring thirty looks")
+	}
+	if Throttled(&a, 1002); Look(&a, 1003, 0) && a.ReadsMilli != 0 {
+		t.Error("a throttled region looks nothing up")
 	}
 }
 

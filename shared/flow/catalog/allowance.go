@@ -13,15 +13,27 @@ type purse struct {
 	port  Allowances
 	rates allowance.Rates // with defaults
 	reg   model.Registration
-	now   func() int64 // Unix seconds
+	now   func() int64                                     // Unix seconds
+	spend func(ctx context.Context, do func() error) error // do, as an effect; nil = just do
 }
 
-// take takes n calls, or none; more than the bucket holds is as much as it holds. It reports whether it got them.
-func (p purse) take(ctx context.Context, n int) (bool, error) {
-	n = min(n, p.rates.CallBurst)
+// look takes n calls that only read, or none; more than the bucket holds is as much as it holds. It reports whether it got
+// them.
+func (p purse) look(ctx context.Context, n int) (bool, error) {
 	granted := false
 	err := p.change(ctx, func(a *model.Allowance) bool {
-		granted = a.CallsMilli >= int64(n)*allowance.Milli && allowance.Take(a, p.now(), n) == n
+		granted = allowance.Look(a, p.now(), min(n, p.rates.ReadBurst))
+		return granted
+	})
+	return granted && err == nil, err
+}
+
+// take takes n other calls, or none, and leaves some for those who launch: a class can wait for the next tick, pods cannot.
+func (p purse) take(ctx context.Context, n int) (bool, error) {
+	const left = 15
+	granted := false
+	err := p.change(ctx, func(a *model.Allowance) bool {
+		granted = a.CallsMilli >= int64(n+left)*allowance.Milli && allowance.Take(a, p.now(), n) == n
 		return granted
 	})
 	return granted && err == nil, err
@@ -55,7 +67,13 @@ func (p purse) change(ctx context.Context, what func(*model.Allowance) bool) err
 			return nil
 		}
 		next.Version = stored.Version
-		if err = p.port.Spend(ctx, p.reg, next); !fault.Is(err, fault.Conflict) {
+		spend := func() error { return p.port.Spend(ctx, p.reg, next) }
+		if p.spend == nil {
+			err = spend()
+		} else {
+			err = p.spend(ctx, spend)
+		}
+		if !fault.Is(err, fault.Conflict) {
 			return err
 		}
 	}

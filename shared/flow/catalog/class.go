@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/core/allowance"
 	"github.com/joiner-sh/joiner/shared/core/image"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -151,7 +150,7 @@ func (r *run) examine(ctx context.Context, class model.Class, record *model.Clas
 	if class.PlacementGroup != nil {
 		calls++
 	}
-	if !r.take(ctx, calls) {
+	if !r.granted(ctx, r.purse().look, calls) {
 		r.problem("class %s waits: EC2's API is used up for now, by all clusters of the region together", class.Name)
 		return model.ClassStatus{}, false
 	}
@@ -271,50 +270,29 @@ func (r *run) hintReady(ctx context.Context, class model.Class, record model.Cla
 	}
 }
 
-// callsLeft is how many calls of EC2's API are left for those who launch: a class can wait for the next tick, pods cannot.
-const callsLeft = 15
-
-// take takes calls of EC2's API from what all clusters share. False where there are not as many: the next tick comes back.
-// Where the allowance itself cannot be read or written the calls are made: they are few, and a class is waited for.
-func (r *run) take(ctx context.Context, calls int) bool {
-	granted := true
-	r.allow(ctx, func(a *model.Allowance) bool {
-		granted = a.CallsMilli >= int64(calls+callsLeft)*allowance.Milli && allowance.Take(a, r.now(), calls) == calls
-		return granted
-	})
-	return granted
+// purse is what the pass may take of EC2's API.
+func (r *run) purse() purse {
+	return purse{port: r.Allowances, rates: r.settings.Rates, reg: r.reg, now: r.now, spend: func(ctx context.Context, do func() error) error {
+		return r.effect(ctx, EffectSpend, do)
+	}}
 }
 
-// answered notes whether EC2 asked for fewer calls.
+// granted takes calls of EC2's API. False where there are not as many: the next tick comes back. Where the allowance itself
+// cannot be read or written the calls are made: they are few, and a class is waited for.
+func (r *run) granted(ctx context.Context, take func(context.Context, int) (bool, error), calls int) bool {
+	granted, err := take(ctx, calls)
+	if err != nil {
+		r.problem("take calls of EC2's API: %v", err)
+	}
+	return granted || err != nil
+}
+
+// answered notes where EC2 asked for fewer calls.
 func (r *run) answered(ctx context.Context, err error) {
 	if !fault.Is(err, fault.Throttled) {
 		return
 	}
-	r.allow(ctx, func(a *model.Allowance) bool {
-		allowance.Throttled(a, r.now())
-		return true
-	})
-}
-
-// allow changes the allowance, again where somebody else was faster. Where change returns false nothing is written.
-func (r *run) allow(ctx context.Context, change func(*model.Allowance) bool) {
-	const tries = 5
-	for range tries {
-		stored, err := r.Allowances.Allowance(ctx, r.reg)
-		if err == nil {
-			next := r.settings.Rates.Refilled(stored, r.now())
-			next.Version = stored.Version
-			if !change(&next) {
-				return
-			}
-			err = r.effect(ctx, EffectSpend, func() error { return r.Allowances.Spend(ctx, r.reg, next) })
-		}
-		if fault.Is(err, fault.Conflict) {
-			continue
-		}
-		if err != nil {
-			r.problem("take calls of EC2's API: %v", err)
-		}
-		return
+	if err := r.purse().settle(ctx, true); err != nil {
+		r.problem("settle calls of EC2's API: %v", err)
 	}
 }

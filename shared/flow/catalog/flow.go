@@ -34,7 +34,7 @@ type Settings struct {
 	StopBefore  time.Duration // what must be left of the invocation to begin with another class: 5 s
 
 	// How old what a class resolves to may become before it is looked up again.
-	BusyEvery  time.Duration // while claims use it: 4 min, less than who launches accepts
+	BusyEvery  time.Duration // while claims use it: 110 s, so that every other tick of a minute does; less than who launches accepts
 	IdleEvery  time.Duration // while none do: 1 h
 	RetryAfter time.Duration // while it is not ready: 50 s, so that each tick of a minute does
 	AgainAfter time.Duration // where a NodePool or EC2NodeClass was changed: 10 s
@@ -53,7 +53,7 @@ type Settings struct {
 func (s Settings) withDefaults() Settings {
 	s.LeaseMargin = cmp.Or(s.LeaseMargin, 2*time.Second)
 	s.StopBefore = cmp.Or(s.StopBefore, 5*time.Second)
-	s.BusyEvery = cmp.Or(s.BusyEvery, 4*time.Minute)
+	s.BusyEvery = cmp.Or(s.BusyEvery, 110*time.Second)
 	s.IdleEvery = cmp.Or(s.IdleEvery, time.Hour)
 	s.RetryAfter = cmp.Or(s.RetryAfter, 50*time.Second)
 	s.AgainAfter = cmp.Or(s.AgainAfter, 10*time.Second)

@@ -158,7 +158,7 @@ func (r *run) try(ctx context.Context, class model.Class) (problem *model.ClassP
 		r.problem("try class %s: %v", class.Name, err)
 		return say(reasonUntried, true, err), false
 	}
-	if !r.take(ctx, 2+len(class.Status.Subnets)) {
+	if !r.granted(ctx, r.purse().take, 2+len(class.Status.Subnets)) {
 		return say(reasonUntried, true, fmt.Errorf("EC2's API is used up for now")), false
 	}
 	r.out.Tried++

@@ -89,7 +89,7 @@ func (f *Region) Run(ctx context.Context) ([]RegionOutcome, error) {
 	for _, scope := range slices.SortedFunc(maps.Keys(scopes), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		p := &regionPass{Region: f, settings: f.Settings.withDefaults(), clusters: scopes[scope], reg: scopes[scope][0]}
 		p.out = RegionOutcome{Account: scope[0], Region: scope[1]}
-		p.purse = purse{f.Allowances, p.settings.Rates, p.reg, p.now}
+		p.purse = purse{port: f.Allowances, rates: p.settings.Rates, reg: p.reg, now: p.now}
 		started := f.Now()
 		if err := p.guarded(ctx); err != nil {
 			failures = append(failures, fmt.Errorf("refresh the machine catalogue of %s in %s: %w", scope[0], scope[1], err))
@@ -143,7 +143,7 @@ func (p *regionPass) do(ctx context.Context) error {
 	}
 
 	// 2. It is read again, within what the region's clusters may take of EC2's API together.
-	if granted, err := p.purse.take(ctx, parts.Calls()); err != nil || !granted {
+	if granted, err := p.purse.look(ctx, parts.Calls()); err != nil || !granted {
 		p.out.Skipped = "EC2's API is used up for now, by all clusters of the region together"
 		p.describe(known)
 		return err

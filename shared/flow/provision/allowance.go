@@ -9,22 +9,22 @@ import (
 )
 
 // EC2 throttles an account by the region, whichever cluster calls, and so do we before it has to: calls are taken from
-// one token bucket all clusters share. A second bucket counts launches that come back without capacity: in a stock-out
+// one token bucket all clusters share, and those that only read from another. A third bucket counts launches that come back without capacity: in a stock-out
 // they are all there is, and a few a minute are enough to find out that it is over.
 //
-// While no launch has come back dry for calmAfter nobody asks the second bucket beforehand. From the first one on each
+// While no launch has come back dry for calmAfter nobody asks the third bucket beforehand. From the first one on each
 // launch takes of it first and gives back what was not dry, so that however many clusters launch at once, no more
 // launches come back dry than it allows.
 
 const (
-	calmAfter = int64(600) // seconds without a dry launch after which the second bucket is not asked any more
+	calmAfter = int64(600) // seconds without a dry launch after which the third bucket is not asked any more
 	dryKept   = 4          // dry launches a first choice leaves for pools that may have capacity
 	milli     = allowance.Milli
 )
 
 // rates are what the region shares.
 func (s Settings) rates() allowance.Rates {
-	return allowance.Rates{CallBurst: s.CallBurst, CallsPerSecond: s.CallsPerSecond, DryBurst: s.DryBurst, DryPerMinute: s.DryPerMinute}
+	return allowance.Rates{CallBurst: s.CallBurst, CallsPerSecond: s.CallsPerSecond, ReadBurst: s.ReadBurst, ReadsPerSecond: s.ReadsPerSecond, DryBurst: s.DryBurst, DryPerMinute: s.DryPerMinute}
 }
 
 // granted is what was taken for some calls.
@@ -54,6 +54,20 @@ func (r *run) take(ctx context.Context, n int, launches bool, keep int) granted 
 		return granted{}
 	}
 	return got
+}
+
+// look takes n calls that only read, or none, and reports whether it got them. More than there ever are at once is as many
+// as there are.
+func (r *run) look(ctx context.Context, n int) bool {
+	granted := false
+	err := r.change(ctx, func(a *model.Allowance) bool {
+		granted = allowance.Look(a, r.now(), min(n, r.settings.ReadBurst))
+		return granted
+	})
+	if err != nil {
+		r.problem("take %d looks at EC2: %v", n, err)
+	}
+	return granted && err == nil
 }
 
 // dryLately reports whether launches anywhere in the region came back dry a short time ago.

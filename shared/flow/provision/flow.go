@@ -65,6 +65,8 @@ type Settings struct {
 	// Of the account and region, shared by all clusters.
 	CallBurst      int // calls of EC2's API at once: 50
 	CallsPerSecond int // calls of EC2's API in the long run: 5
+	ReadBurst      int // calls that only read at once: 80
+	ReadsPerSecond int // calls that only read in the long run: 15
 	DryBurst       int // launches at once that may come back without capacity: 10
 	DryPerMinute   int // launches that may come back without capacity in the long run: 8
 
@@ -92,6 +94,8 @@ func (s Settings) withDefaults() Settings {
 	s.MaxEvents = cmp.Or(s.MaxEvents, 500)
 	s.CallBurst = cmp.Or(s.CallBurst, 50)
 	s.CallsPerSecond = cmp.Or(s.CallsPerSecond, 5)
+	s.ReadBurst = cmp.Or(s.ReadBurst, 80)
+	s.ReadsPerSecond = cmp.Or(s.ReadsPerSecond, 15)
 	s.DryBurst = cmp.Or(s.DryBurst, 10)
 	s.DryPerMinute = cmp.Or(s.DryPerMinute, 8)
 	s.DearTimes = cmp.Or(s.DearTimes, 5)

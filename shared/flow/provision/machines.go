@@ -52,15 +52,14 @@ func (r *run) machines(ctx context.Context) (model.MachineCatalog, error) {
 
 // ownMachines reads the catalogue from EC2, within what the region's clusters may take of its API together.
 func (r *run) ownMachines(ctx context.Context) (model.MachineCatalog, error) {
-	var got granted
 	if calls := r.site.Catalog.Due(); calls > 0 {
-		if got = r.take(ctx, calls, false, 0); got.calls < min(calls, r.settings.CallBurst) {
+		if !r.look(ctx, calls) {
 			return model.MachineCatalog{}, fault.New(fault.Throttled, "", "EC2's API is used up for now, by all clusters of the region together")
 		}
 	}
 	own, err := r.site.Catalog.Types(ctx)
 	if fault.Is(err, fault.Throttled) {
-		r.giveBack(ctx, got, 0, true)
+		r.giveBack(ctx, granted{}, 0, true)
 	}
 	return own, err
 }

@@ -311,13 +311,12 @@ func (r *run) lookUp(ctx context.Context, class model.Class) (model.ClassStatus,
 	if class.PlacementGroup != nil {
 		calls++
 	}
-	got := r.take(ctx, calls, false, 0)
-	if got.calls < calls {
+	if !r.look(ctx, calls) {
 		return model.ClassStatus{}, fault.New(fault.Throttled, "", "EC2's API is used up for now, by all clusters of the region together")
 	}
 	status, err := r.site.Catalog.Resolve(ctx, class, queries)
 	if fault.Is(err, fault.Throttled) {
-		r.giveBack(ctx, got, 0, true)
+		r.giveBack(ctx, granted{}, 0, true)
 	}
 	if err != nil {
 		return model.ClassStatus{}, err
