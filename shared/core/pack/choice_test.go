@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -198,4 +200,87 @@ func TestPR04ReservedCapacityIsOrderedByItsWorth(t *testing.T) {
 	if len(plan.Claims) != 1 || !slices.Equal(asksFor(plan.Claims[0], model.LabelReservationID), []string{"cr-cheap"}) {
 		t.Errorf("claims = %+v, want one of the cheaper machine", plan.Claims)
 	}
+}
+
+// Whatever pods ask for of partitions and tenancies, a claim accepts nothing that one of its pods does not, and pods that are
+// spread over partitions are.
+func TestIT11EveryClaimSuitsAllItsPods(t *testing.T) {
+	all := map[string][]string{model.LabelPartition: {"1", "2", "3"}, model.LabelTenancy: {"dedicated", "default"}}
+	rapid.Check(t, func(t *rapid.T) {
+		w := partitioned(3, model.Reservation{ID: "cr-1", InstanceType: "c5.xlarge", Zone: "a", Free: 2})
+		asked := map[string][]model.Requirement{} // by workload
+		spread := map[string]bool{}
+		for i := range rapid.IntRange(1, 5).Draw(t, "workloads") {
+			name := fmt.Sprintf("w%d", i)
+			for _, key := range []string{model.LabelPartition, model.LabelTenancy} {
+				if operator := rapid.SampledFrom([]model.Operator{"", model.In, model.NotIn}).Draw(t, "operator"); operator != "" {
+					values := rapid.SliceOfNDistinct(rapid.SampledFrom(all[key]), 1, len(all[key])-1, rapid.ID[string]).Draw(t, "values")
+					asked[name] = append(asked[name], model.Requirement{Key: key, Operator: operator, Values: values})
+				}
+			}
+			spread[name] = rapid.Bool().Draw(t, "spread")
+			w.pods(name, rapid.IntRange(1, 6).Draw(t, "pods"), func(s *model.PodShape) {
+				s.Labels = map[string]string{"app": name}
+				if spread[name] {
+					spreadOver(model.LabelPartition, s.Labels)(s)
+				}
+				if len(asked[name]) > 0 {
+					s.RequiredNodeAffinity = []model.NodeTerm{{Requirements: asked[name]}}
+				}
+			})
+		}
+		plan := Plan(w.in)
+		if len(plan.Unschedulable) > 0 {
+			t.Fatalf("unschedulable: %+v", plan.Unschedulable)
+		}
+		counts := map[string]map[string]int{}
+		for _, claim := range plan.Claims {
+			for _, pod := range claim.Pods {
+				name := pod.Name[:2]
+				for _, r := range asked[name] {
+					accepted := asksFor(claim, r.Key)
+					if accepted == nil {
+						accepted = all[r.Key]
+					}
+					for _, value := range accepted {
+						if slices.Contains(r.Values, value) != (r.Operator == model.In) {
+							t.Fatalf("claim %s accepts %s=%s, and %s asks for %+v", claim.Name, r.Key, value, pod.Name, r)
+						}
+					}
+				}
+				if spread[name] {
+					at := asksFor(claim, model.LabelPartition)
+					if len(at) != 1 {
+						t.Fatalf("claim %s of %s accepts partitions %v, want one", claim.Name, pod.Name, at)
+					}
+					if counts[name] == nil {
+						counts[name] = map[string]int{}
+					}
+					counts[name][at[0]]++
+				}
+			}
+		}
+		for name, by := range counts {
+			if most, least := extremes(by, partitionsFor(asked[name], all[model.LabelPartition])); most-least > 1 {
+				t.Fatalf("%s is spread as %v", name, by)
+			}
+		}
+	})
+}
+
+// partitionsFor returns the partitions that requirements allow.
+func partitionsFor(requirements []model.Requirement, all []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(value string) bool {
+		return slices.ContainsFunc(requirements, func(r model.Requirement) bool {
+			return r.Key == model.LabelPartition && slices.Contains(r.Values, value) != (r.Operator == model.In)
+		})
+	})
+}
+
+func extremes(counts map[string]int, domains []string) (most, least int) {
+	least = 1 << 30
+	for _, domain := range domains {
+		most, least = max(most, counts[domain]), min(least, counts[domain])
+	}
+	return most, least
 }
