@@ -48,11 +48,11 @@ func TestIdleClassesAreLeftAloneForAnHour(t *testing.T) {
 		t.Errorf("after an hour: %v", w.aws)
 	}
 	w.ledger.Claims = []model.Claim{{Name: "a", Class: "default", State: model.Intended}}
-	if w.pass(3*time.Minute, nil); len(w.aws) != 0 {
-		t.Errorf("in use, after 3 min: %v", w.aws)
+	if w.pass(time.Minute, nil); len(w.aws) != 0 {
+		t.Errorf("in use, after 1 min: %v", w.aws)
 	}
 	if w.pass(time.Minute, nil); w.asked("Examine") != 1 {
-		t.Errorf("in use, after 4 min: %v", w.aws)
+		t.Errorf("in use, after 2 min: %v", w.aws)
 	}
 	config := func(_ *Flow, r *Request) { r.Config = true }
 	if w.pass(5*time.Second, config); len(w.aws) != 0 {
