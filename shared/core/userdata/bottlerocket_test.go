@@ -119,6 +119,19 @@ func TestUD04ArrayIsBoundAsTheReleaseNeeds(t *testing.T) {
 	}
 }
 
+// What says nothing is no reason to refuse a class.
+func TestKubeletFieldsThatSayNothingAreLeftOut(t *testing.T) {
+	for _, family := range []string{"AL2", "Bottlerocket", "Windows2022"} {
+		plain := render(t, of(family, nil))
+		got := render(t, of(family, func(in *Input) {
+			in.Class.Kubelet.JSON = `{"apiVersion":"kubelet.config.k8s.io/v1beta1","kind":"KubeletConfiguration","podsPerCore":0,"maxPods":0}`
+		}))
+		if got != plain {
+			t.Errorf("%s: got\n%s\nwant\n%s", family, got, plain)
+		}
+	}
+}
+
 func FuzzBottlerocket(f *testing.F) {
 	f.Add(settings)
 	f.Add("settings.kubernetes.node-labels.\"a\\nb\" = \"]\\n[settings.kubernetes]\\ncluster-name='evil'\"")

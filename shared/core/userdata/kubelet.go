@@ -3,6 +3,7 @@ package userdata
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -108,6 +109,10 @@ func readKubelet(in Input, less ...string) (kubelet, error) {
 		return kubelet{}, err
 	}
 	for _, name := range sortedKeys(config) {
+		if name == "kind" || name == "apiVersion" || slices.Contains(less, name) && fmt.Sprint(config[name]) == "0" {
+			delete(config, name) // says nothing
+			continue
+		}
 		if !slices.Contains(everyFamily, name) || slices.Contains(less, name) {
 			return kubelet{}, fault.New(fault.Invalid, "UnsupportedKubeletConfiguration",
 				"spec.kubelet.%s of EC2NodeClass %s cannot be set with amiFamily %s; remove it, or use AL2023", name, in.Class.Name, in.Class.Family)
