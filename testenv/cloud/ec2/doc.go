@@ -1,12 +1,14 @@
 // Package ec2 is a model of Amazon EC2 for one account and region: what can be
 // bought, capacity pools that run dry, instant fleets with partial results and
-// client tokens, instances that take time to appear, boot and go, tags, launch
-// templates, a network that runs out of addresses, quotas and throttling.
+// client tokens, capacity reservations, placement groups, instances that take time
+// to appear, boot and go, tags, launch templates, a network that runs out of
+// addresses, spot prices that move, quotas, throttling and dry runs.
 //
 // Model is plain Go on an injected clock; NewHandler serves it on the wire
 // protocol of EC2 (version 2016-11-15), so that unmodified SDK clients and the
 // AWS CLI work; package iam serves the instance profiles it knows. It decides
-// what EC2 would answer. Who may call belongs to the front door, what a
+// what EC2 would answer. Who calls belongs to the front door (Deny says what they
+// may not do), what a
 // machine does once it runs to whoever registers OnRunning and OnTerminated.
 //
 // What is not modelled is refused: a parameter the model does not know is an

@@ -192,6 +192,37 @@ func checkMapping(mapping BlockDeviceMapping, image catalog.Image) *wire.Error {
 	case i < 0 && size == nil && mapping.EBS.SnapshotID == "":
 		return wire.Errorf("MissingParameter", "The request must contain the parameter size or snapshotId")
 	}
+	return checkVolume(*mapping.EBS, i >= 0)
+}
+
+// volumeTypes are the kinds of EBS volumes.
+var volumeTypes = []string{"", "standard", "io1", "io2", "gp2", "gp3", "sc1", "st1"}
+
+// checkVolume refuses settings a kind of volume has not; ofImage tells that an image brings its snapshot. Source: API
+// reference, EbsBlockDevice; user guide, "Amazon EBS volume types".
+func checkVolume(v EBSBlock, ofImage bool) *wire.Error {
+	iops, throughput, rate := value(v.IOPS), value(v.Throughput), value(v.VolumeInitializationRate)
+	provisioned := v.VolumeType == "io1" || v.VolumeType == "io2"
+	switch {
+	case !slices.Contains(volumeTypes, v.VolumeType):
+		return wire.Errorf("InvalidParameterValue", "Value (%s) for parameter volumeType is invalid.", v.VolumeType)
+	case provisioned && v.IOPS == nil:
+		return wire.Errorf("MissingParameter", "The request must contain the parameter iops for volumes of the type %s", v.VolumeType)
+	case v.IOPS != nil && !provisioned && v.VolumeType != "gp3":
+		return wire.Errorf("InvalidParameterCombination", "The parameter iops is not supported for %s volumes.", cmp.Or(v.VolumeType, "gp2"))
+	case v.VolumeType == "gp3" && v.IOPS != nil && (iops < 3000 || iops > 80000):
+		return wire.Errorf("InvalidParameterValue", "Volume iops of %d is not between 3000 and 80000 for gp3 volumes.", iops)
+	case v.Throughput != nil && v.VolumeType != "gp3":
+		return wire.Errorf("InvalidParameterCombination", "The parameter throughput is not supported for %s volumes.", cmp.Or(v.VolumeType, "gp2"))
+	case v.Throughput != nil && (throughput < 125 || throughput > 2000):
+		return wire.Errorf("InvalidParameterValue", "Throughput of %d MiB/s is not between 125 and 2000.", throughput)
+	case v.VolumeInitializationRate != nil && v.SnapshotID == "" && !ofImage:
+		return wire.Errorf("InvalidParameterCombination", "The parameter volumeInitializationRate needs a snapshot.")
+	case v.VolumeInitializationRate != nil && (rate < 100 || rate > 300):
+		return wire.Errorf("InvalidParameterValue", "Value (%d) for parameter volumeInitializationRate is invalid. It must be between 100 and 300.", rate)
+	case v.KMSKeyID != "" && !value(v.Encrypted):
+		return wire.Errorf("InvalidParameterDependency", "The parameter KmsKeyId requires the parameter Encrypted to be set.")
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
@@ -192,7 +193,33 @@ func (d *LaunchTemplateData) check() error {
 	if len(d.NetworkInterfaces) > 0 && len(d.SecurityGroupIDs)+len(d.SecurityGroups) > 0 {
 		return wire.Errorf("InvalidParameterCombination", "Network interfaces and an instance-level security groups may not be specified on the same request")
 	}
+	if err := d.MetadataOptions.check(); err != nil {
+		return err
+	}
 	return checkTagSpecifications(d.TagSpecifications, "instance", "volume", "network-interface", "spot-instances-request", "elastic-gpu")
+}
+
+// check refuses values that are none. Source: API reference, InstanceMetadataOptionsRequest.
+func (o *MetadataOptions) check() error {
+	if o == nil {
+		return nil
+	}
+	switched := []string{"", "enabled", "disabled"}
+	for _, member := range []struct {
+		name, value string
+		values      []string
+	}{
+		{"HttpTokens", o.HTTPTokens, []string{"", "optional", "required"}}, {"HttpEndpoint", o.HTTPEndpoint, switched},
+		{"HttpProtocolIpv6", o.HTTPProtocolIPv6, switched}, {"InstanceMetadataTags", o.InstanceMetadataTags, switched},
+	} {
+		if !slices.Contains(member.values, member.value) {
+			return wire.Errorf("InvalidParameterValue", "Invalid value '%s' for MetadataOptions.%s", member.value, member.name)
+		}
+	}
+	if hops := o.HTTPPutResponseHops; hops != nil && (*hops < 1 || *hops > 64) {
+		return wire.Errorf("InvalidParameterValue", "Value (%d) for parameter HttpPutResponseHopLimit is invalid. It must be between 1 and 64.", *hops)
+	}
+	return nil
 }
 
 func (d *LaunchTemplateData) decodedUserData() ([]byte, error) {
