@@ -58,7 +58,7 @@ type classPort struct{ *Ports }
 // Connect opens the one cluster there is.
 func (p classPort) Connect(ctx context.Context, _ model.Registration) (catalog.Site, error) {
 	return read(ctx, p.Ports, "site.connect", func() (catalog.Site, error) {
-		cluster := clusterPort{p.Ports}
+		cluster := clusterPort(p)
 		return catalog.Site{Cluster: p, Claims: cluster, Reporter: cluster, Catalog: p, Profiles: p, Trials: p, Machines: p}, nil
 	})
 }
