@@ -10,10 +10,8 @@ import (
 )
 
 const (
-	mib          = int64(1) << 20
-	learnAtOnce  = 10                   // writes in one run; the next sweep goes on
-	showsAgain   = int64(7 * 24 * 3600) // seconds after which it is noted again that nodes still show what was learned
-	learnedPlace = "what was learned of machines"
+	mib         = int64(1) << 20
+	learnAtOnce = 10 // writes in one run; the next sweep goes on
 )
 
 // learn notes how much memory the nodes of claims really have where that is less than the catalogue knows of, or nothing is
@@ -66,7 +64,7 @@ func (r *run) note(ctx context.Context, least map[[2]string]model.LearnedOf) {
 	for _, learned := range all[:min(len(all), learnAtOnce)] {
 		err := r.effect(ctx, EffectLearn, func() error { return r.Memories.Learn(ctx, r.reg, learned) })
 		if err != nil {
-			r.problem("note %s: %v", learnedPlace, err)
+			r.problem("note the memory of machines: %v", err)
 			return
 		}
 	}
@@ -74,12 +72,9 @@ func (r *run) note(ctx context.Context, least map[[2]string]model.LearnedOf) {
 
 // news reports whether what a node shows is less than what is known, was not known, or has not been seen for long.
 func news(known []model.Learned, seen model.Learned) bool {
-	for _, learned := range known {
-		if learned.Images == seen.Images && !learned.Forgotten(seen.SeenUnix) {
-			return seen.MiB < learned.MiB || seen.MiB == learned.MiB && seen.SeenUnix-learned.SeenUnix >= showsAgain
-		}
-	}
-	return true
+	same := slices.DeleteFunc(slices.Clone(known), func(l model.Learned) bool { return l.Images != seen.Images })
+	_, changed := offer.Learn(same, seen.Images, seen.MiB*mib, seen.SeenUnix)
+	return changed
 }
 
 // machine returns a type of the catalogue; nil where it is not among them any more.
