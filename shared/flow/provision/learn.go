@@ -11,7 +11,8 @@ import (
 
 const (
 	mib         = int64(1) << 20
-	learnAtOnce = 10 // writes in one run; the next sweep goes on
+	learnAtOnce = 10               // writes in one run; the next sweep goes on
+	showsAgain  = int64(24 * 3600) // seconds after which it is noted again that nodes still show what is known
 )
 
 // learn notes how much memory the nodes of claims really have where that is less than the catalogue knows of, or nothing is
@@ -72,9 +73,12 @@ func (r *run) note(ctx context.Context, least map[[2]string]model.LearnedOf) {
 
 // news reports whether what a node shows is less than what is known, was not known, or has not been seen for long.
 func news(known []model.Learned, seen model.Learned) bool {
-	same := slices.DeleteFunc(slices.Clone(known), func(l model.Learned) bool { return l.Images != seen.Images })
-	_, changed := offer.Learn(same, seen.Images, seen.MiB*mib, seen.SeenUnix)
-	return changed
+	for _, learned := range known {
+		if learned.Images == seen.Images && !learned.Forgotten(seen.SeenUnix) {
+			return seen.MiB < learned.MiB || seen.MiB == learned.MiB && seen.SeenUnix-learned.SeenUnix >= showsAgain
+		}
+	}
+	return seen.Images != ""
 }
 
 // machine returns a type of the catalogue; nil where it is not among them any more.
