@@ -69,7 +69,7 @@ func TestOwnedNeedsAllThreeTags(t *testing.T) {
 }
 
 // R20, R21, R66: ids that are blank, asked for twice or unknown do no harm to the others.
-func TestDescribeLeavesOutWhatEC2DoesNotShow(t *testing.T) {
+func TestLA13DescribeLeavesOutWhatEC2DoesNotShow(t *testing.T) {
 	r := start(t)
 	all := r.launched(t, "01A", 2)
 	r.untag(t, all[0], "kubernetes.io/cluster/web") // also what is not ours any more
@@ -84,7 +84,7 @@ func TestDescribeLeavesOutWhatEC2DoesNotShow(t *testing.T) {
 	}
 }
 
-func TestTerminateMayBeRepeated(t *testing.T) {
+func TestLA13TerminateMayBeRepeated(t *testing.T) {
 	r := start(t)
 	all := r.launched(t, "01A", 3)
 	for _, want := range [][]string{all, nil} {

@@ -24,7 +24,7 @@ func (f *Fleet) DryFleet(ctx context.Context, request []byte) error {
 	input := stored.input()
 	input.DryRun = aws.Bool(true)
 	_, err = f.client.CreateFleet(ctx, input, once)
-	return dry(err, "CreateFleet")
+	return f.dry(err, stored, "CreateFleet")
 }
 
 // DryRun asks EC2 whether it would run one instance of a stored request's first launch template in a subnet, with the
@@ -48,7 +48,7 @@ func (f *Fleet) DryRun(ctx context.Context, launch model.Launch, request []byte,
 		input.TagSpecifications = append(input.TagSpecifications, types.TagSpecification{ResourceType: resource, Tags: sdkTags(stored.Tags)})
 	}
 	_, err = f.client.RunInstances(ctx, input, once)
-	return dry(err, "RunInstances")
+	return f.dry(err, stored, "RunInstances")
 }
 
 // instanceType returns the type the request names for a subnet, else its first.
@@ -67,10 +67,14 @@ func (r *request) instanceType(subnet string) string {
 func once(o *ec2.Options) { o.Retryer = aws.NopRetryer{} }
 
 // dry reads the answer to a dry run. The error's text is EC2's own without what changes from call to call, so that the same
-// refusal reads the same.
-func dry(err error, action string) error {
+// refusal reads the same. A launch template that somebody tidied away says nothing about the class: that is Internal, and the
+// next request makes it again.
+func (f *Fleet) dry(err error, stored *request, action string) error {
 	var api smithy.APIError
 	switch {
+	case templateGone(code(err)):
+		f.forget(stored)
+		return fault.New(fault.Internal, code(err), "%s: the launch template to try it with is gone", action)
 	case err == nil: // EC2 always answers a dry run with an error
 		return fault.New(fault.Internal, "", "a dry run of %s was answered as if it had been carried out", action)
 	case code(err) == "DryRunOperation":

@@ -57,3 +57,27 @@ func TestNC23ProfileThatDoesNotExistIsSaidToBeInvalid(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// LA10: a launch template that was collected is no verdict on the class, and is made again by the next request.
+func TestLA10DryRunWithoutItsTemplateSaysNothingAboutTheClass(t *testing.T) {
+	r := start(t)
+	launch := r.launch(t, "trial", model.OnDemand, "trial")
+	asks := map[string]func(request []byte) error{
+		"CreateFleet": func(request []byte) error { return r.fleet.DryFleet(t.Context(), request) },
+		"RunInstances": func(request []byte) error {
+			return r.fleet.DryRun(t.Context(), launch, request, r.subnet(t, "us-west-2a"))
+		},
+	}
+	for action, ask := range asks {
+		request := r.request(t, launch)
+		if _, err := New(r.fleet.client).Collect(t.Context(), "web", nil, r.clock.Now().Unix()+3600, 10); err != nil || len(r.templates(t)) != 0 {
+			t.Fatalf("%v %v", r.templates(t), err)
+		}
+		if err := ask(request); !fault.Is(err, fault.Internal) || !templateGone(fault.CodeOf(err)) {
+			t.Errorf("%s: %v, want Internal", action, err)
+		}
+		if err := ask(r.request(t, launch)); err != nil {
+			t.Errorf("%s with the template made again: %v", action, err)
+		}
+	}
+}
