@@ -36,7 +36,7 @@ func TestMachinesOfEveryFamilyJoin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			i := instance(50 + n)
+			i := instance(90 + n)
 			i.Architecture, i.ImageName, i.UserData = "x86_64", c.image, text
 			boot(t, fleet, events, i, machine.Ready)
 			got := node(t, i.PrivateDNSName)
