@@ -199,7 +199,9 @@ type racing struct {
 // one opens the same market for every cluster.
 type one struct{ market catalog.Market }
 
-func (o one) Market(context.Context, model.Registration) (catalog.Market, error) { return o.market, nil }
+func (o one) Market(context.Context, model.Registration) (catalog.Market, error) {
+	return o.market, nil
+}
 
 func (m racing) Refresh(ctx context.Context, known model.MachineCatalog, parts model.CatalogParts) (model.MachineCatalog, error) {
 	next, err := m.Market.Refresh(ctx, known, parts)
