@@ -153,16 +153,16 @@ func TestPR03RegionWithoutAPriceListAsksForNone(t *testing.T) {
 func TestRegionTakesItsCallsFromTheAllowance(t *testing.T) {
 	r := newRegion(t)
 	reg := world.Registration()
-	empty := model.Allowance{AtUnix: r.Clock.Now().Unix(), CallsMilli: 20_000}
+	empty := model.Allowance{AtUnix: r.Clock.Now().Unix(), CallsMilli: 20_000, ReadsMilli: 0}
 	if err := r.Ledger.Spend(t.Context(), reg, empty); err != nil {
 		t.Fatal(err)
 	}
 	if out := r.pass(); len(out.Refreshed) != 0 || !strings.Contains(out.Skipped, "used up") || len(r.market.Asked) != 0 {
 		t.Errorf("%+v", out)
 	}
-	r.Clock.Advance(2 * time.Second) // ten calls come back
+	r.Clock.Advance(2 * time.Second) // thirty looks come back
 	r.want("types", "prices", "spot")
-	if a, err := r.Ledger.Allowance(t.Context(), reg); err != nil || a.CallsMilli != 3_000 {
+	if a, err := r.Ledger.Allowance(t.Context(), reg); err != nil || a.ReadsMilli != 3_000 {
 		t.Errorf("%+v %v", a, err)
 	}
 }

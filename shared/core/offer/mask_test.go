@@ -79,11 +79,11 @@ func TestImageForTakesTheFirstThatBoots(t *testing.T) {
 	}
 }
 
-func TestByPriceBreaksTiesByName(t *testing.T) {
+func TestPriceListBreaksTiesByName(t *testing.T) {
 	types := []model.InstanceType{{Name: "c", Offers: soldIn(10, "a")}, {Name: "b", Offers: soldIn(20, "a")}, {Name: "a", Offers: soldIn(20, "a")}, {Name: "gone"}}
 	var names string
-	for _, it := range ByPrice(types, func(o model.Offer) bool { return o.CapacityType == model.OnDemand }) {
-		names += it.Name
+	for _, p := range PriceList(types) {
+		names += p.Type.Name
 	}
 	if names != "cab" {
 		t.Errorf("order = %q, want cab", names)

@@ -20,50 +20,50 @@ func Cheapest(t model.InstanceType, allow func(model.Offer) bool) (model.Offer, 
 	return best, found
 }
 
-// ByPrice returns the types that have an available offer allow accepts, cheapest first, then by name.
-func ByPrice(types []model.InstanceType, allow func(model.Offer) bool) []model.InstanceType {
-	type priced struct {
-		instance model.InstanceType
-		price    model.MicroUSD
-	}
-	var list []priced
-	for _, t := range types {
-		if o, found := Cheapest(t, allow); found {
-			list = append(list, priced{t, o.Price})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b priced) int {
-		return cmp.Or(cmp.Compare(a.price, b.price), strings.Compare(a.instance.Name, b.instance.Name))
-	})
-	out := make([]model.InstanceType, len(list))
-	for i := range list {
-		out[i] = list[i].instance
-	}
-	return out
+// Priced is a type and the price of its cheapest available offer.
+type Priced struct {
+	Type  *model.InstanceType
+	Price model.MicroUSD // per hour
 }
 
-// Usual returns the lowest price of one machine that meets the requirements, its instance type aside, holds the requests and
-// is bought by the capacity type, and the machine's type: what would be paid if everything for sale could be had. Types are
-// given without regard to marks. 0 where there is none.
-func Usual(types []model.InstanceType, requirements []model.Requirement, requests model.Resources, capacityType string) (model.MicroUSD, string) {
-	requirements = slices.DeleteFunc(slices.Clone(requirements), func(r model.Requirement) bool { return r.Key == model.LabelInstanceType })
-	best, name := model.MicroUSD(0), ""
+// PriceList returns the types that have an available offer, cheapest first, then by name. It refers to what it is given.
+func PriceList(types []model.InstanceType) []Priced {
+	list := make([]Priced, 0, len(types))
 	for i := range types {
-		t := &types[i]
-		o, found := Cheapest(*t, func(o model.Offer) bool { return o.CapacityType == capacityType && offerMeets(&o, requirements) })
-		if !found || best != 0 && o.Price >= best || !typeMeets(t, requirements) || !holds(t, requests) {
+		if o, found := Cheapest(types[i], nil); found {
+			list = append(list, Priced{&types[i], o.Price})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Priced) int {
+		return cmp.Or(cmp.Compare(a.Price, b.Price), strings.Compare(a.Type.Name, b.Type.Name))
+	})
+	return list
+}
+
+// Usual returns the lowest price below the bound of one machine that meets the requirements, holds the requests and is bought
+// by the capacity type, and the machine's type: what would be paid if everything on the list could be had. 0 where there is
+// none.
+func Usual(list []Priced, requirements []model.Requirement, requests model.Resources, capacityType string, below model.MicroUSD) (model.MicroUSD, string) {
+	best, name := model.MicroUSD(0), ""
+	for _, p := range list {
+		if p.Price >= below {
+			break
+		}
+		if !holds(p.Type, requests) || !typeMeets(p.Type, requirements) {
 			continue
 		}
-		best, name = o.Price, t.Name
+		o, found := Cheapest(*p.Type, func(o model.Offer) bool { return o.CapacityType == capacityType && offerMeets(&o, requirements) })
+		if found && o.Price < below {
+			best, name, below = o.Price, p.Type.Name, o.Price
+		}
 	}
 	return best, name
 }
 
 // holds reports whether a node of the type has room for the requests.
 func holds(t *model.InstanceType, requests model.Resources) bool {
-	room := t.Allocatable()
 	for name, amount := range requests {
-		if amount > room[name] {
+		if amount > t.Capacity[name]-t.Overhead[name] {
 			return false
 		}
 	}

@@ -16,14 +16,19 @@ const CodeTooDear = "TooDearForNow"
 // suits them gave no capacity a moment ago. Their pods wait for it, with that for a reason, until one of them has waited
 // for Settings.DearWait: then the machine there is has to do. A claim that is dear because only another capacity type is
 // left is none of these: that is what accepting both is for.
-func (r *run) affordable(plan model.Plan, whole map[string][]model.InstanceType) model.Plan {
+func (r *run) affordable(plan model.Plan, whole map[string][]offer.Priced) model.Plan {
 	if len(r.marksNow()) == 0 {
 		return plan
 	}
+	types := map[string][]model.Requirement{}
+	for i := range r.snapshot.Pools {
+		pool := &r.snapshot.Pools[i]
+		types[pool.Name] = slices.DeleteFunc(slices.Clone(pool.Template.Requirements), func(n model.Requirement) bool { return n.Key != model.LabelInstanceType })
+	}
 	var kept []model.PlannedClaim
 	for _, claim := range plan.Claims {
-		usual, name := offer.Usual(whole[claim.Class], claim.Requirements, claim.Requests, claim.Offer.CapacityType)
-		if usual == 0 || claim.Price <= usual*model.MicroUSD(r.settings.DearTimes) || r.waited(claim.Pods) {
+		usual, name := r.usual(claim, types[claim.Pool], whole[claim.Class])
+		if usual == 0 || r.waited(claim.Pods) {
 			kept = append(kept, claim)
 			continue
 		}
@@ -66,15 +71,51 @@ func (r *run) lasting() []model.Mark {
 	})
 }
 
+// usual is the lowest price of a machine of the claim's capacity type that its pool allows and that holds its pods, and what
+// machine that is, were everything for sale to be had. 0 where the claim costs no more than DearTimes that. A planned claim's own instance types are what is to be had; those
+// the pool names are asked for. Pods that choose among types themselves have nothing usual.
+func (r *run) usual(claim model.PlannedClaim, ofPool []model.Requirement, list []offer.Priced) (model.MicroUSD, string) {
+	if slices.ContainsFunc(claim.Pods, r.namesTypes) {
+		return 0, ""
+	}
+	asked := slices.DeleteFunc(slices.Clone(claim.Requirements), func(n model.Requirement) bool { return n.Key == model.LabelInstanceType })
+	below := (claim.Price-1)/model.MicroUSD(r.settings.DearTimes) + 1 // times DearTimes, what is below is less than the claim's price
+	return offer.Usual(list, append(asked, ofPool...), claim.Requests, claim.Offer.CapacityType, below)
+}
+
+// namesTypes reports whether the pod speaks of instance types by name.
+func (r *run) namesTypes(ref model.PodRef) bool {
+	pod := r.pod(ref)
+	if pod == nil {
+		return false
+	}
+	shape := r.snapshot.ShapeOf(pod)
+	if _, named := shape.NodeSelector[model.LabelInstanceType]; named {
+		return true
+	}
+	return slices.ContainsFunc(shape.RequiredNodeAffinity, func(term model.NodeTerm) bool {
+		return slices.ContainsFunc(term.Requirements, func(n model.Requirement) bool { return n.Key == model.LabelInstanceType })
+	})
+}
+
 // waited reports whether any of the pods has waited long enough for any machine to be welcome.
 func (r *run) waited(pods []model.PodRef) bool {
-	if r.created == nil {
-		r.created = make(map[string]int64, len(r.snapshot.Pods))
+	return slices.ContainsFunc(pods, func(ref model.PodRef) bool {
+		pod := r.pod(ref)
+		return pod == nil || r.now()-pod.CreatedUnix >= int64(r.settings.DearWait.Seconds())
+	})
+}
+
+// pod returns the snapshot's pod; nil where there is none of that UID.
+func (r *run) pod(ref model.PodRef) *model.Pod {
+	if r.podAt == nil {
+		r.podAt = make(map[string]int, len(r.snapshot.Pods))
 		for i := range r.snapshot.Pods {
-			r.created[r.snapshot.Pods[i].UID] = r.snapshot.Pods[i].CreatedUnix
+			r.podAt[r.snapshot.Pods[i].UID] = i
 		}
 	}
-	return slices.ContainsFunc(pods, func(pod model.PodRef) bool {
-		return r.now()-r.created[pod.UID] >= int64(r.settings.DearWait.Seconds())
-	})
+	if i, known := r.podAt[ref.UID]; known {
+		return &r.snapshot.Pods[i]
+	}
+	return nil
 }

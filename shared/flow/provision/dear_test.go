@@ -60,3 +60,30 @@ func TestR15CapacityThatComesBackIsWaitedFor(t *testing.T) {
 		}
 	}
 }
+
+// A pool or a pod that names its instance types gets those at once: nothing else is usual for it.
+func TestR15NamedTypesAreNotTooDear(t *testing.T) {
+	for name, named := range map[string]func(*model.Pool, *model.PodShape){
+		"by the pool": func(p *model.Pool, _ *model.PodShape) {
+			p.Template.Requirements = append(p.Template.Requirements, world.Need(model.LabelInstanceType, "m5.24xlarge", "m6g.large"))
+		},
+		"by the pod": func(_ *model.Pool, s *model.PodShape) {
+			s.NodeSelector = map[string]string{model.LabelInstanceType: "m5.24xlarge"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := start(t, world.Options{Types: []string{"m5.large", "m5.24xlarge"}})
+			w.Fleet.Break(model.OfferKey{InstanceType: "m5.large"}, "InsufficientInstanceCapacity")
+			pending(w, "first", 1, world.Shape(1000, gib))
+			run(t, w, provision.TriggerSweep)
+			pool, shape := world.Pool("default", "default"), world.Shape(1000, gib)
+			named(&pool, &shape)
+			w.Cluster.AddPool(pool)
+			pending(w, "named", 1, shape)
+			run(t, w, provision.TriggerSweep)
+			if machines := w.Fleet.Machines(); len(machines) != 1 || machines[0].Type != "m5.24xlarge" {
+				t.Errorf("there is %+v", machines)
+			}
+		})
+	}
+}

@@ -185,18 +185,18 @@ type run struct {
 	remade   map[string]bool        // classes whose launch templates this run made again, by name
 	decision model.Decision
 
-	probes      map[model.Mark]probe            // of half-open marks, by what they are about
-	probeFailed bool                            // one of this run's came back without capacity
-	pressed     bool                            // pods are left over: offers are probed before their back-off is over
-	noted       bool                            // the ledger's notes are not written yet
-	aside       map[string]bool                 // pools left out of this round because they came back dry
-	dryRounds   map[string]int                  // rounds of this run in which a pool came back dry, by pool
-	fellBack    bool                            // pods that other pools can take have been taken care of
-	accused     map[string]bool                 // what planning panicked over in this run
-	bound       map[string]bool                 // UIDs of pods that wait no more, though the snapshot says so; nil = not asked
-	starved     bool                            // launches were not made so that others may
-	whole       map[string][]model.InstanceType // of the classes, by name, without regard to marks
-	created     map[string]int64                // when pods were made, by UID; nil = not looked up
+	probes      map[model.Mark]probe      // of half-open marks, by what they are about
+	probeFailed bool                      // one of this run's came back without capacity
+	pressed     bool                      // pods are left over: offers are probed before their back-off is over
+	noted       bool                      // the ledger's notes are not written yet
+	aside       map[string]bool           // pools left out of this round because they came back dry
+	dryRounds   map[string]int            // rounds of this run in which a pool came back dry, by pool
+	fellBack    bool                      // pods that other pools can take have been taken care of
+	accused     map[string]bool           // what planning panicked over in this run
+	bound       map[string]bool           // UIDs of pods that wait no more, though the snapshot says so; nil = not asked
+	starved     bool                      // launches were not made so that others may
+	whole       map[string][]offer.Priced // of the classes, by name, without regard to marks
+	podAt       map[string]int            // where the snapshot has pods, by UID; nil = not looked up
 
 	mutex  sync.Mutex // guards what parallel calls write: out.Problems and report
 	report model.Report

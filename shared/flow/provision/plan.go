@@ -165,7 +165,7 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 		Salt:          fmt.Sprintf("%s/%d", r.decision.ID, r.out.Rounds),
 	}
 	r.usable = make(map[string]model.Class, len(r.classes))
-	r.whole = map[string][]model.InstanceType{}
+	r.whole = map[string][]offer.Priced{}
 	for name, class := range r.classes {
 		if why := classProblem(class); why != "" {
 			input.ClassProblems[name] = why
@@ -190,7 +190,9 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 		class.Status = offer.Less(class.Status, offer.Taken(&class.Status, r.ledger.Claims), r.ledger.Marks, r.now())
 		r.usable[name] = class
 		types := offer.Catalog(machines.Types, class, r.offers())
-		r.whole[name] = offer.Mask(types, class.Status.Subnets, offer.ForClass(r.lasting(), &class.Status), r.now())
+		if len(r.marksNow()) > 0 {
+			r.whole[name] = offer.PriceList(offer.Mask(types, class.Status.Subnets, offer.ForClass(r.lasting(), &class.Status), r.now()))
+		}
 		input.Catalogs[name] = offer.Mask(types, class.Status.Subnets, offer.ForClass(r.marksNow(), &class.Status), r.now())
 	}
 	for _, usage := range r.ledger.Usage {
