@@ -97,6 +97,23 @@ func TestNC22VerdictIsKeptForHalfAnHourUnlessAnInputChanges(t *testing.T) {
 	}
 }
 
+// A trial that could not be made after something changed is made again; what was found out of what there was before says
+// nothing about it.
+func TestNC22TrialThatFailedAfterAChangeIsMadeAgain(t *testing.T) {
+	w := newWorld(t)
+	w.pass(0, nil)
+	w.config.Classes[0].Annotations["example.com/again"] = "1"
+	w.fail["DryFleet"] = fault.New(fault.Internal, "", "connection reset by peer")
+	w.pass(time.Minute, nil)
+	if w.problem(conditionValidation) == "" {
+		t.Fatalf("%+v", w.status())
+	}
+	delete(w.fail, "DryFleet")
+	if w.pass(time.Minute, nil); w.problem(conditionValidation) != "" {
+		t.Errorf("still %+v", w.status().Problems)
+	}
+}
+
 func TestNC23EachMissingRightHasItsReasonAndSource(t *testing.T) {
 	for _, c := range []struct{ call, text, reason, source string }{
 		{"CreateLaunchTemplate", "You are not authorized to perform this operation", "CreateLaunchTemplateAuthCheckFailed", "the policy of the cluster's role"},

@@ -37,10 +37,13 @@ func (r *run) judge(ctx context.Context, class *model.Class, record *model.Class
 	if problem != nil {
 		class.Status.Problems = append(class.Status.Problems, *problem)
 	}
-	record.Inputs = inputs
-	if final {
+	switch {
+	case final:
 		record.Checked = r.now()
+	case record.Inputs != inputs:
+		record.Checked = 0 // what was found out last was about something else
 	}
+	record.Inputs = inputs
 }
 
 // depends is what of a status a verdict depends on.

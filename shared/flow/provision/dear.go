@@ -16,7 +16,7 @@ const CodeTooDear = "TooDearForNow"
 // suits them gave no capacity a moment ago. Their pods wait for it, with that for a reason, until one of them has waited
 // for Settings.DearWait: then the machine there is has to do. A claim that is dear because only another capacity type is
 // left is none of these: that is what accepting both is for.
-func (r *run) affordable(plan model.Plan, whole map[string][]offer.Priced) model.Plan {
+func (r *run) affordable(plan model.Plan) model.Plan {
 	if len(r.marksNow()) == 0 {
 		return plan
 	}
@@ -27,7 +27,7 @@ func (r *run) affordable(plan model.Plan, whole map[string][]offer.Priced) model
 	}
 	var kept []model.PlannedClaim
 	for _, claim := range plan.Claims {
-		usual, name := r.usual(claim, types[claim.Pool], whole[claim.Class])
+		usual, name := r.usual(claim, types[claim.Pool], r.whole[claim.Class])
 		if usual == 0 || r.waited(claim.Pods) {
 			kept = append(kept, claim)
 			continue

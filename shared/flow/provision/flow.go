@@ -71,7 +71,7 @@ type Settings struct {
 	DryPerMinute   int // launches that may come back without capacity in the long run: 8
 
 	DearTimes int           // price of a claim, as a multiple of what it usually costs, above which its pods wait for capacity: 5
-	DearWait  time.Duration // how long they wait at most: 5 min
+	DearWait  time.Duration // how long they wait at most: 3 min
 
 	LaunchFloor int // claims of a pool in a minute that need no run-up; above, at most twice those of the minute before: 100
 }
@@ -99,7 +99,7 @@ func (s Settings) withDefaults() Settings {
 	s.DryBurst = cmp.Or(s.DryBurst, 10)
 	s.DryPerMinute = cmp.Or(s.DryPerMinute, 8)
 	s.DearTimes = cmp.Or(s.DearTimes, 5)
-	s.DearWait = cmp.Or(s.DearWait, 5*time.Minute)
+	s.DearWait = cmp.Or(s.DearWait, 3*time.Minute)
 	s.LaunchFloor = cmp.Or(s.LaunchFloor, 100)
 	return s
 }

@@ -42,16 +42,15 @@ func (r *run) provision(ctx context.Context) error {
 		r.out.Rounds++
 		r.starved = false
 		input := r.planInput(machines, blocked)
-		plan := r.planned(input)
+		plan := r.affordable(r.planned(input))
 		if r.stillPending(ctx, plan) {
 			input = r.planInput(machines, blocked)
-			plan = r.planned(input)
+			plan = r.affordable(r.planned(input))
 		}
 		if r.pressing(plan) {
 			input = r.planInput(machines, blocked)
-			plan = r.planned(input)
+			plan = r.affordable(r.planned(input))
 		}
-		plan = r.affordable(plan, r.whole)
 		plan.Claims = append(plan.Claims, r.fill(input)...)
 		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
 		round := model.Round{Plan: plan}
