@@ -100,7 +100,7 @@ func (r *run) callsFor(ctx context.Context, due []model.Claim) []bool {
 	var needy []int
 	for i := range due {
 		partition, asked := due[i].Labels[model.LabelPartition]
-		if len(needy) < tagAtOnce && (!tagged(&due[i]) || asked && partition == "") {
+		if len(needy) < tagAtOnce && (due[i].NodeName != "" && !tagged(&due[i]) || asked && partition == "") {
 			needy = append(needy, i)
 		}
 	}
@@ -162,7 +162,8 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node,
 			return claim, fmt.Errorf("patch node %s: %w", node.Name, err)
 		}
 	}
-	if calls && !tagged(&next) && next.NodeName != "" {
+	// Not before the node is on record: nobody waits for a tag, and a call that hangs must not come between.
+	if calls && !tagged(&next) && claim.NodeName != "" {
 		r.tagMachine(ctx, &next)
 	}
 	if len(patch.Labels) == 0 && tagged(&next) == tagged(&claim) {
