@@ -148,8 +148,15 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node,
 			return claim, err
 		}
 	}
-	if claim.State == model.Launched || claim.NodeUID != node.UID {
-		r.register(node, &next, &patch) // the second: the node was deleted and joined again
+	if claim.State == model.Launched { // on record first: should the node go before the rest is done, nobody waits for it any more
+		next.State, next.RegisteredUnix, next.NodeName, next.NodeUID = model.Registered, r.now(), node.Name, node.UID
+		if err := r.advance(ctx, &next); err != nil {
+			return claim, err
+		}
+	}
+	recorded := next
+	if claim.NodeUID != node.UID || !node.Registered() {
+		r.register(node, &next, &patch) // also where a node was deleted and joined again, or its registration was lost on its way
 	}
 	if r.ready(node, &next) {
 		patch.Labels[model.LabelInitialized] = "true"
@@ -159,7 +166,7 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node,
 	}
 	if len(patch.Labels) > 0 {
 		if err := r.effect(ctx, EffectNode, func() error { return r.site.Cluster.PatchNode(ctx, patch) }); err != nil {
-			return claim, fmt.Errorf("patch node %s: %w", node.Name, err)
+			return recorded, fmt.Errorf("patch node %s: %w", node.Name, err)
 		}
 	}
 	// Not before the node is on record: nobody waits for a tag, and a call that hangs must not come between.
@@ -167,34 +174,42 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node,
 		r.tagMachine(ctx, &next)
 	}
 	if len(patch.Labels) == 0 && tagged(&next) == tagged(&claim) {
-		return claim, nil
+		return recorded, nil
 	}
 	err := r.effect(ctx, EffectShow, func() error {
 		_, err := r.site.Cluster.PutClaim(ctx, next)
 		return err
 	})
 	if err != nil && !fault.Is(err, fault.NotFound) { // people may have deleted the object; the node is ours all the same
-		return claim, fmt.Errorf("update its NodeClaim: %w", err)
+		return recorded, fmt.Errorf("update its NodeClaim: %w", err)
 	}
-	err = r.effect(ctx, EffectAdvance, func() (err error) {
-		next, err = r.Births.Advance(ctx, r.reg.Cluster, next)
+	if next.State == recorded.State && next.NodeUID == recorded.NodeUID && tagged(&next) == tagged(&recorded) {
+		return recorded, nil
+	}
+	if err := r.advance(ctx, &next); err != nil {
+		return recorded, err
+	}
+	return next, nil
+}
+
+// advance writes the claim on condition of its version, and gives it the next one.
+func (r *run) advance(ctx context.Context, claim *model.Claim) error {
+	err := r.effect(ctx, EffectAdvance, func() (err error) {
+		next, err := r.Births.Advance(ctx, r.reg.Cluster, *claim)
+		if err == nil {
+			*claim = next
+		}
 		return err
 	})
 	if err != nil {
-		return claim, fmt.Errorf("record state %s: %w", next.State, err)
+		return fmt.Errorf("record state %s: %w", claim.State, err)
 	}
-	return next, nil
+	return nil
 }
 
 // register fills in what a node gets when it joins: the claim's labels, annotations and taints, its owner, and no
 // unregistered taint any more.
 func (r *run) register(node *model.Node, claim *model.Claim, patch *model.NodePatch) {
-	if claim.State == model.Launched {
-		claim.State = model.Registered
-	}
-	if claim.RegisteredUnix == 0 {
-		claim.RegisteredUnix = r.now()
-	}
 	claim.NodeName, claim.NodeUID = node.Name, node.UID
 	for key, value := range claim.Labels {
 		patch.Labels[key] = value
