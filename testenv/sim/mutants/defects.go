@@ -64,7 +64,7 @@ var defects = []defect{
 	{"unregistered taint left", provision + "births.go",
 		"patch.RemoveTaints = []model.Taint{{Key: model.TaintUnregistered, Effect: model.NoExecute}}", "patch.RemoveTaints = nil"},
 	{"claim not moved on", provision + "births.go",
-		"next, err = r.Births.Advance(ctx, r.reg.Cluster, next)", "_ = r.Births"},
+		"next, err := r.Births.Advance(ctx, r.reg.Cluster, *claim)", "next := *claim"},
 
 	// What ends.
 	{"acts on the first look", interruption + "suspect.go",
