@@ -20,4 +20,8 @@
 //	func TestSQS(t *testing.T) {
 //		conform.Each(t, nil, conform.SQS)
 //	}
+//
+// TestFunctions runs what the functions run, with the adapters they have, on
+// the same targets; only the API server is in memory. TestBuiltFunctions hands
+// the built functions a tick, on an account that has no API server.
 package conform
