@@ -39,6 +39,18 @@ func TestMixedPodsAreBoundToExactlyThePlannedNodes(t *testing.T) {
 	)
 	const pods = 80 + 40 + 39 + 40 + 1
 	bound := c.awaitRunning(t, "mixed", pods, 4*time.Minute)
+	await(t, time.Minute, "every pod beside the daemons' runs too", func(ctx context.Context) string {
+		list, err := c.kube.CoreV1().Pods("mixed").List(ctx, metav1.ListOptions{LabelSelector: "app!=agent"})
+		if err != nil {
+			return err.Error()
+		}
+		for _, pod := range list.Items {
+			if pod.Spec.NodeName == "" {
+				return pod.Name + " is on no node"
+			}
+		}
+		return ""
+	})
 	await(t, time.Minute, "every node is initialised", func(context.Context) string {
 		for _, claim := range c.ledger(t).Claims {
 			if claim.State != model.Initialized {
