@@ -8,7 +8,7 @@ import (
 
 // Bounds on how much is tried, as counts.
 const (
-	timeForEach = 6000 // up to which there is time to spend on each
+	timeForEach = 6000 // units, packed in one order only, up to which there is time to spend on each
 )
 
 // diligence is how many nodes are opened with everything compared: the first of them, a third of that where lots are many, and

@@ -99,7 +99,7 @@ func newRun(p *planner, pool *pool, lots []lot, order []int) *run {
 		r.counts = append(r.counts, lots[i].count)
 		r.leaning = append(r.leaning, float64(request[r.cpu])/float64(max(1, request[r.memory])))
 	}
-	if r.diligence = withMany; units <= timeForEach {
+	if r.diligence = withMany; units <= timeForEach && len(lots) > manyLots {
 		r.diligence = withFew
 	}
 	r.free = make(vector, r.dims)
