@@ -176,6 +176,17 @@ type ClassMark struct {
 	Annotations map[string]string // to set
 }
 
+// Conditions of a class, one for each part of what is found out about it.
+const (
+	SubnetsReady        = "SubnetsReady"
+	SecurityGroupsReady = "SecurityGroupsReady"
+	ImagesReady         = "AMIsReady"
+	ProfileReady        = "InstanceProfileReady"
+	ReservationsReady   = "CapacityReservationsReady"
+	PlacementGroupReady = "PlacementGroupReady"
+	Validated           = "ValidationSucceeded"
+)
+
 // ClassProblem says why a class is not ready.
 type ClassProblem struct {
 	Condition string `json:"condition"`         // SubnetsReady, SecurityGroupsReady, AMIsReady, InstanceProfileReady, ValidationSucceeded, …

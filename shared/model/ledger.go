@@ -24,6 +24,17 @@ type Registration struct {
 	DefaultSpread string `json:"defaultSpread,omitempty"`
 }
 
+// Active returns the registrations that are not paused, in the same order.
+func Active(registrations []Registration) []Registration {
+	var active []Registration
+	for _, r := range registrations {
+		if !r.Paused {
+			active = append(active, r)
+		}
+	}
+	return active
+}
+
 // Access is equal for registrations by which the same API server and account are reached with the same rights.
 func (r *Registration) Access() string {
 	return fmt.Sprintf("%s %s %s %s %x", r.Region, r.Endpoint, r.RoleARN, r.ExternalID, r.CA)

@@ -58,16 +58,6 @@ func (c *Catalog) resolve(ctx context.Context, class model.Class, images []model
 	return status, nil
 }
 
-// Conditions of an EC2NodeClass, one for each part of it that is looked up.
-const (
-	conditionSubnets        = "SubnetsReady"
-	conditionSecurityGroups = "SecurityGroupsReady"
-	conditionImages         = "AMIsReady"
-	conditionProfile        = "InstanceProfileReady"
-	conditionReservations   = "CapacityReservationsReady"
-	conditionPlacementGroup = "PlacementGroupReady"
-)
-
 // reasonNotAsked is the reason of what could not be found out.
 const reasonNotAsked = "ResolutionFailed"
 
@@ -80,27 +70,27 @@ func (c *Catalog) Examine(ctx context.Context, class model.Class, images []model
 		condition string
 		look      func() (*model.ClassProblem, error)
 	}{
-		{conditionSubnets, func() (_ *model.ClassProblem, err error) {
+		{model.SubnetsReady, func() (_ *model.ClassProblem, err error) {
 			status.Subnets, err = c.subnets(ctx, class.Subnets)
 			return c.none(len(status.Subnets), "SubnetsNotFound", "subnet", "spec.subnetSelectorTerms", class.Subnets), err
 		}},
-		{conditionSecurityGroups, func() (_ *model.ClassProblem, err error) {
+		{model.SecurityGroupsReady, func() (_ *model.ClassProblem, err error) {
 			status.SecurityGroups, err = c.securityGroups(ctx, class.SecurityGroups)
 			return c.none(len(status.SecurityGroups), "SecurityGroupsNotFound", "security group", "spec.securityGroupSelectorTerms", class.SecurityGroups), err
 		}},
-		{conditionImages, func() (_ *model.ClassProblem, err error) {
+		{model.ImagesReady, func() (_ *model.ClassProblem, err error) {
 			status.Images, err = c.images(ctx, images)
 			return c.none(len(status.Images), "AMINotFound", "image", "spec.amiSelectorTerms", class.Images), err
 		}},
-		{conditionProfile, func() (problem *model.ClassProblem, err error) {
+		{model.ProfileReady, func() (problem *model.ClassProblem, err error) {
 			status.InstanceProfile, problem, err = c.profile(ctx, class)
 			return problem, err
 		}},
-		{conditionReservations, func() (_ *model.ClassProblem, err error) {
+		{model.ReservationsReady, func() (_ *model.ClassProblem, err error) {
 			status.Reservations, err = c.reservations(ctx, class.Reservations)
 			return nil, err // that none is found is a state reservations come to by themselves
 		}},
-		{conditionPlacementGroup, func() (problem *model.ClassProblem, err error) {
+		{model.PlacementGroupReady, func() (problem *model.ClassProblem, err error) {
 			status.PlacementGroup, problem, err = c.placementGroup(ctx, class.PlacementGroup)
 			return problem, err
 		}},

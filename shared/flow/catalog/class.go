@@ -16,17 +16,6 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Conditions of an EC2NodeClass, as far as this package speaks of them.
-const (
-	conditionSubnets        = "SubnetsReady"
-	conditionSecurityGroups = "SecurityGroupsReady"
-	conditionImages         = "AMIsReady"
-	conditionProfile        = "InstanceProfileReady"
-	conditionReservations   = "CapacityReservationsReady"
-	conditionPlacementGroup = "PlacementGroupReady"
-	conditionValidation     = "ValidationSucceeded"
-)
-
 // class brings one class up to date where that is due.
 func (r *run) class(ctx context.Context, object model.ClassObject) {
 	class := object.Class
@@ -172,7 +161,7 @@ func (r *run) examine(ctx context.Context, class model.Class, record *model.Clas
 	}
 	if wrong != nil {
 		status.Problems = replace(status.Problems, model.ClassProblem{
-			Condition: conditionImages, Reason: codeOr(wrong, "AMINotFound"), Message: wrong.Error(), Unknown: !fault.Is(wrong, fault.Invalid),
+			Condition: model.ImagesReady, Reason: codeOr(wrong, "AMINotFound"), Message: wrong.Error(), Unknown: !fault.Is(wrong, fault.Invalid),
 		})
 	}
 	status.Images = image.Choose(status.Images)
@@ -199,12 +188,12 @@ func replace(problems []model.ClassProblem, problem model.ClassProblem) []model.
 // stay leaves what could not be found out now as it was before, with the problem it had, and the time it was found out.
 func stay(status *model.ClassStatus, before *model.ClassStatus) {
 	keep := map[string]func(){
-		conditionSubnets:        func() { status.Subnets = before.Subnets },
-		conditionSecurityGroups: func() { status.SecurityGroups = before.SecurityGroups },
-		conditionImages:         func() { status.Images = before.Images },
-		conditionProfile:        func() { status.InstanceProfile = before.InstanceProfile },
-		conditionReservations:   func() { status.Reservations = before.Reservations },
-		conditionPlacementGroup: func() { status.PlacementGroup = before.PlacementGroup },
+		model.SubnetsReady:        func() { status.Subnets = before.Subnets },
+		model.SecurityGroupsReady: func() { status.SecurityGroups = before.SecurityGroups },
+		model.ImagesReady:         func() { status.Images = before.Images },
+		model.ProfileReady:        func() { status.InstanceProfile = before.InstanceProfile },
+		model.ReservationsReady:   func() { status.Reservations = before.Reservations },
+		model.PlacementGroupReady: func() { status.PlacementGroup = before.PlacementGroup },
 	}
 	var problems []model.ClassProblem
 	for _, problem := range status.Problems {

@@ -92,7 +92,7 @@ func TestNC22VerdictIsKeptForHalfAnHourUnlessAnInputChanges(t *testing.T) {
 	// A bad verdict is kept like a good one.
 	w.fail["DryFleet"] = fault.New(fault.Denied, "UnauthorizedOperation", "CreateFleet: You are not authorized")
 	w.config.Classes[0].Annotations["example.com/again"] = "2"
-	if !tried(time.Second) || tried(time.Minute) || w.problem(conditionValidation) != reasonFleetDenied {
+	if !tried(time.Second) || tried(time.Minute) || w.problem(model.Validated) != reasonFleetDenied {
 		t.Errorf("%+v", w.status())
 	}
 }
@@ -105,11 +105,11 @@ func TestNC22TrialThatFailedAfterAChangeIsMadeAgain(t *testing.T) {
 	w.config.Classes[0].Annotations["example.com/again"] = "1"
 	w.fail["DryFleet"] = fault.New(fault.Internal, "", "connection reset by peer")
 	w.pass(time.Minute, nil)
-	if w.problem(conditionValidation) == "" {
+	if w.problem(model.Validated) == "" {
 		t.Fatalf("%+v", w.status())
 	}
 	delete(w.fail, "DryFleet")
-	if w.pass(time.Minute, nil); w.problem(conditionValidation) != "" {
+	if w.pass(time.Minute, nil); w.problem(model.Validated) != "" {
 		t.Errorf("still %+v", w.status().Problems)
 	}
 }
@@ -124,7 +124,7 @@ func TestNC23EachMissingRightHasItsReasonAndSource(t *testing.T) {
 		w := newWorld(t)
 		w.fail[c.call] = fault.New(fault.Denied, "UnauthorizedOperation", "%s: %s", c.call, c.text)
 		w.pass(0, nil)
-		i := slices.IndexFunc(w.status().Problems, func(p model.ClassProblem) bool { return p.Condition == conditionValidation })
+		i := slices.IndexFunc(w.status().Problems, func(p model.ClassProblem) bool { return p.Condition == model.Validated })
 		if i < 0 || w.status().Problems[i].Reason != c.reason || !strings.Contains(w.status().Problems[i].Message, c.source) || w.status().Problems[i].Unknown {
 			t.Errorf("%s: %+v", c.text, w.status().Problems)
 		}
@@ -138,7 +138,7 @@ func TestNC24OneSubnetThatWouldDoIsEnough(t *testing.T) {
 	w := newWorld(t)
 	w.fail["DryRun subnet-a"] = fault.New(fault.Internal, "InternalError", "RunInstances: an internal error")
 	w.pass(0, nil)
-	if p := w.problem(conditionValidation); p != "" || w.asked("DryRun") != 2 {
+	if p := w.problem(model.Validated); p != "" || w.asked("DryRun") != 2 {
 		t.Errorf("%s %v", p, w.aws)
 	}
 	// Where none would do the first one's answer counts: this one says nothing about the class.
@@ -146,11 +146,11 @@ func TestNC24OneSubnetThatWouldDoIsEnough(t *testing.T) {
 	w.fail["DryRun subnet-a"] = fault.New(fault.Throttled, "RequestLimitExceeded", "RunInstances: slow down")
 	w.fail["DryRun subnet-b"] = fault.New(fault.Denied, "UnauthorizedOperation", "RunInstances: no")
 	w.pass(0, nil)
-	if p := w.problem(conditionValidation); p != "Unknown ValidationFailed" || w.ledger.Classes[0].Checked != 0 {
+	if p := w.problem(model.Validated); p != "Unknown ValidationFailed" || w.ledger.Classes[0].Checked != 0 {
 		t.Errorf("%s, checked %d", p, w.ledger.Classes[0].Checked)
 	}
 	delete(w.fail, "DryRun subnet-a")
-	if w.pass(2*time.Minute, nil); w.problem(conditionValidation) != "" {
+	if w.pass(2*time.Minute, nil); w.problem(model.Validated) != "" {
 		t.Errorf("it is not tried again: %+v", w.status())
 	}
 }
@@ -158,7 +158,7 @@ func TestNC24OneSubnetThatWouldDoIsEnough(t *testing.T) {
 func TestNC24DisableDryRunMakesNoCall(t *testing.T) {
 	w := newWorld(t)
 	w.pass(0, func(f *Flow, _ *Request) { f.Settings.NoDryRun = true })
-	if w.problem(conditionValidation) != "" || w.asked("Dry")+w.asked("Create") != 0 {
+	if w.problem(model.Validated) != "" || w.asked("Dry")+w.asked("Create") != 0 {
 		t.Errorf("%+v %v", w.status(), w.aws)
 	}
 }
@@ -169,7 +169,7 @@ func TestWhatShowsWithoutATrialIsNotTried(t *testing.T) {
 		"ClusterCIDRResolutionFailed": func(w *world) { w.reg.ServiceCIDR = "" },
 		"Unsupported":                 func(w *world) { w.class().Unsupported = []string{"spec.x: is not supported yet"} },
 		"InvalidKubeletConfiguration": func(w *world) {
-			w.class().Invalid = []model.ClassProblem{{Condition: conditionValidation, Reason: "InvalidKubeletConfiguration"}}
+			w.class().Invalid = []model.ClassProblem{{Condition: model.Validated, Reason: "InvalidKubeletConfiguration"}}
 		},
 		"DependenciesNotReady":         func(w *world) { w.examined = noSubnets },
 		"Unknown DependenciesNotReady": func(w *world) { w.fail["Examine"] = fault.New(fault.Internal, "", "down") },
@@ -178,7 +178,7 @@ func TestWhatShowsWithoutATrialIsNotTried(t *testing.T) {
 		w := newWorld(t)
 		change(w)
 		w.pass(0, nil)
-		if got := w.problem(conditionValidation); got != reason || w.asked("Dry")+w.asked("Create") != 0 {
+		if got := w.problem(model.Validated); got != reason || w.asked("Dry")+w.asked("Create") != 0 {
 			t.Errorf("%s: got %q, calls %v", reason, got, w.aws)
 		}
 	}
@@ -186,7 +186,7 @@ func TestWhatShowsWithoutATrialIsNotTried(t *testing.T) {
 
 func noSubnets(_ model.Class, s *model.ClassStatus) error {
 	s.Subnets = nil
-	s.Problems = []model.ClassProblem{{Condition: conditionSubnets, Reason: "SubnetsNotFound", Message: "none"}}
+	s.Problems = []model.ClassProblem{{Condition: model.SubnetsReady, Reason: "SubnetsNotFound", Message: "none"}}
 	return nil
 }
 
@@ -213,7 +213,7 @@ func TestWhatCannotBeFoundOutStaysAsItWas(t *testing.T) {
 		t.Error("it is not asked again at the next tick")
 	}
 	w.class().Generation++
-	if w.pass(time.Minute, nil); w.problem(conditionSubnets) != "Unknown ResolutionFailed" {
+	if w.pass(time.Minute, nil); w.problem(model.SubnetsReady) != "Unknown ResolutionFailed" {
 		t.Errorf("of another generation nothing is known: %+v", w.status())
 	}
 }
@@ -240,7 +240,7 @@ func TestAllowanceThatIsUsedUpLeavesClassesForTheNextTick(t *testing.T) {
 	if out := w.pass(0, nil); len(w.aws) != 0 || len(out.Problems) != 1 {
 		t.Errorf("%v %+v", w.aws, out)
 	}
-	if w.pass(time.Minute, nil); w.problem(conditionValidation) != "" {
+	if w.pass(time.Minute, nil); w.problem(model.Validated) != "" {
 		t.Error("the next tick does not go on")
 	}
 }

@@ -3,7 +3,6 @@ package catalog
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -229,19 +228,12 @@ func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("list attached clusters: %w", err)
 	}
-	var sent int
-	var failures []error
-	for _, reg := range registrations {
-		if reg.Paused {
-			continue
-		}
+	return fault.Each(model.Active(registrations), func(reg model.Registration) error {
 		if err := f.Hints.Look(ctx, reg.Cluster, tick); err != nil {
-			failures = append(failures, fmt.Errorf("hint a pass over cluster %s: %w", reg.Cluster, err))
-			continue
+			return fmt.Errorf("hint a pass over cluster %s: %w", reg.Cluster, err)
 		}
-		sent++
-	}
-	return sent, errors.Join(failures...)
+		return nil
+	})
 }
 
 func (r *run) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }

@@ -67,7 +67,7 @@ func depends(status model.ClassStatus) any {
 }
 
 func verdictOf(status model.ClassStatus) *model.ClassProblem {
-	i := slices.IndexFunc(status.Problems, func(p model.ClassProblem) bool { return p.Condition == conditionValidation })
+	i := slices.IndexFunc(status.Problems, func(p model.ClassProblem) bool { return p.Condition == model.Validated })
 	if i < 0 {
 		return nil
 	}
@@ -77,10 +77,10 @@ func verdictOf(status model.ClassStatus) *model.ClassProblem {
 // wrong is what is wrong with a class without a trial; nil where nothing is.
 func (r *run) wrong(class *model.Class) *model.ClassProblem {
 	problem := func(reason, format string, args ...any) *model.ClassProblem {
-		return &model.ClassProblem{Condition: conditionValidation, Reason: reason, Message: fmt.Sprintf(format, args...)}
+		return &model.ClassProblem{Condition: model.Validated, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
 	for i := range class.Invalid {
-		if class.Invalid[i].Condition == conditionValidation {
+		if class.Invalid[i].Condition == model.Validated {
 			return &class.Invalid[i]
 		}
 	}
@@ -126,7 +126,7 @@ func unready(problems []model.ClassProblem) *model.ClassProblem {
 		return nil
 	}
 	return &model.ClassProblem{
-		Condition: conditionValidation, Reason: "DependenciesNotReady", Unknown: len(failed) == 0,
+		Condition: model.Validated, Reason: "DependenciesNotReady", Unknown: len(failed) == 0,
 		Message: "waiting for " + strings.Join(append(failed, unknown...), ", "),
 	}
 }
@@ -151,7 +151,7 @@ func (r *run) try(ctx context.Context, class model.Class) (problem *model.ClassP
 		return nil, true
 	}
 	say := func(reason string, unknown bool, err error) *model.ClassProblem {
-		return &model.ClassProblem{Condition: conditionValidation, Reason: reason, Unknown: unknown, Message: err.Error()}
+		return &model.ClassProblem{Condition: model.Validated, Reason: reason, Unknown: unknown, Message: err.Error()}
 	}
 	launch, err := r.trial(ctx, class)
 	if err != nil {
@@ -189,7 +189,7 @@ func (r *run) expressions(ctx context.Context, class model.Class) *model.ClassPr
 	}
 	machines, err := r.types(ctx)
 	if err != nil {
-		return &model.ClassProblem{Condition: conditionValidation, Reason: reasonUntried, Unknown: true, Message: err.Error()}
+		return &model.ClassProblem{Condition: model.Validated, Reason: reasonUntried, Unknown: true, Message: err.Error()}
 	}
 	if problems := offer.ClassProblems(machines.Types, class, r.offers()); len(problems) > 0 {
 		return &problems[0]
@@ -216,7 +216,7 @@ func (r *run) dryRuns(ctx context.Context, launch model.Launch, request []byte) 
 // tried again before long, since it may be about something that was only just made; what says nothing about the class
 // leaves it as it was.
 func (r *run) verdict(ctx context.Context, class model.Class, err error, denied string) (*model.ClassProblem, bool) {
-	problem := &model.ClassProblem{Condition: conditionValidation, Reason: denied, Message: err.Error()}
+	problem := &model.ClassProblem{Condition: model.Validated, Reason: denied, Message: err.Error()}
 	switch kind := fault.KindOf(err); {
 	case kind == fault.Denied:
 		problem.Message += ": " + denial(err.Error())

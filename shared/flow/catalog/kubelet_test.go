@@ -31,7 +31,7 @@ func TestNC18ExpressionsAreJudgedBeforeATrial(t *testing.T) {
 				w.fail["Types"] = test.fail
 			}
 			w.pass(0, test.settings)
-			if got := w.problem(conditionValidation); got != test.want {
+			if got := w.problem(model.Validated); got != test.want {
 				t.Errorf("problem = %q, want %q: %+v", got, test.want, w.status())
 			}
 			if tried := w.asked("Dry") > 0; tried != test.tried {

@@ -17,7 +17,7 @@ import (
 func (r *run) profile(ctx context.Context, class model.Class, record *model.ClassRecord) (string, *model.ClassProblem) {
 	before := record.Status.InstanceProfile
 	problem := func(reason, format string, args ...any) (string, *model.ClassProblem) {
-		return "", &model.ClassProblem{Condition: conditionProfile, Reason: reason, Message: fmt.Sprintf(format, args...)}
+		return "", &model.ClassProblem{Condition: model.ProfileReady, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
 	r.outlived(record)
 	if class.InstanceProfile != "" {

@@ -76,7 +76,7 @@ func TestRoleThatDoesNotExistIsAProblemThatNamesIt(t *testing.T) {
 	w := newWorld(t)
 	w.class().Role = "nobody"
 	w.pass(0, nil)
-	if w.problem(conditionProfile) != "RoleNotFound" || w.problem(conditionValidation) != "DependenciesNotReady" || !strings.Contains(w.status().Problems[0].Message, `"nobody"`) {
+	if w.problem(model.ProfileReady) != "RoleNotFound" || w.problem(model.Validated) != "DependenciesNotReady" || !strings.Contains(w.status().Problems[0].Message, `"nobody"`) {
 		t.Errorf("%+v", w.status().Problems)
 	}
 	w.roles["nobody"] = true
@@ -85,7 +85,7 @@ func TestRoleThatDoesNotExistIsAProblemThatNamesIt(t *testing.T) {
 	}
 	w = newWorld(t)
 	w.fail["MakeProfile"] = fault.New(fault.Internal, "ServiceFailure", "down")
-	if w.pass(0, nil); w.problem(conditionProfile) != "Unknown InstanceProfileFailed" {
+	if w.pass(0, nil); w.problem(model.ProfileReady) != "Unknown InstanceProfileFailed" {
 		t.Errorf("%+v", w.status().Problems)
 	}
 }
@@ -94,7 +94,7 @@ func TestSE02IsolatedNetworkAsksNothingOfIAM(t *testing.T) {
 	isolated := func(f *Flow, _ *Request) { f.Settings.IsolatedVPC = true }
 	w := newWorld(t)
 	w.pass(0, isolated)
-	if w.problem(conditionProfile) != "InstanceProfileNotFound" || !strings.Contains(w.status().Problems[0].Message, "spec.instanceProfile") {
+	if w.problem(model.ProfileReady) != "InstanceProfileNotFound" || !strings.Contains(w.status().Problems[0].Message, "spec.instanceProfile") {
 		t.Errorf("%+v", w.status().Problems)
 	}
 	w.class().Role, w.class().InstanceProfile, w.class().Generation = "", "mine", 2

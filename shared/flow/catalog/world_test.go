@@ -276,7 +276,7 @@ func (w site) Examine(_ context.Context, class model.Class, images []model.Image
 	}
 	if err != nil { // of the subnets nothing could be found out
 		status.Subnets = nil
-		status.Problems = []model.ClassProblem{{Condition: conditionSubnets, Reason: "ResolutionFailed", Unknown: true, Message: err.Error()}}
+		status.Problems = []model.ClassProblem{{Condition: model.SubnetsReady, Reason: "ResolutionFailed", Unknown: true, Message: err.Error()}}
 	} else if w.examined != nil {
 		err = w.examined(class, &status)
 	}

@@ -2,8 +2,10 @@ package interruption
 
 import (
 	"context"
-	"errors"
 	"fmt"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // FanOut turns the tick of each minute into one hint per attached cluster, so that a slow or broken cluster delays no
@@ -13,17 +15,10 @@ func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("list attached clusters: %w", err)
 	}
-	var sent int
-	var failures []error
-	for _, reg := range registrations {
-		if reg.Paused {
-			continue
-		}
+	return fault.Each(model.Active(registrations), func(reg model.Registration) error {
 		if err := f.Hints.Look(ctx, reg.Cluster, tick, 0); err != nil {
-			failures = append(failures, fmt.Errorf("hint a look at cluster %s: %w", reg.Cluster, err))
-			continue
+			return fmt.Errorf("hint a look at cluster %s: %w", reg.Cluster, err)
 		}
-		sent++
-	}
-	return sent, errors.Join(failures...)
+		return nil
+	})
 }

@@ -6,11 +6,12 @@ import (
 	"sort"
 
 	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// CodeTooDear is the reason of a pod that waits because everything of a fair price gave no capacity a moment ago.
-const CodeTooDear = "TooDearForNow"
+// codeTooDear is the reason of a pod that waits because everything of a fair price gave no capacity a moment ago.
+const codeTooDear = "TooDearForNow"
 
 // affordable takes claims out of the plan that would become a far larger machine than their pods need, only because what
 // suits them gave no capacity a moment ago. Their pods wait for it, with that for a reason, until one of them has waited
@@ -35,7 +36,7 @@ func (r *run) affordable(plan model.Plan) model.Plan {
 		plan.Price -= claim.Price
 		for _, pod := range claim.Pods {
 			plan.Unschedulable = append(plan.Unschedulable, model.Unschedulable{Pod: pod, Reasons: []model.Reason{{
-				Pool: claim.Pool, Code: CodeTooDear,
+				Pool: claim.Pool, Code: codeTooDear,
 				Message: fmt.Sprintf("%s (%s, $%.4f per hour) would hold it and has no capacity at this moment; the cheapest machine that has is a %s for $%.4f",
 					name, claim.Offer.CapacityType, usual.USD(), claim.Offer.InstanceType, claim.Price.USD()),
 				Remedy: fmt.Sprintf("it is launched once the pod has waited for %s; more instance types, zones or capacity types in the pool make this rare", r.settings.DearWait),
@@ -72,8 +73,9 @@ func (r *run) lasting() []model.Mark {
 }
 
 // usual is the lowest price of a machine of the claim's capacity type that its pool allows and that holds its pods, and what
-// machine that is, were everything for sale to be had. 0 where the claim costs no more than DearTimes that. A planned claim's own instance types are what is to be had; those
-// the pool names are asked for. Pods that choose among types themselves have nothing usual.
+// machine that is, were everything for sale to be had. A planned claim's own instance types are what is to be had; those the
+// pool names are asked for. 0 where the claim costs no more than DearTimes that, and where pods choose among types
+// themselves.
 func (r *run) usual(claim model.PlannedClaim, ofPool []model.Requirement, list []offer.Priced) (model.MicroUSD, string) {
 	if slices.ContainsFunc(claim.Pods, r.namesTypes) {
 		return 0, ""
@@ -106,11 +108,11 @@ func (r *run) waited(pods []model.PodRef) bool {
 	})
 }
 
-// pod returns the snapshot's pod; nil where there is none of that UID.
+// pod returns the snapshot's pod where it asks for capacity; nil where none of that UID does.
 func (r *run) pod(ref model.PodRef) *model.Pod {
-	if r.podAt == nil {
-		r.podAt = make(map[string]int, len(r.snapshot.Pods))
-		for i := range r.snapshot.Pods {
+	if r.podAt == nil { // of those only: in a large cluster most run
+		r.podAt = map[string]int{}
+		for _, i := range pack.Pending(r.snapshot) {
 			r.podAt[r.snapshot.Pods[i].UID] = i
 		}
 	}

@@ -196,7 +196,7 @@ type run struct {
 	bound       map[string]bool           // UIDs of pods that wait no more, though the snapshot says so; nil = not asked
 	starved     bool                      // launches were not made so that others may
 	whole       map[string][]offer.Priced // of the classes, by name, without regard to marks
-	podAt       map[string]int            // where the snapshot has pods, by UID; nil = not looked up
+	podAt       map[string]int            // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
 
 	mutex  sync.Mutex // guards what parallel calls write: out.Problems and report
 	report model.Report

@@ -2,8 +2,10 @@ package provision
 
 import (
 	"context"
-	"errors"
 	"fmt"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // Hints sends a hint to look at a cluster.
@@ -19,17 +21,10 @@ func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("list attached clusters: %w", err)
 	}
-	var sent int
-	var failures []error
-	for _, reg := range registrations {
-		if reg.Paused {
-			continue
-		}
+	return fault.Each(model.Active(registrations), func(reg model.Registration) error {
 		if err := f.Hints.Sweep(ctx, reg.Cluster, tick); err != nil {
-			failures = append(failures, fmt.Errorf("hint a sweep of cluster %s: %w", reg.Cluster, err))
-			continue
+			return fmt.Errorf("hint a sweep of cluster %s: %w", reg.Cluster, err)
 		}
-		sent++
-	}
-	return sent, errors.Join(failures...)
+		return nil
+	})
 }
