@@ -9,6 +9,7 @@ const (
 	Launched    ClaimState = "Launched"    // an instance exists
 	Registered  ClaimState = "Registered"  // its node joined and carries our labels
 	Initialized ClaimState = "Initialized" // its node is ready for pods
+	Draining    ClaimState = "Draining"    // it is to end, and its node is being emptied first; it is no capacity any more and its pods ask for a place elsewhere
 	Terminating ClaimState = "Terminating" // its instance is to end, or is ending; it is no capacity any more and still holds its share of limits
 	Gone        ClaimState = "Gone"        // never launched, or its instance is gone
 )
@@ -53,8 +54,11 @@ type Claim struct {
 	NodeName     string    `json:"nodeName,omitempty"`
 	NodeUID      string    `json:"nodeUID,omitempty"`
 
-	FailureCode    string `json:"failureCode,omitempty"`
+	FailureCode    string `json:"failureCode,omitempty"` // why it never came to be, or why it ends: one of the Ended… codes
 	FailureMessage string `json:"failureMessage,omitempty"`
+
+	// Drain is how far emptying its node has come. Nil until Draining.
+	Drain *Drain `json:"drain,omitempty"`
 
 	CreatedUnix     int64 `json:"created,omitempty"`
 	LaunchedUnix    int64 `json:"launched,omitempty"`

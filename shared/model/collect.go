@@ -5,6 +5,7 @@ const (
 	LeasePlanner   = "planner"   // who launches
 	LeaseCollector = "collector" // who ends
 	LeaseCatalog   = "catalog"   // who resolves classes and makes instance profiles
+	LeaseDrainer   = "drainer"   // who empties nodes
 )
 
 // Why a claim ended, in FailureCode of claims that are Terminating or Gone.
@@ -15,13 +16,26 @@ const (
 	EndedInstance        = "InstanceEnded"    // EC2 says the machine was terminated
 	EndedMissing         = "InstanceMissing"  // EC2 has not shown the machine for several reads
 	EndedIntentLost      = "IntentLost"       // the launch it waits for is not in the ledger
+
+	EndedNodeDeleted = "NodeDeleted" // somebody deleted its Node object
+	EndedExpired     = "Expired"     // it is older than spec.expireAfter
+	EndedUnhealthy   = "Unhealthy"   // a condition of its node was bad for longer than is tolerated
+	EndedBlockEnds   = "CapacityBlockEnds"
+
+	// What AWS said of its machine.
+	EndedSpotInterrupted        = "SpotInterrupted"
+	EndedScheduledChange        = "ScheduledChange" // of AWS Health, or an event EC2 has scheduled for the instance
+	EndedInstanceStopping       = "InstanceStopping"
+	EndedReservationInterrupted = "CapacityReservationInterrupted"
+	EndedStatusFailed           = "StatusCheckFailed"
 )
 
 // EndedByUs reports whether a FailureCode says that it was decided here that the machine should end, rather than found
 // out that it had.
 func EndedByUs(code string) bool {
 	switch code {
-	case EndedNeverRegistered, EndedObjectDeleted, EndedNodeGone:
+	case EndedNeverRegistered, EndedObjectDeleted, EndedNodeGone, EndedNodeDeleted, EndedExpired, EndedUnhealthy, EndedBlockEnds,
+		EndedSpotInterrupted, EndedScheduledChange, EndedInstanceStopping, EndedReservationInterrupted, EndedStatusFailed:
 		return true
 	}
 	return false
@@ -33,6 +47,7 @@ type Survey struct {
 	Claims  []Claim  // live ones and those gone in the last day, by name
 	Intents []Intent // open ones, by id
 	Cases   Casebook
+	Notes   Notes // the planner's
 	NowUnix int64 // when it was read, by the clock of the ledger itself: the only one ages are measured by
 }
 
@@ -72,4 +87,7 @@ type Sight struct {
 type ClaimObject struct {
 	Claim       Claim // as far as the object shows it, with ObjectUID; State says how far its conditions have come
 	DeletedUnix int64 // when somebody asked for its deletion; 0 = nobody did
+	Finalizer   bool  // ours is on it, so that its deletion waits until we take that off
+	// DeadlineUnix is what the annotation karpenter.sh/nodeclaim-termination-timestamp says: by then no pod is left; 0 = none.
+	DeadlineUnix int64
 }

@@ -40,6 +40,14 @@ const (
 	LabelTenancy         = "karpenter.k8s.aws/instance-tenancy"
 	LabelNitroSandbox    = "eks.amazonaws.com/nitro-sandbox"
 
+	// LabelExcludeBalancers takes a node out of load balancers that are made for Services; while it is drained its value is ExcludedForDrain.
+	LabelExcludeBalancers = "node.kubernetes.io/exclude-from-external-load-balancers"
+	ExcludedForDrain      = "karpenter"
+
+	Finalizer            = "karpenter.sh/termination"                     // on NodeClaims and Nodes of ours
+	AnnotationDeadline   = "karpenter.sh/nodeclaim-termination-timestamp" // RFC 3339: by then no pod is left on the claim's node
+	AnnotationNotDisrupt = "karpenter.sh/do-not-disrupt"
+
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 )

@@ -126,6 +126,9 @@ type Notes struct {
 	Quarantine []Quarantine `json:"quarantine,omitempty"` // by what is left out
 	LostUnix   int64        `json:"lost,omitempty"`       // since when NodeClaim objects exist that the ledger knows nothing of; 0 = none do
 
+	// Replaced are the names of the Draining claims whose pods were planned for, sorted: what they need has been asked of EC2.
+	Replaced []string `json:"replaced,omitempty"`
+
 	Refusals  []ClassRefusal `json:"refusals,omitempty"`  // by class
 	Templates []TemplateUse  `json:"templates,omitempty"` // used lately, by name
 	TidyUnix  int64          `json:"tidy,omitempty"`      // when launch templates nobody uses were last looked for
@@ -305,6 +308,7 @@ type NodePatch struct {
 	AddTaints    []Taint           // merged by key and effect
 	RemoveTaints []Taint           // by key and effect
 	Owner        *Object           // NodeClaim to own it; nil = leave
+	Finalizer    bool              // put ours on; a node that is being deleted gets none
 }
 
 // Report is what people are told.

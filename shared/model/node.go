@@ -14,6 +14,17 @@ type Node struct {
 	ReadyUnix   int64             `json:"readySince,omitempty"` // last transition of the Ready condition
 	CreatedUnix int64             `json:"created,omitempty"`
 	DeletedUnix int64             `json:"deleted,omitempty"`
+	Finalizer   bool              `json:"finalizer,omitempty"` // ours is on it
+
+	// Conditions are those of its conditions that are not as they are on a healthy node, by type, and Ready where it is not True.
+	Conditions []NodeCondition `json:"conditions,omitempty"`
+}
+
+// NodeCondition is one condition of a node.
+type NodeCondition struct {
+	Type      string `json:"type"`
+	Status    string `json:"status"`          // True, False, Unknown
+	SinceUnix int64  `json:"since,omitempty"` // last transition
 }
 
 // Pool returns the node's NodePool, "" for a node that is not ours.

@@ -39,6 +39,8 @@ const (
 	ReasonConfig    HintReason = "config"    // a NodePool or EC2NodeClass was made, changed or deleted
 	ReasonSweep     HintReason = "sweep"     // the full pass of each minute
 	ReasonHeartbeat HintReason = "heartbeat" // nothing but time has passed
+	ReasonEnd       HintReason = "end"       // somebody deleted a Node or NodeClaim of ours
+	ReasonDrain     HintReason = "drain"     // a claim is to end: its node is to be emptied, and its pods need a place elsewhere
 )
 
 // Hint tells a function that there is something to look at, never what to do: it may be lost, late, doubled.
@@ -122,7 +124,7 @@ func (h *Hint) validate() error {
 		return fault.New(fault.Invalid, "TooLarge", "hint lists %d pods, at most %d are read", len(h.Pods), MaxHintPods)
 	}
 	switch h.Reason {
-	case ReasonBatch, ReasonNode, ReasonConfig, ReasonSweep, ReasonHeartbeat:
+	case ReasonBatch, ReasonNode, ReasonConfig, ReasonSweep, ReasonHeartbeat, ReasonEnd, ReasonDrain:
 	default:
 		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s has the unknown reason %.40q", h.Cluster, h.Reason)
 	}

@@ -20,6 +20,12 @@ type Flow struct {
 	Hints     Hints
 	Connector Connector
 
+	Finder Finder
+	Steps  Steps
+	Plans  Plans
+	Drains Drains
+	Offers Offers
+
 	// Now is this process's own clock. It dates the lease and measures how long things take; how old anything is comes from
 	// the ledger's clock.
 	Now      func() time.Time

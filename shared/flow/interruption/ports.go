@@ -50,6 +50,39 @@ type Claims interface {
 	Adopt(ctx context.Context, fence model.Fence, claim model.Claim) error
 }
 
+// Finder finds the claims of machines AWS speaks of.
+type Finder interface {
+	// ByInstance returns the claims, gone ones too, that have one of the instances, whatever their cluster, each read
+	// consistently, and the ledger's own time. An id no claim is found for is left out; a claim younger than some seconds may
+	// be missed.
+	ByInstance(ctx context.Context, ids []string) (found []model.FoundClaim, nowUnix int64, err error)
+}
+
+// Steps moves claims on towards their end. The claim's version is condition enough.
+type Steps interface {
+	// Advance writes the claim (State Draining or Terminating, why it ends, Drain) on condition that its Version is still the
+	// stored one, and returns it with the next. Conflict where it is not, or the stored one is Gone.
+	Advance(ctx context.Context, cluster string, claim model.Claim) (model.Claim, error)
+}
+
+// Plans asks provision for what pods that must leave need.
+type Plans interface {
+	// Plan asks for a look at a cluster's pods, now. The same key for the same cluster may be one hint, however often sent.
+	Plan(ctx context.Context, cluster, key string) error
+}
+
+// Offers remembers which offers gave no capacity, for every cluster of the same account and region.
+type Offers interface {
+	// Mark adds marks. Of two about the same, the one with more failures stays, then the one that lasts longer.
+	Mark(ctx context.Context, reg model.Registration, marks []model.Mark) error
+}
+
+// Drains asks for a drain step, as Hints asks for a look.
+type Drains interface {
+	// Drain asks for the next step of every drain of a cluster after some time. The same key may be one hint.
+	Drain(ctx context.Context, cluster, key string, after time.Duration) error
+}
+
 // Hints asks for a look at a cluster.
 type Hints interface {
 	// Look asks for one after some time. The same key for the same cluster may be one hint, however often sent.
@@ -63,8 +96,56 @@ type Connector interface {
 
 // Site is an open cluster.
 type Site struct {
-	Cluster Cluster
-	Fleet   Fleet
+	Cluster  Cluster
+	Objects  Objects
+	Pods     Pods
+	Reporter Reporter
+	Fleet    Fleet
+	Health   Health
+}
+
+// Objects is the API server, as far as draining writes to NodeClaims and Nodes.
+type Objects interface {
+	// Occupied reads a node live, with every pod on it and the volumes attached to it. NotFound where the node of that UID is
+	// gone.
+	Occupied(ctx context.Context, node model.Object) (model.Occupied, error)
+	// PatchNode writes labels, annotations and taints of a node, on condition of its UID. NotFound or Conflict where the node is
+	// gone or another.
+	PatchNode(ctx context.Context, patch model.NodePatch) error
+	// ShowEnd brings the conditions of the claim's NodeClaim object up to how far its end has come, and its deadline annotation
+	// where it has none or a later one. NotFound where the object of that UID is gone.
+	ShowEnd(ctx context.Context, claim model.Claim) error
+	// Free takes our finalizer off the object of a kind (Node or NodeClaim), on condition of its UID. NotFound where it is
+	// gone; Conflict where another has its name. One without it is left as it is.
+	Free(ctx context.Context, kind string, object model.Object) error
+}
+
+// Pods is the API server, as far as pods are made to leave.
+type Pods interface {
+	// Evict asks the Eviction API for a pod to leave, on condition of its UID. Throttled where a PodDisruptionBudget forbids it,
+	// with the code DisruptionBudget (or any other where the server is busy); Invalid with the code TooManyBudgets where
+	// several speak of it; NotFound or Conflict where it is gone or another.
+	Evict(ctx context.Context, pod model.PodRef) error
+	// Delete deletes a pod with a grace of so many seconds, ≥ 1, on condition of its UID, with errors as of Evict but those about
+	// budgets. A pod that is ending sooner already stays as it is.
+	Delete(ctx context.Context, pod model.PodRef, graceSeconds int64) error
+}
+
+// Reporter tells people: events on objects.
+type Reporter interface {
+	// Report publishes events. Each is independent; the first error is returned after all were tried. Repeating one of the same
+	// object, reason and message counts it up.
+	Report(ctx context.Context, report model.Report) error
+}
+
+// Health is EC2, as far as it tells what is about to happen to machines.
+type Health interface {
+	// Interrupted returns the ids of the cluster's spot instances that EC2 has marked for termination or has stopped or
+	// terminated for its own reasons.
+	Interrupted(ctx context.Context, cluster string) ([]string, error)
+	// Impaired returns what is wrong with machines of account and region, whoever owns them, by instance id and kind: failed
+	// status checks and scheduled events that are neither completed nor cancelled. Denied where that may not be asked.
+	Impaired(ctx context.Context) ([]model.Impairment, error)
 }
 
 // Cluster is the API server, as far as collecting reads and writes it.

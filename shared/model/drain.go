@@ -1,0 +1,104 @@
+package model
+
+// Drain is how far the emptying of a claim's node has come. Times are by the ledger's clock.
+type Drain struct {
+	SinceUnix    int64     `json:"since"`              // when it was decided
+	DeadlineUnix int64     `json:"deadline,omitempty"` // no pod is left by then, whatever forbids it; 0 = there is no such time
+	TaintedUnix  int64     `json:"tainted,omitempty"`  // when the node was first seen with the taint of a drain
+	EmptyUnix    int64     `json:"empty,omitempty"`    // when nothing was first left to evict, or to wait for
+	DetachedUnix int64     `json:"detached,omitempty"` // when no volume was attached any more, or nobody waited for that
+	EndUnix      int64     `json:"end,omitempty"`      // when EC2 was first told to terminate the machine
+	Refused      []Refusal `json:"refused,omitempty"`  // by pod UID
+	Waits        []string  `json:"waits,omitempty"`    // what it last waited for, as sentences for people; at most MaxDrainWaits
+}
+
+// MaxDrainWaits is how many sentences a Drain keeps.
+const MaxDrainWaits = 5
+
+// Refusal is a pod whose eviction was refused, so that it is not asked for again at once.
+type Refusal struct {
+	UID       string `json:"uid"`
+	Tries     int    `json:"tries"` // in a row, ≥ 1
+	FirstUnix int64  `json:"first"` // when it was refused first
+	NextUnix  int64  `json:"next"`  // it is asked for again then
+	Code      string `json:"code"`  // DisruptionBudget, TooManyBudgets, …
+	Message   string `json:"message,omitempty"`
+}
+
+// Occupied is a node with what is on it, read live.
+type Occupied struct {
+	Node    Node
+	Pods    []Occupant   // every pod bound to it, by key
+	Volumes []Attachment // of the node, by name
+}
+
+// Occupant is a pod as draining looks at it.
+type Occupant struct {
+	PodRef
+	Phase         Phase
+	OwnerKind     string // of its controlling owner: DaemonSet, Node, ReplicaSet, …; empty = none
+	Static        bool   // a mirror of a pod the kubelet runs by itself
+	Priority      int32
+	PriorityClass string
+	Tolerations   []Toleration
+	DoNotDisrupt  string   // value of the annotation karpenter.sh/do-not-disrupt
+	GraceSeconds  int64    // the pod's own, ≥ 0
+	StartedUnix   int64    // 0 = it has not
+	DeletedUnix   int64    // when its grace ends; 0 = it is not being deleted
+	Volumes       []string // names of the PersistentVolumes its claims are bound to
+}
+
+// Attachment is a VolumeAttachment.
+type Attachment struct {
+	Name        string
+	Volume      string // PersistentVolume; empty = none
+	Attached    bool
+	DeletedUnix int64 // 0 = it is not being deleted
+}
+
+// Notice is what AWS said of one machine, or of many in one event.
+type Notice struct {
+	ID        string // of the event
+	Kind      NoticeKind
+	Account   string
+	Region    string
+	Instances []string // ids, each once; empty for kinds that ask for nothing
+	AtUnix    int64    // when it happened, by AWS's clock
+	Detail    string   // for people: state, event type code, action
+}
+
+// NoticeKind says what a notice is about.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	NoticeSpotInterrupted        NoticeKind = "spot_interrupted"
+	NoticeRebalance              NoticeKind = "rebalance_recommendation"
+	NoticeScheduledChange        NoticeKind = "scheduled_change"
+	NoticeStopped                NoticeKind = "instance_stopped"    // stopping or stopped
+	NoticeTerminated             NoticeKind = "instance_terminated" // shutting-down or terminated
+	NoticeReservationInterrupted NoticeKind = "capacity_reservation_interrupted"
+	NoticeNothing                NoticeKind = "no_op" // whatever else there is: to be forgotten
+)
+
+// FoundClaim is a claim with the cluster it is of.
+type FoundClaim struct {
+	Cluster string
+	Claim   Claim
+}
+
+// Impairment is something that is wrong with a machine, or about to be, as EC2's status checks say.
+type Impairment struct {
+	InstanceID string
+	Kind       string // ImpairedInstance, ImpairedSystem, ImpairedEvent
+	SinceUnix  int64  // of failed checks: since when
+	Code       string // of events: instance-retirement, …
+	Message    string
+}
+
+// Kinds of impairments.
+const (
+	ImpairedInstance = "instance_status"
+	ImpairedSystem   = "system_status"
+	ImpairedEvent    = "event_status"
+)
