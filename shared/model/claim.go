@@ -71,6 +71,15 @@ type Claim struct {
 	DriftMessage string `json:"driftMessage,omitempty"`
 	DriftUnix    int64  `json:"drifted,omitempty"`
 
+	// Why its node is not Registered or Initialized yet, as the reason and message of that condition. Empty where it is, and
+	// where there is no more to say than that it has not joined or is not ready.
+	WaitReason  string `json:"waitReason,omitempty"`
+	WaitMessage string `json:"waitMessage,omitempty"`
+
+	// Inconsistent says how its node falls short of what was launched; empty = it does not. Since InconsistentUnix.
+	Inconsistent     string `json:"inconsistent,omitempty"`
+	InconsistentUnix int64  `json:"inconsistentSince,omitempty"`
+
 	// ObjectUID is the NodeClaim object's UID once that exists. The object is written after the record.
 	ObjectUID string `json:"objectUID,omitempty"`
 }

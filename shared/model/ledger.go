@@ -129,6 +129,8 @@ type Notes struct {
 	// Replaced are the names of the Draining claims whose pods were planned for, sorted: what they need has been asked of EC2.
 	Replaced []string `json:"replaced,omitempty"`
 
+	Health []PoolHealth `json:"health,omitempty"` // by pool
+
 	Refusals  []ClassRefusal `json:"refusals,omitempty"`  // by class
 	Templates []TemplateUse  `json:"templates,omitempty"` // used lately, by name
 	TidyUnix  int64          `json:"tidy,omitempty"`      // when launch templates nobody uses were last looked for
@@ -149,6 +151,22 @@ type ClassRefusal struct {
 type TemplateUse struct {
 	Name     string `json:"name"`
 	UsedUnix int64  `json:"used"`
+}
+
+// PoolHealth is what became of a pool's latest machines: whether they joined.
+type PoolHealth struct {
+	Pool      string         `json:"pool"`
+	UID       string         `json:"uid"`
+	Spec      string         `json:"spec"`               // stands for pool and class as they were; with others it begins anew
+	SinceUnix int64          `json:"since"`              // outcomes before do not count
+	Outcomes  []BirthOutcome `json:"outcomes,omitempty"` // by time and claim, at most 4
+}
+
+// BirthOutcome is whether a claim's machine joined.
+type BirthOutcome struct {
+	Claim  string `json:"claim"`
+	AtUnix int64  `json:"at"`
+	Joined bool   `json:"joined,omitempty"`
 }
 
 // Pace counts a pool's launch starts by the minute.

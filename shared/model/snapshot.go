@@ -31,6 +31,10 @@ type Object struct {
 	Name        string `json:"name"`
 	UID         string `json:"uid"`
 	DeletedUnix int64  `json:"deleted,omitempty"`
+
+	// Of NodeClaims.
+	Bare   bool `json:"bare,omitempty"`   // it lacks our finalizer or the label of its class
+	Manual bool `json:"manual,omitempty"` // of no NodePool and without a machine: somebody made it by hand to have one launched
 }
 
 // DaemonSet puts one pod of Shape on every node that fits it.
