@@ -63,7 +63,8 @@ type Notice struct {
 	Account   string
 	Region    string
 	Instances []string // ids, each once; empty for kinds that ask for nothing
-	AtUnix    int64    // when it happened, by AWS's clock
+	AtUnix    int64    // when it happened, by AWS's clock; 0 = it does not say
+	EndUnix   int64    // when the machine ends, by AWS's clock; 0 = it does not say
 	Detail    string   // for people: state, event type code, action
 }
 

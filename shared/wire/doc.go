@@ -1,5 +1,6 @@
 // Package wire says what crosses a process boundary and how: the hints that go through the queue, and snapshots as
-// they lie in the object store, a base followed by segments, and a region's machine catalogue.
+// they lie in the object store, a base followed by segments, a region's machine catalogue, and what AWS says of machines in
+// events of EventBridge, which others define and this only reads.
 //
 // It decides the encodings, their versions and their size limits, and refuses with fault.Invalid what does not keep to
 // them; no input makes a decoder panic or take memory beyond its limits. It leaves to others who sends what when
