@@ -8,6 +8,7 @@ type Drain struct {
 	EmptyUnix    int64     `json:"empty,omitempty"`    // when nothing was first left to evict, or to wait for
 	DetachedUnix int64     `json:"detached,omitempty"` // when no volume was attached any more, or nobody waited for that
 	EndUnix      int64     `json:"end,omitempty"`      // when EC2 was first told to terminate the machine
+	AgainUnix    int64     `json:"again,omitempty"`    // when its next step is due, for which a hint was sent; 0 = at once
 	Refused      []Refusal `json:"refused,omitempty"`  // by pod UID
 	Waits        []string  `json:"waits,omitempty"`    // what it last waited for, as sentences for people; at most MaxDrainWaits
 }

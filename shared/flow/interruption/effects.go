@@ -18,10 +18,17 @@ const (
 	EffectAdopt     = "adopt"     // claim of a machine nobody recorded written to the ledger
 	EffectRemove    = "remove"    // Node or NodeClaim object deleted
 	EffectHint      = "hint"      // another look asked for
+	EffectBegin     = "begin"     // claim Draining or Terminating in the ledger
+	EffectTaint     = "taint"     // node tainted and taken out of load balancers
+	EffectPlan      = "plan"      // provision asked for the pods' next place
+	EffectDrain     = "drain"     // a drain run asked for
 )
 
 // AllEffects lists them.
-var AllEffects = []string{EffectNote, EffectRetire, EffectTerminate, EffectClose, EffectAdopt, EffectRemove, EffectHint}
+var AllEffects = []string{
+	EffectNote, EffectRetire, EffectTerminate, EffectClose, EffectAdopt, EffectRemove, EffectHint,
+	EffectBegin, EffectTaint, EffectPlan, EffectDrain,
+}
 
 // effect carries out one effect under the eyes of Effects.
 func (f *Flow) effect(ctx context.Context, name string, do func() error) error {

@@ -1,0 +1,115 @@
+package interruption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Cause is why a claim is to end.
+type Cause struct {
+	Code         string // one of model's Ended… codes
+	Message      string // a sentence for people
+	DeadlineUnix int64  // when no pod may be left, as far as the cause itself says; 0 = it does not
+	NowUnix      int64  // by the ledger's clock
+}
+
+// begin writes down that a claim is to end and taints its node. From then on nothing brings it back: its node is emptied,
+// or, where none of it ever registered, its machine ends at once. A claim that is to end already is only given the cause's
+// deadline where that is earlier; one that is Gone stays as it is.
+//
+// The claim is returned as it is stored. Conflict where the ledger has it at another version, or it has no machine yet: read
+// it again. That its node could not be tainted is no error, as the drain run taints it too; say so with tainted.
+// Whoever begins ends of a cluster's claims announces them afterwards, once.
+func (f *Flow) begin(ctx context.Context, site Site, reg model.Registration, claim model.Claim, why Cause) (begun model.Claim, tainted bool, err error) {
+	next := claim
+	switch claim.State {
+	case model.Gone:
+		return claim, true, nil
+	case model.Draining, model.Terminating:
+		drain := model.Drain{SinceUnix: why.NowUnix}
+		if claim.Drain != nil {
+			drain = *claim.Drain
+		}
+		sooner := earliest(drain.DeadlineUnix, why.DeadlineUnix)
+		if claim.State == model.Terminating || sooner == drain.DeadlineUnix {
+			return claim, true, nil
+		}
+		drain.DeadlineUnix, drain.AgainUnix = sooner, 0
+		next.Drain = &drain
+	case model.Registered, model.Initialized:
+		next.State = model.Draining
+		next.Drain = &model.Drain{SinceUnix: why.NowUnix, DeadlineUnix: deadline(&claim, why)}
+		next.FailureCode, next.FailureMessage = why.Code, why.Message
+	case model.Launched:
+		next.State = model.Terminating
+		next.Drain = &model.Drain{SinceUnix: why.NowUnix, DeadlineUnix: deadline(&claim, why)}
+		next.FailureCode, next.FailureMessage = why.Code, why.Message
+	default:
+		return claim, false, fault.New(fault.Conflict, "NotLaunched", "claim %s is %s and has no machine that could end", claim.Name, claim.State)
+	}
+	err = f.effect(ctx, EffectBegin, func() (err error) {
+		begun, err = f.Steps.Advance(ctx, reg.Cluster, next)
+		return err
+	})
+	if err != nil {
+		return claim, false, fmt.Errorf("record that claim %s is to end: %w", claim.Name, err)
+	}
+	if claim.NodeName == "" || claim.NodeUID == "" {
+		return begun, true, nil
+	}
+	err = f.effect(ctx, EffectTaint, func() error { return site.Objects.PatchNode(ctx, cordon(claim.NodeName, claim.NodeUID)) })
+	gone := fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict)
+	return begun, err == nil || gone, nil
+}
+
+// announce asks provision where the pods of claims that were begun are to go, and for the first step of their drains. key
+// tells this announcement from others of the cluster. Both are asked for whatever becomes of the other.
+func (f *Flow) announce(ctx context.Context, cluster, key string) error {
+	plan := f.effect(ctx, EffectPlan, func() error { return f.Plans.Plan(ctx, cluster, key) })
+	if plan != nil {
+		plan = fmt.Errorf("hint a plan for cluster %s: %w", cluster, plan)
+	}
+	drain := f.effect(ctx, EffectDrain, func() error { return f.Drains.Drain(ctx, cluster, key, 0) })
+	if drain != nil {
+		drain = fmt.Errorf("hint a drain of cluster %s: %w", cluster, drain)
+	}
+	return errors.Join(plan, drain)
+}
+
+// cordon is the patch that keeps new pods off a node and takes it out of load balancers. Taints of the same key and another
+// effect are replaced.
+func cordon(name, uid string) model.NodePatch {
+	return model.NodePatch{
+		Name: name, UID: uid,
+		Labels:    map[string]string{model.LabelExcludeBalancers: model.ExcludedForDrain},
+		AddTaints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}},
+		RemoveTaints: []model.Taint{
+			{Key: model.TaintDisrupted, Effect: model.NoExecute}, {Key: model.TaintDisrupted, Effect: model.PreferNoSchedule},
+		},
+	}
+}
+
+// deadline is when no pod may be left on the claim's node: what the cause says, or the claim's grace from now on, whichever
+// is earlier; 0 where neither is.
+func deadline(claim *model.Claim, why Cause) int64 {
+	var grace int64
+	if claim.GraceSeconds != nil {
+		grace = why.NowUnix + max(0, *claim.GraceSeconds)
+	}
+	return earliest(why.DeadlineUnix, grace)
+}
+
+// earliest is the earliest of some times, of which 0 is none.
+func earliest(times ...int64) int64 {
+	var first int64
+	for _, at := range times {
+		if at != 0 && (first == 0 || at < first) {
+			first = at
+		}
+	}
+	return first
+}

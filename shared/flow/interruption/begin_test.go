@@ -1,0 +1,154 @@
+package interruption
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// desk is the ports begin needs: it writes down what is asked of it, and fails where it is told to.
+type desk struct {
+	Objects
+	stored  model.Claim
+	patches []model.NodePatch
+	hints   []string
+	advance error
+	patch   error
+	hint    error
+}
+
+func (d *desk) Advance(_ context.Context, _ string, claim model.Claim) (model.Claim, error) {
+	if d.advance != nil {
+		return claim, d.advance
+	}
+	claim.Version++
+	d.stored = claim
+	return claim, nil
+}
+
+func (d *desk) PatchNode(_ context.Context, patch model.NodePatch) error {
+	d.patches = append(d.patches, patch)
+	return d.patch
+}
+
+func (d *desk) Plan(_ context.Context, cluster, key string) error {
+	d.hints = append(d.hints, "plan "+cluster+" "+key)
+	return d.hint
+}
+
+func (d *desk) Drain(_ context.Context, cluster, key string, after time.Duration) error {
+	d.hints = append(d.hints, "drain "+cluster+" "+key+" "+after.String())
+	return d.hint
+}
+
+func (d *desk) begin(t *testing.T, claim model.Claim, why Cause) (model.Claim, bool, error) {
+	t.Helper()
+	flow := &Flow{Steps: d, Plans: d, Drains: d}
+	return flow.begin(t.Context(), Site{Objects: d}, model.Registration{Cluster: "shop"}, claim, why)
+}
+
+func seconds(n int64) *int64 { return &n }
+
+func TestBeginRecordsTheEndAndTaintsTheNode(t *testing.T) {
+	joined := model.Claim{Name: "web-1", State: model.Initialized, Version: 4, NodeName: "n1", NodeUID: "u1"}
+	cases := map[string]struct {
+		claim    model.Claim
+		why      Cause
+		state    model.ClaimState
+		deadline int64
+		tainted  int
+	}{
+		"of a node":                    {joined, Cause{Code: model.EndedExpired, NowUnix: 1000}, model.Draining, 0, 1},
+		"with a deadline":              {joined, Cause{Code: model.EndedSpotInterrupted, DeadlineUnix: 1115, NowUnix: 1000}, model.Draining, 1115, 1},
+		"with grace":                   {with(joined, func(c *model.Claim) { c.GraceSeconds = seconds(600) }), Cause{NowUnix: 1000}, model.Draining, 1600, 1},
+		"grace before deadline":        {with(joined, func(c *model.Claim) { c.GraceSeconds = seconds(60) }), Cause{DeadlineUnix: 1115, NowUnix: 1000}, model.Draining, 1060, 1},
+		"no grace at all":              {with(joined, func(c *model.Claim) { c.GraceSeconds = seconds(0) }), Cause{NowUnix: 1000}, model.Draining, 1000, 1},
+		"of a machine that never came": {with(joined, func(c *model.Claim) { c.State, c.NodeName, c.NodeUID = model.Launched, "", "" }), Cause{NowUnix: 1000}, model.Terminating, 0, 0},
+	}
+	for name, c := range cases {
+		d := &desk{}
+		begun, tainted, err := d.begin(t, c.claim, c.why)
+		if err != nil || !tainted || begun.State != c.state || begun.Version != 5 || begun.Drain == nil || begun.Drain.DeadlineUnix != c.deadline || begun.Drain.SinceUnix != 1000 {
+			t.Errorf("%s: %+v %v %v", name, begun, tainted, err)
+		}
+		if begun.FailureCode != c.why.Code || len(d.patches) != c.tainted {
+			t.Errorf("%s: %q, %d patches", name, begun.FailureCode, len(d.patches))
+		}
+		if c.tainted == 1 && (d.patches[0].UID != "u1" || d.patches[0].Labels[model.LabelExcludeBalancers] == "" || d.patches[0].AddTaints[0].Key != model.TaintDisrupted) {
+			t.Errorf("%s: patched %+v", name, d.patches[0])
+		}
+		if c.claim.Drain != nil || c.claim.FailureCode != "" {
+			t.Errorf("%s: the claim that was given was written to", name)
+		}
+	}
+}
+
+func with(claim model.Claim, change func(*model.Claim)) model.Claim {
+	change(&claim)
+	return claim
+}
+
+// Draining is irrevocable: what comes later may only bring the deadline forward.
+func TestBeginOfWhatHasBegunOnlyHastensIt(t *testing.T) {
+	draining := model.Claim{
+		Name: "web-1", State: model.Draining, Version: 7, NodeName: "n1", NodeUID: "u1", FailureCode: model.EndedExpired,
+		Drain: &model.Drain{SinceUnix: 900, DeadlineUnix: 2000, AgainUnix: 1030},
+	}
+	d := &desk{}
+	begun, _, err := d.begin(t, draining, Cause{Code: model.EndedSpotInterrupted, DeadlineUnix: 1115, NowUnix: 1000})
+	if err != nil || begun.Version != 8 || begun.Drain.DeadlineUnix != 1115 || begun.Drain.AgainUnix != 0 || begun.Drain.SinceUnix != 900 || begun.FailureCode != model.EndedExpired {
+		t.Errorf("%+v %+v %v", begun, begun.Drain, err)
+	}
+	if draining.Drain.DeadlineUnix != 2000 {
+		t.Error("the claim that was given was written to")
+	}
+	for name, claim := range map[string]model.Claim{
+		"later":       draining,
+		"terminating": with(draining, func(c *model.Claim) { c.State = model.Terminating }),
+		"gone":        with(draining, func(c *model.Claim) { c.State = model.Gone }),
+	} {
+		d := &desk{advance: fault.New(fault.Internal, "", "must not be called")}
+		why := Cause{Code: model.EndedSpotInterrupted, DeadlineUnix: 1115, NowUnix: 1000}
+		if name == "later" {
+			why.DeadlineUnix = 3000
+		}
+		if begun, tainted, err := d.begin(t, claim, why); err != nil || !tainted || !reflect.DeepEqual(begun, claim) || len(d.patches) > 0 {
+			t.Errorf("%s: %+v %v", name, begun, err)
+		}
+	}
+}
+
+func TestBeginFails(t *testing.T) {
+	joined := model.Claim{Name: "web-1", State: model.Registered, NodeName: "n1", NodeUID: "u1"}
+	if _, _, err := (&desk{}).begin(t, model.Claim{Name: "web-1", State: model.Intended}, Cause{}); !fault.Is(err, fault.Conflict) {
+		t.Errorf("without a machine: %v", err)
+	}
+	d := &desk{advance: fault.New(fault.Conflict, "ClaimChanged", "")}
+	if _, _, err := d.begin(t, joined, Cause{}); !fault.Is(err, fault.Conflict) || len(d.patches) > 0 {
+		t.Errorf("another version: %v, %d patches", err, len(d.patches))
+	}
+	d = &desk{patch: fault.New(fault.Internal, "", "i/o timeout")}
+	if begun, tainted, err := d.begin(t, joined, Cause{}); err != nil || tainted || begun.State != model.Draining {
+		t.Errorf("not tainted: %+v %v %v", begun, tainted, err)
+	}
+	d = &desk{patch: fault.New(fault.NotFound, "", "gone")}
+	if _, tainted, err := d.begin(t, joined, Cause{}); err != nil || !tainted {
+		t.Errorf("the node is gone: %v %v", tainted, err)
+	}
+}
+
+func TestAnnounceAsksBothWhateverBecomesOfOne(t *testing.T) {
+	d := &desk{}
+	flow := &Flow{Plans: d, Drains: d}
+	if err := flow.announce(t.Context(), "shop", "k"); err != nil || !reflect.DeepEqual(d.hints, []string{"plan shop k", "drain shop k 0s"}) {
+		t.Errorf("%v %v", d.hints, err)
+	}
+	d.hint = fault.New(fault.Internal, "", "queue down")
+	if err := flow.announce(t.Context(), "shop", "k"); err == nil || len(d.hints) != 4 {
+		t.Errorf("%v %v", d.hints, err)
+	}
+}
