@@ -23,8 +23,11 @@ const (
 	AnnotationClassHash        = "karpenter.k8s.aws/ec2nodeclass-hash"
 	AnnotationClassHashVersion = "karpenter.k8s.aws/ec2nodeclass-hash-version"
 	AnnotationMinValuesRelaxed = "karpenter.sh/nodeclaim-min-values-relaxed" // "true" where a pool's minValues were lowered
-	PoolHashVersion            = "v3"
-	ClassHashVersion           = "v6"
+
+	// By whose rules those hashes are computed: our own. Karpenter's have versions of its own (v3, v6), whose values no other
+	// program can compute, so that a hash of either is never compared with one of the other.
+	PoolHashVersion  = "joiner-v1"
+	ClassHashVersion = "joiner-v1"
 
 	AnnotationInstanceProfile = "karpenter.k8s.aws/instance-profile-name" // the profile a claim was launched with
 

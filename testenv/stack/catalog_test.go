@@ -82,7 +82,7 @@ func TestCatalogFunctionResolvesAClassAndLetsItGo(t *testing.T) {
 			t.Errorf("%s is %q", kind, conditions(object)[kind])
 		}
 	}
-	if len(object.GetFinalizers()) != 1 || object.GetAnnotations()[model.AnnotationClassHashVersion] != "v6" {
+	if len(object.GetFinalizers()) != 1 || object.GetAnnotations()[model.AnnotationClassHashVersion] != model.ClassHashVersion {
 		t.Errorf("%v %v", object.GetFinalizers(), object.GetAnnotations())
 	}
 	profile, _, _ := unstructured.NestedString(object.Object, "status", "instanceProfile")

@@ -47,7 +47,7 @@ func TestCT04FinalizerKeepsAClassUntilItIsTakenOff(t *testing.T) {
 	c, name := connectAs(t, catalogRole), unique("marked")
 	apply(t, class, name)
 	object, _ := classObject(t, c, name)
-	mark := model.ClassMark{Name: name, UID: object.Class.UID, Finalized: true, Annotations: map[string]string{model.AnnotationClassHash: "7", model.AnnotationClassHashVersion: "v6"}}
+	mark := model.ClassMark{Name: name, UID: object.Class.UID, Finalized: true, Annotations: map[string]string{model.AnnotationClassHash: "7", model.AnnotationClassHashVersion: model.ClassHashVersion}}
 	for range 2 {
 		if err := c.MarkClass(t.Context(), mark); err != nil {
 			t.Fatal(err)
@@ -142,7 +142,7 @@ func TestNC27ClaimObjectFollowsDriftHashesAndTheEndOfItsReservation(t *testing.T
 	claim.Labels = map[string]string{"team": "a", model.LabelReservationID: "cr-1", model.LabelReservationType: "default", model.LabelInterruptible: "false"}
 	claim.ObjectUID = put(t, maker, claim)
 	claim.Drift, claim.DriftMessage, claim.DriftUnix = "AMIDrift", "another image", 1_795_176_300
-	claim.Annotations = map[string]string{model.AnnotationClassHash: "9", model.AnnotationClassHashVersion: "v6", model.AnnotationPoolHash: "2"}
+	claim.Annotations = map[string]string{model.AnnotationClassHash: "9", model.AnnotationClassHashVersion: model.ClassHashVersion, model.AnnotationPoolHash: "2"}
 	claim.CapacityType, claim.Reservation = model.OnDemand, ""
 	claim.Labels = map[string]string{"team": "a"}
 	put(t, c, claim)

@@ -177,8 +177,8 @@ func TestNC26ClassHashChangesWithTheInstanceOnly(t *testing.T) {
 // Hashes are stored in clusters: this one may change only together with EC2NodeClassHashVersion.
 func TestClassHashOfThisVersionStays(t *testing.T) {
 	const want = "16834578689998362881"
-	if got := hashOf(t, hashedClass(), "CA"); got != want || EC2NodeClassHashVersion != "v6" {
-		t.Errorf("hash %s of version %s, want %s of v6", got, EC2NodeClassHashVersion, want)
+	if got := hashOf(t, hashedClass(), "CA"); got != want || EC2NodeClassHashVersion != "joiner-v1" {
+		t.Errorf("hash %s of version %s, want %s of joiner-v1", got, EC2NodeClassHashVersion, want)
 	}
 }
 

@@ -8,8 +8,9 @@ import (
 )
 
 // EC2NodeClassHashVersion says by which rules [EC2NodeClass.Hash] is computed. It changes when a hashed field joins,
-// leaves or gets another default: hashes of different versions cannot be compared.
-const EC2NodeClassHashVersion = "v6"
+// leaves or gets another default: hashes of different versions cannot be compared. Karpenter's own (v6 and
+// before) are such others: the same class has another value there.
+const EC2NodeClassHashVersion = "joiner-v1"
 
 // Hash returns the drift hash of the class for a cluster whose certificate authority is caBundle: it changes when an
 // instance launched now would differ from one launched before. Selectors of subnets, security groups, images and

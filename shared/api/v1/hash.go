@@ -9,8 +9,9 @@ import (
 )
 
 // NodePoolHashVersion says by which rules [NodePool.Hash] is computed. It changes when a hashed field joins, leaves or
-// gets another default: hashes of different versions cannot be compared.
-const NodePoolHashVersion = "v3"
+// gets another default: hashes of different versions cannot be compared. Karpenter's own (v3 and before)
+// are such others: the same pool has another value there.
+const NodePoolHashVersion = "joiner-v1"
 
 // Hash returns the drift hash of the pool: it changes when a claim made from the template now would differ from one made
 // before. Requirements are left out, because they are compared with a node's labels directly, and so is everything

@@ -68,8 +68,8 @@ func TestPoolHashChangesWithTheTemplateOnly(t *testing.T) {
 // Hashes are stored in clusters: this one may change only together with NodePoolHashVersion.
 func TestPoolHashOfThisVersionStays(t *testing.T) {
 	const want = "8447664171848252880"
-	if got := hashedPool().Hash(); got != want || NodePoolHashVersion != "v3" {
-		t.Errorf("hash %s of version %s, want %s of v3", got, NodePoolHashVersion, want)
+	if got := hashedPool().Hash(); got != want || NodePoolHashVersion != "joiner-v1" {
+		t.Errorf("hash %s of version %s, want %s of joiner-v1", got, NodePoolHashVersion, want)
 	}
 }
 

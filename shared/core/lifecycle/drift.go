@@ -174,8 +174,10 @@ func problemOf(class *model.Class, condition string) *model.ClassProblem {
 	return nil
 }
 
-// Rehashed returns a claim's annotations with hashes of today's rules where it has those of others, and whether that
-// changed anything. On a claim that has drifted the version alone is brought up, so that it stays drifted.
+// Rehashed returns a claim's annotations with hashes of today's rules where it has those of others, an older build's or
+// Karpenter's, and whether that changed anything. On a claim that has drifted the version alone is brought up, so that it
+// stays drifted: of the hashes that may have differed when its reason was found. Reasons are looked for in one order, so
+// one that comes after a hash says that the hash was equal.
 func Rehashed(claim model.Claim, pool *model.Pool, class *model.Class, ca []byte) (map[string]string, bool) {
 	annotations, changed := claim.Annotations, false
 	rehash := func(key, versionKey, version, hash string) {
@@ -189,7 +191,7 @@ func Rehashed(claim model.Claim, pool *model.Pool, class *model.Class, ca []byte
 			}
 		}
 		annotations[versionKey] = version
-		if claim.Drift == "" || annotations[key] == "" {
+		if !mayDiffer(claim.Drift, key) || annotations[key] == "" {
 			annotations[key] = hash
 		}
 	}
@@ -200,6 +202,18 @@ func Rehashed(claim model.Claim, pool *model.Pool, class *model.Class, ca []byte
 		rehash(model.AnnotationClassHash, model.AnnotationClassHashVersion, model.ClassHashVersion, class.HashFor(ca))
 	}
 	return annotations, changed
+}
+
+// mayDiffer reports whether a claim that has drifted for a reason may have done so by the hash of this annotation. A reason
+// this build does not look for, such as Karpenter's RequirementsDrifted, may hide any.
+func mayDiffer(reason, key string) bool {
+	switch reason {
+	case "", ImageDrifted, SecurityGroupsDrifted, SubnetDrifted, ReservationDrifted, PlacementGroupsDrifted:
+		return false
+	case ClassDrifted:
+		return key == model.AnnotationClassHash
+	}
+	return true
 }
 
 // FellBack returns the claim as an on-demand one, and true, where it was launched into a capacity reservation that its

@@ -192,6 +192,44 @@ func TestNC27HashVersionMigration(t *testing.T) {
 	}
 }
 
+// S31, R45, F136: a cluster changes hands, or a build its rules. Nothing drifts by that, and what had drifted stays so, for
+// the reason it had.
+func TestF136_S31_R45_HashesOfKarpenterAreNoDrift(t *testing.T) {
+	for _, test := range []struct{ reason, after string }{
+		{"", ""}, {lifecycle.PoolDrifted, lifecycle.PoolDrifted}, {lifecycle.ClassDrifted, lifecycle.ClassDrifted},
+		// Nothing of these is in the view, so a look at the machine finds them gone.
+		{lifecycle.ImageDrifted, ""}, {lifecycle.SecurityGroupsDrifted, ""}, {lifecycle.SubnetDrifted, ""}, {lifecycle.PlacementGroupsDrifted, ""},
+		{"RequirementsDrifted", lifecycle.PoolDrifted}, {"InstanceTypeNotFound", lifecycle.PoolDrifted},
+	} {
+		view := like(func(v *lifecycle.DriftView) {
+			v.Claim.Drift = test.reason
+			v.Claim.Annotations = map[string]string{
+				model.AnnotationPoolHash: "16553871846239834014", model.AnnotationPoolHashVersion: "v3",
+				model.AnnotationClassHash: "3787823467582339877", model.AnnotationClassHashVersion: "v6",
+			}
+		})
+		if drift, err := lifecycle.Drifted(view); drift.Reason != "" || err != nil {
+			t.Errorf("%q: hashes of Karpenter's rules were compared with ours: %+v %v", test.reason, drift, err)
+		}
+		next, changed := lifecycle.Rehashed(view.Claim, view.Pool, view.Class, view.CA)
+		if !changed || next[model.AnnotationPoolHashVersion] != model.PoolHashVersion || next[model.AnnotationClassHashVersion] != model.ClassHashVersion {
+			t.Errorf("%q: %v", test.reason, next)
+		}
+		view.Claim.Annotations = next
+		if drift, err := lifecycle.Drifted(view); drift.Reason != test.after || err != nil {
+			t.Errorf("%q: afterwards %+v %v, want %q", test.reason, drift, err, test.after)
+		}
+	}
+	view := like(func(v *lifecycle.DriftView) {
+		v.Claim.Drift, v.Claim.Annotations[model.AnnotationPoolHashVersion] = lifecycle.ImageDrifted, "v3"
+		v.Claim.ImageID = "ami-old"
+	})
+	view.Claim.Annotations, _ = lifecycle.Rehashed(view.Claim, view.Pool, view.Class, view.CA)
+	if drift, err := lifecycle.Drifted(view); drift.Reason != lifecycle.ImageDrifted || err != nil {
+		t.Errorf("an image that still differs: %+v %v", drift, err)
+	}
+}
+
 func TestCT05FellBack(t *testing.T) {
 	view := like(func(v *lifecycle.DriftView) {
 		v.Claim.Labels = map[string]string{

@@ -22,7 +22,7 @@ func TestClassIsResolvedTriedRecordedToldAndHinted(t *testing.T) {
 		t.Errorf("record %+v", record)
 	}
 	o := w.config.Classes[0]
-	if !o.Finalized || o.Annotations[model.AnnotationClassHash] != o.Class.HashFor([]byte("pem")) || o.Annotations[model.AnnotationClassHashVersion] != "v6" {
+	if !o.Finalized || o.Annotations[model.AnnotationClassHash] != o.Class.HashFor([]byte("pem")) || o.Annotations[model.AnnotationClassHashVersion] != "joiner-v1" {
 		t.Errorf("object %+v", o)
 	}
 	if len(w.hints) != 1 || !strings.HasPrefix(w.hints[0], "ready web ready/c1/") {

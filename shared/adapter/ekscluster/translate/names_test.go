@@ -11,13 +11,13 @@ import (
 
 // The model spells the names it speaks of itself, because it imports nothing; they are the API's.
 func TestTheModelsNamesAreTheAPIs(t *testing.T) {
-	for of, want := range map[string]string{
-		model.AnnotationPoolHash: wellknown.AnnotationNodePoolHash, model.AnnotationPoolHashVersion: wellknown.AnnotationNodePoolHashVersion,
-		model.AnnotationClassHash: wellknown.AnnotationEC2NodeClassHash, model.AnnotationClassHashVersion: wellknown.AnnotationEC2NodeClassHashVersion,
-		model.PoolHashVersion: v1.NodePoolHashVersion, model.ClassHashVersion: awsv1.EC2NodeClassHashVersion,
+	for _, names := range [][2]string{
+		{model.AnnotationPoolHash, wellknown.AnnotationNodePoolHash}, {model.AnnotationPoolHashVersion, wellknown.AnnotationNodePoolHashVersion},
+		{model.AnnotationClassHash, wellknown.AnnotationEC2NodeClassHash}, {model.AnnotationClassHashVersion, wellknown.AnnotationEC2NodeClassHashVersion},
+		{model.PoolHashVersion, v1.NodePoolHashVersion}, {model.ClassHashVersion, awsv1.EC2NodeClassHashVersion},
 	} {
-		if of != want {
-			t.Errorf("the model says %q and the API %q", of, want)
+		if names[0] != names[1] {
+			t.Errorf("the model says %q and the API %q", names[0], names[1])
 		}
 	}
 }
