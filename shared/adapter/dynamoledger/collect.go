@@ -2,6 +2,7 @@ package dynamoledger
 
 import (
 	"context"
+	"errors"
 	"sort"
 	"strings"
 	"sync"
@@ -19,7 +20,7 @@ import (
 // casesSK is the sort key of what the collector remembers of a cluster.
 const casesSK = "CASES"
 
-// Survey reads the cluster's claims and intents and the collector's casebook, consistently. Its time is DynamoDB's own, out
+// Survey reads the cluster's claims and intents, the collector's casebook and the planner's notes, consistently. Its time is DynamoDB's own, out
 // of the answer's Date header, read before everything else: what it says is a moment when none of the rest was read yet.
 func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Survey, error) {
 	survey, err := l.cases(ctx, reg.Cluster)
@@ -32,8 +33,9 @@ func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Surv
 	}
 	prefixes := map[string]string{clusterPK(reg.Cluster): "INTENT#"}
 	pages := make([][]item, len(partitions))
-	failures := make([]error, len(partitions))
+	failures := make([]error, len(partitions)+1)
 	var group sync.WaitGroup
+	group.Go(func() { failures[len(partitions)] = l.notes(ctx, reg.Cluster, &survey.Notes) })
 	for i, pk := range partitions {
 		group.Add(1)
 		go func() {
@@ -42,10 +44,10 @@ func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Surv
 		}()
 	}
 	group.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return model.Survey{}, err
+	}
 	for i := range pages {
-		if failures[i] != nil {
-			return model.Survey{}, failures[i]
-		}
 		for _, entry := range pages[i] {
 			if err := placeSurveyed(&survey, entry); err != nil {
 				return model.Survey{}, err
@@ -77,6 +79,17 @@ func (l *Ledger) cases(ctx context.Context, cluster string) (survey model.Survey
 	}
 	survey.Cases.Version = numberOf(out.Item, "ver")
 	return survey, nil
+}
+
+// notes reads what the planner remembers of a cluster.
+func (l *Ledger) notes(ctx context.Context, cluster string, into *model.Notes) error {
+	out, err := l.client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &l.table, Key: key(clusterPK(cluster), "NOTES"), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil || out.Item == nil {
+		return translate(err, "read the planner's notes of cluster %s", cluster)
+	}
+	return decode(out.Item, into)
 }
 
 func placeSurveyed(survey *model.Survey, entry item) error {

@@ -38,6 +38,7 @@ func TestLedgerKeepsItsContractsElsewhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			conform.Ledger(t, func(t *testing.T) conform.LedgerPort { return begin(t) })
 			conform.LedgerCollect(t, func(t *testing.T) conform.LedgerCollectPort { return begin(t) })
+			conform.LedgerFind(t, func(t *testing.T) conform.LedgerFindPort { return begin(t) })
 		})
 	}
 }

@@ -32,12 +32,17 @@ func Table(name string) *dynamodb.CreateTableInput {
 	return &dynamodb.CreateTableInput{
 		TableName:            aws.String(name),
 		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{text("PK"), text("SK")},
+		AttributeDefinitions: []types.AttributeDefinition{text("PK"), text("SK"), text("instanceId")},
 		KeySchema:            []types.KeySchemaElement{key("PK", types.KeyTypeHash), key("SK", types.KeyTypeRange)},
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
+			IndexName: aws.String(instanceIndex), KeySchema: []types.KeySchemaElement{key("instanceId", types.KeyTypeHash)},
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+		}},
 	}
 }
 
-// EnsureTable creates the table with its time to live where it does not exist, and waits until it can be used.
+// EnsureTable creates the table with its time to live where it does not exist, and waits until it can be used. A table of an
+// earlier release gets the index it lacks, which it fills in its own time.
 func (l *Ledger) EnsureTable(ctx context.Context) error {
 	_, err := l.client.CreateTable(ctx, Table(l.table))
 	var exists *types.ResourceInUseException
@@ -49,7 +54,7 @@ func (l *Ledger) EnsureTable(ctx context.Context) error {
 		return fmt.Errorf("wait for table %s: %w", l.table, err)
 	}
 	if exists != nil {
-		return nil
+		return l.ensureIndex(ctx)
 	}
 	_, err = l.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName: &l.table, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String("ttl"), Enabled: aws.Bool(true)},
@@ -69,13 +74,41 @@ func (l *Ledger) transact(ctx context.Context, items []types.TransactWriteItem) 
 		if !conflicting(err) {
 			return err
 		}
-		// Full jitter, from 5 ms doubling to 320 ms: two writers of one pool's usage pass each other.
-		wait := time.Duration(rand.Int64N(int64(10*time.Millisecond) << min(try, 5)))
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(wait):
+		if err := pause(ctx, try); err != nil {
+			return err
 		}
 	}
 	return err
+}
+
+// pause waits before another try: full jitter, from 5 ms doubling to 320 ms, so that two writers of one item pass each other.
+func pause(ctx context.Context, try int) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Duration(rand.Int64N(int64(10*time.Millisecond) << min(try, 5)))):
+		return nil
+	}
+}
+
+// ensureIndex adds the index of instances to a table that was made without it.
+func (l *Ledger) ensureIndex(ctx context.Context) error {
+	out, err := l.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &l.table})
+	if err != nil {
+		return translate(err, "describe table %s", l.table)
+	}
+	for _, index := range out.Table.GlobalSecondaryIndexes {
+		if aws.ToString(index.IndexName) == instanceIndex {
+			return nil
+		}
+	}
+	whole := Table(l.table)
+	index := whole.GlobalSecondaryIndexes[0]
+	_, err = l.client.UpdateTable(ctx, &dynamodb.UpdateTableInput{
+		TableName: &l.table, AttributeDefinitions: whole.AttributeDefinitions,
+		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{
+			IndexName: index.IndexName, KeySchema: index.KeySchema, Projection: index.Projection,
+		}}},
+	})
+	return translate(err, "add index %s to table %s", instanceIndex, l.table)
 }

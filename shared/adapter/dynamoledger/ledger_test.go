@@ -44,3 +44,7 @@ func TestLedgerKeepsTheContract(t *testing.T) {
 func TestLedgerKeepsTheCollectorsContract(t *testing.T) {
 	conform.LedgerCollect(t, func(t *testing.T) conform.LedgerCollectPort { return start(t, nil) })
 }
+
+func TestLedgerKeepsTheContractOfNotices(t *testing.T) {
+	conform.LedgerFind(t, func(t *testing.T) conform.LedgerFindPort { return start(t, nil) })
+}

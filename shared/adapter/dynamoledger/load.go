@@ -152,3 +152,6 @@ func (l *Ledger) queryAt(ctx context.Context, pk, prefix string, consistent bool
 
 // errNoServerTime is an answer of DynamoDB that does not say when it was given.
 var errNoServerTime = fault.New(fault.Internal, "NoServerTime", "DynamoDB's answer carries no Date, so no age can be told")
+
+// errStarved is a read that DynamoDB put off again and again.
+var errStarved = fault.New(fault.Throttled, "UnprocessedKeys", "DynamoDB has put the read of claims off several times")
