@@ -3,6 +3,7 @@ package pack
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -92,17 +93,29 @@ func pendingPods(in *Input) ([]int, map[int]bool) {
 
 // Pending returns the pods that ask for capacity, as indexes into the snapshot's pods, ascending: the provisionable ones,
 // and those that will have to leave nodes being deleted or drained.
-func Pending(snapshot *model.Snapshot) []int {
-	leaving := make(map[string]bool)
+func Pending(snapshot *model.Snapshot) []int { return PendingAt(snapshot, nil, 0) }
+
+// Leaving says of nodes that are to end, by name, by when no pod is left there, in Unix seconds; 0 = there is no such time.
+type Leaving map[string]int64
+
+// PendingAt is Pending at a time, where of some nodes more is known than they show. A pod that its budget or
+// do-not-disrupt keeps where it is asks for no capacity elsewhere, until it is about to be made to leave: a machine for it
+// would stand empty.
+func PendingAt(snapshot *model.Snapshot, leaving Leaving, nowUnix int64) []int {
+	deadlines := make(map[string]int64, len(leaving))
 	for i := range snapshot.Nodes {
-		if node := &snapshot.Nodes[i]; node.DeletedUnix != 0 || draining(node) {
-			leaving[node.Name] = true
+		node := &snapshot.Nodes[i]
+		if deadline, known := leaving[node.Name]; known || node.DeletedUnix != 0 || draining(node) {
+			deadlines[node.Name] = deadline
 		}
 	}
 	var out []int
 	for i := range snapshot.Pods {
 		if node := snapshot.Pods[i].NodeName; node != "" { // most are; saying why not takes longer than looking
-			if len(leaving) > 0 && leaving[node] && displaced(snapshot, i) {
+			if len(deadlines) == 0 {
+				continue
+			}
+			if deadline, leaves := deadlines[node]; leaves && displaced(snapshot, i, deadline, nowUnix) {
 				out = append(out, i)
 			}
 			continue
@@ -114,9 +127,14 @@ func Pending(snapshot *model.Snapshot) []int {
 	return out
 }
 
+// aheadSeconds is how long before a pod is made to leave its next place is planned: about what a machine takes to be ready,
+// and a minute's sweep.
+const aheadSeconds = 240
+
 // displaced reports whether a pod of a node that goes away will be made anew elsewhere: it is neither a daemon nor a static
-// pod, has not ended, and may be evicted. A StatefulSet's pod on its way out comes back under the same name.
-func displaced(snapshot *model.Snapshot, i int) bool {
+// pod, has not ended, and may be evicted or is to go soon whatever forbids it. A StatefulSet's pod on its way out comes back
+// under the same name.
+func displaced(snapshot *model.Snapshot, i int, deadlineUnix, nowUnix int64) bool {
 	pod := &snapshot.Pods[i]
 	if pod.Terminal() || pod.Shape < 0 || pod.Shape >= len(snapshot.Shapes) {
 		return false
@@ -127,10 +145,28 @@ func displaced(snapshot *model.Snapshot, i int) bool {
 		return false
 	case pod.DeletedUnix != 0:
 		return shape.OwnerKind == "StatefulSet"
-	case shape.DoNotDisrupt == "true":
+	case deadlineUnix != 0 && deadlineUnix-max(0, shape.GraceSeconds)-aheadSeconds <= nowUnix: // a pod is deleted its own grace before
+		return true
+	case keeps(pod, shape, nowUnix):
 		return false
 	}
 	return !slices.ContainsFunc(snapshot.Budgets, func(b model.PDB) bool { return blocks(&b, shape) })
+}
+
+// keeps reports whether a pod's do-not-disrupt keeps it from being evicted soon: "true" always does, a duration for so long
+// after the pod's start. Anything else says nothing.
+func keeps(pod *model.Pod, shape *model.PodShape, nowUnix int64) bool {
+	switch shape.DoNotDisrupt {
+	case "":
+		return false
+	case "true":
+		return true
+	}
+	d, err := time.ParseDuration(shape.DoNotDisrupt)
+	if err != nil || d <= 0 || nowUnix == 0 {
+		return false
+	}
+	return pod.StartedUnix == 0 || nowUnix+aheadSeconds < pod.StartedUnix+int64(d.Seconds())
 }
 
 // blocks reports whether the budget never lets a pod of the shape be evicted.

@@ -105,3 +105,56 @@ func TestPodsOfNodesThatGoAwayArePlannedAhead(t *testing.T) {
 		t.Errorf("plan = %+v, want web on the node that stays", plan)
 	}
 }
+
+// R6, R30: which pods of a node that goes away ask for a place elsewhere, and when.
+func TestR6PodsThatCannotLeaveAskOnlyShortlyBeforeTheyMust(t *testing.T) {
+	const now = int64(1_000_000)
+	owned := func(kind string) func(*model.Pod, *model.PodShape) {
+		return func(_ *model.Pod, s *model.PodShape) { s.OwnerKind = kind }
+	}
+	keeps := func(value string, started int64) func(*model.Pod, *model.PodShape) {
+		return func(p *model.Pod, s *model.PodShape) { p.StartedUnix, s.DoNotDisrupt = started, value }
+	}
+	guarded := func(_ *model.Pod, s *model.PodShape) { s.Labels = map[string]string{"app": "guarded"} }
+	tests := []struct {
+		name     string
+		change   func(*model.Pod, *model.PodShape)
+		deadline int64
+		want     bool
+	}{
+		{"any pod", owned("ReplicaSet"), 0, true},
+		{"of a DaemonSet", owned("DaemonSet"), now, false},
+		{"static", owned("Node"), now, false},
+		{"ended", func(p *model.Pod, _ *model.PodShape) { p.Phase = model.Succeeded }, now, false},
+		{"on its way out", func(p *model.Pod, _ *model.PodShape) { p.DeletedUnix = now + 5 }, now, false},
+		{"of a StatefulSet on its way out", func(p *model.Pod, s *model.PodShape) { p.DeletedUnix, s.OwnerKind = now+5, "StatefulSet" }, 0, true},
+		{"not to be disrupted", keeps("true", now), 0, false},
+		{"not to be disrupted, deadline far", keeps("true", now), now + 3600, false},
+		{"not to be disrupted, deadline near", keeps("true", now), now + 100, true},
+		{"not to be disrupted, deadline over", keeps("true", now), now - 100, true},
+		{"budget, deadline far", guarded, now + 3600, false},
+		{"budget, deadline near", guarded, now + 100, true},
+		{"budget, deadline far and grace long", func(p *model.Pod, s *model.PodShape) { guarded(p, s); s.GraceSeconds = 3500 }, now + 3600, true},
+		{"not for an hour, in its first minute", keeps("1h", now-60), 0, false},
+		{"not for an hour, not started", keeps("1h", 0), 0, false},
+		{"not for an hour, two hours ago", keeps("1h", now-7200), 0, true},
+		{"not for an hour, nearly over", keeps("1h", now-3500), 0, true},
+		{"not for some nonsense", keeps("soon", now), 0, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(8)
+			w.node("n", nil)
+			w.running("web", "n", nil)
+			w.in.Snapshot.Budgets = []model.PDB{{Namespace: "default", Name: "b", Selector: &model.Selector{MatchLabels: map[string]string{"app": "guarded"}}, MaxUnavailable: "0"}}
+			pod := &w.in.Snapshot.Pods[0]
+			test.change(pod, &w.in.Snapshot.Shapes[pod.Shape])
+			if got := len(PendingAt(w.in.Snapshot, Leaving{"n": test.deadline}, now)) == 1; got != test.want {
+				t.Errorf("it asks for capacity: %v, want %v", got, test.want)
+			}
+			if got := PendingAt(w.in.Snapshot, Leaving{"other": test.deadline}, now); len(got) != 0 {
+				t.Errorf("of a node that stays: %v", got)
+			}
+		})
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	"github.com/joiner-sh/joiner/shared/core/offer"
-	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -112,7 +111,7 @@ func (r *run) waited(pods []model.PodRef) bool {
 func (r *run) pod(ref model.PodRef) *model.Pod {
 	if r.podAt == nil { // of those only: in a large cluster most run
 		r.podAt = map[string]int{}
-		for _, i := range pack.Pending(r.snapshot) {
+		for _, i := range r.pending() {
 			r.podAt[r.snapshot.Pods[i].UID] = i
 		}
 	}

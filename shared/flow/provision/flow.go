@@ -107,6 +107,7 @@ func (s Settings) withDefaults() Settings {
 // Triggers of a run.
 const (
 	TriggerBatch  = "batch"  // the watcher saw pods nothing can hold
+	TriggerDrain  = "drain"  // a claim is to end: its pods need a place elsewhere
 	TriggerNode   = "node"   // a node joined or became ready
 	TriggerConfig = "config" // a NodePool or EC2NodeClass was made or changed
 	TriggerSweep  = "sweep"  // the full pass of each minute
@@ -148,7 +149,7 @@ type Outcome struct {
 // should come back later. Any other error means the run could not be carried through; what it recorded is recovered by
 // the next.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
-	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.Mark]probe{}, dryRounds: map[string]int{}, accused: map[string]bool{}}
+	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.Mark]probe{}, dryRounds: map[string]int{}, accused: map[string]bool{}, recordedNow: map[string]bool{}}
 	r.out = Outcome{Cluster: request.Cluster, Trigger: request.Trigger, Millis: map[string]int64{}}
 	err := r.guarded(ctx)
 	r.reached("done")
@@ -173,17 +174,22 @@ type run struct {
 	started  time.Time
 	out      Outcome
 
-	reg      model.Registration
-	site     Site
-	fence    model.Fence
-	ledger   model.Ledger
-	ahead    int64 // of this process's clock is the ledger's, in seconds
-	snapshot *model.Snapshot
-	catalog  *model.MachineCatalog  // nil until it was asked for in this run
-	classes  map[string]model.Class // by name, with the status resolved in this run
-	usable   map[string]model.Class // by name, less what is taken of subnets and reservations; of this round
-	remade   map[string]bool        // classes whose launch templates this run made again, by name
-	decision model.Decision
+	reg         model.Registration
+	site        Site
+	fence       model.Fence
+	ledger      model.Ledger
+	ahead       int64                  // of this process's clock is the ledger's, in seconds
+	shown       *model.Snapshot        // the cluster as it shows itself; shared, never written to
+	snapshot    *model.Snapshot        // what is planned by: the same, less what is known to be leaving
+	leaving     pack.Leaving           // nodes of claims that are to end; nil = none
+	waits       []int                  // pods that ask for capacity, as indexes; nil = not looked up
+	recordedNow map[string]bool        // names of claims whose launches this run recorded
+	cared       []string               // Draining claims whose pods were planned for in this run; nil = nothing was planned
+	catalog     *model.MachineCatalog  // nil until it was asked for in this run
+	classes     map[string]model.Class // by name, with the status resolved in this run
+	usable      map[string]model.Class // by name, less what is taken of subnets and reservations; of this round
+	remade      map[string]bool        // classes whose launch templates this run made again, by name
+	decision    model.Decision
 
 	probes      map[model.Mark]probe      // of half-open marks, by what they are about
 	probeFailed bool                      // one of this run's came back without capacity
@@ -237,6 +243,7 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.readSnapshot(ctx); err != nil {
 		return err
 	}
+	r.leave()
 	r.reached("snapshot")
 
 	// 4. What an earlier run left half done comes first: its claims are capacity or they are not.
@@ -247,6 +254,7 @@ func (r *run) do(ctx context.Context) error {
 	if failure == nil {
 		failure = r.provision(ctx)
 	}
+	r.replaced(ctx)
 	r.reached("launched")
 
 	// 6. Objects for claims that have none yet, and claims whose nodes have come on, whatever became of the pods: a
@@ -286,7 +294,7 @@ func (r *run) readSnapshot(ctx context.Context) error {
 	if pointer := r.ledger.Pointer; pointer != nil && r.alive(*pointer) && r.reaches(*pointer) {
 		snapshot, err := r.Snapshots.At(ctx, *pointer)
 		if err == nil {
-			r.snapshot, r.out.Source = snapshot, "snapshot"
+			r.shown, r.out.Source = snapshot, "snapshot"
 			return nil
 		}
 		r.problem("read snapshot %d/%d, listing instead: %v", pointer.Epoch, pointer.HeadSeq, err)
@@ -295,7 +303,7 @@ func (r *run) readSnapshot(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list cluster %s: %w", r.reg.Cluster, err)
 	}
-	r.snapshot, r.out.Source = snapshot, "list"
+	r.shown, r.out.Source = snapshot, "list"
 	return nil
 }
 
@@ -321,6 +329,7 @@ func (r *run) reload(ctx context.Context) error {
 		ledger.Notes = r.ledger.Notes
 	}
 	r.ledger = ledger
+	r.leave()
 	return nil
 }
 

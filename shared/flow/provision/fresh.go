@@ -3,7 +3,6 @@ package provision
 import (
 	"context"
 
-	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -27,7 +26,7 @@ func (r *run) stillPending(ctx context.Context, plan model.Plan) bool {
 	for _, uid := range unbound {
 		waiting[uid] = true
 	}
-	for _, i := range pack.Pending(r.snapshot) {
+	for _, i := range r.pending() {
 		if pod := &r.snapshot.Pods[i]; pod.NodeName == "" && !waiting[pod.UID] {
 			r.bound[pod.UID] = true
 		}
@@ -52,13 +51,13 @@ func launches(plan model.Plan) bool {
 	return false
 }
 
-// waiting are the pods to plan for; nil = all the snapshot has pending.
+// waiting are the pods to plan for.
 func (r *run) waiting() []int {
 	if len(r.bound) == 0 {
-		return nil
+		return r.pending()
 	}
 	pods := []int{}
-	for _, i := range pack.Pending(r.snapshot) {
+	for _, i := range r.pending() {
 		if !r.bound[r.snapshot.Pods[i].UID] {
 			pods = append(pods, i)
 		}

@@ -188,16 +188,16 @@ func placedIn(plan model.Plan) int {
 
 // withLeftOut adds the reason of the pods that were left out.
 func (r *run) withLeftOut(plan model.Plan, input pack.Input) model.Plan {
-	if input.Pending == nil {
+	if len(input.Pending) == len(r.waiting()) {
 		return plan
 	}
 	kept := map[int]bool{}
 	for _, i := range input.Pending {
 		kept[i] = true
 	}
-	for _, i := range pack.Pending(input.Snapshot) {
+	for _, i := range r.waiting() {
 		pod := &input.Snapshot.Pods[i]
-		if kept[i] || r.bound[pod.UID] {
+		if kept[i] {
 			continue
 		}
 		plan.Unschedulable = append(plan.Unschedulable, model.Unschedulable{
@@ -250,7 +250,7 @@ func (r *run) quarantineTold(what, panicked string) {
 		}
 		return
 	}
-	for _, i := range pack.Pending(r.snapshot) {
+	for _, i := range r.pending() {
 		if pod := &r.snapshot.Pods[i]; ownerOf(r.snapshot, i) == what {
 			r.event(model.Event{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Warning: true, Reason: "Quarantined", Message: message})
 			return // one of them speaks for all

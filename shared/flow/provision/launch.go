@@ -325,6 +325,9 @@ func (r *run) record(ctx context.Context, a *attempt, blocked map[string]string)
 	if err != nil {
 		return false, false, fmt.Errorf("record launch of %d claims of pool %s: %w", len(a.claims), a.launch.Pool, err)
 	}
+	for i := range a.claims {
+		r.recordedNow[a.claims[i].Name] = true
+	}
 	return true, false, nil
 }
 

@@ -17,9 +17,12 @@ import (
 // provision plans and launches until every pending pod has a home or a reason. A capacity error marks the offer and
 // plans again, in this same run; the number of rounds is bounded.
 func (r *run) provision(ctx context.Context) error {
-	pending := len(pack.Pending(r.snapshot))
+	pending := len(r.pending())
 	r.out.Pending = pending
 	short := r.short()
+	if pending == 0 && !short {
+		r.cared = r.draining()
+	}
 	if pending == 0 && !short && !r.configDue() {
 		return nil
 	}
@@ -54,14 +57,19 @@ func (r *run) provision(ctx context.Context) error {
 		plan.Claims = append(plan.Claims, r.fill(input)...)
 		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
 		round := model.Round{Plan: plan}
+		drains := r.draining()
 		again, err := r.launch(ctx, input.Catalogs, &round, blocked)
 		r.decision.Rounds = append(r.decision.Rounds, round)
 		r.countRound(plan, round)
 		if again || len(round.Launched) > 0 {
 			err = errors.Join(err, r.reload(ctx))
 		}
-		if err != nil || !r.next(again, round) {
+		if err != nil {
 			return err
+		}
+		r.cared = r.askedFor(drains, plan)
+		if !r.next(again, round) {
+			return nil
 		}
 	}
 	r.problem("stopped after %d rounds of planning; the next sweep goes on", r.out.Rounds)
@@ -201,7 +209,7 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 }
 
 // inFlight returns the claims that are, or will be, capacity. A machine that has not joined in time is none any more, nor
-// is one whose node was there and has gone. Where a machine that is to end still has its node, the claim is handed on as
+// is one whose node was there and has gone, nor one that is to end. Where that still has its node, the claim is handed on as
 // gone, so that nothing is planned onto the node.
 func (r *run) inFlight() []model.Claim {
 	nodes := r.nodesByProvider()
@@ -209,9 +217,9 @@ func (r *run) inFlight() []model.Claim {
 	for _, claim := range r.ledger.Claims {
 		joined := claim.ProviderID != "" && len(nodes[claim.ProviderID]) > 0
 		switch {
-		case !claim.Live(), claim.State == model.Terminating && !joined:
+		case !claim.Live(), ending(&claim) && !joined:
 			continue
-		case claim.State == model.Terminating:
+		case ending(&claim):
 			claim.State = model.Gone
 		case joined, claim.State == model.Intended:
 		case claim.State == model.Launched && r.now()-claim.LaunchedUnix <= int64(r.settings.JoinWithin.Seconds()):

@@ -8,7 +8,7 @@ import (
 )
 
 // missing returns how many machines a static pool lacks. Everything that is or may yet become one of its machines counts:
-// recorded launches, machines that have not joined, and nodes the ledger does not know.
+// recorded launches, machines that have not joined, and nodes the ledger does not know; but no machine that is to end.
 func (r *run) missing(pool *model.Pool) int {
 	if pool.Replicas == nil || pool.DeletedUnix != 0 || len(pool.Invalid) > 0 {
 		return 0
@@ -19,7 +19,7 @@ func (r *run) missing(pool *model.Pool) int {
 		if claim.ProviderID != "" {
 			known[claim.ProviderID] = true
 		}
-		if claim.Pool == pool.Name && claim.Live() {
+		if claim.Pool == pool.Name && claim.Live() && !ending(claim) {
 			have++
 		}
 	}

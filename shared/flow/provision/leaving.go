@@ -1,0 +1,121 @@
+package provision
+
+import (
+	"context"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// ending reports whether a claim is on its way out: its machine is no capacity any more, though it is there.
+func ending(claim *model.Claim) bool {
+	return claim.State == model.Draining || claim.State == model.Terminating
+}
+
+// leave makes what is planned by show that the nodes of claims that are to end are leaving. Their taint is put on after it
+// was recorded, and seen later still; meanwhile nothing must be planned onto them, and their pods need a place elsewhere.
+// The snapshot itself, which others share, stays as it is.
+func (r *run) leave() {
+	r.snapshot, r.leaving, r.podAt, r.waits = r.shown, nil, nil, nil
+	ends := map[string]*model.Claim{} // by provider id
+	for i := range r.ledger.Claims {
+		if claim := &r.ledger.Claims[i]; ending(claim) && claim.ProviderID != "" {
+			ends[claim.ProviderID] = claim
+		}
+	}
+	if len(ends) == 0 {
+		return
+	}
+	snapshot := *r.shown
+	snapshot.Nodes = slices.Clone(r.shown.Nodes)
+	r.leaving = pack.Leaving{}
+	for i := range snapshot.Nodes {
+		node := &snapshot.Nodes[i]
+		claim := ends[node.ProviderID]
+		if claim == nil || node.ProviderID == "" {
+			continue
+		}
+		r.leaving[node.Name] = r.deadlineOf(claim)
+		if !hasTaint(node.Taints, model.TaintDisrupted, model.NoSchedule) {
+			node.Taints = append(slices.Clone(node.Taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
+		}
+	}
+	r.snapshot = &snapshot
+}
+
+// deadlineOf returns by when no pod is left on the node of a claim that is to end; 0 where nobody says so. A machine that is
+// being terminated takes with it what still runs there.
+func (r *run) deadlineOf(claim *model.Claim) int64 {
+	switch {
+	case claim.State == model.Terminating:
+		return r.now()
+	case claim.Drain == nil:
+		return 0
+	}
+	return claim.Drain.DeadlineUnix
+}
+
+// pending returns the pods that ask for capacity, as indexes into the snapshot's pods.
+func (r *run) pending() []int {
+	if r.waits == nil {
+		r.waits = pack.PendingAt(r.snapshot, r.leaving, r.now())
+		if r.waits == nil {
+			r.waits = []int{} // looked up, and there are none
+		}
+	}
+	return r.waits
+}
+
+// draining returns the names of the claims whose nodes are being emptied, sorted; never nil.
+func (r *run) draining() []string {
+	names := []string{}
+	for i := range r.ledger.Claims {
+		if r.ledger.Claims[i].State == model.Draining {
+			names = append(names, r.ledger.Claims[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// askedFor returns those of the draining claims all of whose pods have a place by the plan, or had one asked of EC2, or can
+// have none: not those with pods whose launches were put off.
+func (r *run) askedFor(drains []string, plan model.Plan) []string {
+	if len(drains) == 0 {
+		return drains
+	}
+	late := map[string]bool{} // pods by UID
+	for _, planned := range plan.Claims {
+		for _, pod := range planned.Pods {
+			if !r.recordedNow[planned.Name] {
+				late[pod.UID] = true
+			}
+		}
+	}
+	waits := map[string]bool{} // nodes by name
+	for _, i := range r.pending() {
+		if pod := &r.snapshot.Pods[i]; late[pod.UID] && pod.NodeName != "" {
+			waits[pod.NodeName] = true
+		}
+	}
+	unmet := map[string]bool{}
+	for i := range r.ledger.Claims {
+		if claim := &r.ledger.Claims[i]; waits[claim.NodeName] {
+			unmet[claim.Name] = true
+		}
+	}
+	return slices.DeleteFunc(drains, func(name string) bool { return unmet[name] })
+}
+
+// replaced notes the claims whose nodes are being emptied and whose pods were planned for: their drains need wait no longer.
+// It is written at once, before what else this run does.
+func (r *run) replaced(ctx context.Context) {
+	if r.cared == nil || slices.Equal(r.cared, r.ledger.Notes.Replaced) {
+		return
+	}
+	r.ledger.Notes.Replaced, r.noted = r.cared, true
+	if err := r.remember(ctx); err != nil {
+		r.problem("note that drains need not wait: %v", err)
+	}
+}
