@@ -66,6 +66,11 @@ func (e *engine) deploy() []*function {
 			},
 		},
 		{
+			engine: e, name: "notices", queue: e.world.Notices,
+			onTick:  func(context.Context, *process, string) error { return nil },
+			onBatch: func(context.Context, *process, []world.Message) error { return nil },
+		},
+		{
 			engine: e, name: "catalog", queue: e.world.Configs.Queue,
 			onTick: func(ctx context.Context, p *process, tick string) error {
 				_, err := classes(p).FanOut(ctx, tick)

@@ -196,6 +196,8 @@ func (e *engine) heal() {
 	w.Fleet.Heal()
 	w.Plan.Heal()
 	w.Looks.Heal()
+	w.Notices.Heal()
+	w.Events.Heal()
 	w.Ticks.Heal()
 	w.Stale(0)
 	for _, id := range w.Kubelets.Heal() {

@@ -35,6 +35,8 @@ func (m *machines) Run(now time.Time) {
 		switch fact := entry.Fact.(type) {
 		case InstanceStarted:
 			m.world.Kubelets.Start(fact.Instance, fact.UserData, entry.At)
+		case InstanceStopped:
+			m.world.Kubelets.Silence(fact.ID)
 		case InstanceEnded:
 			m.world.Kubelets.End(fact.ID)
 		}

@@ -50,7 +50,11 @@ type Cluster struct {
 	budgets  table[model.PDB]
 	daemons  table[model.DaemonSet]
 	spaces   table[model.Namespace]
-	listed   *model.Snapshot // as of version listedAt
+	attached table[VolumeAttachment]
+	owners   map[string]string // UID of the NodeClaim object that owns a node, by the node's UID
+	storage  map[int]bool      // shapes whose pods have a volume each
+	holds    bool              // NodeClaims are made with our finalizer
+	listed   *model.Snapshot   // as of version listedAt
 	listedAt int64
 
 	events     map[model.Event]int           // how often each was reported
@@ -64,6 +68,9 @@ type NodeClaim struct {
 	Claim       model.Claim // as it was last shown
 	CreatedUnix int64
 	DeletedUnix int64 // asked for; it is gone once no finalizer holds it
+	Finalizer   bool  // ours is on it
+
+	DeadlineUnix int64 // what the annotation karpenter.sh/nodeclaim-termination-timestamp says; 0 = there is none
 }
 
 // historyKept is how far back watches and stale lists can reach, in changes.
@@ -71,7 +78,7 @@ const historyKept = 50_000
 
 // NewCluster returns an empty API server.
 func NewCluster(name string, now func() time.Time, log *Log) *Cluster {
-	return &Cluster{name: name, now: now, log: log, events: map[model.Event]int{}, conditions: map[[3]string]model.Condition{}, poolStatus: map[string]model.PoolStatus{}}
+	return &Cluster{name: name, now: now, log: log, events: map[model.Event]int{}, conditions: map[[3]string]model.Condition{}, poolStatus: map[string]model.PoolStatus{}, owners: map[string]string{}, storage: map[int]bool{}}
 }
 
 func (c *Cluster) uid(kind string) string {
@@ -80,7 +87,7 @@ func (c *Cluster) uid(kind string) string {
 }
 
 // Refuse has every request asked about before it is answered: an error is its answer. nil answers all.
-// Requests are list, get, put claim, patch node, report, delete node, delete claim, delete pod, evict.
+// Requests are list, get, put claim, patch node, report, delete node, delete claim, delete pod, evict, free, show end.
 func (c *Cluster) Refuse(ask func(request string) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +114,7 @@ func (c *Cluster) AddPool(pool model.Pool) {
 	put(c, &c.pools, KindPool, pool.Name, pool.UID, verb, &pool)
 }
 
-// DeletePool takes a NodePool away at once.
+// DeletePool takes a NodePool away at once. The garbage collector (see Workloads) deletes the NodeClaims it owns.
 func (c *Cluster) DeletePool(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -236,7 +243,7 @@ func (c *Cluster) changeNode(name, verb string, do func(node *model.Node)) {
 	}
 }
 
-// DeleteNode takes a node away at once.
+// DeleteNode takes a node away at once, whatever finalizer holds it.
 func (c *Cluster) DeleteNode(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -245,43 +252,13 @@ func (c *Cluster) DeleteNode(name string) {
 	}
 }
 
-// DeleteClaim takes a NodeClaim object away at once.
+// DeleteClaim takes a NodeClaim object away at once, whatever finalizer holds it.
 func (c *Cluster) DeleteClaim(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if claim := c.claims.get(name); claim != nil {
 		drop(c, &c.claims, KindNodeClaim, name, claim.UID)
 	}
-}
-
-// Remove deletes a Node or NodeClaim object as a client does, on condition of its UID: NotFound where it is gone, Conflict
-// where the one of that name is another, Invalid without a UID or for another kind.
-func (c *Cluster) Remove(_ context.Context, kind string, object model.Object) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if object.UID == "" || kind != KindNode && kind != KindNodeClaim {
-		return fault.New(fault.Invalid, "", "%s %q of UID %q is not removed", kind, object.Name, object.UID)
-	}
-	if kind == KindNode {
-		if err := c.asked("delete node"); err != nil {
-			return err
-		}
-		node := c.nodes.get(object.Name)
-		if err := judged(kind, object.Name, object.UID, node == nil, func() string { return node.UID }); err != nil {
-			return err
-		}
-		drop(c, &c.nodes, kind, object.Name, object.UID)
-		return nil
-	}
-	if err := c.asked("delete claim"); err != nil {
-		return err
-	}
-	claim := c.claims.get(object.Name)
-	if err := judged(kind, object.Name, object.UID, claim == nil, func() string { return claim.UID }); err != nil {
-		return err
-	}
-	drop(c, &c.claims, kind, object.Name, object.UID)
-	return nil
 }
 
 // judged is the API server's answer to a precondition on an object's UID; nil where it holds.
@@ -337,7 +314,7 @@ func (c *Cluster) PutClaim(_ context.Context, claim model.Claim) (string, error)
 	case object == nil && claim.ObjectUID != "", object != nil && claim.ObjectUID != "" && object.UID != claim.ObjectUID:
 		return "", fault.New(fault.NotFound, "", "NodeClaim %s of UID %s is gone", claim.Name, claim.ObjectUID)
 	case object == nil:
-		made := NodeClaim{UID: c.uid("claim"), Claim: claim, CreatedUnix: c.now().Unix()}
+		made := NodeClaim{UID: c.uid("claim"), Claim: claim, CreatedUnix: c.now().Unix(), Finalizer: c.holds}
 		put(c, &c.claims, KindNodeClaim, claim.Name, made.UID, "create", &made)
 		return made.UID, nil
 	case object.Claim.ProviderID != "" && claim.ProviderID != "" && object.Claim.ProviderID != claim.ProviderID:
@@ -345,13 +322,15 @@ func (c *Cluster) PutClaim(_ context.Context, claim model.Claim) (string, error)
 	}
 	next := *object
 	next.Claim = claim
+	next.Finalizer = next.Finalizer || c.holds && next.DeletedUnix == 0
 	if !reflect.DeepEqual(next, *object) {
 		put(c, &c.claims, KindNodeClaim, claim.Name, next.UID, "status", &next)
 	}
 	return next.UID, nil
 }
 
-// PatchNode writes what registration and initialisation ask for.
+// PatchNode writes what registration, initialisation and draining ask for. A taint to be removed without an effect is removed
+// with every effect.
 func (c *Cluster) PatchNode(_ context.Context, patch model.NodePatch) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -370,7 +349,7 @@ func (c *Cluster) PatchNode(_ context.Context, patch model.NodePatch) error {
 	next.Annotations = union(next.Annotations, patch.Annotations)
 	next.Taints = nil
 	for _, taint := range node.Taints {
-		if !has(patch.RemoveTaints, taint) {
+		if !has(patch.RemoveTaints, taint) && !has(patch.RemoveTaints, model.Taint{Key: taint.Key}) {
 			next.Taints = append(next.Taints, taint)
 		}
 	}
@@ -378,6 +357,10 @@ func (c *Cluster) PatchNode(_ context.Context, patch model.NodePatch) error {
 		if !has(next.Taints, taint) {
 			next.Taints = append(next.Taints, taint)
 		}
+	}
+	next.Finalizer = next.Finalizer || patch.Finalizer && next.DeletedUnix == 0
+	if patch.Owner != nil {
+		c.owners[next.UID] = patch.Owner.UID
 	}
 	if !reflect.DeepEqual(next, *node) {
 		put(c, &c.nodes, KindNode, next.Name, next.UID, "update", &next)

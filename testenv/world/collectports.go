@@ -14,6 +14,7 @@ func (p *Ports) Interruption(now func() time.Time, settings interruption.Setting
 	ledger := ledgerPort{p}
 	return &interruption.Flow{
 		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Hints: lookPort{p}, Connector: collectPort{p},
+		Finder: ledger, Steps: ledger, Plans: lookPort{p}, Drains: lookPort{p}, Offers: ledger,
 		Now: now, Settings: settings,
 	}
 }
@@ -57,12 +58,37 @@ func (p lookPort) Look(ctx context.Context, cluster, key string, after time.Dura
 	return do(ctx, p.Ports, "queue.look", func() error { return p.world.Looks.Look(ctx, cluster, key, after) })
 }
 
+// Plan asks provisioning for a look.
+func (p lookPort) Plan(ctx context.Context, cluster, key string) error {
+	return do(ctx, p.Ports, "queue.plan", func() error {
+		return p.world.Plan.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key})
+	})
+}
+
+func (p lookPort) Drain(ctx context.Context, cluster, key string, after time.Duration) error {
+	return do(ctx, p.Ports, "queue.drain", func() error { return p.world.Looks.Drain(ctx, cluster, key, after) })
+}
+
+// found is what ByInstance answers.
+type found struct {
+	claims  []model.FoundClaim
+	nowUnix int64
+}
+
+func (p ledgerPort) ByInstance(ctx context.Context, ids []string) ([]model.FoundClaim, int64, error) {
+	out, err := read(ctx, p.Ports, "ledger.byinstance", func() (found, error) {
+		claims, nowUnix, err := p.world.Ledger.ByInstance(ctx, ids)
+		return found{claims, nowUnix}, err
+	})
+	return out.claims, out.nowUnix, err
+}
+
 type collectPort struct{ *Ports }
 
 // Connect opens the one cluster there is.
 func (p collectPort) Connect(ctx context.Context, _ model.Registration) (interruption.Site, error) {
 	return read(ctx, p.Ports, "site.connect", func() (interruption.Site, error) {
-		return interruption.Site{Cluster: p, Fleet: p}, nil
+		return interruption.Site{Cluster: p, Objects: p, Pods: p, Reporter: p, Fleet: p, Health: p}, nil
 	})
 }
 
@@ -76,6 +102,42 @@ func (p collectPort) Runs(ctx context.Context, node string) (bool, error) {
 
 func (p collectPort) Remove(ctx context.Context, kind string, object model.Object) error {
 	return do(ctx, p.Ports, "cluster.remove", func() error { return p.world.Cluster.Remove(ctx, kind, object) })
+}
+
+func (p collectPort) Occupied(ctx context.Context, node model.Object) (model.Occupied, error) {
+	return read(ctx, p.Ports, "cluster.occupied", func() (model.Occupied, error) { return p.world.Cluster.Occupied(ctx, node) })
+}
+
+func (p collectPort) PatchNode(ctx context.Context, patch model.NodePatch) error {
+	return do(ctx, p.Ports, "cluster.node", func() error { return p.world.Cluster.PatchNode(ctx, patch) })
+}
+
+func (p collectPort) ShowEnd(ctx context.Context, claim model.Claim) error {
+	return do(ctx, p.Ports, "cluster.showend", func() error { return p.world.Cluster.ShowEnd(ctx, claim) })
+}
+
+func (p collectPort) Free(ctx context.Context, kind string, object model.Object) error {
+	return do(ctx, p.Ports, "cluster.free", func() error { return p.world.Cluster.Free(ctx, kind, object) })
+}
+
+func (p collectPort) Evict(ctx context.Context, pod model.PodRef) error {
+	return do(ctx, p.Ports, "cluster.evict", func() error { return Leaving{p.world.Cluster}.Evict(ctx, pod) })
+}
+
+func (p collectPort) Delete(ctx context.Context, pod model.PodRef, graceSeconds int64) error {
+	return do(ctx, p.Ports, "cluster.delete", func() error { return Leaving{p.world.Cluster}.Delete(ctx, pod, graceSeconds) })
+}
+
+func (p collectPort) Report(ctx context.Context, report model.Report) error {
+	return do(ctx, p.Ports, "cluster.tell", func() error { return p.world.Cluster.Report(ctx, report) })
+}
+
+func (p collectPort) Interrupted(ctx context.Context, cluster string) ([]string, error) {
+	return read(ctx, p.Ports, "fleet.interrupted", func() ([]string, error) { return p.world.Fleet.Interrupted(ctx, cluster) })
+}
+
+func (p collectPort) Impaired(ctx context.Context) ([]model.Impairment, error) {
+	return read(ctx, p.Ports, "fleet.impaired", func() ([]model.Impairment, error) { return p.world.Fleet.Impaired(ctx) })
 }
 
 func (p collectPort) Owned(ctx context.Context, cluster string) ([]model.Instance, error) {
@@ -106,7 +168,10 @@ func claimObjects(claims []NodeClaim) []model.ClaimObject {
 		claim := object.Claim
 		// What an object does not show.
 		claim.ObjectUID, claim.Held, claim.Pods, claim.Intent, claim.Price, claim.InstanceID = object.UID, nil, nil, "", 0, ""
-		out = append(out, model.ClaimObject{Claim: claim, DeletedUnix: object.DeletedUnix})
+		claim.Drain = nil
+		out = append(out, model.ClaimObject{
+			Claim: claim, DeletedUnix: object.DeletedUnix, Finalizer: object.Finalizer, DeadlineUnix: object.DeadlineUnix,
+		})
 	}
 	return out
 }
@@ -126,12 +191,21 @@ func (c *Cluster) Runs(_ context.Context, node string) (bool, error) {
 	return false, nil
 }
 
-// LookQueue is a standard queue of hints to look at clusters.
+// LookQueue is a standard queue of hints to look at clusters and to go on with their drains.
 type LookQueue struct{ *Queue }
 
 // Look sends a hint that shows up after a while.
 func (q LookQueue) Look(ctx context.Context, cluster, key string, after time.Duration) error {
-	body, err := wire.EncodeHint(wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key})
+	return q.ask(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key}, after)
+}
+
+// Drain sends a hint to go on with drains that shows up after a while.
+func (q LookQueue) Drain(ctx context.Context, cluster, key string, after time.Duration) error {
+	return q.ask(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key}, after)
+}
+
+func (q LookQueue) ask(ctx context.Context, hint wire.Hint, after time.Duration) error {
+	body, err := wire.EncodeHint(hint)
 	if err != nil {
 		return err
 	}

@@ -34,15 +34,18 @@ func (c *Cluster) Evict(_ context.Context, pod model.PodRef, graceSeconds *int64
 			}
 		}
 		if len(budgets) > 1 {
-			return fault.New(fault.Internal, "", "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")
+			return fault.New(fault.Internal, severalBudgets, "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")
 		}
-		if len(budgets) == 1 && c.allowed(budgets[0]) <= 0 {
+		if len(budgets) == 1 && !c.lets(budgets[0], stored) {
 			return fault.New(fault.Throttled, "DisruptionBudget", "Cannot evict pod as it would violate the pod's disruption budget %s.", budgets[0].Name)
 		}
 	}
 	c.deletePod("evict", *stored, graceSeconds)
 	return nil
 }
+
+// severalBudgets is the code of an eviction that is refused because several budgets speak of the pod.
+const severalBudgets = "TooManyBudgets"
 
 // RemovePod deletes a pod with its grace, or graceSeconds where that is not nil, with errors as of Remove.
 func (c *Cluster) RemovePod(_ context.Context, pod model.PodRef, graceSeconds *int64) error {
@@ -62,10 +65,7 @@ func (c *Cluster) RemovePod(_ context.Context, pod model.PodRef, graceSeconds *i
 // deletePod marks a pod for deletion; its kubelet ends it. One that is bound to nothing, has ended, or gets no grace, is gone
 // at once.
 func (c *Cluster) deletePod(verb string, pod model.Pod, graceSeconds *int64) {
-	grace := c.shapes[pod.Shape].GraceSeconds
-	if grace == 0 {
-		grace = 30
-	}
+	grace := c.graceOf(&pod)
 	if graceSeconds != nil {
 		grace = *graceSeconds
 	}
@@ -78,6 +78,24 @@ func (c *Cluster) deletePod(verb string, pod model.Pod, graceSeconds *int64) {
 	if pod.NodeName == "" || pod.Terminal() || grace == 0 {
 		c.dropPod(pod.Key())
 	}
+}
+
+// lets reports whether a budget lets a pod be evicted now. One that is not ready counts for nothing: it may go where the
+// others are enough, or always where the budget says so. Source: Kubernetes, unhealthyPodEvictionPolicy.
+func (c *Cluster) lets(b *model.PDB, pod *model.Pod) bool {
+	allowed := c.allowed(b)
+	return allowed > 0 || !pod.Ready && (b.AlwaysEvictUnready || allowed == 0 && c.healthy(b) > 0)
+}
+
+// healthy counts a budget's pods that are ready and not going.
+func (c *Cluster) healthy(b *model.PDB) int {
+	n := 0
+	for _, key := range c.pods.keys {
+		if pod := c.pods.get(key); pod.Namespace == b.Namespace && pod.Ready && !pod.Terminal() && pod.DeletedUnix == 0 && matches(b.Selector, c.shapes[pod.Shape].Labels) {
+			n++
+		}
+	}
+	return n
 }
 
 // allowed returns how many disruptions a budget allows now, counting the pods there are as those that should be.

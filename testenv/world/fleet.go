@@ -39,7 +39,8 @@ type Fleet struct {
 	stock     map[model.OfferKey]int // what is left; absent = plenty
 	reserved  map[string]int         // what is left of reservations; absent = nothing
 	trouble
-	calls int
+	calls  int
+	events *Events // told of what happens to machines; nil = nobody is
 }
 
 // FleetOptions say how a fleet behaves. The zero value is one without delays and without chance.
@@ -73,6 +74,8 @@ type Machine struct {
 	Terminated bool
 
 	shutting bool // told to end: Terminated follows
+	marked   bool // EC2 takes it away, or has done so: spot only
+	impaired []model.Impairment
 	limited  bool // came out of a stock that is counted
 	cost     meter
 }

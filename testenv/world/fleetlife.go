@@ -53,7 +53,12 @@ func (f *Fleet) perhaps(mean time.Duration, do func()) {
 
 func (f *Fleet) draw(s Span) time.Duration { return s.draw(f.options.Rand) }
 
-func (f *Fleet) changed(m *Machine) { f.changes = append(f.changes, MachineChange{m.ID, m.State}) }
+func (f *Fleet) changed(m *Machine) {
+	f.changes = append(f.changes, MachineChange{m.ID, m.State})
+	if f.events != nil {
+		f.events.stateChanged(m.ID, m.State)
+	}
+}
 
 func (f *Fleet) noteStarted(machines []*Machine) {
 	for _, m := range machines {
@@ -63,11 +68,15 @@ func (f *Fleet) noteStarted(machines []*Machine) {
 
 // warn tells a spot machine that it will be taken away.
 func (f *Fleet) warn(m *Machine, notice time.Duration) {
-	if m.shutting || m.Terminated {
+	if m.shutting || m.Terminated || m.marked {
 		return
 	}
 	due := f.now().Add(notice)
+	m.marked = true
 	f.log.Note(InstanceWarned{ID: m.ID, Due: due})
+	if f.events != nil {
+		f.events.interrupted(m.ID)
+	}
 	f.agenda.Add(due, func() { f.end(m, bySpot) })
 }
 
@@ -76,6 +85,7 @@ func (f *Fleet) end(m *Machine, cause string) {
 	if m.shutting || m.Terminated {
 		return
 	}
+	m.marked = m.marked || cause == bySpot
 	m.shutting, m.State = true, stateShuttingDown
 	m.cost.stop(f.now())
 	f.changed(m)

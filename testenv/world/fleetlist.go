@@ -66,7 +66,7 @@ func (f *Fleet) Terminate(_ context.Context, cluster string, ids []string) ([]st
 	}
 	var ended []string
 	for _, m := range f.shown(ids) {
-		if owned(m, cluster) && living(m) {
+		if owned(m, cluster) && !m.shutting && !m.Terminated {
 			ended = append(ended, m.ID)
 		}
 	}

@@ -119,7 +119,7 @@ func (k *Kubelets) End(id string) {
 		k.cluster.mu.Lock()
 		defer k.cluster.mu.Unlock()
 		if node := k.cluster.nodes.get(one.name); one.owns(node) {
-			drop(k.cluster, &k.cluster.nodes, KindNode, node.Name, node.UID)
+			k.cluster.finish(KindNode, node.Name)
 		}
 		delete(k.kubelets, id)
 	})
@@ -329,7 +329,8 @@ func (k *Kubelets) join(one *kubelet) {
 	allocatable := k.allocatable(one.instance.Type)
 	c.putNode(model.Node{
 		Name: one.name, ProviderID: one.instance.ProviderID(), Labels: union(labels, ordered), Capacity: allocatable, Allocatable: allocatable,
-		Taints: append(taints, model.Taint{Key: taintNotReady, Effect: model.NoSchedule}),
+		Taints:     append(taints, model.Taint{Key: taintNotReady, Effect: model.NoSchedule}),
+		Conditions: []model.NodeCondition{{Type: conditionReady, Status: "False", SinceUnix: c.now().Unix()}},
 	})
 	one.joined = true
 }
@@ -340,6 +341,25 @@ const (
 	taintUnreachable = "node.kubernetes.io/unreachable"
 )
 
+const conditionReady = "Ready"
+
+// without returns the conditions that are not of a type.
+func without(conditions []model.NodeCondition, of string) []model.NodeCondition {
+	return slices.DeleteFunc(slices.Clone(conditions), func(c model.NodeCondition) bool { return c.Type == of })
+}
+
+// Report has a node show a condition that is not as on a healthy one, or, with an empty status, show it no more.
+func (k *Kubelets) Report(name, condition, status string) {
+	c := k.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changeNode(name, "status", func(node *model.Node) {
+		if node.Conditions = without(node.Conditions, condition); status != "" {
+			node.Conditions = append(node.Conditions, model.NodeCondition{Type: condition, Status: status, SinceUnix: c.now().Unix()})
+		}
+	})
+}
+
 func (k *Kubelets) becomeReady(one *kubelet) {
 	c := k.cluster
 	c.mu.Lock()
@@ -348,7 +368,7 @@ func (k *Kubelets) becomeReady(one *kubelet) {
 		return
 	}
 	c.changeNode(one.name, "status", func(node *model.Node) {
-		node.Ready, node.ReadyUnix = true, c.now().Unix()
+		node.Ready, node.ReadyUnix, node.Conditions = true, c.now().Unix(), without(node.Conditions, conditionReady)
 		node.Taints = slices.DeleteFunc(slices.Clone(node.Taints), func(t model.Taint) bool { return t.Key == taintNotReady || t.Key == taintUnreachable })
 	})
 	c.setPodsReady(one.name, true)
@@ -364,6 +384,7 @@ func (k *Kubelets) lost(one *kubelet, spell int) {
 	}
 	c.changeNode(one.name, "status", func(node *model.Node) {
 		node.Ready, node.ReadyUnix = false, c.now().Unix()
+		node.Conditions = append(without(node.Conditions, conditionReady), model.NodeCondition{Type: conditionReady, Status: "Unknown", SinceUnix: node.ReadyUnix})
 		node.Taints = append(slices.Clone(node.Taints),
 			model.Taint{Key: taintUnreachable, Effect: model.NoSchedule}, model.Taint{Key: taintUnreachable, Effect: model.NoExecute})
 	})

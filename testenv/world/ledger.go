@@ -44,10 +44,12 @@ type book struct {
 	notes   model.Notes
 	cases   model.Casebook
 	classes map[string]model.ClassRecord
+	index   map[string]indexed // of claims, by instance id
 
 	written LedgerWritten // by the transaction under way
 	undo    past          // what it changed
 	history []past        // of the last minutes, oldest first
+	fresh   bool          // the transaction wrote claims that have machines
 }
 
 // commit notes what a transaction changed. It is deferred right after the mutex was taken.
@@ -59,6 +61,7 @@ func (l *Ledger) commit(cluster, op string, fence *model.Fence) {
 		written.Cluster, written.Op, written.Fence = cluster, op, fence
 		l.note(written)
 		b.undo.claims = written.Claims
+		l.indexClaims(b)
 		b.keep(l.now())
 	}
 }
@@ -83,6 +86,7 @@ func (b *book) setClaim(claim model.Claim) {
 		change.Before = &before
 	}
 	b.claims[claim.Name] = claim
+	b.fresh = b.fresh || claim.InstanceID != ""
 	b.written.Claims = append(b.written.Claims, change)
 }
 
@@ -96,7 +100,7 @@ func NewLedger(now func() time.Time) *Ledger {
 
 func (l *Ledger) book(cluster string) *book {
 	if l.books[cluster] == nil {
-		l.books[cluster] = &book{claims: map[string]model.Claim{}, intents: map[string]model.Intent{}, usage: map[string]model.Usage{}, classes: map[string]model.ClassRecord{}}
+		l.books[cluster] = &book{claims: map[string]model.Claim{}, intents: map[string]model.Intent{}, usage: map[string]model.Usage{}, classes: map[string]model.ClassRecord{}, index: map[string]indexed{}}
 	}
 	return l.books[cluster]
 }

@@ -184,7 +184,7 @@ func (l *Ledger) SurveySince(_ context.Context, reg model.Registration, began ti
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.book(reg.Cluster)
-	out := model.Survey{Cases: b.cases, NowUnix: began.Unix()}
+	out := model.Survey{Cases: b.cases, Notes: b.notes, NowUnix: began.Unix()}
 	for _, claim := range l.claimsAt(b, began) {
 		if claim.Live() || claim.GoneUnix == 0 || began.Unix()-claim.GoneUnix < int64(keptGone.Seconds()) {
 			out.Claims = append(out.Claims, claim)
@@ -196,3 +196,42 @@ func (l *Ledger) SurveySince(_ context.Context, reg model.Registration, began ti
 
 // keptGone is how long the ledger keeps a claim that is gone.
 const keptGone = 24 * time.Hour
+
+// indexed is an entry of the index of claims by instance. The index follows the claims a little later.
+type indexed struct {
+	claim string
+	at    time.Time // from when on it is seen
+}
+
+// indexLag is how far the index may be behind. Source: DynamoDB developer guide: usually a fraction of a second.
+var indexLag = Span{Min: 0, Max: 2 * time.Second}
+
+// indexClaims takes what the transaction wrote into the index.
+func (l *Ledger) indexClaims(b *book) {
+	if !b.fresh {
+		return
+	}
+	b.fresh = false
+	for _, change := range b.undo.claims {
+		if c := change.After; c != nil && c.InstanceID != "" && b.index[c.InstanceID].claim != c.Name {
+			b.index[c.InstanceID] = indexed{c.Name, l.now().Add(indexLag.draw(l.chance))}
+		}
+	}
+}
+
+// ByInstance returns the claims that have one of the instances, in the order they are asked for.
+func (l *Ledger) ByInstance(_ context.Context, ids []string) ([]model.FoundClaim, int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found []model.FoundClaim
+	for _, id := range ids {
+		for _, cluster := range slices.Sorted(maps.Keys(l.books)) {
+			b := l.books[cluster]
+			entry, known := b.index[id]
+			if claim, there := b.claims[entry.claim]; known && there && claim.InstanceID == id && !l.now().Before(entry.at) {
+				found = append(found, model.FoundClaim{Cluster: cluster, Claim: claim})
+			}
+		}
+	}
+	return found, l.now().Unix(), nil
+}

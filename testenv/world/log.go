@@ -136,6 +136,27 @@ type ObjectWritten struct {
 	Node  *model.Node
 	Claim *model.Claim // as the NodeClaim object shows it
 	Pool  *model.Pool
+
+	Budget *model.PDB
+	Volume *VolumeAttachment
+
+	// Of a Node or NodeClaim: whether our finalizer is on it, and when it was deleted; 0 = it is not being deleted.
+	Finalizer   bool
+	DeletedUnix int64
+}
+
+// InstanceStopped is a machine that was stopped: it runs nothing and costs nothing, and is there still.
+type InstanceStopped struct{ ID string }
+
+// InstanceImpaired is a machine of which EC2 says that something is wrong, or nothing any more where Kind is empty.
+type InstanceImpaired struct{ ID, Kind string }
+
+// EventMoved is an event of AWS on its way to the queue of notices.
+type EventMoved struct {
+	Kind string // of model's kinds of notices
+	IDs  []string
+	Verb string        // send, lost, late, doubled
+	Late time.Duration // of send and late: how much later it shows up
 }
 
 // MessageMoved is a message on its way through a queue.
@@ -161,15 +182,18 @@ type FaultInjected struct {
 	What    string // such as "dies after ledger.record"
 }
 
-func (FleetCalled) fact()     {}
-func (InstanceStarted) fact() {}
-func (InstanceWarned) fact()  {}
-func (InstanceEnded) fact()   {}
-func (TerminateCalled) fact() {}
-func (LeaseTaken) fact()      {}
-func (LeaseReleased) fact()   {}
-func (LedgerWritten) fact()   {}
-func (ObjectWritten) fact()   {}
-func (MessageMoved) fact()    {}
-func (ProcessMoved) fact()    {}
-func (FaultInjected) fact()   {}
+func (FleetCalled) fact()      {}
+func (InstanceStarted) fact()  {}
+func (InstanceWarned) fact()   {}
+func (InstanceEnded) fact()    {}
+func (InstanceStopped) fact()  {}
+func (InstanceImpaired) fact() {}
+func (EventMoved) fact()       {}
+func (TerminateCalled) fact()  {}
+func (LeaseTaken) fact()       {}
+func (LeaseReleased) fact()    {}
+func (LedgerWritten) fact()    {}
+func (ObjectWritten) fact()    {}
+func (MessageMoved) fact()     {}
+func (ProcessMoved) fact()     {}
+func (FaultInjected) fact()    {}

@@ -90,11 +90,15 @@ func record[T any](c *Cluster, kind, key, uid, verb string, before, after *T) {
 	case *model.Pod:
 		fact.Pod, fact.Shape = v, &c.shapes[v.Shape]
 	case *model.Node:
-		fact.Node = v
+		fact.Node, fact.Finalizer, fact.DeletedUnix = v, v.Finalizer, v.DeletedUnix
 	case *NodeClaim:
-		fact.Claim = &v.Claim
+		fact.Claim, fact.Finalizer, fact.DeletedUnix = &v.Claim, v.Finalizer, v.DeletedUnix
 	case *model.Pool:
 		fact.Pool = v
+	case *model.PDB:
+		fact.Budget = v
+	case *VolumeAttachment:
+		fact.Volume = v
 	}
 	c.log.Note(fact)
 }

@@ -25,6 +25,7 @@ type Workload struct {
 	Replicas int
 	Steps    []Step        // later numbers of replicas, in order of time
 	Runs     time.Duration // of a Job's pod, from its start until it has succeeded
+	Stores   bool          // each pod has a volume
 }
 
 // Step is another number of replicas from a time on.
@@ -33,7 +34,8 @@ type Step struct {
 	Replicas int
 }
 
-// Workloads are the controllers that make and remove pods: Deployments, StatefulSets, Jobs and DaemonSets.
+// Workloads are the controllers that make and remove pods: Deployments, StatefulSets, Jobs and DaemonSets; and the garbage
+// collector.
 type Workloads struct {
 	cluster *Cluster
 	rand    *rand.Rand // nil where nothing is left to chance
@@ -63,6 +65,9 @@ func (w *Workloads) Add(workload Workload) {
 	defer c.mu.Unlock()
 	workload.Shape.OwnerKind, workload.Shape.OwnerName = workload.Kind, workload.Name
 	one := &load{Workload: workload, owner: c.intern(workload.Shape)}
+	if workload.Stores {
+		c.storage[one.owner] = true
+	}
 	w.loads = append(w.loads, one)
 	for _, step := range workload.Steps {
 		w.agenda.Add(step.At, func() { one.Replicas, w.stale = step.Replicas, true })
@@ -115,8 +120,14 @@ func (w *Workloads) Run(now time.Time) {
 	if !w.stale && (i == len(c.history) || c.history[i].at.Add(w.delay).After(now)) {
 		return
 	}
+	owners := slices.ContainsFunc(c.history[i:], func(step change) bool {
+		return step.after == nil && (step.kind == KindPool || step.kind == KindNodeClaim)
+	})
 	if w.stale || c.relevant(w.at) {
 		w.reconcile()
+	}
+	if owners {
+		c.orphaned()
 	}
 	w.at, w.stale = c.version, false
 }

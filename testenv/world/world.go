@@ -28,6 +28,10 @@ type Options struct {
 	Fleet     FleetOptions   // its Rand is set here; its Visibility and Pending are those above where they are zero
 	Kubelets  KubeletOptions // its boot and Ready are those above where they are zero
 	Scheduler time.Duration  // how long kube-scheduler takes to look after a change
+	Detach    Span           // from when a volume is used no more until it is detached
+	Events    Span           // from what happens to a machine until AWS's event is in the queue
+
+	Finalizers bool // see Cluster.HoldClaims
 
 	PlanVisibility time.Duration // of the plan queue: 0 = 40 s, longer than an invocation can live
 }
@@ -44,7 +48,9 @@ type World struct {
 	Shelf    *Shelf
 	Plan     HintQueue // of provision
 	Dead     *Queue    // for what was received from it too often
-	Looks    LookQueue // of interruption
+	Looks    LookQueue // of interruption: looks and drains
+	Notices  *Queue    // of interruption: what AWS says of machines
+	Events   *Events   // on their way there
 	Configs  HintQueue // of catalog
 	Profiles Profiles
 	Ticks    *Schedule // of each minute
@@ -52,6 +58,7 @@ type World struct {
 	Kubelets  *Kubelets
 	Scheduler *Scheduler
 	Workloads *Workloads
+	Volumes   *Volumes
 
 	options Options
 	stale   time.Duration // how old what the API server lists is
@@ -102,6 +109,7 @@ func New(options Options) *World {
 	w.Ledger.log = w.Log
 	w.Ledger.Tear(draws("ledger"))
 	w.Cluster = NewCluster(Name, w.Clock.Now, w.Log)
+	w.Cluster.HoldClaims(options.Finalizers)
 	w.Catalog = newCatalog(w.Clock.Now, options.Types)
 	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, fleet)
 	w.Store = NewStore(w.Clock.Now, draws("store"))
@@ -111,12 +119,20 @@ func New(options Options) *World {
 		Name: "plan", FIFO: true, Visibility: options.PlanVisibility, MaxReceives: 3, Dead: w.Dead, Rand: draws("plan"),
 	})}
 	w.Looks = LookQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "interruption", Visibility: 40 * time.Second, Rand: draws("looks")})}
+	w.Notices = NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "notices", Visibility: 40 * time.Second, Rand: draws("notices")})
+	w.Events = NewEvents(w.Clock.Now, w.Log, w.Notices, draws("events"), EventOptions{
+		Account: Registration().Account, Region: Registration().Region, Delay: options.Events,
+	})
+	w.Fleet.events = w.Events
 	w.Configs = HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "catalog", FIFO: true, Visibility: options.PlanVisibility, Rand: draws("configs")})}
 	w.Ticks = NewSchedule(ScheduleOptions{Start: Start.Add(time.Minute), Jitter: Span{Max: 2 * time.Second}, Rand: draws("ticks")})
 	w.Kubelets = NewKubelets(w.Cluster, kubelets, draws("kubelets"), w.allocatable)
 	w.Scheduler = NewScheduler(w.Cluster, options.Scheduler)
 	w.Workloads = NewWorkloads(w.Cluster, draws("workloads"), time.Second)
-	w.timed = []timed{w.Fleet, &machines{world: w}, w.Workloads, w.Scheduler, w.Plan, w.Looks, w.Configs, w.Ticks}
+	w.Volumes = NewVolumes(w.Cluster, draws("volumes"), options.Detach)
+	w.timed = []timed{
+		w.Fleet, &machines{world: w}, w.Workloads, w.Scheduler, w.Volumes, w.Plan, w.Looks, w.Events, w.Notices, w.Configs, w.Ticks,
+	}
 	if err := w.Ledger.Register(context.Background(), Registration()); err != nil {
 		panic(fmt.Sprintf("register the cluster: %v", err)) // an in-memory write of plain data
 	}

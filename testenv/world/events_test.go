@@ -1,0 +1,130 @@
+package world_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+func spotMachine(w *world.World) string {
+	return w.Fleet.AddMachine(model.Instance{
+		Type: "m5.large", Zone: "us-west-2a", CapacityType: model.Spot,
+		Tags: map[string]string{"kubernetes.io/cluster/" + world.Name: "owned", model.LabelNodePool: "web", "joiner.sh/intent": "1"},
+	})
+}
+
+// told returns the detail types of the messages in the queue of notices.
+func told(t *testing.T, w *world.World) []string {
+	t.Helper()
+	var out []string
+	for _, m := range w.Notices.Peek() {
+		var event struct {
+			DetailType string            `json:"detail-type"`
+			Account    string            `json:"account"`
+			Detail     map[string]string `json:"detail"`
+		}
+		if err := json.Unmarshal([]byte(m.Body), &event); err != nil || event.Account != world.Registration().Account {
+			t.Fatalf("%s: %v", m.Body, err)
+		}
+		out = append(out, event.DetailType+" "+event.Detail["state"])
+	}
+	return out
+}
+
+func TestInterruptionIsToldMarkedAndCarriedOut(t *testing.T) {
+	w := world.New(world.Options{Events: world.Span{Min: 2 * time.Second}})
+	id := spotMachine(w)
+	w.Tick(time.Minute)
+	w.Fleet.Interrupt(id, 2*time.Minute)
+	w.Fleet.Interrupt(id, 2*time.Minute) // once
+	w.Tick(time.Second)
+	if ids, err := w.Fleet.Interrupted(t.Context(), world.Name); err != nil || !slices.Equal(ids, []string{id}) {
+		t.Errorf("marked: %v, %v", ids, err)
+	}
+	if ids, _ := w.Fleet.Interrupted(t.Context(), "other"); len(ids) != 0 {
+		t.Errorf("of another cluster: %v", ids)
+	}
+	if got := told(t, w); len(got) != 0 {
+		t.Errorf("too early: %v", got)
+	}
+	w.Tick(time.Second)
+	if got := told(t, w); !slices.Equal(got, []string{"EC2 Spot Instance Interruption Warning "}) {
+		t.Errorf("told %v", got)
+	}
+	w.Tick(3 * time.Minute)
+	want := []string{"EC2 Spot Instance Interruption Warning ", "EC2 Instance State-change Notification shutting-down", "EC2 Instance State-change Notification terminated"}
+	if got := told(t, w); !slices.Equal(got, want) {
+		t.Errorf("told %v", got)
+	}
+	if ids, _ := w.Fleet.Interrupted(t.Context(), world.Name); !slices.Equal(ids, []string{id}) {
+		t.Errorf("afterwards: %v", ids)
+	}
+}
+
+func TestEventThatIsLostIsInTheLogAndNotInTheQueue(t *testing.T) {
+	w := world.New(world.Options{})
+	id := spotMachine(w)
+	w.Tick(time.Minute)
+	w.Events.LoseNext(1)
+	w.Fleet.Interrupt(id, 2*time.Minute)
+	w.Tick(time.Minute)
+	lost := 0
+	for _, e := range w.Log.Since(0) {
+		if moved, ok := e.Fact.(world.EventMoved); ok && moved.Verb == "lost" {
+			lost++
+		}
+	}
+	if got := told(t, w); len(got) != 0 || lost != 1 {
+		t.Errorf("told %v, %d lost", got, lost)
+	}
+}
+
+func TestImpairedMachineIsShownUntilItIsMendedOrEnds(t *testing.T) {
+	w := world.New(world.Options{})
+	a, b := spotMachine(w), spotMachine(w)
+	w.Tick(time.Minute)
+	w.Fleet.Impair(a, model.ImpairedSystem, "")
+	w.Fleet.Impair(b, model.ImpairedEvent, "instance-retirement")
+	if all, err := w.Fleet.Impaired(t.Context()); err != nil || len(all) != 2 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	w.Fleet.Mend(a)
+	w.Fleet.EndByHand(b)
+	if all, err := w.Fleet.Impaired(t.Context()); err != nil || len(all) != 0 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+}
+
+func TestStoppedMachineCanBeTerminated(t *testing.T) {
+	w := world.New(world.Options{})
+	id := spotMachine(w)
+	w.Tick(time.Minute)
+	w.Fleet.Stop(id)
+	w.Tick(time.Minute)
+	if m, _ := w.Fleet.Machine(id); m.State != "stopped" {
+		t.Fatalf("it is %s", m.State)
+	}
+	if ended, err := w.Fleet.Terminate(t.Context(), world.Name, []string{id}); err != nil || len(ended) != 1 {
+		t.Errorf("%v, %v", ended, err)
+	}
+}
+
+func TestClaimIsFoundByItsMachine(t *testing.T) {
+	w := world.New(world.Options{})
+	fence, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseCollector, "me", 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := model.Claim{Name: "a", Pool: "web", State: model.Launched, InstanceID: "i-1"}
+	if err := w.Ledger.Adopt(t.Context(), fence, claim); err != nil {
+		t.Fatal(err)
+	}
+	found, now, err := w.Ledger.ByInstance(t.Context(), []string{"i-2", "i-1"})
+	if err != nil || now != w.Clock.Now().Unix() || len(found) != 1 || found[0].Cluster != world.Name || found[0].Claim.Name != "a" || found[0].Claim.Version != 1 {
+		t.Errorf("%+v at %d, %v", found, now, err)
+	}
+}

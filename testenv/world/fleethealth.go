@@ -1,0 +1,102 @@
+package world
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// States of a machine that was stopped.
+const (
+	stateStopping = "stopping"
+	stateStopped  = "stopped"
+)
+
+// Interrupted returns the spot machines of a cluster that are marked for termination, or were ended by EC2, sorted.
+func (f *Fleet) Interrupted(_ context.Context, cluster string) ([]string, error) {
+	defer f.enter()()
+	if err := f.reach("DescribeSpotInstanceRequests"); err != nil {
+		return nil, err
+	}
+	out := []string{}
+	for _, m := range f.listed {
+		if m.marked && m.Tags["kubernetes.io/cluster/"+cluster] == "owned" {
+			out = append(out, m.ID)
+		}
+	}
+	sort.Strings(out)
+	return out, nil
+}
+
+// Impaired returns what is wrong with machines, whoever owns them, by id and kind.
+func (f *Fleet) Impaired(context.Context) ([]model.Impairment, error) {
+	defer f.enter()()
+	if err := f.reach("DescribeInstanceStatus"); err != nil {
+		return nil, err
+	}
+	var out []model.Impairment
+	for _, m := range f.listed {
+		if m.State == stateRunning {
+			out = append(out, m.impaired...)
+		}
+	}
+	slices.SortFunc(out, func(a, b model.Impairment) int {
+		if a.InstanceID+" "+a.Kind < b.InstanceID+" "+b.Kind {
+			return -1
+		}
+		return 1
+	})
+	return out, nil
+}
+
+// Impair has a check of a machine fail from now on, or an event be scheduled for it: kind is one of model's.
+func (f *Fleet) Impair(id, kind, code string) {
+	defer f.enter()()
+	m := f.byID[id]
+	if m == nil || m.shutting || m.Terminated {
+		return
+	}
+	m.impaired = append(slices.Clone(m.impaired), model.Impairment{
+		InstanceID: id, Kind: kind, SinceUnix: f.now().Unix(), Code: code, Message: kind + " of " + id,
+	})
+	f.log.Note(InstanceImpaired{ID: id, Kind: kind})
+}
+
+// Mend has all be well with a machine again.
+func (f *Fleet) Mend(id string) {
+	defer f.enter()()
+	if m := f.byID[id]; m != nil && len(m.impaired) > 0 {
+		m.impaired = nil
+		f.log.Note(InstanceImpaired{ID: id})
+	}
+}
+
+// Rebalance recommends to replace a spot machine, which means nothing yet.
+func (f *Fleet) Rebalance(id string) {
+	defer f.enter()()
+	if m := f.byID[id]; m != nil && living(m) && f.events != nil {
+		f.events.rebalance(id)
+	}
+}
+
+// Stop stops a machine, as a person in the console does: it is there and runs nothing.
+func (f *Fleet) Stop(id string) {
+	defer f.enter()()
+	m := f.byID[id]
+	if m == nil || !living(m) {
+		return
+	}
+	m.State = stateStopping
+	m.cost.stop(f.now())
+	f.changed(m)
+	f.log.Note(InstanceStopped{ID: id})
+	f.agenda.Add(f.now().Add(20*time.Second), func() {
+		if m.State == stateStopping {
+			m.State = stateStopped
+			f.changed(m)
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package world
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// usualGrace is the grace of a pod that names none. Source: Kubernetes API, terminationGracePeriodSeconds.
+const usualGrace = 30
+
+// graceOf returns how many seconds a pod has to end.
+func (c *Cluster) graceOf(pod *model.Pod) int64 {
+	if grace := c.shapes[pod.Shape].GraceSeconds; grace > 0 {
+		return grace
+	}
+	return usualGrace
+}
+
+// Occupied returns a node with the pods bound to it and the volumes attached to it.
+func (c *Cluster) Occupied(_ context.Context, object model.Object) (model.Occupied, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.asked("get"); err != nil {
+		return model.Occupied{}, err
+	}
+	node := c.nodes.get(object.Name)
+	if node == nil || node.UID != object.UID {
+		return model.Occupied{}, fault.New(fault.NotFound, "", "node %s of UID %s is gone", object.Name, object.UID)
+	}
+	out := model.Occupied{Node: *node}
+	for _, key := range c.pods.keys {
+		if pod := c.pods.get(key); pod.NodeName == node.Name {
+			out.Pods = append(out.Pods, c.occupant(pod))
+		}
+	}
+	for _, key := range c.attached.keys {
+		if a := c.attached.get(key); a.Node == node.Name {
+			out.Volumes = append(out.Volumes, a.Attachment)
+		}
+	}
+	return out, nil
+}
+
+func (c *Cluster) occupant(pod *model.Pod) model.Occupant {
+	shape := &c.shapes[pod.Shape]
+	return model.Occupant{
+		PodRef: model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, Phase: pod.Phase, OwnerKind: shape.OwnerKind,
+		Static: shape.OwnerKind == KindNode, Priority: shape.Priority, PriorityClass: shape.PriorityClass, Tolerations: shape.Tolerations,
+		DoNotDisrupt: shape.DoNotDisrupt, GraceSeconds: c.graceOf(pod), StartedUnix: pod.StartedUnix, DeletedUnix: pod.DeletedUnix, Volumes: c.volumesOf(pod),
+	}
+}
+
+// Leaving is the API server as far as pods are made to leave.
+type Leaving struct{ *Cluster }
+
+// Evict asks the Eviction API for a pod to leave, with its own grace.
+func (l Leaving) Evict(ctx context.Context, pod model.PodRef) error {
+	err := l.Cluster.Evict(ctx, pod, nil)
+	if fault.Is(err, fault.Internal) && fault.CodeOf(err) == severalBudgets {
+		return fault.Wrap(fault.Invalid, severalBudgets, err, "evict pod %s", pod.Key())
+	}
+	return err
+}
+
+// Delete deletes a pod with a grace of so many seconds, at least one.
+func (l Leaving) Delete(ctx context.Context, pod model.PodRef, graceSeconds int64) error {
+	if graceSeconds < 1 || pod.UID == "" {
+		return fault.New(fault.Invalid, "", "pod %s of UID %q is not deleted with a grace of %d seconds", pod.Key(), pod.UID, graceSeconds)
+	}
+	return l.RemovePod(ctx, pod, &graceSeconds)
+}
