@@ -90,4 +90,6 @@ type ClaimObject struct {
 	Finalizer   bool  // ours is on it, so that its deletion waits until we take that off
 	// DeadlineUnix is what the annotation karpenter.sh/nodeclaim-termination-timestamp says: by then no pod is left; 0 = none.
 	DeadlineUnix int64
+	// ClassKind is kind.group of its nodeClassRef where that is none of ours; empty = it is an EC2NodeClass.
+	ClassKind string
 }

@@ -55,6 +55,9 @@ func claimObjectOf(untyped *unstructured.Unstructured) model.ClaimObject {
 	out := model.ClaimObject{Claim: model.Claim{Name: untyped.GetName(), ObjectUID: string(untyped.GetUID())}}
 	if object, err := toTyped[apiv1.NodeClaim](untyped); err == nil {
 		out.Claim = translate.Claim(object)
+		if ref := object.Spec.NodeClassRef; !translate.Managed(ref) {
+			out.ClassKind = ref.Kind + "." + ref.Group
+		}
 	}
 	if at := untyped.GetDeletionTimestamp(); at != nil {
 		out.DeletedUnix = at.Unix()

@@ -8,7 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Claim returns the claim a NodeClaim object shows, as far as it says. What only the ledger knows is absent: the pods
+// Claim returns the claim a NodeClaim object shows, as far as it says. Its times are those of its conditions. What only the ledger knows is absent: the pods
 // planned onto it, its intent, its price.
 func Claim(object *apiv1.NodeClaim) model.Claim {
 	// A claim's requirements are spelled as a pool's, its resources as a node's.
@@ -18,7 +18,7 @@ func Claim(object *apiv1.NodeClaim) model.Claim {
 	}}}}).Template
 	has := Node(&corev1.Node{Status: corev1.NodeStatus{Capacity: object.Status.Capacity, Allocatable: object.Status.Allocatable}})
 	wants := Node(&corev1.Node{Status: corev1.NodeStatus{Capacity: object.Spec.Resources.Requests}})
-	return model.Claim{
+	out := model.Claim{
 		Name:          object.Name,
 		Pool:          object.Labels[model.LabelNodePool],
 		Class:         template.ClassName,
@@ -43,6 +43,29 @@ func Claim(object *apiv1.NodeClaim) model.Claim {
 		NodeName:      object.Status.NodeName,
 		CreatedUnix:   max(0, object.CreationTimestamp.Unix()),
 		ObjectUID:     string(object.UID),
+	}
+	showConditions(&out, object.Status.Conditions)
+	return out
+}
+
+// showConditions fills in what conditions say of when a claim came how far, and of its drift.
+func showConditions(claim *model.Claim, conditions []metav1.Condition) {
+	for i := range conditions {
+		c := &conditions[i]
+		if c.Status != metav1.ConditionTrue {
+			continue
+		}
+		since := max(0, c.LastTransitionTime.Unix())
+		switch c.Type {
+		case apiv1.ConditionLaunched:
+			claim.LaunchedUnix = since
+		case apiv1.ConditionRegistered:
+			claim.RegisteredUnix = since
+		case apiv1.ConditionInitialized:
+			claim.InitializedUnix = since
+		case apiv1.ConditionDrifted:
+			claim.Drift, claim.DriftMessage, claim.DriftUnix = c.Reason, c.Message, since
+		}
 	}
 }
 

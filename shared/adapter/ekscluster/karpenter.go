@@ -1,0 +1,68 @@
+package ekscluster
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// How Karpenter's chart names what it installs, in whatever namespace.
+const (
+	karpenterSelector = "app.kubernetes.io/name=karpenter"
+	karpenterLease    = "karpenter-leader-election"
+)
+
+// Karpenter reads the Deployments and the leader lease of Karpenter, wherever they are. It takes the right to list both in
+// every namespace.
+func (c *Client) Karpenter(ctx context.Context) (model.Karpenter, error) {
+	var out model.Karpenter
+	deployments := of("deployments", func(ctx context.Context, o metav1.ListOptions) (*appsv1.DeploymentList, error) {
+		o.LabelSelector = karpenterSelector
+		return c.core.AppsV1().Deployments("").List(ctx, o)
+	}, func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items })
+	err := listAll(ctx, deployments, func(object any) {
+		d := object.(*appsv1.Deployment)
+		replicas := int64(1) // what the API server fills in
+		if d.Spec.Replicas != nil {
+			replicas = int64(*d.Spec.Replicas)
+		}
+		out.Deployments = append(out.Deployments, model.Controller{Namespace: d.Namespace, Name: d.Name, Replicas: replicas, Running: int64(d.Status.Replicas)})
+	})
+	if err != nil {
+		return model.Karpenter{}, err
+	}
+	slices.SortFunc(out.Deployments, func(a, b model.Controller) int {
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	})
+	leases := of("leases", func(ctx context.Context, o metav1.ListOptions) (*coordinationv1.LeaseList, error) {
+		o.FieldSelector = "metadata.name=" + karpenterLease
+		return c.core.CoordinationV1().Leases("").List(ctx, o)
+	}, func(l *coordinationv1.LeaseList) []coordinationv1.Lease { return l.Items })
+	err = listAll(ctx, leases, func(object any) {
+		lease := leadershipOf(object.(*coordinationv1.Lease))
+		if out.Lease == nil || lease.RenewedUnix > out.Lease.RenewedUnix {
+			out.Lease = &lease
+		}
+	})
+	if err != nil {
+		return model.Karpenter{}, err
+	}
+	return out, nil
+}
+
+func leadershipOf(lease *coordinationv1.Lease) model.Leadership {
+	out := model.Leadership{Namespace: lease.Namespace, Name: lease.Name}
+	if lease.Spec.HolderIdentity != nil {
+		out.Holder = *lease.Spec.HolderIdentity
+	}
+	if lease.Spec.RenewTime != nil {
+		out.RenewedUnix = lease.Spec.RenewTime.Unix()
+	}
+	return out
+}
