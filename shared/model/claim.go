@@ -107,6 +107,21 @@ func (c *Claim) Took() Resources {
 	return took
 }
 
+// Deadline returns by when no pod is left on the claim's node where its end is decided at nowUnix: the earliest of what
+// terminationGracePeriod gives it and the others that are set; 0 = never.
+func (c *Claim) Deadline(nowUnix int64, others ...int64) int64 {
+	var out int64
+	if c.GraceSeconds != nil {
+		out = nowUnix + max(0, *c.GraceSeconds)
+	}
+	for _, other := range others {
+		if other != 0 && (out == 0 || other < out) {
+			out = other
+		}
+	}
+	return out
+}
+
 // EndedLately reports whether the claim had a machine and has been Gone for less than an hour at nowUnix.
 func (c *Claim) EndedLately(nowUnix int64) bool {
 	return c.State == Gone && c.InstanceID != "" && nowUnix-c.GoneUnix < 3600

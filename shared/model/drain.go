@@ -3,6 +3,7 @@ package model
 // Drain is how far the emptying of a claim's node has come. Times are by the ledger's clock.
 type Drain struct {
 	SinceUnix    int64     `json:"since"`              // when it was decided
+	CordonUnix   int64     `json:"cordon,omitempty"`   // when its node was first to be tainted by a step of the drain
 	DeadlineUnix int64     `json:"deadline,omitempty"` // no pod is left by then, whatever forbids it; 0 = there is no such time
 	TaintedUnix  int64     `json:"tainted,omitempty"`  // when the node was first seen with the taint of a drain
 	EmptyUnix    int64     `json:"empty,omitempty"`    // when nothing was first left to evict, or to wait for
@@ -28,6 +29,10 @@ type Refusal struct {
 
 // Occupied is a node with what is on it, read live.
 type Occupied struct {
+	// ReadUnix is when it was read by the API server's own clock, by which the times of its objects are: the only one they can
+	// be compared with. 0 = not known; then the API server's clock and the ledger's are taken for one.
+	ReadUnix int64
+
 	Node    Node
 	Pods    []Occupant   // every pod bound to it, by key
 	Volumes []Attachment // of the node, by name
