@@ -64,40 +64,62 @@ func choices(t *model.InstanceType, told map[string]bool) []choice {
 // be work for nothing.
 func toldApart(in *Input) map[string]bool {
 	told := make(map[string]bool, len(chosenKeys))
-	for _, key := range chosenKeys {
-		told[key] = speaksOf(in, key)
+	tell := func(key string) {
+		if slices.Contains(chosenKeys, key) {
+			told[key] = true
+		}
+	}
+	for i := range in.Snapshot.Pools {
+		template := &in.Snapshot.Pools[i].Template
+		for _, key := range chosenKeys {
+			if _, has := template.Labels[key]; has {
+				tell(key)
+			}
+		}
+		tellOf(template.Requirements, tell)
+	}
+	for i := range in.Claims {
+		tellOf(in.Claims[i].Requirements, tell)
+	}
+	for i := range in.Snapshot.Shapes { // there may be as many as pods
+		if len(told) == len(chosenKeys) {
+			break
+		}
+		tellOfShape(&in.Snapshot.Shapes[i], tell)
 	}
 	return told
 }
 
-func speaksOf(in *Input, key string) bool {
-	named := func(r model.Requirement) bool { return r.Key == key }
-	for i := range in.Snapshot.Pools {
-		template := &in.Snapshot.Pools[i].Template
-		if _, has := template.Labels[key]; has || slices.ContainsFunc(template.Requirements, named) {
-			return true
-		}
+func tellOf(list []model.Requirement, tell func(key string)) {
+	for i := range list {
+		tell(list[i].Key)
 	}
-	for i := range in.Claims {
-		if slices.ContainsFunc(in.Claims[i].Requirements, named) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(in.Snapshot.Shapes, func(s model.PodShape) bool { return shapeSpeaksOf(&s, key) })
 }
 
-func shapeSpeaksOf(s *model.PodShape, key string) bool {
-	_, selected := s.NodeSelector[key]
-	inTerm := func(t model.NodeTerm) bool {
-		return slices.ContainsFunc(t.Requirements, func(r model.Requirement) bool { return r.Key == key })
+// tellOfShape tells every label a shape speaks of.
+func tellOfShape(s *model.PodShape, tell func(key string)) {
+	for key := range s.NodeSelector { // into a set
+		tell(key)
 	}
-	near := func(t model.PodTerm) bool { return t.TopologyKey == key }
-	nearWeighted := func(t model.WeightedPodTerm) bool { return near(t.Term) }
-	return selected || slices.ContainsFunc(s.RequiredNodeAffinity, inTerm) ||
-		slices.ContainsFunc(s.PreferredNodeAffinity, func(t model.WeightedTerm) bool { return inTerm(t.Term) }) ||
-		slices.ContainsFunc(s.Spread, func(t model.Spread) bool { return t.TopologyKey == key }) ||
-		slices.ContainsFunc(s.PodAffinity, near) || slices.ContainsFunc(s.PodAntiAffinity, near) ||
-		slices.ContainsFunc(s.PreferredPodAffinity, nearWeighted) || slices.ContainsFunc(s.PreferredPodAntiAffinity, nearWeighted)
+	for i := range s.RequiredNodeAffinity {
+		tellOf(s.RequiredNodeAffinity[i].Requirements, tell)
+	}
+	for i := range s.PreferredNodeAffinity {
+		tellOf(s.PreferredNodeAffinity[i].Term.Requirements, tell)
+	}
+	for i := range s.Spread {
+		tell(s.Spread[i].TopologyKey)
+	}
+	for _, terms := range [][]model.PodTerm{s.PodAffinity, s.PodAntiAffinity} {
+		for i := range terms {
+			tell(terms[i].TopologyKey)
+		}
+	}
+	for _, terms := range [][]model.WeightedPodTerm{s.PreferredPodAffinity, s.PreferredPodAntiAffinity} {
+		for i := range terms {
+			tell(terms[i].Term.TopologyKey)
+		}
+	}
 }
 
 // chosenFor returns what a claim must say of choices so that its machine is one of mask: for each label the values there, and

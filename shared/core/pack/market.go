@@ -32,20 +32,24 @@ type market struct {
 
 // markets is what each class can buy, made ready when it is first asked for.
 type markets struct {
+	in       *Input
 	catalogs map[string][]model.InstanceType
 	dims     dimensions
-	told     map[string]bool    // see toldApart
+	told     map[string]bool    // see toldApart; nil until a market is made
 	ready    map[string]*market // by class name
 }
 
 func newMarkets(in *Input, dims dimensions) *markets {
-	return &markets{catalogs: in.Catalogs, dims: dims, told: toldApart(in), ready: make(map[string]*market, len(in.Catalogs))}
+	return &markets{in: in, catalogs: in.Catalogs, dims: dims, ready: make(map[string]*market, len(in.Catalogs))}
 }
 
 // of returns what the class can buy; nil where nothing is known of it.
 func (m *markets) of(class string) *market {
 	known := m.ready[class]
 	if types, is := m.catalogs[class]; known == nil && is {
+		if m.told == nil {
+			m.told = toldApart(m.in)
+		}
 		known = newMarket(types, m.dims, m.told)
 		m.ready[class] = known
 	}

@@ -74,22 +74,34 @@ func placeAll(in *Input, wishes wishes) *board {
 		}
 		// What was placed wholly is placed now and need not care for nodes to come; what was not counts their domains too.
 		if wide := first.unplaced(); len(wide) > 0 {
-			second := newBoard(in, wishes)
-			second.arrange(func(c *class) bool { return wide[c.order] }, false)
+			second := arranged(newBoard(in, wishes), wishes, func(c *class) bool { return wide[c.order] }, false)
 			if !second.verify(false) {
 				return second
 			}
 		}
 		first = newBoard(in, wishes)
 	}
-	if first.arrange(nil, false); !first.verify(false) {
+	if first = arranged(first, wishes, nil, false); !first.verify(false) {
 		return first
 	}
-	last := newBoard(in, wishes)
-	last.arrange(nil, true)
+	last := arranged(newBoard(in, wishes), wishes, nil, true)
 	last.verify(true)
 	return last
 }
+
+// arranged returns the fresh board arranged, or another in its place where what exists turned out not to be enough and some
+// classes have nothing else: they go first then.
+func arranged(b *board, wishes wishes, wide func(*class) bool, strict bool) *board {
+	if b.arrange(wide, strict, len(b.pending) > tryMost) {
+		return b
+	}
+	again := newBoard(b.in, wishes)
+	again.arrange(wide, strict, true)
+	return again
+}
+
+// tryMost is for how many pods it is tried whether what exists is enough before anybody looks at the pools.
+const tryMost = 500
 
 // moreWishes returns the ways in which preferences between pods can be kept that are worth trying, most first.
 func (b *board) moreWishes() []wishes {
@@ -210,8 +222,9 @@ func (b *board) nominate() {
 }
 
 // arrange gives every pod a place on what exists or on new nodes. wide says which classes count domains without nodes;
-// nil = all. strict has every pod keep the balance others ask for.
-func (b *board) arrange(wide func(*class) bool, strict bool) {
+// nil = all. strict has every pod keep the balance others ask for. boundFirst has classes go first that only what exists can
+// hold; without it the pools are not looked at before they are needed, and false says that this order was the wrong one.
+func (b *board) arrange(wide func(*class) bool, strict, boundFirst bool) bool {
 	b.keepPromises()
 	a := assigner{planner: b.planner, places: b.places, book: b.book, anew: true, strict: strict}
 	if wide != nil {
@@ -236,7 +249,10 @@ func (b *board) arrange(wide func(*class) bool, strict bool) {
 			return cmp.Or(cmp.Compare(y.priority, x.priority), compareBools(a.wide[x], a.wide[y]))
 		})
 	}
-	order = b.boundFirst(b.bundled(order, &a))
+	order = b.bundled(order, &a)
+	if boundFirst {
+		order = b.boundFirst(order)
+	}
 	b.planner.expect(order)
 	for progress := true; progress; {
 		progress = false
@@ -244,6 +260,11 @@ func (b *board) arrange(wide func(*class) bool, strict bool) {
 			if before := c.units(); before > 0 {
 				parties = append(parties, a.place(c)...)
 				progress = progress || c.units() < before && len(c.uses) > 0
+				if !boundFirst && len(parties)+c.units() > 0 { // what exists is not enough for all
+					if boundFirst = true; !slices.Equal(order, b.boundFirst(order)) {
+						return false
+					}
+				}
 			}
 		}
 	}
@@ -266,10 +287,11 @@ func (b *board) arrange(wide func(*class) bool, strict bool) {
 	for _, c := range order {
 		c.shut = nil
 	}
+	return true
 }
 
-// boundFirst moves classes that no new node could hold before others of their priority and rank: what exists is all they
-// have.
+// boundFirst returns the order with classes moved that no new node could hold before others of their priority and rank: what exists is all
+// they have.
 func (b *board) boundFirst(order []*class) []*class {
 	if len(b.places.sites) == 0 {
 		return order
@@ -280,6 +302,7 @@ func (b *board) boundFirst(order []*class) []*class {
 			return len(b.planner.pools()[s.pool].options(s.grounds, c.request, 0)) > 0
 		})
 	}
+	order = slices.Clone(order)
 	slices.SortStableFunc(order, func(x, y *class) int {
 		return cmp.Or(cmp.Compare(y.priority, x.priority), cmp.Compare(x.rank(), y.rank()), compareBools(bound[y], bound[x]))
 	})
