@@ -50,7 +50,7 @@ var instanceFields = fields[*instance]{
 	"private-dns-name":                   func(i *instance) []string { return one(i.facts.PrivateDNSName) },
 	"private-ip-address":                 func(i *instance) []string { return one(i.facts.PrivateIP) },
 	"reservation-id":                     func(i *instance) []string { return one(i.reservationID) },
-	"spot-instance-request-id":           func(i *instance) []string { return one(i.spotRequestID) },
+	"spot-instance-request-id":           func(i *instance) []string { return one(i.requestID()) },
 	"state-reason-code":                  func(i *instance) []string { return one(i.stateReasonCode) },
 	"subnet-id":                          func(i *instance) []string { return one(i.facts.SubnetID) },
 	"vpc-id":                             func(i *instance) []string { return one(i.subnet.VPCID) },

@@ -2,7 +2,9 @@
 // bought, capacity pools that run dry, instant fleets with partial results and
 // client tokens, capacity reservations, placement groups, instances that take time
 // to appear, boot and go, tags, launch templates, a network that runs out of
-// addresses, spot prices that move, quotas, throttling and dry runs.
+// addresses, spot prices that move, spot requests and their interruption, status
+// checks and scheduled events, quotas, throttling and dry runs. What it would send to
+// EventBridge it tells OnEvent.
 //
 // Model is plain Go on an injected clock; NewHandler serves it on the wire
 // protocol of EC2 (version 2016-11-15), so that unmodified SDK clients and the

@@ -34,6 +34,7 @@ func NewHandler(m *Model) http.Handler {
 		"DescribeLaunchTemplates":        action(m, "DescribeLaunchTemplates", m.describeLaunchTemplates),
 		"DescribePlacementGroups":        action(m, "DescribePlacementGroups", m.describePlacementGroups),
 		"DescribeSecurityGroups":         action(m, "DescribeSecurityGroups", m.describeSecurityGroups),
+		"DescribeSpotInstanceRequests":   action(m, "DescribeSpotInstanceRequests", m.describeSpotInstanceRequests),
 		"DescribeSpotPriceHistory":       action(m, "DescribeSpotPriceHistory", m.describeSpotPriceHistory),
 		"DescribeSubnets":                action(m, "DescribeSubnets", m.describeSubnets),
 		"DescribeTags":                   action(m, "DescribeTags", m.describeTags),

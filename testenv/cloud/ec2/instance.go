@@ -21,6 +21,14 @@ const (
 	Terminated   State = "terminated"
 )
 
+// requestID is the id of its spot request, "" when it has none.
+func (i *instance) requestID() string {
+	if i.spotRequest == nil {
+		return ""
+	}
+	return i.spotRequest.id
+}
+
 // code is the number EC2 gives a state.
 func (s State) code() int {
 	switch s {
@@ -93,7 +101,8 @@ type instance struct {
 	reservationID string
 	launchIndex   int
 	clientToken   string
-	spotRequestID string // "" unless spot
+	spotRequest   *spotRequest // nil unless spot
+	maxPrice      string       // what its spot request would pay at most; "" when that is no limit
 	image         catalog.Image
 	typ           catalog.Type
 	subnet        *subnet
@@ -107,6 +116,10 @@ type instance struct {
 	reservation   *reservation    // nil when in none
 	placement     *placementGroup // nil when in none
 	partition     int             // from 1; 0 when the group has none
+
+	warned   bool                // it was told that it will be taken back
+	impaired map[Check]time.Time // status checks that fail, since when
+	events   []scheduledEvent    // by when they were announced
 
 	stateReasonCode, stateReason string // "" while nothing ended it
 	transitionReason             string
@@ -197,6 +210,7 @@ func (m *Model) enter(i *instance, s State) {
 	for _, f := range hooks {
 		m.after = append(m.after, func() { f(facts) })
 	}
+	m.sendState(i)
 }
 
 // boot starts the clock of a new instance.
@@ -222,9 +236,10 @@ const (
 
 // terminate begins the end of an instance, unless it has begun.
 func (m *Model) terminate(i *instance, code string) {
-	if i.facts.State == ShuttingDown || i.facts.State == Terminated {
+	if i.ending() {
 		return
 	}
+	m.closeRequest(i, code)
 	i.stopTimer()
 	text := "User initiated shutdown"
 	switch code {
@@ -250,6 +265,7 @@ func (m *Model) terminated(i *instance) {
 		n.giveBack(i.subnet)
 	}
 	m.enter(i, Terminated)
+	m.dropRequest(i)
 	m.clock.AfterFunc(m.timing.Gone, func() {
 		m.lock()
 		defer m.unlock()
@@ -257,20 +273,6 @@ func (m *Model) terminated(i *instance) {
 		delete(m.tags, i.facts.ID)
 		m.order = slices.DeleteFunc(m.order, func(id string) bool { return id == i.facts.ID })
 	})
-}
-
-// Reclaim ends a spot instance as EC2 does when it wants the capacity back. The
-// two minutes of warning are over when it is called. It returns false when id is
-// not a spot instance that is pending or running.
-func (m *Model) Reclaim(id string) bool {
-	m.lock()
-	defer m.unlock()
-	i, ok := m.instances[id]
-	if !ok || i.facts.CapacityType != Spot || i.facts.State == ShuttingDown || i.facts.State == Terminated {
-		return false
-	}
-	m.terminate(i, reasonSpot)
-	return true
 }
 
 // Instances returns every instance that still exists, terminated ones for an

@@ -39,7 +39,7 @@ func (m *Model) newInstance(spec *launchSpec) *instance {
 	i := &instance{
 		seq: len(m.launches) + 1, visibleAt: now.Add(m.timing.Visibility),
 		clientToken: spec.clientToken, image: spec.image, typ: t, subnet: spec.subnet,
-		groups: spec.groups, data: spec.data, profile: spec.profile, market: spec.market,
+		groups: spec.groups, data: spec.data, profile: spec.profile, market: spec.market, maxPrice: spec.maxPrice,
 	}
 	id := m.newID("i")
 	i.interfaces = m.newInterfaces(spec)
@@ -62,9 +62,6 @@ func (m *Model) newInstance(spec *launchSpec) *instance {
 	}
 	if spec.version != nil {
 		i.facts.LaunchTemplateID = spec.version.template.id
-	}
-	if spec.pool.CapacityType == Spot {
-		i.spotRequestID = "sir-" + digest(id)[:8]
 	}
 	return i
 }
@@ -113,7 +110,7 @@ func volumeBytes(spec *launchSpec) map[string]int64 {
 	return out
 }
 
-// tagNew gives a new instance and its volumes the tags of the launch and those
+// tagNew gives a new instance, its volumes and its spot request the tags of the launch and those
 // EC2 adds by itself.
 func (m *Model) tagNew(i *instance, spec *launchSpec) {
 	m.tags.set(i.facts.ID, spec.instanceTags, i.visibleAt)
@@ -128,6 +125,9 @@ func (m *Model) tagNew(i *instance, spec *launchSpec) {
 	m.tags.set(i.facts.ID, own, i.visibleAt)
 	for _, v := range i.volumes {
 		m.tags.set(v.id, spec.volumeTags, i.visibleAt)
+	}
+	if spec.pool.CapacityType == Spot {
+		m.addRequest(i, spec.requestTags)
 	}
 }
 

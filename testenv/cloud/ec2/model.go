@@ -49,6 +49,7 @@ type Model struct {
 	instances       map[string]*instance // by id; until an hour after termination
 	order           []string             // ids of instances, by launch
 	launches        []Launch
+	spotRequests    []*spotRequest // by launch
 	fleets          []*fleet
 	tokens          map[string]token // of CreateFleet, RunInstances and CreateLaunchTemplate, by action and token
 	tags            tagStore
@@ -70,6 +71,7 @@ type Model struct {
 	onState      []func(Instance)
 	onRunning    []func(Instance)
 	onTerminated []func(Instance)
+	onEvent      []func(source, detailType string, detail any, resources []string)
 }
 
 // New returns a model with the network of opts and no instances.

@@ -39,7 +39,7 @@ type Reservation struct {
 	// not ask to be left out. Blocks and interruptible ones have to be named either way.
 	Targeted      bool
 	Block         bool      // a capacity block: its instances end half an hour before it does
-	Interruptible bool      // its owner may take the capacity back: Interrupt
+	Interruptible bool      // its owner may take the capacity back: TakeBack
 	Start         time.Time // zero means now; until then it is scheduled
 	End           time.Time // zero means never; instances of one that is no block go on as on-demand ones
 	Tags          map[string]string
@@ -117,25 +117,6 @@ func (m *Model) ResizeReservation(id string, total int) bool {
 		r.Total = total
 	}
 	return r != nil
-}
-
-// Interrupt takes capacity for n instances back from an interruptible reservation, terminates those of its instances
-// that no longer fit, oldest first, and returns their ids. The two minutes of warning are over when it is called.
-func (m *Model) Interrupt(id string, n int) []string {
-	m.lock()
-	defer m.unlock()
-	r := m.reservation(id)
-	if r == nil || !r.Interruptible {
-		return nil
-	}
-	r.Total = max(0, r.Total-n)
-	var ended []string
-	in := m.inside(r)
-	for _, i := range in[:max(0, len(in)-r.Total)] {
-		m.terminate(i, reasonReservation)
-		ended = append(ended, i.facts.ID)
-	}
-	return ended
 }
 
 // leave ends what a reservation that is over does for its instances: those of a block are terminated, those of others

@@ -2,6 +2,7 @@ package ec2_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -235,11 +236,31 @@ func TestInterruptibleReservationIsTakenBack(t *testing.T) {
 	if r := b.described(t, id); !*r.Interruptible || r.ReservationType != "default" || *r.AvailableInstanceCount != 1 {
 		t.Errorf("reservation %+v", r)
 	}
-	if ended := b.Interrupt(id, 1); len(ended) != 0 {
-		t.Errorf("the free one was taken first, yet %v ended", ended)
+	sent := b.listen()
+	if warned := b.TakeBack(id, 1); len(warned) != 0 {
+		t.Errorf("the free one was taken first, yet %v were warned", warned)
 	}
-	if ended := b.Interrupt(id, 1); !slices.Equal(ended, ids[:1]) {
-		t.Errorf("ended %v, want %v", ended, ids[:1])
+	if warned := b.TakeBack(id, 1); !slices.Equal(warned, ids[:1]) {
+		t.Errorf("warned %v, want %v", warned, ids[:1])
+	}
+	if again := b.TakeBack(id, 0); len(again) != 0 {
+		t.Errorf("%v were warned again", again)
+	}
+	b.clock.Advance(2*time.Minute - 1)
+	if i, _ := b.Lookup(ids[0]); i.State != ec2.Running {
+		t.Errorf("%s within two minutes of the warning", i.State)
+	}
+	b.clock.Advance(time.Minute)
+	want := []string{
+		`1m0s aws.ec2 EC2 Capacity Reservation Instance Interruption Warning {"azId":"usw2-az1","instance-action":"terminate","instance-id":"` + ids[0] +
+			`","instance-termination-time":"2026-01-01T00:03:00Z"} [arn:aws:ec2:us-west-2:123456789012:instance/` + ids[0] + `]`,
+		"3m0s shutting-down " + ids[0], "3m10s terminated " + ids[0],
+	}
+	if !slices.Equal(*sent, want) {
+		t.Errorf("sent\n%s\nwant\n%s", strings.Join(*sent, "\n"), strings.Join(want, "\n"))
+	}
+	if i, _ := b.Lookup(ids[1]); i.State != ec2.Running {
+		t.Errorf("the other one is %s", i.State)
 	}
 }
 

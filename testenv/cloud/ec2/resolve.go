@@ -24,6 +24,8 @@ type launchSpec struct {
 	clientToken  string
 	instanceTags map[string]string
 	volumeTags   map[string]string
+	requestTags  map[string]string // of the spot request
+	maxPrice     string            // of a spot instance; "" when that is no limit
 
 	market       string          // OnDemand, Spot, marketBlock or marketInterruptible
 	reservations []*reservation  // that it may use, in order
@@ -248,6 +250,7 @@ func (m *Model) resolveMarket(r launchRequest, spec *launchSpec) *wire.Error {
 		return wire.Errorf("InvalidParameterValue", "You cannot specify tags for Spot instances requests if there are no Spot instances requests being created by the request.")
 	}
 	spec.instanceTags, spec.volumeTags = tagsFor("instance", all...), tagsFor("volume", all...)
+	spec.requestTags = tagsFor("spot-instances-request", all...)
 	price := r.maxPrice
 	if price == "" && r.data.InstanceMarketOptions != nil && r.data.InstanceMarketOptions.SpotOptions != nil {
 		price = r.data.InstanceMarketOptions.SpotOptions.MaxPrice
@@ -255,6 +258,7 @@ func (m *Model) resolveMarket(r launchRequest, spec *launchSpec) *wire.Error {
 	if r.capacityType != Spot || price == "" {
 		return nil
 	}
+	spec.maxPrice = price
 	limit, err := microUSD(price)
 	if err != nil {
 		return wire.AsError(err)

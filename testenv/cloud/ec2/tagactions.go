@@ -27,7 +27,7 @@ type returnOutput struct {
 
 // resourceKinds maps the prefix of an id to the kind of resource it names.
 var resourceKinds = []struct{ prefix, kind string }{
-	{"ami-", "image"}, {"cr-", "capacity-reservation"}, {"fleet-", "fleet"}, {"i-", "instance"}, {"lt-", "launch-template"}, {"pg-", "placement-group"}, {"sg-", "security-group"},
+	{"ami-", "image"}, {"cr-", "capacity-reservation"}, {"fleet-", "fleet"}, {"i-", "instance"}, {"lt-", "launch-template"}, {"pg-", "placement-group"}, {"sg-", "security-group"}, {"sir-", "spot-instances-request"},
 	{"subnet-", "subnet"}, {"vol-", "volume"}, {"vpc-", "vpc"},
 }
 
@@ -73,6 +73,9 @@ func (m *Model) checkResource(id string) error {
 		known, code = slices.ContainsFunc(m.placements, func(g *placementGroup) bool { return g.ID == id }), "InvalidPlacementGroup.Unknown"
 	case "security-group":
 		known, code = m.group(id) != nil, "InvalidGroup.NotFound"
+	case "spot-instances-request":
+		known = slices.ContainsFunc(m.visibleRequests(), func(r *spotRequest) bool { return r.id == id })
+		code = "InvalidSpotInstanceRequestID.NotFound"
 	case "subnet":
 		known, code = m.subnet(id) != nil, "InvalidSubnetID.NotFound"
 	case "vpc":

@@ -15,6 +15,8 @@ type Timing struct {
 	Visibility time.Duration
 	// Profile is how long EC2 does not know an instance profile that was just made.
 	Profile time.Duration
+	// Warning is from the notice that an instance will be taken back until it begins to end; 0 means two minutes.
+	Warning time.Duration
 	// Gone is how long a terminated instance can still be described.
 	Gone time.Duration
 }
@@ -30,6 +32,16 @@ func DefaultTiming() Timing {
 		Visibility: 2 * time.Second,
 		Gone:       time.Hour,
 	}
+}
+
+// warningTime is what EC2 gives. Source: user guide, "Spot Instance interruption notices".
+const warningTime = 2 * time.Minute
+
+func (t Timing) warning() time.Duration {
+	if t.Warning == 0 {
+		return warningTime
+	}
+	return t.Warning
 }
 
 // SetTiming changes how long things take from now on. Instances that boot or

@@ -117,7 +117,7 @@ func (m *Model) viewInstance(i *instance) instanceView {
 		SubnetID:  f.SubnetID, VPCID: i.subnet.VPCID, PrivateIPAddress: f.PrivateIP, SourceDestCheck: true,
 		Groups: groupRefs(i.groups), Architecture: f.Architecture,
 		RootDeviceType: "ebs", RootDeviceName: i.image.RootDevice, VirtualizationType: "hvm",
-		InstanceLifecycle: i.lifecycle(), SpotInstanceRequestID: i.spotRequestID, ClientToken: i.clientToken,
+		InstanceLifecycle: i.lifecycle(), SpotInstanceRequestID: i.requestID(), ClientToken: i.clientToken,
 		Tags: wire.SetOf(tagList(m.instanceTags(i))), Hypervisor: "xen", EBSOptimized: true, ENASupport: true,
 		CPUOptions:      i.cpuOptions(),
 		MetadataOptions: metadataOf(d.MetadataOptions, i.image), PlatformDetails: i.image.Platform,
