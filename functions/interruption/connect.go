@@ -29,6 +29,7 @@ func (c *connector) Connect(_ context.Context, reg model.Registration) (interrup
 		if err != nil {
 			return site, err
 		}
-		return interruption.Site{Cluster: cluster, Fleet: ec2fleet.New(ec2.NewFromConfig(config))}, nil
+		fleet := ec2fleet.New(ec2.NewFromConfig(config))
+		return interruption.Site{Cluster: cluster, Fleet: fleet, Health: fleet}, nil
 	})
 }

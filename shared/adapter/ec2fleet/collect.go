@@ -18,10 +18,14 @@ const maxFilterValues = 200
 
 // owned are the filters for instances that carry all the tags of a launch for the cluster.
 func owned(cluster string) []types.Filter {
+	return append(ofCluster(cluster), types.Filter{Name: aws.String("tag-key"), Values: []string{TagIntent}})
+}
+
+// ofCluster are the filters for what is tagged for the cluster and one of its pools, whichever launch it came from.
+func ofCluster(cluster string) []types.Filter {
 	return []types.Filter{
 		{Name: aws.String("tag:kubernetes.io/cluster/" + cluster), Values: []string{"owned"}},
 		{Name: aws.String("tag-key"), Values: []string{model.LabelNodePool}},
-		{Name: aws.String("tag-key"), Values: []string{TagIntent}},
 	}
 }
 

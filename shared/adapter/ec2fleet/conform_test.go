@@ -30,6 +30,63 @@ func TestFleetKeepsTheContractOfItsEnd(t *testing.T) {
 	conform.Ender(t, func(t *testing.T) conform.EnderPort { return contractOf(t) })
 }
 
+func TestIN05FleetKeepsTheContractOfItsHealth(t *testing.T) {
+	conform.Health(t, func(t *testing.T) conform.HealthPort { return contractOf(t) })
+}
+
+func (u underTest) Health() interruption.Health { return u.Fleet }
+
+func (u underTest) Interrupt(id string) {
+	if !u.Model.Interrupt(id) {
+		u.t.Errorf("%s was not interrupted", id)
+	}
+}
+
+func (u underTest) Outbid(id string) {
+	if !u.Model.Outbid(id) {
+		u.t.Errorf("%s was not outbid", id)
+	}
+}
+
+// checkOf is a check as our model of EC2 calls it.
+func checkOf(name string) ec2model.Check {
+	return map[string]ec2model.Check{
+		model.ImpairedInstance: ec2model.InstanceCheck, model.ImpairedSystem: ec2model.SystemCheck, "attached_ebs_status": ec2model.EBSCheck,
+	}[name]
+}
+
+func (u underTest) Impair(id, check string) {
+	if !u.Model.Impair(id, checkOf(check), time.Time{}) {
+		u.t.Errorf("%s is not there to be impaired", id)
+	}
+}
+
+func (u underTest) Recover(id, check string) {
+	if !u.Model.Recover(id, checkOf(check)) {
+		u.t.Errorf("%s was not impaired", id)
+	}
+}
+
+func (u underTest) Schedule(id, code string) string {
+	return u.Model.Schedule(id, ec2model.ScheduledEvent{Code: code, NotBefore: u.clock.Now().Add(72 * time.Hour)})
+}
+
+func (u underTest) EndEvent(id, event string, done bool) {
+	end := u.Cancel
+	if done {
+		end = u.Complete
+	}
+	if !end(id, event) {
+		u.t.Errorf("%s has no event %s", id, event)
+	}
+}
+
+func (u underTest) Forbid() {
+	for _, action := range []string{"DescribeSpotInstanceRequests", "DescribeInstanceStatus"} {
+		u.Deny(ec2model.Denial{Action: action})
+	}
+}
+
 func (u underTest) Ender() interruption.Fleet { return u.Fleet }
 
 func contractOf(t *testing.T) underTest {

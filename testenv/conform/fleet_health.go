@@ -1,0 +1,207 @@
+package conform
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/interruption"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// HealthPort is EC2 as the ending flow asks it what will not last.
+type HealthPort interface {
+	FleetPort
+	// Health is the fleet as the ending flow sees it.
+	Health() interruption.Health
+	// Interrupt lets EC2 want a spot machine's capacity back: it is warned, and ends FleetWarning later.
+	Interrupt(id string)
+	// Outbid lets the price pass what a spot machine would pay: it is warned, and ends FleetWarning later.
+	Outbid(id string)
+	// Impair makes a status check of a machine (one of the kinds of impairments, or volumes) fail as of now.
+	Impair(id, check string)
+	// Recover makes it pass again.
+	Recover(id, check string)
+	// Schedule announces an event and returns its id.
+	Schedule(id, code string) string
+	// EndEvent ends an announced event, done or called off.
+	EndEvent(id, event string, done bool)
+	// Forbid refuses every question about health from now on.
+	Forbid()
+}
+
+// FleetWarning is from a warning to the beginning of the machine's end.
+const FleetWarning = 2 * time.Minute
+
+// volumes is the status check of attached volumes, which nobody asks about.
+const volumes = "attached_ebs_status"
+
+// Health is the contract of a fleet that tells which machines will not last. start returns one without machines for each case.
+func Health(t *testing.T, start func(t *testing.T) HealthPort) {
+	for name, rule := range map[string]func(ward){
+		"interrupted are those EC2 takes, from the warning until after their end": wardInterrupted,
+		"what somebody ends is not interrupted":                                   wardEnded,
+		"another cluster's are not interrupted":                                   wardElsewhere,
+		"all that are interrupted at once are named":                              wardMany,
+		"failed checks say since when, and volumes are left out":                  wardChecks,
+		"scheduled events count until they are over":                              wardEvents,
+		"where it may not be asked that is Denied":                                wardDenied,
+	} {
+		t.Run(name, func(t *testing.T) {
+			port := start(t)
+			rule(ward{port, yard{port, t}})
+		})
+	}
+}
+
+type ward struct {
+	HealthPort
+	yard yard
+}
+
+// spots launches spot machines of cluster web that are shown.
+func (w ward) spots(intent string, claims ...string) []string {
+	w.yard.t.Helper()
+	ids := idsOf(w.yard.launch(w.Draft(intent, model.Spot, claims...)).Instances)
+	w.Pass(FleetVisibility)
+	return ids
+}
+
+func (w ward) wantInterrupted(cluster string, want ...string) {
+	w.yard.t.Helper()
+	slices.Sort(want)
+	got, err := w.Health().Interrupted(w.yard.t.Context(), cluster)
+	if err != nil || !slices.Equal(got, want) {
+		w.yard.t.Errorf("of %s %v are interrupted, %v; want %v", cluster, got, err, want)
+	}
+}
+
+func (w ward) impaired() []model.Impairment {
+	w.yard.t.Helper()
+	got, err := w.Health().Impaired(w.yard.t.Context())
+	if err != nil {
+		w.yard.t.Fatal(err)
+	}
+	return got
+}
+
+func wardInterrupted(w ward) {
+	ids := w.spots("01A", "a", "b", "c")
+	w.wantInterrupted("web")
+	w.Interrupt(ids[0])
+	w.Outbid(ids[1])
+	for _, after := range []time.Duration{0, FleetWarning - time.Second, time.Second, FleetShutdown} {
+		w.Pass(after)
+		w.wantInterrupted("web", ids[0], ids[1])
+	}
+	left, err := w.Find(w.yard.t.Context(), "01A")
+	if err != nil || !slices.Equal(idsOf(left), ids[2:]) {
+		w.yard.t.Errorf("left are %v, %v; want %v", idsOf(left), err, ids[2:])
+	}
+}
+
+func wardEnded(w ward) {
+	ids := w.spots("01A", "a", "b")
+	w.End(ids[0])
+	w.wantInterrupted("web")
+	w.Pass(FleetShutdown)
+	w.wantInterrupted("web")
+}
+
+func wardElsewhere(w ward) {
+	ours := w.spots("01A", "a")
+	launch := w.Draft("01S", model.Spot, "s")
+	launch.Cluster = "shop"
+	theirs := idsOf(w.yard.launch(launch).Instances)
+	w.Pass(FleetVisibility)
+	w.Interrupt(theirs[0])
+	w.wantInterrupted("web")
+	w.wantInterrupted("shop", theirs...)
+	w.Interrupt(ours[0])
+	w.wantInterrupted("web", ours...)
+}
+
+func wardMany(w ward) {
+	var all []string
+	for _, intent := range []string{"01A", "01B", "01C"} {
+		all = append(all, w.spots(intent, "a", "b", "c", "d", "e", "f", "g", "h")...)
+	}
+	for _, id := range all {
+		w.Interrupt(id)
+	}
+	w.wantInterrupted("web", all...)
+}
+
+func wardChecks(w ward) {
+	ids := idsOf(w.yard.launch(w.Draft("01A", model.OnDemand, "a", "b", "c")).Instances)
+	foreign := w.Foreign(map[string]string{"name": "somebody's"})
+	w.Pass(time.Minute) // they run
+	if got := w.impaired(); len(got) != 0 {
+		w.yard.t.Errorf("%+v", got)
+	}
+	w.Impair(ids[0], model.ImpairedInstance)
+	w.Pass(7 * time.Second)
+	w.Impair(ids[0], model.ImpairedSystem)
+	w.Impair(ids[1], volumes)
+	w.Impair(foreign, model.ImpairedSystem)
+	w.Pass(time.Second)
+	got := w.impaired()
+	since := map[string]int64{} // by instance and kind
+	for _, i := range got {
+		since[i.InstanceID+" "+i.Kind] = i.SinceUnix
+		if i.Message == "" {
+			w.yard.t.Errorf("without a message: %+v", i)
+		}
+	}
+	first := since[ids[0]+" "+model.ImpairedInstance]
+	want := map[string]int64{ids[0] + " " + model.ImpairedInstance: first, ids[0] + " " + model.ImpairedSystem: first + 7, foreign + " " + model.ImpairedSystem: first + 7}
+	if len(got) != 3 || first == 0 || !reflect.DeepEqual(since, want) {
+		w.yard.t.Errorf("%+v", got)
+	}
+	if !slices.IsSortedFunc(got, func(a, b model.Impairment) int {
+		return slices.Compare([]string{a.InstanceID, a.Kind}, []string{b.InstanceID, b.Kind})
+	}) {
+		w.yard.t.Errorf("not by instance and kind: %+v", got)
+	}
+	w.Recover(ids[0], model.ImpairedInstance)
+	w.Recover(foreign, model.ImpairedSystem)
+	if got := w.impaired(); len(got) != 1 || got[0].Kind != model.ImpairedSystem || got[0].SinceUnix != first+7 {
+		w.yard.t.Errorf("%+v", got)
+	}
+}
+
+func wardEvents(w ward) {
+	ids := idsOf(w.yard.launch(w.Draft("01A", model.OnDemand, "a", "b", "c")).Instances)
+	w.Pass(time.Minute)
+	retire, reboot := w.Schedule(ids[0], "instance-retirement"), w.Schedule(ids[1], "system-reboot")
+	w.Schedule(ids[1], "instance-stop")
+	said := func() (out []string) {
+		for _, i := range w.impaired() {
+			if i.Kind != model.ImpairedEvent || i.SinceUnix != 0 || i.Message == "" {
+				w.yard.t.Errorf("%+v", i)
+			}
+			out = append(out, i.InstanceID+" "+i.Code)
+		}
+		return out
+	}
+	want := []string{ids[0] + " instance-retirement", ids[1] + " instance-stop", ids[1] + " system-reboot"}
+	slices.Sort(want)
+	if got := said(); !slices.Equal(got, want) {
+		w.yard.t.Errorf("said %q, want %q", got, want)
+	}
+	w.EndEvent(ids[0], retire, true)
+	w.EndEvent(ids[1], reboot, false)
+	if got := said(); !slices.Equal(got, []string{ids[1] + " instance-stop"}) {
+		w.yard.t.Errorf("said %q", got)
+	}
+}
+
+func wardDenied(w ward) {
+	w.Forbid()
+	_, err := w.Health().Impaired(w.yard.t.Context())
+	w.yard.want(fault.Denied, "impaired", err)
+	_, err = w.Health().Interrupted(w.yard.t.Context(), "web")
+	w.yard.want(fault.Denied, "interrupted", err)
+}
