@@ -51,7 +51,7 @@ type Occupant struct {
 	GraceSeconds  int64    // the pod's own, ≥ 0
 	StartedUnix   int64    // 0 = it has not
 	DeletedUnix   int64    // when its grace ends; 0 = it is not being deleted
-	Volumes       []string // names of the PersistentVolumes its claims are bound to
+	Volumes       []string // names of the PersistentVolumes its claims are bound to, of those that are attached to the node; sorted
 }
 
 // Attachment is a VolumeAttachment.

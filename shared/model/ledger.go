@@ -324,7 +324,7 @@ type NodePatch struct {
 	RemoveLabels []string          // keys
 	Annotations  map[string]string // to set
 	AddTaints    []Taint           // merged by key and effect
-	RemoveTaints []Taint           // by key and effect
+	RemoveTaints []Taint           // by key and effect, or by key alone where the effect is empty; one that is to be added as it is stays
 	Owner        *Object           // NodeClaim to own it; nil = leave
 	Finalizer    bool              // put ours on; a node that is being deleted gets none
 }

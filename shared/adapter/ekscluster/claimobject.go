@@ -110,6 +110,10 @@ func showState(object *apiv1.NodeClaim, claim *model.Claim) {
 	status.NodeName, status.ProviderID, status.ImageID = claim.NodeName, claim.ProviderID, claim.ImageID
 	status.Capacity, status.Allocatable = quantities(claim.Capacity), quantities(claim.Allocatable)
 
+	if ending(claim.State) { // how far it came before is shown already
+		showEnd(object, claim)
+		return
+	}
 	reached := func(state model.ClaimState) bool { return order[claim.State] >= order[state] }
 	at := func(unix int64) time.Time { return time.Unix(unix, 0) }
 	if reached(model.Launched) {
@@ -138,5 +142,10 @@ func showState(object *apiv1.NodeClaim, claim *model.Claim) {
 	}
 }
 
-// order of the states a living claim goes through.
+// ending reports whether a claim in that state has stopped going forward through the states of order.
+func ending(state model.ClaimState) bool {
+	return state == model.Draining || state == model.Terminating || state == model.Gone
+}
+
+// order of the states a claim goes through before it ends.
 var order = map[model.ClaimState]int{model.Intended: 0, model.Launched: 1, model.Registered: 2, model.Initialized: 3}

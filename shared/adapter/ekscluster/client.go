@@ -22,6 +22,8 @@ type Client struct {
 	now     func() time.Time
 	told    *told
 	spread  []model.Spread // of pods that declare none; nil = leave them alone
+
+	attachments together[map[string][]model.Attachment] // by node
 }
 
 // SpreadByDefault makes List give pods without spread what kube-scheduler is configured to, see

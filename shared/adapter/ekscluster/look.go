@@ -2,6 +2,7 @@ package ekscluster
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -62,6 +63,8 @@ func claimObjectOf(untyped *unstructured.Unstructured) model.ClaimObject {
 	if at := untyped.GetDeletionTimestamp(); at != nil {
 		out.DeletedUnix = at.Unix()
 	}
+	out.Finalizer = slices.Contains(untyped.GetFinalizers(), model.Finalizer)
+	out.DeadlineUnix = deadlineOf(untyped.GetAnnotations())
 	return out
 }
 

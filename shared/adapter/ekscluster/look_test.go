@@ -4,8 +4,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -115,14 +117,20 @@ func TestRunsSeesPodsThatOutliveTheirNode(t *testing.T) {
 	want("a pod that has ended", false)
 }
 
-// What the collector's role may not do it is not given: nothing but deleting what has ended.
-func TestCollectorMayOnlyLookAndDelete(t *testing.T) {
+// What the collector's role may not do it is not given: it makes nothing that could run, and takes nothing of people's away.
+func TestCollectorMayEndAndNotBegin(t *testing.T) {
 	c, name := connectAs(t, collectorRole), unique("denied")
-	node := createNode(t, name)
-	if err := c.PatchNode(t.Context(), model.NodePatch{Name: name, UID: string(node.UID), Labels: map[string]string{"a": "b"}}); !fault.Is(err, fault.Denied) {
-		t.Errorf("patching a node: %v, want Denied", err)
-	}
 	if _, err := c.PutClaim(t.Context(), model.Claim{Name: name, Pool: "default", Class: "general"}); !fault.Is(err, fault.Denied) {
 		t.Errorf("making a NodeClaim: %v, want Denied", err)
+	}
+	if _, err := c.List(t.Context()); !fault.Is(err, fault.Denied) {
+		t.Errorf("listing everything: %v, want Denied", err)
+	}
+	err := c.Report(t.Context(), model.Report{Pools: []model.Condition{{Object: name, Type: "Ready", Status: "True"}}})
+	if !fault.Is(err, fault.Denied) {
+		t.Errorf("writing to a NodePool: %v, want Denied", err)
+	}
+	if err := c.custom.Resource(apiv1.NodePoolResource).Delete(t.Context(), name, metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("deleting a NodePool: %v, want Forbidden", err)
 	}
 }

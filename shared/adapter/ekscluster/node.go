@@ -14,7 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// PatchNode writes labels, annotations, taints and owner of a node, on condition that it is the node that was judged and
+// PatchNode writes labels, annotations, taints, owner and finalizer of a node, on condition that it is the node that was judged and
 // that nobody wrote in between; then it starts again, a few times. Nothing is written where nothing is missing. NotFound
 // where the node is gone or another, Conflict where others kept writing.
 func (c *Client) PatchNode(ctx context.Context, patch model.NodePatch) error {
@@ -69,6 +69,10 @@ func nodePatch(node *corev1.Node, patch *model.NodePatch) map[string]any {
 	if owners, changed := withOwner(node.OwnerReferences, patch.Owner); changed {
 		meta["ownerReferences"] = owners
 	}
+	// The API server refuses a new finalizer on an object that is being deleted.
+	if patch.Finalizer && node.DeletionTimestamp == nil && !slices.Contains(node.Finalizers, model.Finalizer) {
+		meta["finalizers"] = append(slices.Clone(node.Finalizers), model.Finalizer)
+	}
 	body := map[string]any{"metadata": meta}
 	if taints := withTaints(node.Spec.Taints, patch); !slices.Equal(taints, node.Spec.Taints) {
 		body["spec"] = map[string]any{"taints": taints}
@@ -100,14 +104,18 @@ func withOwner(have []metav1.OwnerReference, owner *model.Object) ([]metav1.Owne
 	}), true
 }
 
-// withTaints returns the node's taints without those to remove and with those to add; a taint of the same key and effect
-// is there already, whatever its value.
+// withTaints returns the node's taints without those to remove, where no effect means every effect, and with those to add: a
+// taint of the same key and effect is there already, whatever its value, unless that is to be removed.
 func withTaints(have []corev1.Taint, patch *model.NodePatch) []corev1.Taint {
-	same := func(t corev1.Taint) func(model.Taint) bool {
-		return func(m model.Taint) bool { return m.Key == t.Key && m.Effect == string(t.Effect) }
+	add := kubeTaints(patch.AddTaints)
+	removed := func(t corev1.Taint) bool {
+		t.TimeAdded = nil // when it came makes it no other taint
+		return !slices.Contains(add, t) && slices.ContainsFunc(patch.RemoveTaints, func(r model.Taint) bool {
+			return r.Key == t.Key && (r.Effect == "" || r.Effect == string(t.Effect))
+		})
 	}
-	out := slices.DeleteFunc(slices.Clone(have), func(t corev1.Taint) bool { return slices.ContainsFunc(patch.RemoveTaints, same(t)) })
-	for _, t := range kubeTaints(patch.AddTaints) {
+	out := slices.DeleteFunc(slices.Clone(have), removed)
+	for _, t := range add {
 		if !slices.ContainsFunc(out, func(o corev1.Taint) bool { return o.Key == t.Key && o.Effect == t.Effect }) {
 			out = append(out, t)
 		}

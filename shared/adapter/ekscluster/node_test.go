@@ -1,6 +1,7 @@
 package ekscluster
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -101,5 +102,54 @@ func TestNodePatchIsConditional(t *testing.T) {
 	meta, ok := body["metadata"].(map[string]any)
 	if !ok || meta["resourceVersion"] != "7" || meta["uid"] != node.UID {
 		t.Errorf("got %v", body)
+	}
+}
+
+func TestF109ATaintOfADrainReplacesThoseOfItsKey(t *testing.T) {
+	c, name := connectAs(t, collectorRole), unique("drained")
+	node := createNode(t, name)
+	old := node.DeepCopy()
+	old.Spec.Taints = append(old.Spec.Taints, corev1.Taint{Key: model.TaintDisrupted, Value: "old", Effect: corev1.TaintEffectNoSchedule},
+		corev1.Taint{Key: model.TaintDisrupted, Effect: corev1.TaintEffectPreferNoSchedule})
+	if _, err := admin(t).CoreV1().Nodes().Update(t.Context(), old, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	patch := model.NodePatch{
+		Name: name, UID: string(node.UID), Labels: map[string]string{model.LabelExcludeBalancers: model.ExcludedForDrain},
+		AddTaints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}, RemoveTaints: []model.Taint{{Key: model.TaintDisrupted}},
+	}
+	version := ""
+	for i := range 3 {
+		if err := c.PatchNode(t.Context(), patch); err != nil {
+			t.Fatal(err)
+		}
+		got, err := admin(t).CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		taints := taintsOf(got)
+		value, there := taints[model.TaintDisrupted+":NoSchedule"]
+		_, prefers := taints[model.TaintDisrupted+":PreferNoSchedule"]
+		if !there || value != "" || prefers || taints["kept:NoSchedule"] != "x" || got.Labels[model.LabelExcludeBalancers] != "karpenter" {
+			t.Errorf("taints %v, labels %v", taints, got.Labels)
+		}
+		if i == 0 {
+			version = got.ResourceVersion
+		} else if body := nodePatch(got, &patch); body != nil {
+			t.Errorf("at version %s, first %s, the same patch would write %v", got.ResourceVersion, version, body)
+		}
+	}
+}
+
+func TestATaintToAddThatIsThereAlreadyStaysInItsPlace(t *testing.T) {
+	at := metav1.Now()
+	have := []corev1.Taint{{Key: "a", Effect: "NoExecute", TimeAdded: &at}, {Key: "b", Effect: "NoSchedule"}, {Key: "c", Value: "1", Effect: "NoSchedule"}}
+	same := &model.NodePatch{RemoveTaints: []model.Taint{{Key: "a"}, {Key: "absent"}}, AddTaints: []model.Taint{{Key: "a", Effect: "NoExecute"}}}
+	if got := withTaints(have, same); !slices.Equal(got, have) {
+		t.Errorf("got %v", got)
+	}
+	other := &model.NodePatch{RemoveTaints: []model.Taint{{Key: "c"}}, AddTaints: []model.Taint{{Key: "c", Value: "2", Effect: "NoSchedule"}}}
+	if got := withTaints(have, other); len(got) != 3 || got[2].Value != "2" || len(have) != 3 || have[2].Value != "1" {
+		t.Errorf("got %v of %v", got, have)
 	}
 }

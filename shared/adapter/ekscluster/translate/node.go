@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,8 @@ func Node(node *corev1.Node) model.Node {
 		Taints:      taints(node.Spec.Taints),
 		CreatedUnix: unix(&node.CreationTimestamp),
 		DeletedUnix: unix(node.DeletionTimestamp),
+		Finalizer:   slices.Contains(node.Finalizers, model.Finalizer),
+		Conditions:  badConditions(node.Status.Conditions),
 	}
 	out.Capacity, _ = rounded(node.Status.Capacity, "status.capacity", roundUp)
 	out.Allocatable, _ = rounded(node.Status.Allocatable, "status.allocatable", roundUp)
@@ -33,6 +36,29 @@ func Node(node *corev1.Node) model.Node {
 			out.ReadyUnix = unix(&c.LastTransitionTime)
 		}
 	}
+	return out
+}
+
+// watchedConditions are those of EKS's node monitoring agent that are False on a node that ought to be repaired.
+var watchedConditions = []corev1.NodeConditionType{
+	"AcceleratedHardwareReady", "ContainerRuntimeReady", "KernelReady", "NetworkingReady", "StorageReady",
+}
+
+// badConditions returns Ready where it is not True and the watched ones that are False, by type; nil, as of most nodes, where
+// there is none. A condition that is not there says nothing.
+func badConditions(all []corev1.NodeCondition) []model.NodeCondition {
+	var out []model.NodeCondition
+	for i := range all {
+		c := &all[i]
+		bad := c.Status == corev1.ConditionFalse && slices.Contains(watchedConditions, c.Type)
+		if c.Type == corev1.NodeReady {
+			bad = c.Status != corev1.ConditionTrue
+		}
+		if bad {
+			out = append(out, model.NodeCondition{Type: string(c.Type), Status: string(c.Status), SinceUnix: unix(&c.LastTransitionTime)})
+		}
+	}
+	slices.SortFunc(out, func(a, b model.NodeCondition) int { return strings.Compare(a.Type, b.Type) })
 	return out
 }
 

@@ -1,0 +1,139 @@
+package ekscluster
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Occupied reads a node live, with every pod bound to it, ended ones too, and the volumes attached to it. NotFound where the
+// node of that UID is gone.
+//
+// It costs a read of the node, a list of its pods and, of those who ask side by side together, one list of VolumeAttachments.
+// Attachments are listed after the pods, so that a pod that has left by then is not missed with its volume. Which volume
+// belongs to which pod is asked only while there are both.
+func (c *Client) Occupied(ctx context.Context, node model.Object) (model.Occupied, error) {
+	var out model.Occupied
+	var pods []corev1.Pod
+	var errNode, errPods error
+	var reads sync.WaitGroup
+	reads.Go(func() { out.Node, errNode = c.node(ctx, node) })
+	reads.Go(func() { pods, errPods = c.podsOn(ctx, node.Name) })
+	reads.Wait()
+	if errNode != nil {
+		return model.Occupied{}, errNode
+	}
+	if errPods != nil {
+		return model.Occupied{}, errPods
+	}
+	attached, err := c.attachments.get(ctx, c.listAttachments)
+	if err != nil {
+		return model.Occupied{}, translateError(err, "list what is attached to node %s", node.Name)
+	}
+	out.Volumes = slices.Clone(attached[node.Name])
+	out.Pods, err = c.occupants(ctx, pods, out.Volumes)
+	if err != nil {
+		return model.Occupied{}, err
+	}
+	return out, nil
+}
+
+// node reads a node of a UID.
+func (c *Client) node(ctx context.Context, node model.Object) (model.Node, error) {
+	object, err := c.core.CoreV1().Nodes().Get(ctx, node.Name, metav1.GetOptions{})
+	if err != nil {
+		return model.Node{}, translateError(err, "read node %s", node.Name)
+	}
+	if string(object.UID) != node.UID {
+		return model.Node{}, fault.New(fault.NotFound, "", "node %s of UID %s is gone; there is another of UID %s", node.Name, node.UID, object.UID)
+	}
+	return translate.Node(object), nil
+}
+
+// podsOn lists every pod that is bound to a node.
+func (c *Client) podsOn(ctx context.Context, node string) ([]corev1.Pod, error) {
+	var pods []corev1.Pod
+	err := listAll(ctx, of("pods", func(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
+		o.FieldSelector = "spec.nodeName=" + node
+		return c.core.CoreV1().Pods("").List(ctx, o)
+	}, func(l *corev1.PodList) []corev1.Pod { return l.Items }), func(object any) {
+		pods = append(pods, *object.(*corev1.Pod))
+	})
+	return pods, err
+}
+
+// listAttachments returns every volume's attachments by node, those of a node by name. The API server picks none out.
+func (c *Client) listAttachments(ctx context.Context) (map[string][]model.Attachment, error) {
+	byNode := make(map[string][]model.Attachment)
+	err := listAll(ctx, of("volumeattachments", c.core.StorageV1().VolumeAttachments().List,
+		func(l *storagev1.VolumeAttachmentList) []storagev1.VolumeAttachment { return l.Items }), func(object any) {
+		o := object.(*storagev1.VolumeAttachment)
+		byNode[o.Spec.NodeName] = append(byNode[o.Spec.NodeName], translate.Attachment(o))
+	})
+	for _, list := range byNode {
+		slices.SortFunc(list, func(a, b model.Attachment) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return byNode, err
+}
+
+// occupants returns the pods by key, each with those of the attached volumes that its claims are bound to.
+func (c *Client) occupants(ctx context.Context, pods []corev1.Pod, attached []model.Attachment) ([]model.Occupant, error) {
+	out := make([]model.Occupant, len(pods))
+	users := make(map[string][]*model.Occupant) // by namespace/name of the claim
+	for i := range pods {
+		occupant, claims := translate.Occupant(&pods[i])
+		out[i] = occupant
+		for _, claim := range claims {
+			key := occupant.Namespace + "/" + claim
+			users[key] = append(users[key], &out[i])
+		}
+	}
+	if len(users) > 0 {
+		bound, err := c.bound(ctx, attached)
+		if err != nil {
+			return nil, err
+		}
+		for i, volume := range attached {
+			for _, occupant := range users[bound[i]] {
+				occupant.Volumes = append(occupant.Volumes, volume.Volume)
+			}
+		}
+	}
+	for i := range out {
+		slices.Sort(out[i].Volumes)
+		out[i].Volumes = slices.Compact(out[i].Volumes)
+	}
+	slices.SortFunc(out, func(a, b model.Occupant) int { return strings.Compare(a.Key(), b.Key()) })
+	return out, nil
+}
+
+// bound returns for each attachment the namespace/name of the claim its volume is bound to; empty where there is none.
+func (c *Client) bound(ctx context.Context, attached []model.Attachment) ([]string, error) {
+	claims, index := make([]string, len(attached)), make([]int, len(attached))
+	for i := range index {
+		index[i] = i
+	}
+	err := each(index, func(i int) error {
+		if attached[i].Volume == "" {
+			return nil
+		}
+		volume, err := c.core.CoreV1().PersistentVolumes().Get(ctx, attached[i].Volume, metav1.GetOptions{})
+		if err != nil {
+			return gone(translateError(err, "read PersistentVolume %s", attached[i].Volume))
+		}
+		if ref := volume.Spec.ClaimRef; ref != nil && volume.Status.Phase == corev1.VolumeBound {
+			claims[i] = ref.Namespace + "/" + ref.Name
+		}
+		return nil
+	})
+	return claims, err
+}
