@@ -6,4 +6,18 @@
 //
 // A machine is known by its instance id and by nothing else, neither host name nor place in a list. Something without an
 // id matches nothing.
+//
+// Next is the one table by which a claim's state changes, whoever changes it. A claim only moves forward, and one that is to end
+// ends:
+//
+//	observation           Intent    Launched     Registered   Initialized  Draining     Terminating
+//	MachineLaunched       Launched
+//	LaunchFailed          Gone
+//	NodeRegistered                  Registered
+//	NodeInitialized                              Initialized
+//	EndAsked                        Draining     Draining     Draining
+//	EndAskedUnregistered            Terminating
+//	NodeEmpty                                                              Terminating
+//	InstanceEnded                   Gone         Gone         Gone         Gone         Gone
+//	InstanceMissing                 Gone         Gone         Gone         Gone         Gone
 package lifecycle

@@ -1,0 +1,89 @@
+package lifecycle_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Every pair of state and observation, written out a second time.
+func TestTableOfStates(t *testing.T) {
+	const (
+		stay = model.ClaimState("")
+		l    = model.Launched
+		r    = model.Registered
+		i    = model.Initialized
+		d    = model.Draining
+		x    = model.Terminating
+		g    = model.Gone
+	)
+	want := map[lifecycle.Observation][]model.ClaimState{
+		//                               Intent Launched Registered Initialized Draining Terminating Gone
+		lifecycle.MachineLaunched:      {l, stay, stay, stay, stay, stay, stay},
+		lifecycle.LaunchFailed:         {g, stay, stay, stay, stay, stay, stay},
+		lifecycle.NodeRegistered:       {stay, r, stay, stay, stay, stay, stay},
+		lifecycle.NodeInitialized:      {stay, stay, i, stay, stay, stay, stay},
+		lifecycle.EndAsked:             {stay, d, d, d, stay, stay, stay},
+		lifecycle.EndAskedUnregistered: {stay, x, stay, stay, stay, stay, stay},
+		lifecycle.NodeEmpty:            {stay, stay, stay, stay, x, stay, stay},
+		lifecycle.InstanceEnded:        {stay, g, g, g, g, g, stay},
+		lifecycle.InstanceMissing:      {stay, g, g, g, g, g, stay},
+	}
+	if len(want) != len(lifecycle.Observations) {
+		t.Fatalf("%d observations are written out of %d", len(want), len(lifecycle.Observations))
+	}
+	for _, observation := range lifecycle.Observations {
+		for n, state := range lifecycle.States {
+			next, moves := lifecycle.Next(state, observation)
+			if expected := want[observation][n]; expected == stay && (moves || next != state) || expected != stay && (!moves || next != expected) {
+				t.Errorf("%s in %s: %s, %v; want %q", observation, state, next, moves, expected)
+			}
+			if slices.Index(lifecycle.States, next) < n {
+				t.Errorf("%s in %s goes back to %s", observation, state, next)
+			}
+			if lifecycle.Ending(state) && !lifecycle.Ending(next) {
+				t.Errorf("%s in %s is not irrevocable: %s", observation, state, next)
+			}
+		}
+		if next, moves := lifecycle.Next("", observation); moves || next != "" {
+			t.Errorf("%s in no state at all: %s", observation, next)
+		}
+	}
+	if next, moves := lifecycle.Next(model.Launched, "Sneezed"); moves || next != model.Launched {
+		t.Errorf("an observation nobody makes: %s", next)
+	}
+}
+
+// From every state a claim gets to its end, whatever is seen in between.
+func TestEveryClaimEnds(t *testing.T) {
+	for _, state := range lifecycle.States {
+		reached := map[model.ClaimState]bool{state: true}
+		for range lifecycle.States {
+			for from := range reached {
+				for _, observation := range lifecycle.Observations {
+					next, _ := lifecycle.Next(from, observation)
+					reached[next] = true
+				}
+			}
+		}
+		if !reached[model.Gone] {
+			t.Errorf("from %s no way leads to the end", state)
+		}
+	}
+}
+
+func TestAsksEnd(t *testing.T) {
+	node := []model.Node{{Name: "n"}}
+	for state, want := range map[model.ClaimState][2]lifecycle.Observation{
+		model.Launched:    {lifecycle.EndAskedUnregistered, lifecycle.EndAsked},
+		model.Registered:  {lifecycle.EndAsked, lifecycle.EndAsked},
+		model.Initialized: {lifecycle.EndAsked, lifecycle.EndAsked},
+	} {
+		claim := model.Claim{State: state}
+		if got := [2]lifecycle.Observation{lifecycle.AsksEnd(&claim, nil), lifecycle.AsksEnd(&claim, node)}; got != want {
+			t.Errorf("%s: %v, want %v", state, got, want)
+		}
+	}
+}
