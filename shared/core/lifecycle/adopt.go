@@ -44,21 +44,9 @@ func Adopt(orphan *Finding, names func(name string) bool, nowUnix int64) model.C
 			claim.Name = fmt.Sprintf("%s-%d", base, n)
 		}
 	}
-	claim.Pool, claim.Intent = instance.Tags[model.LabelNodePool], instance.Tags[tagIntent]
-	if class := instance.Tags[model.LabelNodeClass]; class != "" {
-		claim.Class = class
-	}
+	claim.Intent = instance.Tags[tagIntent]
 	claim.State, claim.FailureCode, claim.FailureMessage = model.Launched, "", ""
-	claim.InstanceID, claim.ProviderID = instance.ID, instance.ProviderID()
-	claim.InstanceType, claim.Zone, claim.CapacityType = instance.Type, instance.Zone, instance.CapacityType
-	claim.ImageID, claim.SubnetID = instance.ImageID, instance.SubnetID
-	claim.LaunchedUnix = instance.LaunchedUnix
-	if claim.LaunchedUnix == 0 {
-		claim.LaunchedUnix = nowUnix
-	}
-	if claim.CreatedUnix == 0 {
-		claim.CreatedUnix = claim.LaunchedUnix
-	}
+	ofInstance(&claim, instance, nowUnix)
 	claim.RegisteredUnix, claim.InitializedUnix, claim.GoneUnix, claim.NodeName, claim.NodeUID = 0, 0, 0, "", ""
 	if len(orphan.Nodes) > 0 {
 		takeNode(&claim, &orphan.Nodes[0], object, nowUnix)
@@ -69,6 +57,24 @@ func Adopt(orphan *Finding, names func(name string) bool, nowUnix int64) model.C
 	}
 	claim.Held[model.Nodes] = 1
 	return claim
+}
+
+// ofInstance fills in what EC2 says of a claim's machine.
+func ofInstance(claim *model.Claim, instance *model.Instance, nowUnix int64) {
+	claim.Pool = instance.Tags[model.LabelNodePool]
+	if class := instance.Tags[model.LabelNodeClass]; class != "" {
+		claim.Class = class
+	}
+	claim.InstanceID, claim.ProviderID = instance.ID, instance.ProviderID()
+	claim.InstanceType, claim.Zone, claim.CapacityType = instance.Type, instance.Zone, instance.CapacityType
+	claim.ImageID, claim.SubnetID = instance.ImageID, instance.SubnetID
+	claim.LaunchedUnix = instance.LaunchedUnix
+	if claim.LaunchedUnix == 0 {
+		claim.LaunchedUnix = nowUnix
+	}
+	if claim.CreatedUnix == 0 {
+		claim.CreatedUnix = claim.LaunchedUnix
+	}
 }
 
 // takeNode fills in what a node says. Where there is no NodeClaim object the claim stays Launched, so that the object is
