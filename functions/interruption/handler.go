@@ -32,10 +32,18 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error
 	return h.batch(ctx, batch), nil
 }
 
-// batch looks once at each cluster of the batch and reports the records of those that could not be looked at.
+// errand is what the hints of a batch ask for about one cluster: a step of its drains, or a look.
+type errand struct {
+	cluster string
+	drain   bool
+}
+
+// batch drains and looks at each cluster of the batch at most once and reports the records of what could not be carried
+// through. Drains come first: they are shorter, and pods wait for them.
 func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEventResponse {
 	var failures boot.Failures
-	records, order := map[string][]string{}, []string{}
+	records, requests := map[errand][]string{}, map[errand]*interruption.Request{}
+	var drains, looks []errand
 	for _, record := range batch.Records {
 		hint, err := wire.DecodeHint([]byte(record.Body))
 		if err != nil {
@@ -43,18 +51,34 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 			h.logger.Error("drop a hint that cannot be read", "message", record.MessageId, "error", err.Error())
 			continue
 		}
-		if records[hint.Cluster] == nil {
-			order = append(order, hint.Cluster)
+		e := errand{hint.Cluster, hint.Reason == wire.ReasonDrain}
+		if requests[e] == nil {
+			requests[e] = &interruption.Request{Cluster: hint.Cluster, Owner: boot.Owner(ctx, record.MessageId), Deadline: boot.Deadline(ctx)}
+			if e.drain {
+				drains = append(drains, e)
+			} else {
+				looks = append(looks, e)
+			}
 		}
-		records[hint.Cluster] = append(records[hint.Cluster], record.MessageId)
+		requests[e].Take(hint)
+		records[e] = append(records[e], record.MessageId)
 	}
-	for _, cluster := range order {
-		request := interruption.Request{Cluster: cluster, Owner: boot.Owner(ctx, records[cluster][0]), Deadline: boot.Deadline(ctx)}
-		outcome, err := h.flow.Run(ctx, request)
-		h.logger.Info("interruption", "outcome", outcome, "error", boot.ErrorText(err))
-		if err != nil {
-			failures.Add(records[cluster]...)
+	for _, e := range append(drains, looks...) {
+		if err := h.run(ctx, e, *requests[e]); err != nil {
+			failures.Add(records[e]...)
 		}
 	}
 	return failures.Response()
+}
+
+// run carries one errand out and logs what came of it.
+func (h *handler) run(ctx context.Context, e errand, request interruption.Request) error {
+	if e.drain {
+		outcome, err := h.flow.Drain(ctx, request)
+		h.logger.Info("drain", "outcome", outcome, "error", boot.ErrorText(err))
+		return err
+	}
+	outcome, err := h.flow.Run(ctx, request)
+	h.logger.Info("interruption", "outcome", outcome, "error", boot.ErrorText(err))
+	return err
 }

@@ -1,6 +1,6 @@
 // Command interruption is the function that owns a claim's death: each minute, and when it asked itself for another look,
-// it ends machines nobody owns and closes claims whose machines have ended. What it does is flow/interruption; this wires
-// it.
+// it finds what is to end, and step by step it empties the nodes of that, ends their machines and closes their claims. What
+// it does is flow/interruption; this wires it.
 package main
 
 import (
@@ -19,7 +19,8 @@ import (
 
 type settings struct {
 	Table      string        `env:"JOINER_TABLE,required"`
-	QueueURL   string        `env:"JOINER_INTERRUPTION_QUEUE_URL,required"` // standard
+	QueueURL   string        `env:"JOINER_INTERRUPTION_QUEUE_URL,required"` // the function's own, standard
+	PlanURL    string        `env:"JOINER_QUEUE_URL,required"`              // the plan queue, FIFO
 	Confirm    time.Duration `env:"JOINER_CONFIRM_AFTER"`                   // 0 = the flow's default
 	JoinWithin time.Duration `env:"JOINER_JOIN_WITHIN"`                     // 0 = the flow's default
 	CrashFile  string        `env:"JOINER_CRASH_FILE"`                      // tests only: see boot.Crash
@@ -31,9 +32,11 @@ func main() {
 	ctx := context.Background()
 	config := boot.AWS(ctx)
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
+	queues := sqs.NewFromConfig(config)
+	own := looks{sqsqueue.NewDelayed(queues, s.QueueURL)}
 	flow := &interruption.Flow{
-		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger,
-		Hints:     looks{sqsqueue.NewDelayed(sqs.NewFromConfig(config), s.QueueURL)},
+		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Steps: ledger, Offers: ledger,
+		Hints: own, Drains: own, Plans: plans{sqsqueue.New(queues, s.PlanURL)},
 		Connector: newConnector(config),
 		Now:       time.Now,
 		Settings:  interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin},

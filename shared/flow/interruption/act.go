@@ -22,15 +22,15 @@ func (r *run) act(ctx context.Context, f *lifecycle.Finding) {
 	case lifecycle.Retired:
 		r.doomed = append(r.doomed, f.Instance.ID)
 	case lifecycle.ObjectDeleted:
-		err = r.retire(ctx, f, model.EndedObjectDeleted)
+		err = r.end(ctx, f, model.EndedObjectDeleted)
 	case lifecycle.NodeGone:
-		err = r.retire(ctx, f, model.EndedNodeGone)
+		err = r.end(ctx, f, model.EndedNodeGone)
 	case lifecycle.NeverJoined:
-		err = r.retire(ctx, f, model.EndedNeverRegistered)
+		err = r.end(ctx, f, model.EndedNeverRegistered)
 	case lifecycle.Orphan:
 		err = r.orphan(ctx, f)
 	case lifecycle.LeftObject, lifecycle.LeftNode:
-		err = r.removeObjects(ctx, f)
+		err = r.letGo(ctx, f)
 	}
 	if err != nil && !fault.Is(err, fault.Conflict) { // somebody else moved it on, and the next look sees how far
 		r.problem("%s %s: %v", f.Kind, f.Subject, err)
@@ -38,23 +38,31 @@ func (r *run) act(ctx context.Context, f *lifecycle.Finding) {
 	r.stopped = r.stopped || fault.Is(err, fault.Throttled)
 }
 
-// retire makes a claim Terminating, and its instance one to terminate.
-func (r *run) retire(ctx context.Context, f *lifecycle.Finding, code string) error {
-	claim := *f.Claim
-	claim.FailureCode, claim.FailureMessage = code, f.Why()
-	err := r.effect(ctx, EffectRetire, func() error {
-		_, err := r.Claims.Retire(ctx, r.fence, claim)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("record that it ends: %w", err)
+// end begins a claim's end: its node is drained by the drain run, and a machine no node registered of is one to terminate.
+func (r *run) end(ctx context.Context, f *lifecycle.Finding, code string) error {
+	why := Cause{Code: code, Message: f.Why(), NowUnix: r.survey.NowUnix}
+	if f.Object != nil {
+		why.DeadlineUnix = earliest(why.DeadlineUnix, f.Object.DeadlineUnix)
 	}
-	r.out.Retired++
-	r.doomed = append(r.doomed, claim.InstanceID)
+	claim, tainted, err := r.begin(ctx, r.site, r.reg, *f.Claim, why)
+	if err != nil {
+		return err
+	}
+	r.begun++
+	switch claim.State {
+	case model.Draining:
+		r.out.Drained++
+	case model.Terminating:
+		r.out.Retired++
+		r.doomed = append(r.doomed, claim.InstanceID)
+	}
+	if !tainted {
+		r.problem("%s %s: node %s could not be tainted; the drain run tries again", f.Kind, f.Subject, claim.NodeName)
+	}
 	return nil
 }
 
-// close makes a claim Gone and deletes its objects. A claim that was to end keeps the reason why.
+// close makes a claim Gone and lets its objects go. A claim that was to end keeps the reason why.
 func (r *run) close(ctx context.Context, f *lifecycle.Finding, code string) error {
 	claim := *f.Claim
 	if claim.FailureCode == "" {
@@ -64,29 +72,41 @@ func (r *run) close(ctx context.Context, f *lifecycle.Finding, code string) erro
 		return fmt.Errorf("close it: %w", err)
 	}
 	r.out.Closed++
-	return r.removeObjects(ctx, f)
+	return r.letGo(ctx, f)
 }
 
-// removeObjects deletes a finding's NodeClaim and Node objects, each on condition of the UID that was judged.
-func (r *run) removeObjects(ctx context.Context, f *lifecycle.Finding) error {
+// letGo deletes a finding's NodeClaim and Node objects and takes our finalizer off them, each on condition of the UID that
+// was judged. Nobody drains them: their machine has ended.
+func (r *run) letGo(ctx context.Context, f *lifecycle.Finding) error {
 	var first error
-	remove := func(kind, name, uid string) {
-		err := r.effect(ctx, EffectRemove, func() error { return r.site.Cluster.Remove(ctx, kind, model.Object{Name: name, UID: uid}) })
-		switch {
-		case err == nil:
-			r.out.Removed++
-		case fault.Is(err, fault.NotFound):
-		case first == nil:
-			first = fmt.Errorf("delete %s %s: %w", kind, name, err)
+	try := func(effect, what, kind string, object model.Object, do func(ctx context.Context, kind string, object model.Object) error) bool {
+		err := r.effect(ctx, effect, func() error { return do(ctx, kind, object) })
+		if err != nil && !fault.Is(err, fault.NotFound) && first == nil {
+			first = fmt.Errorf("%s %s %s: %w", what, kind, object.Name, err)
 		}
+		return err == nil
 	}
-	if o := f.Object; o != nil && o.Claim.ObjectUID != "" && o.DeletedUnix == 0 {
-		remove(KindNodeClaim, o.Claim.Name, o.Claim.ObjectUID)
+	remove := func(kind, name, uid string, deleted, held bool) {
+		object := model.Object{Name: name, UID: uid}
+		if uid == "" {
+			return
+		}
+		if !deleted {
+			if !try(EffectRemove, "delete", kind, object, r.site.Cluster.Remove) {
+				return
+			}
+			r.out.Removed++
+		}
+		if held && try(EffectFree, "take the finalizer off", kind, object, r.site.Objects.Free) {
+			r.out.Freed++
+		}
 	}
 	for i := range f.Nodes {
-		if n := &f.Nodes[i]; n.UID != "" && n.DeletedUnix == 0 {
-			remove(KindNode, n.Name, n.UID)
-		}
+		n := &f.Nodes[i]
+		remove(KindNode, n.Name, n.UID, n.DeletedUnix != 0, n.Finalizer)
+	}
+	if o := f.Object; o != nil {
+		remove(KindNodeClaim, o.Claim.Name, o.Claim.ObjectUID, o.DeletedUnix != 0, o.Finalizer)
 	}
 	return first
 }

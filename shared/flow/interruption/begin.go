@@ -62,8 +62,7 @@ func (f *Flow) begin(ctx context.Context, site Site, reg model.Registration, cla
 		return begun, true, nil
 	}
 	err = f.effect(ctx, EffectTaint, func() error { return site.Objects.PatchNode(ctx, cordon(claim.NodeName, claim.NodeUID)) })
-	gone := fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict)
-	return begun, err == nil || gone, nil
+	return begun, err == nil || absent(err), nil
 }
 
 // announce asks provision where the pods of claims that were begun are to go, and for the first step of their drains. key
@@ -80,11 +79,11 @@ func (f *Flow) announce(ctx context.Context, cluster, key string) error {
 	return errors.Join(plan, drain)
 }
 
-// cordon is the patch that keeps new pods off a node and takes it out of load balancers. Taints of the same key and another
-// effect are replaced.
+// cordon is the patch that keeps new pods off a node and takes it out of load balancers, and has it stay in the cluster until
+// its machine has ended. Taints of the same key and another effect are replaced.
 func cordon(name, uid string) model.NodePatch {
 	return model.NodePatch{
-		Name: name, UID: uid,
+		Name: name, UID: uid, Finalizer: true,
 		Labels:    map[string]string{model.LabelExcludeBalancers: model.ExcludedForDrain},
 		AddTaints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}},
 		RemoveTaints: []model.Taint{

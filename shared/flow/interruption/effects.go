@@ -22,12 +22,19 @@ const (
 	EffectTaint     = "taint"     // node tainted and taken out of load balancers
 	EffectPlan      = "plan"      // provision asked for the pods' next place
 	EffectDrain     = "drain"     // a drain run asked for
+	EffectStep      = "step"      // how far a drain has come, in the ledger
+	EffectEvict     = "evict"     // pod asked to leave
+	EffectDelete    = "delete"    // pod made to leave
+	EffectShow      = "show"      // NodeClaim object's conditions
+	EffectFree      = "free"      // finalizer taken off
+	EffectTell      = "tell"      // events
 )
 
 // AllEffects lists them.
 var AllEffects = []string{
 	EffectNote, EffectRetire, EffectTerminate, EffectClose, EffectAdopt, EffectRemove, EffectHint,
 	EffectBegin, EffectTaint, EffectPlan, EffectDrain,
+	EffectStep, EffectEvict, EffectDelete, EffectShow, EffectFree, EffectTell,
 }
 
 // effect carries out one effect under the eyes of Effects.

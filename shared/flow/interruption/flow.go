@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/core/drain"
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -28,7 +30,10 @@ type Flow struct {
 
 	// Now is this process's own clock. It dates the lease and measures how long things take; how old anything is comes from
 	// the ledger's clock.
-	Now      func() time.Time
+	Now func() time.Time
+	// Abreast calls do(0) … do(n-1) side by side and returns when all have; nil = on goroutines, at most Settings.Parallel
+	// at once. Tests replace it to have one order.
+	Abreast  func(n int, do func(i int))
 	Settings Settings
 	Effects  Effects // nil but where a test wants to see or stop effects
 }
@@ -44,6 +49,13 @@ type Settings struct {
 	BelieveOld  time.Duration // how long an API server must show a state older than one already seen to be believed: 30 min
 	MaxSuspects int           // that are remembered: 2,000
 	MaxActs     int           // in one run: 200
+	Parallel    int           // claims at work at once, and of each so many of its pods: 20
+
+	// Of drain runs.
+	Drain        drain.Settings
+	MaxMoves     int   // pods that are made to leave in one run: 2,000
+	RetrySeconds int64 // until a claim whose drain panicked, or whose machine is not tagged as ours, is looked at again: 30
+	TellSeconds  int64 // between two times people are told what a drain waits for: 120
 
 	// The brake: in BrakeWindow at most max(BrakeNodes, BrakePercent of the cluster's nodes) are removed that EC2 does not
 	// say have ended. The window is longer than the five minutes promised, because what was counted is done a little later.
@@ -63,6 +75,10 @@ func (s Settings) withDefaults() Settings {
 	s.BrakeWindow = cmp.Or(s.BrakeWindow, 6*time.Minute)
 	s.MaxSuspects = cmp.Or(s.MaxSuspects, 2000)
 	s.MaxActs = cmp.Or(s.MaxActs, 200)
+	s.Parallel = cmp.Or(s.Parallel, 20)
+	s.MaxMoves = cmp.Or(s.MaxMoves, 2000)
+	s.RetrySeconds = cmp.Or(s.RetrySeconds, 30)
+	s.TellSeconds = cmp.Or(s.TellSeconds, 120)
 	s.BrakeNodes = cmp.Or(s.BrakeNodes, 5)
 	s.BrakePercent = cmp.Or(s.BrakePercent, 10)
 	return s
@@ -73,6 +89,10 @@ type Request struct {
 	Cluster  string
 	Owner    string    // of the lease: unique to the invocation
 	Deadline time.Time // when the invocation is killed
+
+	// Of a drain run, as its hints say.
+	Dues  []int64 // when the steps they were sent for are due
+	Tries int     // how often in a row it could not be done
 }
 
 // Outcome is what one run did, for one log line.
@@ -87,9 +107,11 @@ type Outcome struct {
 	Braked     int              `json:"braked,omitempty"`     // findings put off because enough nodes were removed lately
 	Adopted    int              `json:"adopted,omitempty"`    // instances that got a claim
 	Terminated []string         `json:"terminated,omitempty"` // instance ids told to end
+	Drained    int              `json:"drained,omitempty"`    // claims made Draining
 	Retired    int              `json:"retired,omitempty"`    // claims made Terminating
 	Closed     int              `json:"closed,omitempty"`     // claims made Gone
 	Removed    int              `json:"removed,omitempty"`    // objects deleted
+	Freed      int              `json:"freed,omitempty"`      // objects our finalizer was taken off
 	Millis     map[string]int64 `json:"millis,omitempty"`     // since the start of the run, by what was reached
 	Problems   []string         `json:"problems,omitempty"`
 }
@@ -121,6 +143,7 @@ type run struct {
 	sight   model.Sight
 	claims  map[string]bool // names the ledger knows, live and gone
 	doomed  []string        // instances to terminate
+	begun   int             // claims whose end began
 	stopped bool            // no more acts in this run
 }
 
@@ -166,6 +189,7 @@ func (r *run) do(ctx context.Context) error {
 	findings := lifecycle.Judge(view, lifecycle.Settings{
 		Confirm: int64(r.settings.Confirm.Seconds()), JoinWithin: int64(r.settings.JoinWithin.Seconds()),
 	})
+	findings = slices.DeleteFunc(findings, begunAlready)
 	for i := range findings {
 		r.out.Findings[string(findings[i].Kind)]++
 	}
@@ -192,8 +216,49 @@ func (r *run) do(ctx context.Context) error {
 		r.act(ctx, &due[i])
 	}
 	r.terminate(ctx)
+	r.announceEnds(ctx)
 	r.lookAgain(ctx, again)
 	return nil
+}
+
+// begunAlready reports whether a finding would begin an end that has begun.
+func begunAlready(f lifecycle.Finding) bool {
+	switch f.Kind {
+	case lifecycle.ObjectDeleted, lifecycle.NodeGone, lifecycle.NeverJoined:
+		return f.Claim.State == model.Draining || f.Claim.State == model.Terminating
+	}
+	return false
+}
+
+// announceEnds asks for what follows where the end of a claim began, and for a drain run where one is overdue: the message
+// that asked for it was lost.
+func (r *run) announceEnds(ctx context.Context) {
+	const late = 5 // seconds after which a step is overdue
+	key := fmt.Sprintf("look/%d", r.fence.Token)
+	if r.begun > 0 {
+		if err := r.announce(ctx, r.reg.Cluster, key); err != nil {
+			r.problem("announce %d ends; the next tick does: %v", r.begun, err)
+		}
+		return
+	}
+	for i := range r.survey.Claims {
+		claim := &r.survey.Claims[i]
+		if claim.State != model.Draining && claim.State != model.Terminating {
+			continue
+		}
+		var due int64
+		if claim.Drain != nil {
+			due = max(claim.Drain.SinceUnix, claim.Drain.AgainUnix)
+		}
+		if due+late > r.survey.NowUnix {
+			continue
+		}
+		err := r.effect(ctx, EffectDrain, func() error { return r.Drains.Drain(ctx, r.reg.Cluster, key, 0) })
+		if err != nil {
+			r.problem("ask for the drain run that claim %s waits for; the next tick does: %v", claim.Name, err)
+		}
+		return
+	}
 }
 
 // release gives the lease back even when the invocation's own context is over.

@@ -11,6 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -104,8 +105,12 @@ func collect(t *testing.T, w *world.World) interruption.Outcome {
 // totals adds up what the runs of a while did.
 type totals struct {
 	interruption.Outcome
-	runs int
-	errs []error
+	Evicted int // pods that were asked to leave
+	Deleted int // and that were made to
+	Refused int
+	runs    int
+	drains  int // runs of the other kind
+	errs    []error
 }
 
 // pass lets time pass with the collector's tick of each minute and the looks it asks for, and says what was done.
@@ -138,11 +143,12 @@ func (sum *totals) run(t *testing.T, w *world.World, alter change) {
 	sum.runs++
 	sum.Adopted += o.Adopted
 	sum.Terminated = append(sum.Terminated, o.Terminated...)
+	sum.Drained += o.Drained
 	sum.Retired += o.Retired
 	sum.Closed += o.Closed
 	sum.Removed += o.Removed
 	sum.Braked += o.Braked
-	sum.Problems = append(sum.Problems, o.Problems...)
+	sum.problems(o.Problems)
 }
 
 // passWith is pass with a change to every flow.
@@ -153,18 +159,86 @@ func passWith(t *testing.T, w *world.World, d time.Duration, alter change) total
 		if second%60 == 30 { // whatever is wrong began half a minute before the tick
 			sum.run(t, w, alter)
 		}
-		messages, err := w.Looks.Receive(t.Context(), 10)
-		if err == nil && len(messages) > 0 {
-			sum.run(t, w, alter)
-			for _, m := range messages {
-				if err := w.Looks.Delete(t.Context(), m.Receipt); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
+		sum.receive(t, w, alter)
 		w.Tick(time.Second)
 	}
 	return sum
+}
+
+// receive does what the messages that have arrived ask for, as the function does: drains before looks.
+func (sum *totals) receive(t *testing.T, w *world.World, alter change) {
+	t.Helper()
+	messages, err := w.Looks.Receive(t.Context(), 10)
+	if err != nil || len(messages) == 0 {
+		return
+	}
+	var drains interruption.Request
+	drain, look := false, false
+	for _, m := range messages {
+		hint, err := wire.DecodeHint([]byte(m.Body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hint.Reason == wire.ReasonDrain {
+			drain = true
+			drains.Take(hint)
+		} else {
+			look = true
+		}
+	}
+	failed := false
+	if drain {
+		failed = sum.drain(t, w, drains, alter) != nil
+	}
+	if look {
+		sum.run(t, w, alter)
+	}
+	for _, m := range messages {
+		if failed {
+			continue // it comes again
+		}
+		if err := w.Looks.Delete(t.Context(), m.Receipt); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// drain runs the drains once, changed.
+func (sum *totals) drain(t *testing.T, w *world.World, request interruption.Request, alter change) error {
+	t.Helper()
+	p := w.Process(world.Fault{})
+	flow := w.Ports(p, "drainer").Interruption(w.Clock.Now, interruption.Settings{Parallel: 1})
+	alter(t.Context(), p, flow)
+	request.Cluster, request.Owner, request.Deadline = world.Name, fmt.Sprintf("drain %d of %p", sum.drains, sum), flow.Now().Add(world.InvocationTimeout)
+	o, err := flow.Drain(t.Context(), request)
+	if err != nil {
+		sum.errs = append(sum.errs, err)
+	}
+	sum.drains++
+	sum.Evicted += o.Evicted
+	sum.Deleted += o.Deleted
+	sum.Refused += o.Refused
+	sum.Terminated = append(sum.Terminated, o.Terminated...)
+	sum.Closed += o.Closed
+	sum.problems(o.Problems)
+	return err
+}
+
+// drainOnce runs the drains in a process.
+func drainOnce(t *testing.T, w *world.World, p *world.Process) (interruption.DrainOutcome, error) {
+	t.Helper()
+	drainers++
+	owner := fmt.Sprintf("drainer %d", drainers)
+	flow := w.Ports(p, owner).Interruption(w.Clock.Now, interruption.Settings{Parallel: 1})
+	return flow.Drain(t.Context(), interruption.Request{Cluster: world.Name, Owner: owner, Deadline: w.Clock.Now().Add(world.InvocationTimeout)})
+}
+
+var drainers int // so far, in this package's tests, of which none run side by side
+
+// problems keeps the first few of a while.
+func (sum *totals) problems(list []string) {
+	const most = 10
+	sum.Problems = append(sum.Problems, list[:min(len(list), max(0, most-len(sum.Problems)))]...)
 }
 
 // machines returns the instances that have not ended, in order of launch.
@@ -181,7 +255,7 @@ func machines(w *world.World) []world.Machine {
 // nothing fails where a while removed or ended anything.
 func nothing(t *testing.T, w *world.World, sum totals) {
 	t.Helper()
-	if len(sum.Terminated)+sum.Retired+sum.Closed+sum.Removed+sum.Adopted > 0 {
+	if len(sum.Terminated)+sum.Drained+sum.Evicted+sum.Deleted+sum.Retired+sum.Closed+sum.Removed+sum.Adopted > 0 {
 		t.Errorf("done in %d runs: %+v\n%s", sum.runs, sum.Outcome, claimsText(t, w))
 	}
 }

@@ -1,0 +1,527 @@
+package interruption
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/drain"
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// DrainOutcome is what one drain run did, for one log line.
+type DrainOutcome struct {
+	Cluster    string           `json:"cluster"`
+	Skipped    string           `json:"skipped,omitempty"`    // why nothing was done
+	Draining   int              `json:"draining"`             // claims whose nodes are being emptied
+	Ending     int              `json:"ending"`               // claims whose machines are ending
+	Due        int              `json:"due"`                  // of both, those whose next step was due
+	Steps      map[string]int   `json:"steps,omitempty"`      // that were done, by kind
+	Evicted    int              `json:"evicted,omitempty"`    // pods that were asked to leave and will
+	Deleted    int              `json:"deleted,omitempty"`    // pods that were made to
+	Refused    int              `json:"refused,omitempty"`    // evictions that were not allowed, or failed
+	Terminated []string         `json:"terminated,omitempty"` // instance ids told to end
+	Closed     int              `json:"closed,omitempty"`     // claims made Gone
+	AgainUnix  int64            `json:"again,omitempty"`      // when the next step is due
+	Millis     map[string]int64 `json:"millis,omitempty"`     // since the start of the run, by what was reached
+	Problems   []string         `json:"problems,omitempty"`
+}
+
+// Drain does what is due of every claim of a cluster that is to end: its node is emptied, its machine terminated, its
+// objects let go, step by step. It waits for nothing: what is not done yet is done by a later run, for which it sends itself
+// a hint. An error means that it could not read what it needs, and nothing was done.
+func (f *Flow) Drain(ctx context.Context, request Request) (DrainOutcome, error) {
+	d := &drains{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
+	d.out = DrainOutcome{Cluster: request.Cluster, Steps: map[string]int{}, Millis: map[string]int64{}}
+	err := d.do(ctx)
+	d.reached("done")
+	return d.out, err
+}
+
+// drains is one drain run of one cluster.
+type drains struct {
+	*Flow
+	settings Settings
+	request  Request
+	started  time.Time
+
+	reg       model.Registration
+	fence     model.Fence
+	site      Site
+	survey    model.Survey
+	read      time.Time     // by this process's clock, when the ledger had said what time it is
+	claims    []model.Claim // those that are to end, by name
+	again     []int64       // of each, when its next step is due; 0 = at once, -1 = never: it is Gone
+	instances map[string]*model.Instance
+
+	mutex   sync.Mutex // of what follows
+	out     DrainOutcome
+	doomed  []string // instances to terminate
+	moved   int      // evictions and deletions so far
+	stopped bool     // no more of them in this run
+}
+
+func (d *drains) do(ctx context.Context) error {
+	// 1. Who is asked about, and may we.
+	reg, err := d.Registry.Cluster(ctx, d.request.Cluster)
+	if fault.Is(err, fault.NotFound) {
+		d.out.Skipped = "the cluster is not attached"
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read registration of cluster %s: %w", d.request.Cluster, err)
+	}
+	d.reg = reg
+	if reg.Paused {
+		d.out.Skipped = "the cluster is paused"
+		return nil
+	}
+
+	// 2. One drain run at a time. Whoever holds the lease may have looked before there was what we were sent for.
+	until := d.request.Deadline.Add(d.settings.LeaseMargin)
+	d.fence, err = d.Leases.Hold(ctx, reg.Cluster, model.LeaseDrainer, d.request.Owner, d.Now().Unix(), until.Unix()+1)
+	if fault.Is(err, fault.Conflict) {
+		d.out.Skipped = "another drain run is at work"
+		d.later(ctx)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("take the drainer's lease of cluster %s: %w", reg.Cluster, err)
+	}
+	defer d.release(ctx)
+
+	// 3. What is to end, and of that what is due.
+	if d.survey, err = d.Notebook.Survey(ctx, reg); err != nil {
+		return fmt.Errorf("survey the ledger of cluster %s: %w", reg.Cluster, err)
+	}
+	d.read = d.Now()
+	due := d.due()
+	d.reached("surveyed")
+	if len(due) == 0 {
+		d.follow(ctx)
+		return nil
+	}
+
+	// 4. Their machines. While EC2 does not answer no pod leaves its node: there may be no other for it.
+	if d.site, err = d.Connector.Connect(ctx, reg); err != nil {
+		return fmt.Errorf("connect to cluster %s: %w", reg.Cluster, err)
+	}
+	if err = d.describe(ctx, due); err != nil {
+		d.problem("%v", err)
+		d.out.Skipped = "EC2 does not say how the machines are"
+		if !d.later(ctx) {
+			return err
+		}
+		return nil
+	}
+
+	// 5. Each by itself; what fails or panics delays no other.
+	d.abreast(len(due), func(n int) { d.claim(ctx, due[n]) })
+	d.reached("stepped")
+	d.terminate(ctx)
+	d.follow(ctx)
+	return nil
+}
+
+// due notes the claims that are to end and returns the indices of those whose next step is due.
+func (d *drains) due() []int {
+	var due []int
+	for _, claim := range d.survey.Claims {
+		switch claim.State {
+		case model.Draining:
+			d.out.Draining++
+		case model.Terminating:
+			d.out.Ending++
+		default:
+			continue
+		}
+		if claim.Drain == nil { // recorded before drains were
+			claim.Drain = &model.Drain{SinceUnix: d.survey.NowUnix}
+		}
+		if claim.Drain.AgainUnix <= d.survey.NowUnix {
+			due = append(due, len(d.claims))
+		}
+		d.claims, d.again = append(d.claims, claim), append(d.again, claim.Drain.AgainUnix)
+	}
+	d.out.Due = len(due)
+	return due
+}
+
+// describe reads the machines of the claims from EC2.
+func (d *drains) describe(ctx context.Context, due []int) error {
+	var ids []string
+	for _, i := range due {
+		if id := d.claims[i].InstanceID; id != "" {
+			ids = append(ids, id)
+		}
+	}
+	d.instances = map[string]*model.Instance{}
+	if len(ids) == 0 {
+		return nil
+	}
+	sort.Strings(ids)
+	instances, err := d.site.Fleet.Describe(ctx, slices.Compact(ids))
+	if err != nil {
+		return fmt.Errorf("describe %d instances of cluster %s: %w", len(ids), d.reg.Cluster, err)
+	}
+	for i := range instances {
+		d.instances[instances[i].ID] = &instances[i]
+	}
+	return nil
+}
+
+// claim does what is due of one claim: a step, and those that follow it at once.
+func (d *drains) claim(ctx context.Context, i int) {
+	const most = 5 // in a row
+	s := &step{drains: d, claim: d.claims[i]}
+	defer func() {
+		if reason := recover(); reason != nil {
+			d.problem("the drain of claim %s panicked: %v\n%s", s.claim.Name, reason, debug.Stack())
+			s.again = d.now() + d.settings.RetrySeconds
+		}
+		d.again[i] = s.again
+	}()
+	for range most {
+		if !d.may() {
+			s.again = 0
+			return
+		}
+		if !s.do(ctx) {
+			return
+		}
+	}
+}
+
+// now is the ledger's time: what it said, and as long as passed since by this process's clock.
+func (d *drains) now() int64 {
+	return d.survey.NowUnix + max(0, int64(d.Now().Sub(d.read).Seconds()))
+}
+
+// may reports whether there is time for another act.
+func (d *drains) may() bool { return d.request.Deadline.Sub(d.Now()) > d.settings.StopBefore }
+
+// move reports whether another pod may be made to leave in this run, and counts it.
+func (d *drains) move(read time.Time) bool {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if d.stopped || d.moved >= d.settings.MaxMoves || !d.may() || d.Now().Sub(read) >= d.settings.ActWithin {
+		return false
+	}
+	d.moved++
+	return true
+}
+
+// terminate ends the machines whose claims came to that, in few calls. Each is named by its id, and the fleet reads its
+// tags once more.
+func (d *drains) terminate(ctx context.Context) {
+	const most = 50 // in one call
+	sort.Strings(d.doomed)
+	for len(d.doomed) > 0 && d.may() {
+		ids := d.doomed[:min(most, len(d.doomed))]
+		d.doomed = d.doomed[len(ids):]
+		var ended []string
+		err := d.effect(ctx, EffectTerminate, func() (err error) {
+			ended, err = d.site.Fleet.Terminate(ctx, d.reg.Cluster, ids)
+			return err
+		})
+		d.out.Terminated = append(d.out.Terminated, ended...)
+		if err != nil {
+			d.problem("terminate %d instances: %v", len(ids), err)
+			if fault.Is(err, fault.Throttled) {
+				return // their claims are Terminating, and come again
+			}
+		}
+	}
+}
+
+// follow sends the hint for the next step of all. A hint is sent by whoever did something: of two runs that were asked for
+// at the same time the one that finds nothing to do sends none, so that however many hints there are, one is left of them.
+// A run that came a moment too early for the step it was sent for is one that must come again.
+func (d *drains) follow(ctx context.Context) {
+	var next int64 = -1
+	for _, again := range d.again {
+		if again >= 0 && (next < 0 || again < next) {
+			next = again
+		}
+	}
+	if next < 0 {
+		return
+	}
+	d.out.AgainUnix = next
+	if d.out.Due == 0 && !slices.Contains(d.request.Dues, next) {
+		return
+	}
+	after := min(max(1, next-d.now()), maxDelaySeconds)
+	d.hint(ctx, stepKey(next, 0), time.Duration(after)*time.Second)
+}
+
+// maxDelaySeconds is how much later than now a queue can deliver a message.
+const maxDelaySeconds = 900
+
+// later sends the hint to try again what could not be done now, after 1, 2, 4, … seconds, which in sum outlast the lease of
+// a process that was killed. It reports whether it did: after some tries the minute's look has to do.
+func (d *drains) later(ctx context.Context) bool {
+	const most = 6
+	if d.request.Tries >= most {
+		return false
+	}
+	var due int64
+	for _, at := range d.request.Dues {
+		due = max(due, at)
+	}
+	return d.hint(ctx, stepKey(due, d.request.Tries+1), time.Second<<d.request.Tries)
+}
+
+func (d *drains) hint(ctx context.Context, key string, after time.Duration) bool {
+	err := d.effect(ctx, EffectDrain, func() error { return d.Drains.Drain(ctx, d.request.Cluster, key, after) })
+	if err != nil {
+		d.problem("ask for the next drain run in %s; the look of the next minute does too: %v", after, err)
+	}
+	return err == nil
+}
+
+// release gives the lease back even when the invocation's own context is over.
+func (d *drains) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := d.Leases.Release(ctx, d.fence); err != nil {
+		d.problem("release the drainer's lease: %v", err)
+	}
+}
+
+func (d *drains) reached(what string) { d.out.Millis[what] = d.Now().Sub(d.started).Milliseconds() }
+
+// problem notes something that went wrong and stops nothing else.
+func (d *drains) problem(format string, args ...any) {
+	const most = 20
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if len(d.out.Problems) < most {
+		d.out.Problems = append(d.out.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// count adds to a number of the outcome.
+func (d *drains) count(number *int) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	*number++
+}
+
+// step is one claim at work.
+type step struct {
+	*drains
+	claim model.Claim // as it is stored
+	again int64       // see drains.again
+
+	node *model.Occupied // as it was last read; nil = it is gone
+	read time.Time       // by this process's clock, before that
+}
+
+// do reads how things are, and does the next step. It reports whether another may follow at once.
+func (s *step) do(ctx context.Context) bool {
+	const soon = 5 // seconds, where something could not be read or written
+	s.again = s.now() + soon
+	instance := s.instances[s.claim.InstanceID]
+	if instance != nil && !lifecycle.Owned(*instance, s.reg.Cluster) {
+		s.again = s.now() + s.settings.RetrySeconds
+		s.problem("claim %s: instance %s does not carry the tags that make it ours; it is left alone", s.claim.Name, instance.ID)
+		return false
+	}
+	if instance != nil && instance.State == "terminated" {
+		return s.close(ctx)
+	}
+	if err := s.look(ctx); err != nil {
+		s.problem("claim %s: see what is on node %s: %v", s.claim.Name, s.claim.NodeName, err)
+		return false
+	}
+	before := *s.claim.Drain
+	first := before.TaintedUnix == 0
+	next := drain.Next(drain.View{
+		Claim: s.claim, Node: s.node, Instance: instance, NowUnix: s.now(),
+		Replaced: slices.Contains(s.survey.Notes.Replaced, s.claim.Name),
+	}, s.settings.Drain)
+	if !s.record(ctx, next) {
+		return false
+	}
+	s.again = next.AgainUnix
+	s.tell(ctx, before, next)
+	s.stepped(next.Kind)
+	switch next.Kind {
+	case drain.Cordon:
+		if !s.cordon(ctx) {
+			return false
+		}
+		s.delete(ctx, first)
+	case drain.Evict:
+		s.delete(ctx, first)
+		s.evict(ctx, next.Evictions)
+	case drain.Wait:
+		s.delete(ctx, first)
+	case drain.Terminate:
+		s.delete(ctx, first)
+		s.mutex.Lock()
+		s.doomed = append(s.doomed, s.claim.InstanceID)
+		s.mutex.Unlock()
+	case drain.Done: // as where EC2 says so, above
+		return s.close(ctx)
+	}
+	return next.AgainUnix == 0
+}
+
+// stepped counts a step.
+func (d *drains) stepped(kind drain.Kind) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.out.Steps[string(kind)]++
+}
+
+// look reads the claim's node live.
+func (s *step) look(ctx context.Context) error {
+	s.node, s.read = nil, s.Now()
+	if s.claim.NodeName == "" || s.claim.NodeUID == "" {
+		return nil
+	}
+	occupied, err := s.site.Objects.Occupied(ctx, s.object(KindNode))
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.node = &occupied
+	return nil
+}
+
+// object is the claim's object of a kind.
+func (s *step) object(kind string) model.Object {
+	if kind == KindNode {
+		return model.Object{Name: s.claim.NodeName, UID: s.claim.NodeUID}
+	}
+	return model.Object{Name: s.claim.Name, UID: s.claim.ObjectUID}
+}
+
+// record writes down how far the drain has come before the step is done. False where that failed: somebody else moved the
+// claim on, or the ledger does not answer.
+func (s *step) record(ctx context.Context, next drain.Step) bool {
+	claim, came := s.claim, next.Drain
+	came.AgainUnix, came.ToldUnix = next.AgainUnix, s.telling(next)
+	claim.Drain = &came
+	if next.Kind == drain.Terminate {
+		claim.State = model.Terminating
+	}
+	return s.advance(ctx, claim)
+}
+
+func (s *step) advance(ctx context.Context, claim model.Claim) bool {
+	if reflect.DeepEqual(claim, s.claim) {
+		return true
+	}
+	var stored model.Claim
+	err := s.effect(ctx, EffectStep, func() (err error) {
+		stored, err = s.Steps.Advance(ctx, s.reg.Cluster, claim)
+		return err
+	})
+	if err == nil {
+		s.claim = stored
+		return true
+	}
+	if fault.Is(err, fault.Conflict) {
+		s.again = 0 // it is read anew
+	} else {
+		s.problem("claim %s: record how far its drain has come: %v", claim.Name, err)
+	}
+	return false
+}
+
+// cordon keeps new pods off the node.
+func (s *step) cordon(ctx context.Context) bool {
+	err := s.effect(ctx, EffectTaint, func() error {
+		return s.site.Objects.PatchNode(ctx, cordon(s.claim.NodeName, s.claim.NodeUID))
+	})
+	if err != nil && !absent(err) {
+		s.again = s.now() + 1
+		s.problem("claim %s: taint node %s: %v", s.claim.Name, s.claim.NodeName, err)
+		return false
+	}
+	return true
+}
+
+// delete deletes the claim's NodeClaim and Node, which our finalizer holds until the machine has ended. What was deleted
+// already stays as it is.
+func (s *step) delete(ctx context.Context, first bool) {
+	stands := s.node != nil && s.node.Node.DeletedUnix == 0
+	if first || stands {
+		s.remove(ctx, KindNodeClaim)
+	}
+	if !stands {
+		return
+	}
+	if !s.node.Node.Finalizer && !s.cordon(ctx) { // which puts the finalizer on; without it the node would be gone at once
+		return
+	}
+	s.remove(ctx, KindNode)
+}
+
+// remove deletes the claim's object of a kind, and reports whether it is being deleted or gone.
+func (s *step) remove(ctx context.Context, kind string) bool {
+	object := s.object(kind)
+	if object.Name == "" || object.UID == "" {
+		return true
+	}
+	err := s.effect(ctx, EffectRemove, func() error { return s.site.Cluster.Remove(ctx, kind, object) })
+	if err != nil && !absent(err) {
+		s.problem("claim %s: delete %s %s: %v", s.claim.Name, kind, object.Name, err)
+		return false
+	}
+	return true
+}
+
+// free takes our finalizer off the claim's object of a kind, and reports whether it is off.
+func (s *step) free(ctx context.Context, kind string) bool {
+	object := s.object(kind)
+	if object.Name == "" || object.UID == "" {
+		return true
+	}
+	err := s.effect(ctx, EffectFree, func() error { return s.site.Objects.Free(ctx, kind, object) })
+	if err != nil && !absent(err) {
+		s.problem("claim %s: take the finalizer off %s %s: %v", s.claim.Name, kind, object.Name, err)
+		return false
+	}
+	return true
+}
+
+// close lets the objects of a machine that has ended go, and closes its claim. It reports that nothing may follow.
+func (s *step) close(ctx context.Context) bool {
+	s.stepped(drain.Done)
+	for _, kind := range []string{KindNode, KindNodeClaim} {
+		if !s.remove(ctx, kind) || !s.free(ctx, kind) {
+			return false
+		}
+	}
+	claim := s.claim
+	if claim.FailureCode == "" {
+		claim.FailureCode, claim.FailureMessage = model.EndedInstance, fmt.Sprintf("EC2 says that instance %s was terminated", claim.InstanceID)
+	}
+	err := s.effect(ctx, EffectClose, func() error { return s.Claims.Close(ctx, s.fence, claim, s.now()) })
+	switch {
+	case err == nil:
+		s.again = -1
+		s.count(&s.out.Closed)
+	case fault.Is(err, fault.Conflict):
+		s.again = 0
+	default:
+		s.problem("close claim %s: %v", claim.Name, err)
+	}
+	return false
+}
+
+// absent reports whether an error says that an object is gone, or another has its name: nothing is left to do to it.
+func absent(err error) bool { return fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) }

@@ -1,0 +1,63 @@
+package interruption
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/shared/core/drain"
+	"github.com/joiner-sh/joiner/shared/fault"
+)
+
+// evict asks pods to leave, or makes them, side by side, and writes down which were refused.
+func (s *step) evict(ctx context.Context, evictions []drain.Eviction) {
+	answers, asked := make([]error, len(evictions)), make([]bool, len(evictions))
+	s.abreast(len(evictions), func(i int) {
+		if asked[i] = s.move(s.read); asked[i] {
+			answers[i] = s.expel(ctx, evictions[i])
+		}
+	})
+	came := *s.claim.Drain
+	var left []drain.Eviction
+	for i, e := range evictions {
+		switch err := answers[i]; {
+		case !asked[i]:
+			s.again = 0
+		case err == nil:
+			left = append(left, e)
+		case !absent(err):
+			s.count(&s.out.Refused)
+			came = drain.Refuse(came, e, fault.CodeOf(err), err.Error(), s.now(), s.settings.Drain)
+			if code := fault.CodeOf(err); code != drain.CodeBudget && code != drain.CodeBudgets {
+				s.problem("claim %s: evict pod %s: %v", s.claim.Name, e.Pod.Key(), err)
+			}
+		}
+	}
+	s.tellLeft(ctx, left)
+	came.AgainUnix = s.again
+	claim := s.claim
+	claim.Drain = &came
+	again := s.again
+	if !s.advance(ctx, claim) {
+		s.again = again // the refusals are forgotten; the pods are asked again
+	}
+}
+
+// expel makes one pod leave.
+func (s *step) expel(ctx context.Context, e drain.Eviction) error {
+	if e.Force {
+		err := s.effect(ctx, EffectDelete, func() error { return s.site.Pods.Delete(ctx, e.Pod, max(1, e.GraceSeconds)) })
+		if err == nil {
+			s.count(&s.out.Deleted)
+		}
+		return err
+	}
+	err := s.effect(ctx, EffectEvict, func() error { return s.site.Pods.Evict(ctx, e.Pod) })
+	if err == nil {
+		s.count(&s.out.Evicted)
+	}
+	if fault.Is(err, fault.Throttled) && fault.CodeOf(err) != drain.CodeBudget {
+		s.mutex.Lock()
+		s.stopped = true // the server is busy, whoever asks
+		s.mutex.Unlock()
+	}
+	return err
+}
