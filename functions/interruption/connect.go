@@ -30,6 +30,6 @@ func (c *connector) Connect(_ context.Context, reg model.Registration) (interrup
 			return site, err
 		}
 		fleet := ec2fleet.New(ec2.NewFromConfig(config))
-		return interruption.Site{Cluster: cluster, Fleet: fleet, Health: fleet}, nil
+		return interruption.Site{Cluster: cluster, Objects: cluster, Pods: cluster, Reporter: cluster, Fleet: fleet, Health: fleet}, nil
 	})
 }

@@ -38,13 +38,17 @@ func (r *run) act(ctx context.Context, f *lifecycle.Finding) {
 	r.stopped = r.stopped || fault.Is(err, fault.Throttled)
 }
 
-// end begins a claim's end: its node is drained by the drain run, and a machine no node registered of is one to terminate.
+// end begins a claim's end: its node is drained by the drain run, and a machine no node joined of is one to terminate.
 func (r *run) end(ctx context.Context, f *lifecycle.Finding, code string) error {
 	why := Cause{Code: code, Message: f.Why(), NowUnix: r.survey.NowUnix}
 	if f.Object != nil {
 		why.DeadlineUnix = earliest(why.DeadlineUnix, f.Object.DeadlineUnix)
 	}
-	claim, tainted, err := r.begin(ctx, r.site, r.reg, *f.Claim, why)
+	claim := *f.Claim
+	if len(f.Nodes) > 0 && claim.NodeUID == "" { // it joined, and nobody has registered it
+		claim.NodeName, claim.NodeUID = f.Nodes[0].Name, f.Nodes[0].UID
+	}
+	claim, tainted, err := r.begin(ctx, r.site, r.reg, claim, why)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -18,7 +19,7 @@ type Cause struct {
 }
 
 // begin writes down that a claim is to end and taints its node. From then on nothing brings it back: its node is emptied,
-// or, where none of it ever registered, its machine ends at once. A claim that is to end already is only given the cause's
+// or, where it has none, its machine ends at once. A claim that is to end already is only given the cause's
 // deadline where that is earlier; one that is Gone stays as it is.
 //
 // The claim is returned as it is stored. Conflict where the ledger has it at another version, or it has no machine yet: read
@@ -27,29 +28,26 @@ type Cause struct {
 func (f *Flow) begin(ctx context.Context, site Site, reg model.Registration, claim model.Claim, why Cause) (begun model.Claim, tainted bool, err error) {
 	next := claim
 	switch claim.State {
-	case model.Gone:
+	case model.Gone, model.Terminating:
 		return claim, true, nil
-	case model.Draining, model.Terminating:
-		drain := model.Drain{SinceUnix: why.NowUnix}
+	case model.Draining:
+		var drain model.Drain
 		if claim.Drain != nil {
 			drain = *claim.Drain
 		}
 		sooner := earliest(drain.DeadlineUnix, why.DeadlineUnix)
-		if claim.State == model.Terminating || sooner == drain.DeadlineUnix {
+		if sooner == drain.DeadlineUnix {
 			return claim, true, nil
 		}
 		drain.DeadlineUnix, drain.AgainUnix = sooner, 0
 		next.Drain = &drain
-	case model.Registered, model.Initialized:
-		next.State = model.Draining
-		next.Drain = &model.Drain{SinceUnix: why.NowUnix, DeadlineUnix: deadline(&claim, why)}
-		next.FailureCode, next.FailureMessage = why.Code, why.Message
-	case model.Launched:
-		next.State = model.Terminating
-		next.Drain = &model.Drain{SinceUnix: why.NowUnix, DeadlineUnix: deadline(&claim, why)}
-		next.FailureCode, next.FailureMessage = why.Code, why.Message
 	default:
-		return claim, false, fault.New(fault.Conflict, "NotLaunched", "claim %s is %s and has no machine that could end", claim.Name, claim.State)
+		var moves bool
+		if next.State, moves = lifecycle.Next(claim.State, asked(&claim)); !moves {
+			return claim, false, fault.New(fault.Conflict, "NotLaunched", "claim %s is %s and has no machine that could end", claim.Name, claim.State)
+		}
+		next.Drain = &model.Drain{SinceUnix: why.NowUnix, DeadlineUnix: deadline(&claim, why)}
+		next.FailureCode, next.FailureMessage = why.Code, why.Message
 	}
 	err = f.effect(ctx, EffectBegin, func() (err error) {
 		begun, err = f.Steps.Advance(ctx, reg.Cluster, next)
@@ -63,6 +61,15 @@ func (f *Flow) begin(ctx context.Context, site Site, reg model.Registration, cla
 	}
 	err = f.effect(ctx, EffectTaint, func() error { return site.Objects.PatchNode(ctx, cordon(claim.NodeName, claim.NodeUID)) })
 	return begun, err == nil || absent(err), nil
+}
+
+// asked is what it means for a claim that it is to end. One whose node nobody has registered has none that is known, unless
+// whoever asks has seen it and named it in the claim.
+func asked(claim *model.Claim) lifecycle.Observation {
+	if claim.State == model.Launched && claim.NodeUID == "" {
+		return lifecycle.EndAskedUnregistered
+	}
+	return lifecycle.EndAsked
 }
 
 // announce asks provision where the pods of claims that were begun are to go, and for the first step of their drains. key

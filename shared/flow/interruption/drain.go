@@ -415,7 +415,7 @@ func (s *step) record(ctx context.Context, next drain.Step) bool {
 	came.AgainUnix, came.ToldUnix = next.AgainUnix, s.telling(next)
 	claim.Drain = &came
 	if next.Kind == drain.Terminate {
-		claim.State = model.Terminating
+		claim.State, _ = lifecycle.Next(claim.State, lifecycle.NodeEmpty)
 	}
 	return s.advance(ctx, claim)
 }

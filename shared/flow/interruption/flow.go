@@ -194,7 +194,6 @@ func (r *run) do(ctx context.Context) error {
 		r.out.Findings[string(findings[i].Kind)]++
 	}
 	due, cases, again := r.suspect(findings)
-	due = r.unburdened(ctx, due)
 	due = r.brake(due, &cases)
 
 	// 5. Written down before anything is done, and before it is forgotten.

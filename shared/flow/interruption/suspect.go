@@ -60,20 +60,6 @@ func (r *run) suspect(findings []lifecycle.Finding) (due []lifecycle.Finding, ca
 	return due, cases, again
 }
 
-// unburdened leaves out what would end a machine without a drain although a node of it carries pods: one that no claim has
-// registered yet (R67). An orphan with pods is left in, to be adopted.
-func (r *run) unburdened(ctx context.Context, due []lifecycle.Finding) []lifecycle.Finding {
-	var out []lifecycle.Finding
-	for i := range due {
-		f := &due[i]
-		ends := f.Kind == lifecycle.ObjectDeleted || f.Kind == lifecycle.NeverJoined
-		if !ends || f.Claim.State != model.Launched || !r.carries(ctx, f) {
-			out = append(out, *f)
-		}
-	}
-	return out
-}
-
 // carries reports whether any node of a finding carries pods, and says so where nobody can tell.
 func (r *run) carries(ctx context.Context, f *lifecycle.Finding) bool {
 	for i := range f.Nodes {
