@@ -38,8 +38,11 @@ func TestR18_TakeTagsOnlyWhatCarriesTheClustersTags(t *testing.T) {
 			t.Errorf("instance %s has intent %q, want %q", instance.ID, got, want)
 		}
 	}
+	if again, err := r.fleet.Take(t.Context(), "web", "adopted-1", all); err != nil || !slices.Equal(again, all[:1]) {
+		t.Errorf("once more: %v %v", again, err)
+	}
 	if again, err := r.fleet.Take(t.Context(), "web", "adopted-2", all); err != nil || len(again) != 0 {
-		t.Errorf("taken again: %v %v", again, err)
+		t.Errorf("taken from another: %v %v", again, err)
 	}
 	if other, err := r.fleet.Take(t.Context(), "shop", "adopted-3", all); err != nil || len(other) != 0 {
 		t.Errorf("another cluster took %v %v", other, err)

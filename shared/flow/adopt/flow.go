@@ -1,0 +1,257 @@
+package adopt
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Flow is the adoption with its ports. It keeps nothing between runs.
+type Flow struct {
+	Registry  Registry
+	Leases    Leases
+	Ledger    Ledger
+	Catalogue Catalogue // nil = prices are not at hand
+	Connector Connector
+
+	// Now is this process's own clock. It measures how long things take; what time it is comes from the ledger.
+	Now func() time.Time
+	// Pause waits, and returns early with an error where the context ends.
+	Pause    func(ctx context.Context, d time.Duration) error
+	Settings Settings
+	Effects  Effects // nil but where a test wants to see or stop effects
+}
+
+// Settings are the flow's numbers. The zero value of a field means the default named with it.
+type Settings struct {
+	LeaseFor time.Duration // how long the lease is taken for at a time: 60 s
+	WaitFor  time.Duration // how long somebody else's lease is waited for: 90 s
+	AtOnce   int           // NodeClaims between two renewals of the lease: 25
+}
+
+func (s Settings) withDefaults() Settings {
+	s.LeaseFor = cmp.Or(s.LeaseFor, time.Minute)
+	s.WaitFor = cmp.Or(s.WaitFor, 90*time.Second)
+	s.AtOnce = cmp.Or(s.AtOnce, 25)
+	return s
+}
+
+// Request asks for one cluster.
+type Request struct {
+	Cluster string
+	Owner   string // of the lease: unique to the run
+	Apply   bool   // adopt; otherwise nothing is written
+	// DespiteKarpenter goes on although Karpenter runs, or nobody can tell.
+	DespiteKarpenter bool
+}
+
+// Outcome is what a run saw and did.
+type Outcome struct {
+	Cluster   string
+	AtUnix    int64    // by the ledger's clock
+	Karpenter []string // why Karpenter is taken to be at work, sentences; none where it is not
+	Items     []Item   // by name
+	Unclaimed []lifecycle.Unclaimed
+	Others    int      // nodes of no NodePool: managed node groups and the like
+	Warnings  []string // what could not be read and does not stop anything
+}
+
+// Item is one NodeClaim, with what was done about it.
+type Item struct {
+	lifecycle.Adoption
+	Done    []string // effects, in their order
+	Problem string   // what went wrong; the rest of it was not tried
+}
+
+// Problems returns how many items something went wrong with.
+func (o *Outcome) Problems() int {
+	n := 0
+	for i := range o.Items {
+		if o.Items[i].Problem != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Run looks at a cluster and, where it is asked to, adopts what can be adopted. An error means that it could not look, or may
+// not begin: then nothing was written. What went wrong with one NodeClaim is in its item, and stops no other.
+func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
+	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request}
+	if err := r.open(ctx); err != nil {
+		return r.out, err
+	}
+	if err := r.look(ctx); err != nil {
+		return r.out, err
+	}
+	if !request.Apply {
+		return r.out, nil
+	}
+	if len(r.out.Karpenter) > 0 && !request.DespiteKarpenter {
+		return r.out, fault.New(fault.Conflict, "KarpenterRuns", "karpenter must not run while its nodes are taken over: %s", strings.Join(r.out.Karpenter, "; "))
+	}
+	if err := r.hold(ctx); err != nil {
+		return r.out, err
+	}
+	defer r.release(ctx)
+	if err := r.look(ctx); err != nil { // what was seen before may have changed while the lease was waited for
+		return r.out, err
+	}
+	return r.out, r.adopt(ctx)
+}
+
+// run is one run at work.
+type run struct {
+	*Flow
+	settings Settings
+	request  Request
+	out      Outcome
+
+	reg   model.Registration
+	site  Site
+	fence model.Fence
+	read  time.Time // by this process's clock, when the ledger said what time it is: out.AtUnix
+	until time.Time // by this process's clock, when the lease ends
+}
+
+func (r *run) open(ctx context.Context) (err error) {
+	r.out.Cluster = r.request.Cluster
+	r.reg, err = r.Registry.Cluster(ctx, r.request.Cluster)
+	if fault.Is(err, fault.NotFound) {
+		return fmt.Errorf("%w; attach it first", err)
+	}
+	if err != nil {
+		return err
+	}
+	if r.site, err = r.Connector.Connect(ctx, r.reg); err != nil {
+		return fmt.Errorf("connect to cluster %s: %w", r.reg.Cluster, err)
+	}
+	return nil
+}
+
+// look reads EC2 first, then the ledger, then the API server, so that whatever came into being in between is known to the
+// later source, and says what becomes of each NodeClaim.
+func (r *run) look(ctx context.Context) (err error) {
+	h := lifecycle.Handover{Cluster: r.reg.Cluster, CA: r.reg.CA}
+	r.out = Outcome{Cluster: r.reg.Cluster}
+	if h.Instances, err = r.site.Fleet.Managed(ctx, r.reg.Cluster); err != nil {
+		return fmt.Errorf("list the instances of cluster %s: %w", r.reg.Cluster, err)
+	}
+	if h.Survey, err = r.Ledger.Survey(ctx, r.reg); err != nil {
+		return fmt.Errorf("survey the ledger of cluster %s: %w", r.reg.Cluster, err)
+	}
+	r.read, r.out.AtUnix = r.Now(), h.Survey.NowUnix
+	h.Intent = lifecycle.AdoptedIntent + time.Unix(h.Survey.NowUnix, 0).UTC().Format("20060102T150405Z")
+	if h.Config, err = r.site.Cluster.Configuration(ctx); err != nil {
+		return fmt.Errorf("read the NodePools and EC2NodeClasses of cluster %s: %w", r.reg.Cluster, err)
+	}
+	if h.Sight, err = r.site.Cluster.Look(ctx); err != nil {
+		return fmt.Errorf("look at cluster %s: %w", r.reg.Cluster, err)
+	}
+	if err := r.unlisted(ctx, &h); err != nil {
+		return err
+	}
+	r.karpenter(ctx)
+	r.prices(ctx, &h)
+	adoptions, unclaimed := lifecycle.Adoptions(&h)
+	for _, adoption := range adoptions {
+		r.out.Items = append(r.out.Items, Item{Adoption: adoption})
+	}
+	r.out.Unclaimed = unclaimed
+	for i := range h.Sight.Nodes {
+		if h.Sight.Nodes[i].Pool() == "" {
+			r.out.Others++
+		}
+	}
+	return nil
+}
+
+// unlisted asks for the machines of NodeClaims that were not among those with the cluster's tags, by their ids.
+func (r *run) unlisted(ctx context.Context, h *lifecycle.Handover) error {
+	listed := map[string]bool{}
+	for i := range h.Instances {
+		listed[h.Instances[i].ID] = true
+	}
+	var ids []string
+	for i := range h.Sight.Objects {
+		if id := lifecycle.InstanceID(h.Sight.Objects[i].Claim.ProviderID); id != "" && !listed[id] {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := r.site.Fleet.Describe(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("describe %d instances of cluster %s: %w", len(ids), r.reg.Cluster, err)
+	}
+	h.Instances = append(h.Instances, found...)
+	return nil
+}
+
+// karpenter finds out whether Karpenter runs. Where nobody can tell, it is taken to.
+func (r *run) karpenter(ctx context.Context) {
+	seen, err := r.site.Karpenter.Karpenter(ctx)
+	if err != nil {
+		r.out.Karpenter = []string{fmt.Sprintf("it cannot be told whether it does: %v", err)}
+		return
+	}
+	r.out.Karpenter = lifecycle.Running(seen, r.out.AtUnix)
+}
+
+// prices gets what machines cost; without a catalogue claims are recorded without a price.
+func (r *run) prices(ctx context.Context, h *lifecycle.Handover) {
+	if r.Catalogue == nil {
+		return
+	}
+	catalogue, err := r.Catalogue.Machines(ctx, r.reg)
+	if err != nil {
+		r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("without prices, which are not known here: %v", err))
+		return
+	}
+	h.Machines = catalogue.Types
+}
+
+// hold takes the collector's lease, waiting for whoever has it. Its times are by the ledger's clock.
+func (r *run) hold(ctx context.Context) error {
+	began := r.Now()
+	for {
+		err := r.renew(ctx)
+		if !fault.Is(err, fault.Conflict) || r.Now().Sub(began) >= r.settings.WaitFor {
+			return err
+		}
+		if err := r.Pause(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// renew takes the lease, or takes it again, unless most of it is left.
+func (r *run) renew(ctx context.Context) error {
+	now := r.Now()
+	if r.until.Sub(now) > r.settings.LeaseFor/2 {
+		return nil
+	}
+	nowUnix := r.out.AtUnix + int64(now.Sub(r.read).Seconds())
+	fence, err := r.Leases.Hold(ctx, r.reg.Cluster, model.LeaseCollector, r.request.Owner, nowUnix, nowUnix+int64(r.settings.LeaseFor.Seconds()))
+	if err != nil {
+		return fmt.Errorf("take the lease of whoever ends machines of cluster %s: %w", r.reg.Cluster, err)
+	}
+	r.fence, r.until = fence, now.Add(r.settings.LeaseFor)
+	return nil
+}
+
+// release gives the lease back even when the run's own context is over.
+func (r *run) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := r.Leases.Release(ctx, r.fence); err != nil {
+		r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("release the lease, which runs out by itself: %v", err))
+	}
+}
