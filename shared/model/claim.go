@@ -39,20 +39,21 @@ type Claim struct {
 	Decision      string            `json:"decision,omitempty"`
 
 	// What came of it. Empty until Launched.
-	InstanceID   string    `json:"instanceId,omitempty"`
-	ProviderID   string    `json:"providerID,omitempty"`
-	InstanceType string    `json:"instanceType,omitempty"`
-	Zone         string    `json:"zone,omitempty"`
-	ZoneID       string    `json:"zoneID,omitempty"`
-	CapacityType string    `json:"capacityType,omitempty"`
-	ImageID      string    `json:"imageId,omitempty"`
-	SubnetID     string    `json:"subnetId,omitempty"`
-	Reservation  string    `json:"reservation,omitempty"` // capacity reservation it was launched into
-	Price        MicroUSD  `json:"price,omitempty"`       // per hour
-	Capacity     Resources `json:"capacity,omitempty"`
-	Allocatable  Resources `json:"allocatable,omitempty"`
-	NodeName     string    `json:"nodeName,omitempty"`
-	NodeUID      string    `json:"nodeUID,omitempty"`
+	InstanceID    string    `json:"instanceId,omitempty"`
+	ProviderID    string    `json:"providerID,omitempty"`
+	InstanceType  string    `json:"instanceType,omitempty"`
+	Zone          string    `json:"zone,omitempty"`
+	ZoneID        string    `json:"zoneID,omitempty"`
+	CapacityType  string    `json:"capacityType,omitempty"`
+	ImageID       string    `json:"imageId,omitempty"`
+	SubnetID      string    `json:"subnetId,omitempty"`
+	Reservation   string    `json:"reservation,omitempty"` // capacity reservation it was launched into
+	BlockEndsUnix int64     `json:"blockEnds,omitempty"`   // when the capacity block it runs in ends; 0 = it runs in none
+	Price         MicroUSD  `json:"price,omitempty"`       // per hour
+	Capacity      Resources `json:"capacity,omitempty"`
+	Allocatable   Resources `json:"allocatable,omitempty"`
+	NodeName      string    `json:"nodeName,omitempty"`
+	NodeUID       string    `json:"nodeUID,omitempty"`
 
 	FailureCode    string `json:"failureCode,omitempty"` // why it never came to be, or why it ends: one of the Ended… codes
 	FailureMessage string `json:"failureMessage,omitempty"`

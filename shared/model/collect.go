@@ -47,8 +47,9 @@ type Survey struct {
 	Claims  []Claim  // live ones and those gone in the last day, by name
 	Intents []Intent // open ones, by id
 	Cases   Casebook
-	Notes   Notes // the planner's
-	NowUnix int64 // when it was read, by the clock of the ledger itself: the only one ages are measured by
+	Notes   Notes         // the planner's
+	Classes []ClassRecord // what the catalogue function found out last, by name
+	NowUnix int64         // when it was read, by the clock of the ledger itself: the only one ages are measured by
 }
 
 // Casebook is what the collector remembers of a cluster between its runs.

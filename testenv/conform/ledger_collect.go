@@ -23,6 +23,7 @@ func LedgerCollect(t *testing.T, start func(t *testing.T) LedgerCollectPort) {
 		"leases of one cluster are apart":                        leasesAreApart,
 		"deposed collector writes nothing":                       deposedCollectorWritesNothing,
 		"survey shows live and gone claims and open intents":     surveyShowsGone,
+		"survey shows what was found out of the classes":         surveyShowsClasses,
 		"notes are replaced on condition of their version":       notesNeedVersion,
 		"retire needs the stored version and a live claim":       retireNeedsVersion,
 		"retired claim holds its share until it is closed":       closeRefundsOnce,
@@ -70,6 +71,20 @@ func (s shelf) launched(n int) []model.Claim {
 	s.must(s.Record(s.ctx(), fence, intent, claims, nil))
 	s.must(s.Settle(s.ctx(), fence, ledgerOutcome(intent, claims, n)))
 	return s.load().Claims
+}
+
+func surveyShowsClasses(t *testing.T, s shelf) {
+	var want []model.ClassRecord
+	for _, name := range []string{"b", "a"} {
+		record, err := s.PutClass(s.ctx(), "web", model.ClassRecord{
+			Name: name, UID: "u-" + name, Status: model.ClassStatus{Problems: []model.ClassProblem{{Condition: "AMIsReady", Reason: "AMINotFound", Message: "no image"}}},
+		})
+		s.must(err)
+		want = append([]model.ClassRecord{record}, want...)
+	}
+	if got := s.survey().Classes; !reflect.DeepEqual(got, want) {
+		t.Errorf("classes %+v, want %+v", got, want)
+	}
 }
 
 func leasesAreApart(t *testing.T, s shelf) {

@@ -191,6 +191,9 @@ func (l *Ledger) SurveySince(_ context.Context, reg model.Registration, began ti
 		}
 	}
 	out.Intents, _ = l.ownAt(b, began)
+	for _, name := range slices.Sorted(maps.Keys(b.classes)) {
+		out.Classes = append(out.Classes, b.classes[name])
+	}
 	return out, nil
 }
 

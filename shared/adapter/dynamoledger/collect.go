@@ -20,27 +20,27 @@ import (
 // casesSK is the sort key of what the collector remembers of a cluster.
 const casesSK = "CASES"
 
-// Survey reads the cluster's claims and intents, the collector's casebook and the planner's notes, consistently. Its time is DynamoDB's own, out
+// Survey reads the cluster's claims and intents, the collector's casebook, the planner's notes and the classes' records,
+// consistently. Its time is DynamoDB's own, out
 // of the answer's Date header, read before everything else: what it says is a moment when none of the rest was read yet.
 func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Survey, error) {
 	survey, err := l.cases(ctx, reg.Cluster)
 	if err != nil {
 		return model.Survey{}, err
 	}
-	partitions := []string{clusterPK(reg.Cluster)}
+	parts := [][2]string{{clusterPK(reg.Cluster), "INTENT#"}, {clusterPK(reg.Cluster), "CLASS#"}} // partition, prefix of sort keys
 	for shard := range shards {
-		partitions = append(partitions, shardPK(reg.Cluster, shard))
+		parts = append(parts, [2]string{shardPK(reg.Cluster, shard)})
 	}
-	prefixes := map[string]string{clusterPK(reg.Cluster): "INTENT#"}
-	pages := make([][]item, len(partitions))
-	failures := make([]error, len(partitions)+1)
+	pages := make([][]item, len(parts))
+	failures := make([]error, len(parts)+1)
 	var group sync.WaitGroup
-	group.Go(func() { failures[len(partitions)] = l.notes(ctx, reg.Cluster, &survey.Notes) })
-	for i, pk := range partitions {
+	group.Go(func() { failures[len(parts)] = l.notes(ctx, reg.Cluster, &survey.Notes) })
+	for i, part := range parts {
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			pages[i], failures[i] = l.query(ctx, pk, prefixes[pk], true)
+			pages[i], failures[i] = l.query(ctx, part[0], part[1], true)
 		}()
 	}
 	group.Wait()
@@ -105,6 +105,12 @@ func placeSurveyed(survey *model.Survey, entry item) error {
 		survey.Claims = append(survey.Claims, claim)
 	case "INTENT":
 		return placeIntent(&survey.Intents, entry)
+	case "CLASS":
+		var record model.ClassRecord
+		if err := decode(entry, &record); err != nil {
+			return err
+		}
+		survey.Classes = append(survey.Classes, record) // by name, as the sort key has it
 	}
 	return nil
 }
