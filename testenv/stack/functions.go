@@ -65,7 +65,7 @@ func (b *builds) wait() error {
 	return nil
 }
 
-// createQueues makes the plan queue, that of the catalogue, the queue of looks, and for each the one for hints nobody could handle.
+// createQueues makes the plan queue, that of the catalogue, the queues of looks and of notices, and for each the one for hints nobody could handle.
 func (s *Stack) createQueues(ctx context.Context, client *sqs.Client) error {
 	var err error
 	if s.QueueURL, err = s.createQueue(ctx, client, queue, dead, map[string]string{"FifoQueue": "true"}); err != nil {
@@ -74,7 +74,10 @@ func (s *Stack) createQueues(ctx context.Context, client *sqs.Client) error {
 	if s.CatalogURL, err = s.createQueue(ctx, client, catalogQueue, catalogDead, map[string]string{"FifoQueue": "true"}); err != nil {
 		return err
 	}
-	s.LooksURL, err = s.createQueue(ctx, client, looks, looksDead, map[string]string{})
+	if s.LooksURL, err = s.createQueue(ctx, client, looks, looksDead, map[string]string{}); err != nil {
+		return err
+	}
+	s.NoticesURL, err = s.createQueue(ctx, client, notices, noticesDead, map[string]string{})
 	return err
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/kube"
 	"github.com/joiner-sh/joiner/testenv/machine"
 	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
+	"github.com/joiner-sh/joiner/testenv/runtime/events"
 	"github.com/joiner-sh/joiner/testenv/runtime/eventsource"
 	"github.com/joiner-sh/joiner/testenv/runtime/schedule"
 )
@@ -48,6 +49,8 @@ type Options struct {
 	OnExit       func(lambdaruntime.Exit)
 	OnMachine    func(machine.Event)
 	OnDelivery   func(eventsource.Delivery)
+	OnNotices    func(eventsource.Delivery) // of the queue of notices
+	LoseEvent    func(events.Entry) bool    // which events of EC2 never get to EventBridge's rules; nil = none
 	KubeOptions  kube.Options
 	CloudAddress string // host:port of the AWS endpoint: a free port
 }
@@ -98,6 +101,8 @@ type Stack struct {
 	QueueURL   string               // the plan queue
 	LooksURL   string               // the queue of interruption
 	CatalogURL string               // the queue of catalog
+	NoticesURL string               // the queue of what EventBridge tells interruption
+	Bus        *events.Bus          // with the rules of the region's stack; EC2 tells it what it has to say
 	Table      string
 	Bucket     string
 
@@ -120,6 +125,8 @@ const (
 	function     = "joiner-provision"
 	looks        = "joiner-interruption"
 	looksDead    = "joiner-interruption-dead"
+	notices      = "joiner-notices"
+	noticesDead  = "joiner-notices-dead"
 	collector    = "joiner-interruption"
 	catalog      = "joiner-catalog"
 	catalogQueue = "joiner-catalog.fifo"
@@ -155,6 +162,9 @@ func (s *Stack) start(ctx context.Context) error {
 		return err
 	}
 	if err := s.createResources(ctx); err != nil {
+		return err
+	}
+	if err := s.startNotices(); err != nil {
 		return err
 	}
 	if err := s.attach(ctx, aws); err != nil {
