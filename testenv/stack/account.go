@@ -17,22 +17,27 @@ import (
 
 // account is what exists in the modelled account before the cluster does.
 type account struct {
-	eks        *eks.Model
-	clusterARN string
+	eks *eks.Model
 }
 
 // sessionLife is the longest there is: the runtime gives a sandbox its keys once, and `make up` runs for hours.
 const sessionLife = 12 * time.Hour
 
-// NodeRole is the role of nodes, held by an instance profile of the same name.
-func (s *Stack) NodeRole() string { return "KarpenterNodeRole-" + s.Options.Cluster }
+// NodeRole is the role of the first cluster's nodes, held by an instance profile of the same name.
+func (s *Stack) NodeRole() string { return s.Cluster.NodeRole() }
+
+// addNodeRole makes a role for nodes and its instance profile.
+func (s *Stack) addNodeRole(name string) {
+	s.Cloud.STS.AddRole(sts.Role{Name: name, MaxSession: sessionLife})
+	s.EC2.AddInstanceProfile(name, name)
+}
 
 func (s *Stack) roleARN(name string) string {
 	return "arn:aws:iam::" + s.Cloud.Account() + ":role/" + name
 }
 
-// startCloud starts every service on one port, with roles, a network and an instance profile.
-func (s *Stack) startCloud() (*account, error) {
+// startCloud starts every service on one port, with the functions' roles and a network.
+func (s *Stack) startCloud() error {
 	// The services outlive the context of the start; Stop closes them.
 	var err error
 	s.Cloud, err = cloud.Start(context.Background(), cloud.Options{
@@ -42,29 +47,28 @@ func (s *Stack) startCloud() (*account, error) {
 		Latency: func(string, string) time.Duration { return time.Millisecond },
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.closeLater(func() { s.Cloud.Close() })
-	for _, role := range []string{function, collector, catalog, s.NodeRole()} {
+	for _, role := range []string{function, collector, catalog} {
 		s.Cloud.STS.AddRole(sts.Role{Name: role, MaxSession: sessionLife})
 	}
 	network := ec2.DefaultNetwork(s.Options.Cluster)
 	s.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: s.Cloud.Account(), Timing: &s.Options.EC2, Network: &network})
-	s.EC2.AddInstanceProfile(s.NodeRole(), s.NodeRole())
-	a := &account{eks: eks.New(eks.Options{Clock: clock.System(), Account: s.Cloud.Account(), Region: s.Cloud.Region()})}
+	s.account = &account{eks: eks.New(eks.Options{Clock: clock.System(), Account: s.Cloud.Account(), Region: s.Cloud.Region()})}
 	s.Cloud.Register("ec2", ec2.NewHandler(s.EC2))
 	s.Cloud.Register("dynamodb", dynamodb.NewHandler(dynamodb.NewModel(dynamodb.Options{Account: s.Cloud.Account(), Region: s.Cloud.Region()})))
 	s.Cloud.Register("ssm", ssm.NewHandler(ssm.New(ssm.Options{})))
 	s.Cloud.Register("pricing", pricing.NewHandler(pricing.New(pricing.Options{})))
-	s.Cloud.Register("eks", eks.NewHandler(a.eks))
+	s.Cloud.Register("eks", eks.NewHandler(s.account.eks))
 	s.Cloud.Register("iam", iam.NewHandler(s.EC2))
-	return a, nil
+	return nil
 }
 
 // tokenWebhook serves what EKS puts beside its API servers: it turns a presigned token into the user of an access entry.
-func (a *account) tokenWebhook(ctx context.Context, s *Stack) ([]byte, error) {
+func (a *account) tokenWebhook(ctx context.Context, s *Stack, cluster string) ([]byte, error) {
 	webhook, err := sts.ServeWebhook(context.WithoutCancel(ctx), sts.TokenReviewHandler(sts.TokenReview{
-		Model: s.Cloud.STS, Cluster: s.Options.Cluster, Entries: a.eks, Endpoints: []string{s.Cloud.Endpoint()}, Region: s.Cloud.Region(),
+		Model: s.Cloud.STS, Cluster: cluster, Entries: a.eks, Endpoints: []string{s.Cloud.Endpoint()}, Region: s.Cloud.Region(),
 	}))
 	if err != nil {
 		return nil, err
@@ -74,13 +78,13 @@ func (a *account) tokenWebhook(ctx context.Context, s *Stack) ([]byte, error) {
 }
 
 // addCluster makes the control plane an EKS cluster whose access entries let the functions' roles in.
-func (a *account) addCluster(s *Stack) error {
-	a.clusterARN = a.eks.AddCluster(eks.Cluster{
-		Name: s.Options.Cluster, Version: kubernetesMinor(), Endpoint: s.Kube.Endpoint(),
-		CertificateAuthority: s.Kube.CertificateAuthority(), ServiceCIDR: s.Kube.ServiceCIDR(),
+func (a *account) addCluster(s *Stack, c *Cluster) error {
+	c.arn = a.eks.AddCluster(eks.Cluster{
+		Name: c.Name, Version: kubernetesMinor(), Endpoint: c.Kube.Endpoint(),
+		CertificateAuthority: c.Kube.CertificateAuthority(), ServiceCIDR: c.Kube.ServiceCIDR(),
 	})
 	for name, group := range map[string]string{function: "joiner:functions", collector: "joiner:interruption", catalog: "joiner:catalog"} {
-		err := a.eks.AddAccessEntry(eks.AccessEntry{Cluster: s.Options.Cluster, PrincipalARN: s.roleARN(name), Groups: []string{group}})
+		err := a.eks.AddAccessEntry(eks.AccessEntry{Cluster: c.Name, PrincipalARN: s.roleARN(name), Groups: []string{group}})
 		if err != nil {
 			return err
 		}

@@ -103,6 +103,9 @@ func (s *Stack) createQueue(ctx context.Context, client *sqs.Client, name, deadN
 	return awssdk.ToString(out.QueueUrl), nil
 }
 
+// noticeBatches is how many batches of notices are handled at once.
+const noticeBatches = 10
+
 // startFunctions deploys the functions, feeds each from its queue and ticks them.
 func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
 	runner, err := lambdaruntime.New(lambdaruntime.Config{
@@ -137,10 +140,15 @@ func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
 		return err
 	}
 	s.closeLater(s.mapping.Stop)
-	for name, url := range map[string]string{collector: s.LooksURL, catalog: s.CatalogURL} {
-		mapping, err := eventsource.Start(ctx, runner, sqs.NewFromConfig(s.Cloud.Config()), eventsource.Config{
-			Function: name, QueueURL: url, BatchSize: 10, ReportBatchItemFailures: true,
-		})
+	for _, config := range []eventsource.Config{
+		{Function: collector, QueueURL: s.LooksURL},
+		{Function: catalog, QueueURL: s.CatalogURL},
+		// A mass interruption is hundreds of events within a second: several batches at once, and while those are under way
+		// the next ones fill up.
+		{Function: collector, QueueURL: s.NoticesURL, MaximumConcurrency: noticeBatches, OnDelivery: s.Options.OnNotices},
+	} {
+		config.BatchSize, config.ReportBatchItemFailures = 10, true
+		mapping, err := eventsource.Start(ctx, runner, sqs.NewFromConfig(s.Cloud.Config()), config)
 		if err != nil {
 			return err
 		}

@@ -14,11 +14,8 @@ import (
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/joiner-sh/joiner/infra/rbac"
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
-	"github.com/joiner-sh/joiner/shared/api/crds"
-	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/kube"
@@ -93,8 +90,9 @@ type Stack struct {
 	Options    Options
 	Cloud      *cloud.Cloud
 	EC2        *ec2.Model
-	Kube       *kube.ControlPlane
-	Machines   *machine.Fleet
+	Cluster    *Cluster           // the first
+	Kube       *kube.ControlPlane // the first cluster's
+	Machines   *machine.Fleet     // the same
 	Runtime    *lambdaruntime.Runner
 	Ledger     *dynamoledger.Ledger // with the rights of the account's root
 	Store      *s3snapshot.Store    // the same
@@ -106,6 +104,9 @@ type Stack struct {
 	Table      string
 	Bucket     string
 
+	account  *account
+	running  context.Context // until Stop
+	stopped  context.CancelFunc
 	dir      string
 	ownsDir  bool
 	mapping  *eventsource.Mapping
@@ -137,6 +138,7 @@ const (
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	o = o.withDefaults()
 	s := &Stack{Options: o, Table: table, Bucket: bucket}
+	s.running, s.stopped = context.WithCancel(context.Background())
 	if err := s.start(ctx); err != nil {
 		s.Stop()
 		return nil, fmt.Errorf("start the stack: %w", err)
@@ -150,24 +152,22 @@ func (s *Stack) start(ctx context.Context) error {
 	}
 	builds := s.buildAll(ctx)
 	s.say("starting our model of AWS")
-	aws, err := s.startCloud()
-	if err != nil {
+	if err := s.startCloud(); err != nil {
 		return err
 	}
 	s.say("starting Kubernetes %s (built from its modules the first time)", kube.KubernetesVersion)
-	if err := s.startKube(ctx, aws); err != nil {
+	first, err := s.startCluster(ctx, s.Options.Cluster, s.dir)
+	if err != nil {
 		return err
 	}
-	if err := s.startMachines(ctx); err != nil {
-		return err
-	}
+	s.Cluster, s.Kube, s.Machines = first, first.Kube, first.Machines
 	if err := s.createResources(ctx); err != nil {
 		return err
 	}
 	if err := s.startNotices(); err != nil {
 		return err
 	}
-	if err := s.attach(ctx, aws); err != nil {
+	if err := s.attach(ctx, first); err != nil {
 		return err
 	}
 	if err := builds.wait(); err != nil {
@@ -205,56 +205,6 @@ func (s *Stack) say(format string, args ...any) {
 
 func (s *Stack) closeLater(f func()) { s.closers = append(s.closers, f) }
 
-// startKube starts the control plane with EKS's token webhook, its CRDs and its roles.
-func (s *Stack) startKube(ctx context.Context, aws *account) error {
-	webhook, err := aws.tokenWebhook(ctx, s)
-	if err != nil {
-		return err
-	}
-	options := s.Options.KubeOptions
-	options.TokenWebhookConfig = webhook
-	options.Progress = s.Options.Progress
-	options.Dir = filepath.Join(s.dir, "kube")
-	s.Kube, err = kube.Start(ctx, options)
-	if err != nil {
-		return err
-	}
-	s.closeLater(s.Kube.Stop)
-	if err := aws.addCluster(s); err != nil {
-		return err
-	}
-	return s.Kube.Apply(ctx, append(crds.Manifests(), rbac.Functions, rbac.Watcher)...)
-}
-
-// startMachines makes instances of the EC2 model join as nodes.
-func (s *Stack) startMachines(ctx context.Context) error {
-	kwok := filepath.Join(s.dir, "kwok")
-	if err := os.MkdirAll(kwok, 0o755); err != nil {
-		return err
-	}
-	fleet, err := machine.Start(ctx, machine.Options{
-		Config:  s.Kube.Config(),
-		Cluster: machine.Cluster{Name: s.Options.Cluster, Endpoint: s.Kube.Endpoint(), CertificateAuthority: s.Kube.CertificateAuthority()},
-		Kwok:    s.Kube.Assets().Kwok, Dir: kwok, Timing: s.Options.Machine, OnEvent: s.Options.OnMachine,
-	})
-	if err != nil {
-		return err
-	}
-	s.Machines = fleet
-	s.closeLater(fleet.Stop)
-	s.EC2.OnRunning(func(i ec2.Instance) { fleet.Booted(machineOf(i)) })
-	s.EC2.OnTerminated(func(i ec2.Instance) { fleet.Terminated(i.ID) })
-	return nil
-}
-
-func machineOf(i ec2.Instance) machine.Instance {
-	return machine.Instance{
-		ID: i.ID, Type: i.Type, Zone: i.Zone, ZoneID: i.ZoneID, Region: i.Region, PrivateDNSName: i.PrivateDNSName, PrivateIP: i.PrivateIP,
-		ImageID: i.ImageID, ImageName: i.ImageName, Architecture: i.Architecture, CapacityType: i.CapacityType, VCPUs: i.VCPUs, MemoryBytes: i.MemoryBytes,
-		ENIMaxPods: i.MaxPods, Volumes: i.Volumes, InstanceStoreBytes: i.InstanceStoreBytes, Devices: i.GPUs, UserData: i.UserData, LaunchTime: i.LaunchTime,
-	}
-}
-
 // createResources makes the table, the bucket and the queues, as the region's stack would.
 func (s *Stack) createResources(ctx context.Context) error {
 	config := s.Cloud.Config()
@@ -271,18 +221,10 @@ func (s *Stack) createResources(ctx context.Context) error {
 	return s.createQueues(ctx, sqs.NewFromConfig(config))
 }
 
-// attach registers the cluster, as `joiner attach` would.
-func (s *Stack) attach(ctx context.Context, aws *account) error {
-	return s.Ledger.Register(ctx, model.Registration{
-		Cluster: s.Options.Cluster, ARN: aws.clusterARN, Account: s.Cloud.Account(), Region: s.Cloud.Region(),
-		Endpoint: s.Kube.Endpoint(), CA: s.Kube.CertificateAuthority(), ServiceCIDR: s.Kube.ServiceCIDR(), ClusterDNS: "10.96.0.10",
-		Version: kubernetesMinor(), RegisteredUnix: time.Now().Unix(),
-	})
-}
-
 // Stop ends every process, newest first, and removes what the stack made. It may be called more than once.
 func (s *Stack) Stop() {
 	s.stopOnce.Do(func() {
+		s.stopped()
 		s.mutex.Lock()
 		watchers := s.watchers
 		s.mutex.Unlock()

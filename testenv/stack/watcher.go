@@ -25,12 +25,15 @@ type Watcher struct {
 // Kill ends it as kill -9 does.
 func (w *Watcher) Kill() { w.once.Do(w.process.Kill) }
 
-// StartWatcher starts another replica.
-func (s *Stack) StartWatcher() (*Watcher, error) {
+// StartWatcher starts another replica of the first cluster's.
+func (s *Stack) StartWatcher() (*Watcher, error) { return s.StartWatcherOf(s.Cluster) }
+
+// StartWatcherOf starts another replica of a cluster's.
+func (s *Stack) StartWatcherOf(c *Cluster) (*Watcher, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	name := fmt.Sprintf("watcher-%d", len(s.watchers))
-	config, err := s.Kube.User("joiner-watcher", "joiner:watcher")
+	config, err := c.Kube.User("joiner-watcher", "joiner:watcher")
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +48,8 @@ func (s *Stack) StartWatcher() (*Watcher, error) {
 	// A user's key, because a pod's identity renews itself and a process's environment does not.
 	env := append(os.Environ(), s.Cloud.Environment(s.Cloud.STS.AddUser(name))...)
 	env = append(env,
-		"KUBECONFIG="+path, "JOINER_CLUSTER="+s.Options.Cluster, "JOINER_QUEUE_URL="+s.QueueURL, "JOINER_CATALOG_QUEUE_URL="+s.CatalogURL, "JOINER_BUCKET="+bucket, "JOINER_TABLE="+table,
+		"KUBECONFIG="+path, "JOINER_CLUSTER="+c.Name, "JOINER_QUEUE_URL="+s.QueueURL, "JOINER_CATALOG_QUEUE_URL="+s.CatalogURL, "JOINER_INTERRUPTION_QUEUE_URL="+s.LooksURL,
+		"JOINER_BUCKET="+bucket, "JOINER_TABLE="+table,
 		"JOINER_NAMESPACE=joiner", "JOINER_IDENTITY="+name, "JOINER_HEALTH_ADDRESS=127.0.0.1:0")
 	env = append(env, s.Options.WatcherEnv...)
 	log := filepath.Join(s.dir, "logs", name+".log")

@@ -1,0 +1,142 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/joiner-sh/joiner/infra/rbac"
+	"github.com/joiner-sh/joiner/shared/api/crds"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/kube"
+	"github.com/joiner-sh/joiner/testenv/machine"
+)
+
+// Cluster is one EKS cluster of the stack's account and region, attached to the same functions as every other.
+type Cluster struct {
+	Name     string
+	Kube     *kube.ControlPlane
+	Machines *machine.Fleet
+
+	dir string // for its data
+	arn string
+}
+
+// NodeRole is the role of the cluster's nodes, held by an instance profile of the same name.
+func (c *Cluster) NodeRole() string { return "KarpenterNodeRole-" + c.Name }
+
+// AddCluster starts another cluster in the same account and region and attaches it: a control plane of its own, whose nodes
+// and pods may have the same names as another's. It has no watcher unless one is started for it, and its classes find
+// subnets and security groups by the discovery tag of the first cluster.
+func (s *Stack) AddCluster(ctx context.Context, name string) (*Cluster, error) {
+	c, err := s.startCluster(ctx, name, filepath.Join(s.dir, "cluster-"+name))
+	if err != nil {
+		return nil, fmt.Errorf("add cluster %s: %w", name, err)
+	}
+	if err := s.attach(ctx, c); err != nil {
+		return nil, fmt.Errorf("add cluster %s: %w", name, err)
+	}
+	return c, nil
+}
+
+// startCluster starts a control plane and what makes machines join it.
+func (s *Stack) startCluster(ctx context.Context, name, dir string) (*Cluster, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	c := &Cluster{Name: name, dir: dir}
+	s.addNodeRole(c.NodeRole())
+	if err := s.startKube(ctx, c); err != nil {
+		return nil, err
+	}
+	return c, s.startMachines(ctx, c)
+}
+
+// startKube starts the control plane with EKS's token webhook, its CRDs and its roles.
+func (s *Stack) startKube(ctx context.Context, c *Cluster) error {
+	webhook, err := s.account.tokenWebhook(ctx, s, c.Name)
+	if err != nil {
+		return err
+	}
+	options := s.Options.KubeOptions
+	options.TokenWebhookConfig = webhook
+	options.Progress = s.Options.Progress
+	options.Dir = filepath.Join(c.dir, "kube")
+	c.Kube, err = kube.Start(ctx, options)
+	if err != nil {
+		return err
+	}
+	s.closeLater(c.Kube.Stop)
+	if err := s.account.addCluster(s, c); err != nil {
+		return err
+	}
+	return c.Kube.Apply(ctx, append(crds.Manifests(), rbac.Functions, rbac.Watcher)...)
+}
+
+// startMachines makes instances of the EC2 model join as nodes: those that are tagged for the cluster, and of the first
+// cluster also those that are tagged for none.
+func (s *Stack) startMachines(ctx context.Context, c *Cluster) error {
+	kwok := filepath.Join(c.dir, "kwok")
+	if err := os.MkdirAll(kwok, 0o755); err != nil {
+		return err
+	}
+	fleet, err := machine.Start(ctx, machine.Options{
+		Config:  c.Kube.Config(),
+		Cluster: machine.Cluster{Name: c.Name, Endpoint: c.Kube.Endpoint(), CertificateAuthority: c.Kube.CertificateAuthority()},
+		Kwok:    c.Kube.Assets().Kwok, Dir: kwok, Timing: s.Options.Machine, OnEvent: s.Options.OnMachine,
+	})
+	if err != nil {
+		return err
+	}
+	c.Machines = fleet
+	s.closeLater(fleet.Stop)
+	first, booted := c.Name == s.Options.Cluster, map[string]bool{} // hooks are called one at a time
+	s.EC2.OnRunning(func(i ec2.Instance) {
+		if owner := clusterOf(i); owner == c.Name || owner == "" && first {
+			booted[i.ID] = true
+			fleet.Booted(machineOf(i))
+		}
+	})
+	s.EC2.OnTerminated(func(i ec2.Instance) {
+		if booted[i.ID] {
+			delete(booted, i.ID)
+			fleet.Terminated(i.ID)
+		}
+	})
+	return nil
+}
+
+// clusterOf is the cluster an instance is tagged for, "" when for none.
+func clusterOf(i ec2.Instance) string {
+	for key := range i.Tags {
+		if name, ok := strings.CutPrefix(key, "kubernetes.io/cluster/"); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+func machineOf(i ec2.Instance) machine.Instance {
+	return machine.Instance{
+		ID: i.ID, Type: i.Type, Zone: i.Zone, ZoneID: i.ZoneID, Region: i.Region, PrivateDNSName: i.PrivateDNSName, PrivateIP: i.PrivateIP,
+		ImageID: i.ImageID, ImageName: i.ImageName, Architecture: i.Architecture, CapacityType: i.CapacityType, VCPUs: i.VCPUs, MemoryBytes: i.MemoryBytes,
+		ENIMaxPods: i.MaxPods, Volumes: i.Volumes, InstanceStoreBytes: i.InstanceStoreBytes, Devices: i.GPUs, UserData: i.UserData, LaunchTime: i.LaunchTime,
+	}
+}
+
+// attach registers a cluster, as `joiner attach` would.
+func (s *Stack) attach(ctx context.Context, c *Cluster) error {
+	return s.Ledger.Register(ctx, s.registration(c))
+}
+
+func (s *Stack) registration(c *Cluster) model.Registration {
+	return model.Registration{
+		Cluster: c.Name, ARN: c.arn, Account: s.Cloud.Account(), Region: s.Cloud.Region(),
+		Endpoint: c.Kube.Endpoint(), CA: c.Kube.CertificateAuthority(), ServiceCIDR: c.Kube.ServiceCIDR(), ClusterDNS: "10.96.0.10",
+		Version: kubernetesMinor(), RegisteredUnix: time.Now().Unix(),
+	}
+}
