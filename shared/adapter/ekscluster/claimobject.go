@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
+	"github.com/joiner-sh/joiner/shared/api/condition"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/api/wellknown"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -122,8 +123,7 @@ func showState(object *apiv1.NodeClaim, claim *model.Claim) {
 	if reached(model.Registered) {
 		apiv1.NodeClaimConditions.On(object, at(claim.RegisteredUnix)).True(apiv1.ConditionRegistered)
 	} else {
-		apiv1.NodeClaimConditions.On(object, at(claim.LaunchedUnix)).
-			Unknown(apiv1.ConditionRegistered, apiv1.ReasonNodeNotFound, "node has not joined yet")
+		showUnregistered(apiv1.NodeClaimConditions.On(object, at(claim.LaunchedUnix)), claim)
 	}
 	if reached(model.Initialized) {
 		apiv1.NodeClaimConditions.On(object, at(claim.InitializedUnix)).True(apiv1.ConditionInitialized)
@@ -131,9 +131,15 @@ func showState(object *apiv1.NodeClaim, claim *model.Claim) {
 		reason, message := apiv1.ReasonNodeNotFound, "node has not joined yet"
 		if reached(model.Registered) {
 			reason, message = apiv1.ReasonNodeNotReady, "node is not ready for pods yet"
+			if claim.WaitReason != "" {
+				reason, message = claim.WaitReason, claim.WaitMessage
+			}
 		}
 		apiv1.NodeClaimConditions.On(object, at(max(claim.LaunchedUnix, claim.RegisteredUnix))).
 			Unknown(apiv1.ConditionInitialized, reason, message)
+	}
+	if reached(model.Initialized) {
+		showConsistency(object, claim)
 	}
 	if drifted := apiv1.NodeClaimConditions.On(object, at(claim.DriftUnix)); claim.Drift != "" {
 		drifted.TrueBecause(apiv1.ConditionDrifted, claim.Drift, claim.DriftMessage)
@@ -145,6 +151,28 @@ func showState(object *apiv1.NodeClaim, claim *model.Claim) {
 // ending reports whether a claim in that state has stopped going forward through the states of order.
 func ending(state model.ClaimState) bool {
 	return state == model.Draining || state == model.Terminating || state == model.Gone
+}
+
+// showUnregistered says why no node of a claim is registered yet.
+func showUnregistered(conditions *condition.Set, claim *model.Claim) {
+	switch claim.WaitReason {
+	case apiv1.ReasonMultipleNodesFound: // nothing but people can get it on
+		conditions.False(apiv1.ConditionRegistered, claim.WaitReason, claim.WaitMessage)
+	case apiv1.ReasonRegistrationHookPending:
+		conditions.Unknown(apiv1.ConditionRegistered, claim.WaitReason, claim.WaitMessage)
+	default:
+		conditions.Unknown(apiv1.ConditionRegistered, apiv1.ReasonNodeNotFound, "node has not joined yet")
+	}
+}
+
+// showConsistency says of an initialised claim whether its node has what was launched.
+func showConsistency(object *apiv1.NodeClaim, claim *model.Claim) {
+	if claim.Inconsistent != "" {
+		apiv1.NodeClaimConditions.On(object, time.Unix(claim.InconsistentUnix, 0)).
+			False(apiv1.ConditionConsistentStateFound, apiv1.ReasonConsistencyCheckFailed, claim.Inconsistent)
+		return
+	}
+	apiv1.NodeClaimConditions.On(object, time.Unix(max(claim.InitializedUnix, claim.InconsistentUnix), 0)).True(apiv1.ConditionConsistentStateFound)
 }
 
 // order of the states a claim goes through before it ends.

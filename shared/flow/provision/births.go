@@ -81,14 +81,14 @@ func (r *run) births(ctx context.Context) {
 	}
 }
 
-// unborn reports whether there is something to be done for a claim's node: it has joined or become ready, or was deleted
-// and has joined again.
+// unborn reports whether there is something to be done for a claim's node: it has joined or become ready, was deleted and has
+// joined again, or lacks what it should have got.
 func unborn(claim model.Claim, nodes []*model.Node) bool {
 	switch claim.State {
 	case model.Launched, model.Registered:
 		return len(nodes) > 0
 	case model.Initialized:
-		return len(nodes) == 1 && (nodes[0].UID != claim.NodeUID || !nodes[0].Initialized() || !tagged(&claim))
+		return len(nodes) == 1 && (nodes[0].UID != claim.NodeUID || !nodes[0].Initialized() || !tagged(&claim) || bare(nodes[0], &claim))
 	}
 	return false
 }
@@ -130,9 +130,7 @@ func (r *run) nodesByProvider() map[string][]*model.Node {
 // birth moves a claim on by what its node shows. calls says whether EC2 may be asked.
 func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node, calls bool) (model.Claim, error) {
 	if len(nodes) > 1 {
-		err := fault.New(fault.Invalid, "MultipleNodesFound", "%d nodes carry provider id %s; delete those that are not the machine", len(nodes), claim.ProviderID)
-		r.event(model.Event{Kind: "NodeClaim", Name: claim.Name, UID: claim.ObjectUID, Warning: true, Reason: err.Code, Message: err.Message})
-		return claim, err
+		return r.ambiguous(ctx, claim, nodes)
 	}
 	node := nodes[0]
 	if node.DeletedUnix != 0 {
@@ -140,13 +138,12 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node,
 	}
 	patch := model.NodePatch{Name: node.Name, UID: node.UID, Labels: map[string]string{}}
 	next := claim
-	if partition, asked := claim.Labels[model.LabelPartition]; asked && partition == "" {
-		if !calls {
-			return claim, nil
-		}
-		if known, err := r.inPartition(ctx, &next); !known {
-			return claim, err
-		}
+	if pending, err := r.hooked(ctx, &next, calls); len(pending) > 0 && (claim.State == model.Launched || !node.Registered()) {
+		return r.held(ctx, claim, node, pending, err)
+	}
+	reason, message := unready(node, &next)
+	if claim.State != model.Initialized {
+		next.WaitReason, next.WaitMessage = reason, message
 	}
 	if claim.State == model.Launched { // on record first: should the node go before the rest is done, nobody waits for it any more
 		next.State, next.RegisteredUnix, next.NodeName, next.NodeUID = model.Registered, r.now(), node.Name, node.UID
@@ -155,16 +152,20 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node,
 		}
 	}
 	recorded := next
+	if claim.State != model.Launched {
+		recorded = claim
+	}
 	if claim.NodeUID != node.UID || !node.Registered() {
 		r.register(node, &next, &patch) // also where a node was deleted and joined again, or its registration was lost on its way
 	}
-	if r.ready(node, &next) {
+	hydrate(node, &next, &patch)
+	if reason == "" && (!node.Initialized() || next.State != model.Initialized) {
 		patch.Labels[model.LabelInitialized] = "true"
 		if next.State != model.Initialized { // a node that joined again belongs to a claim that is already
 			next.State, next.InitializedUnix = model.Initialized, r.now()
 		}
 	}
-	if len(patch.Labels) > 0 {
+	if writes(&patch) {
 		if err := r.effect(ctx, EffectNode, func() error { return r.site.Cluster.PatchNode(ctx, patch) }); err != nil {
 			return recorded, fmt.Errorf("patch node %s: %w", node.Name, err)
 		}
@@ -173,23 +174,34 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node,
 	if calls && !tagged(&next) && claim.NodeName != "" {
 		r.tagMachine(ctx, &next)
 	}
-	if len(patch.Labels) == 0 && tagged(&next) == tagged(&claim) {
+	if !writes(&patch) && tagged(&next) == tagged(&claim) && sameWait(&next, &claim) {
 		return recorded, nil
 	}
-	err := r.effect(ctx, EffectShow, func() error {
-		_, err := r.site.Cluster.PutClaim(ctx, next)
-		return err
-	})
-	if err != nil && !fault.Is(err, fault.NotFound) { // people may have deleted the object; the node is ours all the same
+	if err := r.show(ctx, next); err != nil {
 		return recorded, fmt.Errorf("update its NodeClaim: %w", err)
 	}
-	if next.State == recorded.State && next.NodeUID == recorded.NodeUID && tagged(&next) == tagged(&recorded) {
+	if next.State == recorded.State && next.NodeUID == recorded.NodeUID && tagged(&next) == tagged(&recorded) && sameWait(&next, &recorded) {
 		return recorded, nil
 	}
 	if err := r.advance(ctx, &next); err != nil {
 		return recorded, err
 	}
 	return next, nil
+}
+
+// writes reports whether a patch changes anything.
+func writes(patch *model.NodePatch) bool { return len(patch.Labels) > 0 || patch.Finalizer }
+
+// show brings the claim's object up to it. People may have deleted that; the node is ours all the same.
+func (r *run) show(ctx context.Context, claim model.Claim) error {
+	err := r.effect(ctx, EffectShow, func() error {
+		_, err := r.site.Cluster.PutClaim(ctx, claim)
+		return err
+	})
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
 }
 
 // advance writes the claim on condition of its version, and gives it the next one.
@@ -205,54 +217,6 @@ func (r *run) advance(ctx context.Context, claim *model.Claim) error {
 		return fmt.Errorf("record state %s: %w", claim.State, err)
 	}
 	return nil
-}
-
-// register fills in what a node gets when it joins: the claim's labels, annotations and taints, its owner, and no
-// unregistered taint any more.
-func (r *run) register(node *model.Node, claim *model.Claim, patch *model.NodePatch) {
-	claim.NodeName, claim.NodeUID = node.Name, node.UID
-	for key, value := range claim.Labels {
-		patch.Labels[key] = value
-	}
-	patch.Labels[model.LabelRegistered] = "true"
-	patch.Annotations = claim.Annotations
-	if node.Labels[model.LabelDoNotSync] != "true" {
-		patch.AddTaints = append(append([]model.Taint{}, claim.Taints...), claim.StartupTaints...)
-	}
-	patch.RemoveTaints = []model.Taint{{Key: model.TaintUnregistered, Effect: model.NoExecute}}
-	patch.Owner = &model.Object{Name: claim.Name, UID: claim.ObjectUID}
-	if !hasTaint(node.Taints, model.TaintUnregistered, model.NoExecute) && !node.Registered() {
-		r.event(model.Event{
-			Kind: "NodeClaim", Name: claim.Name, UID: claim.ObjectUID, Warning: true, Reason: "UnregisteredTaintMissing",
-			Message: fmt.Sprintf("node %s joined without the taint %s:%s, so pods may have been bound before it was registered; "+
-				"add it to the node's user data", node.Name, model.TaintUnregistered, model.NoExecute),
-		})
-	}
-}
-
-// ready reports whether a registered node may be called initialised: it is Ready, its startup taints and those that go
-// by themselves are gone, and it offers every resource the claim was launched for.
-func (r *run) ready(node *model.Node, claim *model.Claim) bool {
-	if claim.State != model.Registered && claim.State != model.Initialized || !node.Ready {
-		return false
-	}
-	if !node.Registered() && len(claim.StartupTaints) > 0 {
-		return false // they are being put on only now
-	}
-	for _, taint := range node.Taints {
-		if taint.Key == model.TaintUnregistered {
-			continue // taken off by registration, which comes before or with this
-		}
-		if model.EphemeralTaint(taint.Key, taint.Effect) || hasTaint(claim.StartupTaints, taint.Key, taint.Effect) {
-			return false
-		}
-	}
-	for _, name := range sortedNames(claim.Requests) {
-		if claim.Requests[name] > 0 && node.Allocatable[name] == 0 {
-			return false // a device plugin that has not reported yet
-		}
-	}
-	return true
 }
 
 func hasTaint(taints []model.Taint, key, effect string) bool {

@@ -261,6 +261,7 @@ func (r *run) do(ctx context.Context) error {
 	// catalogue that cannot be read must not keep a node from being registered.
 	r.showClaims(ctx)
 	r.births(ctx)
+	r.hydrateObjects(ctx)
 	r.tidy(ctx)
 	if err := r.remember(ctx); err != nil {
 		r.problem("%v", err)
