@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -145,8 +146,8 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node,
 	if claim.State != model.Initialized {
 		next.WaitReason, next.WaitMessage = reason, message
 	}
-	if claim.State == model.Launched { // on record first: should the node go before the rest is done, nobody waits for it any more
-		next.State, next.RegisteredUnix, next.NodeName, next.NodeUID = model.Registered, r.now(), node.Name, node.UID
+	if state, joins := lifecycle.Next(claim.State, lifecycle.NodeRegistered); joins { // on record first: should the node go before the rest is done, nobody waits for it any more
+		next.State, next.RegisteredUnix, next.NodeName, next.NodeUID = state, r.now(), node.Name, node.UID
 		if err := r.advance(ctx, &next); err != nil {
 			return claim, err
 		}
@@ -161,8 +162,8 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node,
 	hydrate(node, &next, &patch)
 	if reason == "" && (!node.Initialized() || next.State != model.Initialized) {
 		patch.Labels[model.LabelInitialized] = "true"
-		if next.State != model.Initialized { // a node that joined again belongs to a claim that is already
-			next.State, next.InitializedUnix = model.Initialized, r.now()
+		if state, moves := lifecycle.Next(next.State, lifecycle.NodeInitialized); moves { // a node that joined again belongs to a claim that is already
+			next.State, next.InitializedUnix = state, r.now()
 		}
 	}
 	if writes(&patch) {

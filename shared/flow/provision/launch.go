@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -501,7 +502,8 @@ func (r *run) outcome(intent model.Intent, claims []model.Claim, result model.La
 			settlement.Launched = append(settlement.Launched, r.launched(claim, instances[i], class, types))
 			continue
 		}
-		claim.State, claim.GoneUnix = model.Gone, r.now()
+		claim.State, _ = lifecycle.Next(claim.State, lifecycle.LaunchFailed)
+		claim.GoneUnix = r.now()
 		claim.FailureCode, claim.FailureMessage = failure(result.Errors)
 		settlement.Failed = append(settlement.Failed, claim)
 	}
@@ -522,7 +524,8 @@ func failure(errors []model.LaunchError) (code, message string) {
 
 // launched fills in a claim from its machine.
 func (r *run) launched(claim model.Claim, instance model.Instance, class model.Class, types []model.InstanceType) model.Claim {
-	claim.State, claim.LaunchedUnix = model.Launched, r.now()
+	claim.State, _ = lifecycle.Next(claim.State, lifecycle.MachineLaunched)
+	claim.LaunchedUnix = r.now()
 	claim.InstanceID, claim.ProviderID = instance.ID, instance.ProviderID()
 	claim.InstanceType, claim.Zone, claim.CapacityType = instance.Type, instance.Zone, instance.CapacityType
 	claim.ImageID, claim.SubnetID = instance.ImageID, instance.SubnetID

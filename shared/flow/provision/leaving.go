@@ -4,13 +4,14 @@ import (
 	"context"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // ending reports whether a claim is on its way out: its machine is no capacity any more, though it is there.
 func ending(claim *model.Claim) bool {
-	return claim.State == model.Draining || claim.State == model.Terminating
+	return lifecycle.Ending(claim.State) && claim.Live()
 }
 
 // leave makes what is planned by show that the nodes of claims that are to end are leaving. Their taint is put on after it
