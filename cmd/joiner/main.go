@@ -1,11 +1,12 @@
-// Command joiner is Joiner's command line. It shows what the functions would decide, from files alone: it uses the very
-// packages they use.
+// Command joiner is Joiner's command line. It shows what the functions would decide, from files alone, and takes over clusters
+// that Karpenter ran. It uses the very packages the functions use.
 //
 //	joiner plan provision -f cluster.yaml        which nodes the waiting pods need, and what they cost
+//	joiner adopt CLUSTER                         which nodes of Karpenter's become ours; with --yes they do
 //	joiner completion bash|zsh|fish|powershell   shell completion
 //	joiner version
 //
-// Exit status: 0, 2 where the input or the command line cannot be read, 1 where the result cannot be written.
+// Exit status: 0, 2 where the input, the cluster or the command line cannot be read, 1 where the result cannot be written.
 package main
 
 import (

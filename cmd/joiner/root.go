@@ -14,9 +14,10 @@ var version = ""
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "joiner",
-		Short: "Shows what Joiner would do for a cluster",
+		Short: "Shows what Joiner would do for a cluster, and takes over Karpenter's",
 		Long: `Joiner gives a Kubernetes cluster on AWS the nodes its pods need, when they need them. This command shows what it
-would decide, with the very code that decides in your account, from files and without a cloud.
+would decide, with the very code that decides in your account, from files and without a cloud, and takes over the nodes
+of a cluster that Karpenter ran.
 
 Start with a cluster you have:
 
@@ -27,7 +28,7 @@ Start with a cluster you have:
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, command.CommandPath())
 	})
-	root.AddCommand(newPlan(), newVersion())
+	root.AddCommand(newPlan(), newAdopt(), newVersion())
 	return root
 }
 

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/oklog/ulid/v2"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/show"
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/ec2fleet"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
+	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
+	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/adopt"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// adoptFlags are what the command line says.
+type adoptFlags struct {
+	table, bucket, region string
+	kubeconfig, context   string
+	yes, karpenter, own   bool
+	output                string
+}
+
+const adoptLong = `Takes over the nodes of a cluster that Karpenter ran. Each NodeClaim with a machine gets a claim in the ledger, its
+machine the tag joiner.sh/intent, and its drift hashes are written by Joiner's rules, so that nothing drifts by the change
+and what had drifted stays so. Pods, nodes, machines and finalizers stay as they are. NodePools and EC2NodeClasses are used
+as they are.
+
+Without --yes nothing is written: it prints what would be done, and what cannot be and why. With --yes it looks again and
+does it. It may be stopped anywhere and run again; a second run finds nothing left to do.
+
+Before --yes: attach the cluster, wait until no NodeClaim is being launched, and stop Karpenter (kubectl scale deployment
+karpenter -n kube-system --replicas=0). While Karpenter runs, or where that cannot be told, it refuses. Leave NodePools and
+EC2NodeClasses alone in between: what is changed there then is taken for how things were at the launch.
+
+  adopt    gets a claim. One that is being deleted is drained from where Karpenter left off.
+  mend     has a claim; an earlier run did not come to its tag, its hashes, or a taint that Karpenter left
+  ours     nothing is left to do
+  wait     Karpenter has not launched a machine for it yet
+  refuse   cannot be adopted, for the reason given
+
+Machines without a NodeClaim are told of and left alone, as are nodes of no NodePool, such as managed node groups.
+
+The ledger is found by your own AWS rights; EC2 and the API server are reached as the functions reach them, by the role and
+endpoint the cluster was attached with. --own-rights uses your own for these, too, and --kubeconfig reaches the API server
+by a kubeconfig. It takes what the ClusterRole joiner-adopt allows, and ec2:DescribeInstances and ec2:CreateTags.
+
+Exit status: 0 where everything was read, and with --yes written, NodeClaims that cannot be adopted included; 2 where
+something cannot be read, or Karpenter runs; 1 where something could not be written.`
+
+const adoptExample = `  # what would become ours
+  joiner adopt shop --table joiner --bucket joiner-snapshots
+
+  # as yourself, through a kubeconfig
+  joiner adopt shop --table joiner --own-rights --kubeconfig ~/.kube/config --context shop
+
+  # do it
+  kubectl scale deployment karpenter -n kube-system --replicas=0
+  joiner adopt shop --table joiner --bucket joiner-snapshots --yes`
+
+func newAdopt() *cobra.Command {
+	f := &adoptFlags{}
+	command := &cobra.Command{
+		Use:     "adopt CLUSTER",
+		Short:   "Take over the nodes of a cluster that Karpenter ran",
+		Long:    adoptLong,
+		Example: adoptExample,
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(command *cobra.Command, args []string) error { return f.run(command, args[0]) },
+	}
+	command.ValidArgsFunction = cobra.NoFileCompletions
+	flags := command.Flags()
+	flags.StringVar(&f.table, "table", os.Getenv("JOINER_TABLE"), "the ledger's DynamoDB `TABLE` (default: JOINER_TABLE)")
+	flags.StringVar(&f.bucket, "bucket", os.Getenv("JOINER_BUCKET"), "the `BUCKET` with the catalogue, for prices (default: JOINER_BUCKET; without it claims have none)")
+	flags.StringVar(&f.region, "region", "", "the `REGION` of the table (default: as for every AWS tool)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "reach the API server by this `FILE`")
+	flags.StringVar(&f.context, "context", "", "the `CONTEXT` of the kubeconfig (default: its current one)")
+	flags.BoolVar(&f.own, "own-rights", false, "reach EC2 and the API server with your own rights, not with the cluster's role")
+	flags.BoolVar(&f.karpenter, "despite-karpenter", false, "go on although Karpenter seems to run: only where you know that it does not")
+	flags.BoolVar(&f.yes, "yes", false, "adopt; without it nothing is written")
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what was seen and done")
+	must(command.MarkFlagFilename("kubeconfig"))
+	for _, name := range []string{"table", "bucket", "region", "context"} {
+		must(command.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
+	}
+	return command
+}
+
+func (f *adoptFlags) run(command *cobra.Command, cluster string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(command.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	flow, err := f.flow(ctx)
+	if err != nil {
+		return err
+	}
+	outcome, err := flow.Run(ctx, adopt.Request{
+		Cluster: cluster, Owner: "adopt-" + ulid.MustNew(ulid.Now(), rand.Reader).String(), Apply: f.yes, DespiteKarpenter: f.karpenter,
+	})
+	return f.tell(command, outcome, err)
+}
+
+func (f *adoptFlags) check() error {
+	switch {
+	case f.table == "":
+		return errors.New("--table: the name of the ledger's DynamoDB table is needed, here or in JOINER_TABLE")
+	case f.context != "" && f.kubeconfig == "":
+		return errors.New("--context: it is of a kubeconfig; give --kubeconfig too")
+	}
+	return nil
+}
+
+// tell writes what was seen and done. What stopped the run comes after it; before anything was written that is a failure to
+// begin.
+func (f *adoptFlags) tell(command *cobra.Command, outcome adopt.Outcome, failure error) error {
+	written := 0
+	for i := range outcome.Items {
+		written += len(outcome.Items[i].Done)
+	}
+	if failure != nil && written == 0 && fault.CodeOf(failure) != "KarpenterRuns" {
+		return failure
+	}
+	warn(command.ErrOrStderr(), outcome.Warnings)
+	write := show.Adoption
+	if f.output == outputJSON {
+		write = show.AdoptionJSON
+	}
+	if err := write(command.OutOrStdout(), &outcome, f.yes && fault.CodeOf(failure) != "KarpenterRuns"); err != nil {
+		return unwritten{err}
+	}
+	switch problems := outcome.Problems(); {
+	case failure != nil && written > 0:
+		return unwritten{fmt.Errorf("stopped: %w; run it again", failure)}
+	case failure != nil:
+		return failure
+	case problems > 0:
+		return unwritten{fmt.Errorf("%d NodeClaims could not be brought to their end; run it again", problems)}
+	}
+	return nil
+}
+
+// flow is the flow with real adapters.
+func (f *adoptFlags) flow(ctx context.Context) (*adopt.Flow, error) {
+	var options []func(*awsconfig.LoadOptions) error
+	if f.region != "" {
+		options = append(options, awsconfig.WithRegion(f.region))
+	}
+	config, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("read the AWS configuration: %w", err)
+	}
+	if config.Region == "" {
+		return nil, errors.New("--region: no AWS region is set, here or in AWS_REGION or in the profile")
+	}
+	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), f.table)
+	flow := &adopt.Flow{
+		Registry: ledger, Leases: ledger, Ledger: ledger, Connector: &adoptSites{flags: f, config: config}, Now: time.Now, Pause: pause,
+	}
+	if f.bucket != "" {
+		flow.Catalogue = s3catalog.New(s3.NewFromConfig(config), f.bucket, s3catalog.Settings{})
+	}
+	return flow, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// adoptSites opens clusters.
+type adoptSites struct {
+	flags  *adoptFlags
+	config aws.Config
+}
+
+// Connect opens a cluster as the functions do, or as the flags say.
+func (s *adoptSites) Connect(_ context.Context, reg model.Registration) (adopt.Site, error) {
+	if s.flags.own {
+		reg.RoleARN, reg.ExternalID = "", ""
+	}
+	config := boot.Rights(s.config, "joiner-adopt", reg.Region, reg.RoleARN, reg.ExternalID)
+	cluster, err := s.cluster(config, reg)
+	if err != nil {
+		return adopt.Site{}, err
+	}
+	return adopt.Site{Cluster: cluster, Karpenter: cluster, Objects: cluster, Fleet: ec2fleet.New(ec2.NewFromConfig(config))}, nil
+}
+
+func (s *adoptSites) cluster(config aws.Config, reg model.Registration) (*ekscluster.Client, error) {
+	if s.flags.kubeconfig == "" {
+		return ekscluster.Connect(config, reg)
+	}
+	kube, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: s.flags.kubeconfig}, &clientcmd.ConfigOverrides{CurrentContext: s.flags.context},
+	).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig %s: %w", s.flags.kubeconfig, err)
+	}
+	if err := sameServer(kube, reg); err != nil {
+		return nil, fmt.Errorf("--kubeconfig %s: %w", s.flags.kubeconfig, err)
+	}
+	return ekscluster.New(kube, reg.Cluster, reg.Region)
+}
+
+// sameServer refuses a kubeconfig whose certificate authority is not that of the cluster: every cluster has its own.
+func sameServer(kube *rest.Config, reg model.Registration) error {
+	if err := rest.LoadTLSFiles(kube); err != nil {
+		return err
+	}
+	have, want := bytes.TrimSpace(kube.CAData), bytes.TrimSpace(reg.CA)
+	if len(have) > 0 && len(want) > 0 && !bytes.Equal(have, want) {
+		return fmt.Errorf("it leads to %s, whose certificate authority is not the one cluster %s was attached with; choose its context with --context", kube.Host, reg.Cluster)
+	}
+	return nil
+}

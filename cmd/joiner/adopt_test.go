@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/adopt"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+func TestAdoptRefusesACommandLineThatSaysTooLittle(t *testing.T) {
+	t.Setenv("JOINER_TABLE", "")
+	t.Setenv("AWS_CONFIG_FILE", "/dev/null")
+	t.Setenv("AWS_REGION", "")
+	t.Setenv("AWS_DEFAULT_REGION", "")
+	for want, args := range map[string][]string{
+		"--table":            {"adopt", "shop"},
+		"--context":          {"adopt", "shop", "--table", "t", "--context", "c"},
+		"--region":           {"adopt", "shop", "--table", "t"},
+		"accepts 1 arg":      {"adopt", "--table", "t"},
+		"must be table or j": {"adopt", "shop", "--table", "t", "-o", "yaml"},
+	} {
+		if code, out, errs := joiner("", args...); code != 2 || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit status %d, %q, %q", args, code, out, errs)
+		}
+	}
+}
+
+// handedOver is an outcome with everything in it.
+func handedOver() adopt.Outcome {
+	item := func(verdict lifecycle.Verdict, name, id string, state model.ClaimState) adopt.Item {
+		return adopt.Item{Adoption: lifecycle.Adoption{Verdict: verdict, Name: name, Claim: model.Claim{
+			Name: name, Pool: "default", Class: "default", State: state, InstanceID: id, InstanceType: "m5.large", CapacityType: model.Spot, Zone: "us-west-2a",
+			Price: 35_000, NodeName: "ip-10-0-0-1",
+		}}}
+	}
+	a, b, c := item(lifecycle.Take, "default-a", "i-0aaaaaaaaaaaaaaaa", model.Initialized), item(lifecycle.Take, "default-b", "i-0bbbbbbbbbbbbbbbb", model.Draining), item(lifecycle.Mend, "default-c", "i-0cccccccccccccccc", model.Initialized)
+	a.Tag, a.Stamp, a.Untaint, b.Tag, c.Stamp = true, true, true, true, true
+	b.Notes = []string{"it is being deleted: its node is drained and its machine ended from where Karpenter left off"}
+	d := item(lifecycle.Await, "default-d", "", model.Intended)
+	d.Code, d.Message, d.Remedy = "NotLaunched", "Karpenter has not launched a machine for it yet", "wait until it has"
+	e := item(lifecycle.Refuse, "default-e", "i-0eeeeeeeeeeeeeeee", model.Initialized)
+	e.Code, e.Message, e.Remedy = "NotTagged", "instance i-0eeeeeeeeeeeeeeee does not carry the tag kubernetes.io/cluster/shop=owned", "make sure that the machine is this cluster's"
+	f := item(lifecycle.Ours, "default-f", "i-0ffffffffffffffff", model.Initialized)
+	f.Claim.Price = 0
+	return adopt.Outcome{
+		Cluster: "shop", Items: []adopt.Item{a, b, c, d, e, f}, Others: 2, Warnings: []string{"prices are old"},
+		Unclaimed: []lifecycle.Unclaimed{{Node: "ip-10-0-0-9", Instance: model.Instance{
+			ID: "i-09999999999999999", Type: "c5.large", Zone: "us-west-2b", State: "running", Tags: map[string]string{model.LabelNodePool: "default"},
+		}}},
+	}
+}
+
+// told runs tell and returns what it prints, and the exit status its error has.
+func told(t *testing.T, f *adoptFlags, outcome adopt.Outcome, failure error) (out, errs string, code int) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	command := &cobra.Command{}
+	command.SetOut(&stdout)
+	command.SetErr(&stderr)
+	err := f.tell(command, outcome, failure)
+	switch {
+	case errors.As(err, &unwritten{}):
+		code = 1
+	case err != nil:
+		code = 2
+	}
+	return stdout.String(), stderr.String(), code
+}
+
+func TestAdoptWritesATable(t *testing.T) {
+	outcome := handedOver()
+	out, errs, code := told(t, &adoptFlags{output: outputTable}, outcome, nil)
+	if code != 0 || errs != "warning: prices are old\n" {
+		t.Errorf("exit status %d, %q", code, errs)
+	}
+	same(t, "adopt.txt", out)
+	for i := range outcome.Items {
+		if v := outcome.Items[i].Verdict; v == lifecycle.Take || v == lifecycle.Mend {
+			outcome.Items[i].Done = []string{adopt.EffectRecord}
+		}
+	}
+	outcome.Items[1].Done, outcome.Items[1].Problem = nil, "record: denied"
+	out, _, code = told(t, &adoptFlags{output: outputTable, yes: true}, outcome, nil)
+	if code != 1 {
+		t.Errorf("exit status %d where one failed", code)
+	}
+	same(t, "adopted.txt", out)
+	for _, line := range strings.Split(out, "\n") {
+		if len([]rune(line)) > 120 {
+			t.Errorf("too wide: %s", line)
+		}
+	}
+}
+
+func TestAdoptWritesJSON(t *testing.T) {
+	out, _, code := told(t, &adoptFlags{output: outputJSON}, handedOver(), nil)
+	var got struct {
+		Cluster    string
+		Applied    bool
+		NodeClaims []struct {
+			Name, Verdict, Code, InstanceID string
+			Due, Done, Notes                []string
+			PricePerHour                    float64
+		}
+		Unclaimed []struct{ InstanceID, NodePool, Node string }
+		Karpenter []string
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || strings.Contains(out, "null") {
+		t.Fatalf("exit status %d, %v:\n%s", code, err, out)
+	}
+	if n := len(got.NodeClaims); n != 6 || got.Applied || got.Cluster != "shop" || strings.Join(got.NodeClaims[0].Due, " ") != "record tag stamp untaint" ||
+		got.NodeClaims[0].PricePerHour != 0.035 || got.NodeClaims[4].Code != "NotTagged" || len(got.Unclaimed) != 1 || got.Unclaimed[0].Node != "ip-10-0-0-9" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAdoptExitStatus(t *testing.T) {
+	began := handedOver()
+	began.Items[0].Done = []string{adopt.EffectRecord}
+	lost := fault.New(fault.Conflict, "LeaseHeld", "held by another")
+	running := handedOver()
+	running.Karpenter = []string{"Deployment kube-system/karpenter asks for 2 replicas"}
+	for name, test := range map[string]struct {
+		outcome adopt.Outcome
+		failure error
+		code    int
+		printed bool
+	}{
+		"cannot look":          {adopt.Outcome{}, lost, 2, false},
+		"stopped on its way":   {began, lost, 1, true},
+		"while Karpenter runs": {running, fault.New(fault.Conflict, "KarpenterRuns", "it runs"), 2, true},
+		"all well":             {handedOver(), nil, 0, true},
+	} {
+		out, _, code := told(t, &adoptFlags{output: outputTable, yes: true}, test.outcome, test.failure)
+		if code != test.code || (out != "") != test.printed {
+			t.Errorf("%s: exit status %d, printed %q", name, code, out)
+		}
+		if name == "while Karpenter runs" && !strings.Contains(out, "Nothing was written. Stop Karpenter") {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
+}
+
+func TestAdoptRefusesTheKubeconfigOfAnotherCluster(t *testing.T) {
+	reg := model.Registration{Cluster: "shop", CA: []byte("PEM of shop\n")}
+	config := func(ca string) *rest.Config {
+		return &rest.Config{Host: "https://other", TLSClientConfig: rest.TLSClientConfig{CAData: []byte(ca)}}
+	}
+	if err := sameServer(config("PEM of shop"), reg); err != nil {
+		t.Error(err)
+	}
+	if err := sameServer(config("PEM of other"), reg); err == nil || !strings.Contains(err.Error(), "https://other") {
+		t.Errorf("another's: %v", err)
+	}
+	if err := sameServer(config(""), reg); err != nil {
+		t.Errorf("one that trusts the system's authorities: %v", err)
+	}
+}
