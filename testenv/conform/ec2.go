@@ -22,6 +22,7 @@ func EC2(t *testing.T, target Target) {
 	cases = append(cases, ec2ReservationCases(c)...)
 	cases = append(cases, ec2PlacementCases(c)...)
 	cases = append(cases, ec2ImageCases(c)...)
+	cases = append(cases, ec2HealthCases(c)...)
 	target.Run(t, "ec2", cases)
 }
 
