@@ -18,7 +18,7 @@ type handler struct {
 	logger *slog.Logger
 }
 
-// handle takes a batch of the interruption queue or a tick.
+// handle takes a batch of the interruption queue, one of the queue of notices, or a tick. Bodies tell the two queues apart.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
 	sweep, batch, err := boot.ReadEvent(event, "interruption")
 	if err != nil {
@@ -38,17 +38,18 @@ type errand struct {
 	drain   bool
 }
 
-// batch drains and looks at each cluster of the batch at most once and reports the records of what could not be carried
-// through. Drains come first: they are shorter, and pods wait for them.
+// batch handles what AWS says of machines, drains and looks at each cluster of the batch at most once, and reports the
+// records of what could not be carried through. What AWS says comes first, since it leaves least time; then drains, which are
+// shorter than looks, and which pods wait for.
 func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEventResponse {
 	var failures boot.Failures
 	records, requests := map[errand][]string{}, map[errand]*interruption.Request{}
 	var drains, looks []errand
+	var notices []interruption.Received
 	for _, record := range batch.Records {
 		hint, err := wire.DecodeHint([]byte(record.Body))
-		if err != nil {
-			// A hint carries no truth: the next tick finds what it would have said.
-			h.logger.Error("drop a hint that cannot be read", "message", record.MessageId, "error", err.Error())
+		if err != nil { // no hint: it came from EventBridge, through the queue of notices
+			notices = append(notices, interruption.Received{Message: record.MessageId, Body: []byte(record.Body)})
 			continue
 		}
 		e := errand{hint.Cluster, hint.Reason == wire.ReasonDrain}
@@ -62,6 +63,11 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		}
 		requests[e].Take(hint)
 		records[e] = append(records[e], record.MessageId)
+	}
+	if len(notices) > 0 {
+		failed, outcome := h.flow.Notices(ctx, notices, boot.Deadline(ctx))
+		h.logger.Info("notices", "outcome", outcome)
+		failures.Add(failed...)
 	}
 	for _, e := range append(drains, looks...) {
 		if err := h.run(ctx, e, *requests[e]); err != nil {

@@ -1,6 +1,6 @@
-// Command interruption is the function that owns a claim's death: each minute, and when it asked itself for another look,
-// it finds what is to end, and step by step it empties the nodes of that, ends their machines and closes their claims. What
-// it does is flow/interruption; this wires it.
+// Command interruption is the function that owns a claim's death: AWS tells it of machines that are about to end, each
+// minute, and when it asked itself for another look, it finds what else is to end, and step by step it empties the nodes of
+// that, ends their machines and closes their claims. What it does is flow/interruption; this wires it.
 package main
 
 import (
@@ -35,7 +35,7 @@ func main() {
 	queues := sqs.NewFromConfig(config)
 	own := looks{sqsqueue.NewDelayed(queues, s.QueueURL)}
 	flow := &interruption.Flow{
-		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Steps: ledger, Offers: ledger,
+		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Finder: ledger, Steps: ledger, Offers: ledger,
 		Hints: own, Drains: own, Plans: plans{sqsqueue.New(queues, s.PlanURL)},
 		Connector: newConnector(config),
 		Now:       time.Now,

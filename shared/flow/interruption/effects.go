@@ -28,13 +28,14 @@ const (
 	EffectShow      = "show"      // NodeClaim object's conditions
 	EffectFree      = "free"      // finalizer taken off
 	EffectTell      = "tell"      // events
+	EffectMark      = "mark"      // offers marked that EC2 takes machines back of
 )
 
 // AllEffects lists them.
 var AllEffects = []string{
 	EffectNote, EffectRetire, EffectTerminate, EffectClose, EffectAdopt, EffectRemove, EffectHint,
 	EffectBegin, EffectTaint, EffectPlan, EffectDrain,
-	EffectStep, EffectEvict, EffectDelete, EffectShow, EffectFree, EffectTell,
+	EffectStep, EffectEvict, EffectDelete, EffectShow, EffectFree, EffectTell, EffectMark,
 }
 
 // effect carries out one effect under the eyes of Effects.

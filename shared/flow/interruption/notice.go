@@ -1,0 +1,576 @@
+package interruption
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"runtime/debug"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// Received is a message of the queue of notices.
+type Received struct {
+	Message string // its id
+	Body    []byte // an event of EventBridge
+}
+
+// NoticesOutcome is what one batch of notices came to, for one log line.
+type NoticesOutcome struct {
+	Messages  int              `json:"messages"`
+	Kinds     map[string]int   `json:"kinds,omitempty"`     // messages by kind of notice
+	Malformed int              `json:"malformed,omitempty"` // messages that are no event; dropped
+	Foreign   int              `json:"foreign,omitempty"`   // messages about no machine of ours; dropped
+	Elsewhere int              `json:"elsewhere,omitempty"` // claims spoken of by another account or region than their machine's; dropped
+	Idle      int              `json:"idle,omitempty"`      // claims of clusters that are detached or paused; nothing is done about them
+	Stale     int              `json:"stale,omitempty"`     // warnings too old to act upon: a look asks EC2 instead
+	Begun     map[string]int   `json:"begun,omitempty"`     // claims whose end began, by kind of notice
+	Hastened  int              `json:"hastened,omitempty"`  // claims that were to end already, and end sooner
+	Already   int              `json:"already,omitempty"`   // claims that were to end already, or are Gone
+	Marked    int              `json:"marked,omitempty"`    // offers that are left alone for a while
+	Looks     int              `json:"looks,omitempty"`     // looks that were asked for
+	Failed    int              `json:"failed,omitempty"`    // messages that are to come again
+	Millis    map[string]int64 `json:"millis,omitempty"`    // since the start, by what was reached
+	Problems  []string         `json:"problems,omitempty"`
+}
+
+// noticeRank orders kinds of notices: what leaves least time comes first, whatever stands before it in the queue.
+var noticeRank = map[model.NoticeKind]int{
+	model.NoticeSpotInterrupted: 0, model.NoticeReservationInterrupted: 1, model.NoticeScheduledChange: 2,
+	model.NoticeStopped: 3, model.NoticeTerminated: 4, model.NoticeRebalance: 5, model.NoticeNothing: 6,
+}
+
+// What a warning leaves. Source: EC2 user guide, spot interruption notices and interruptible capacity reservations.
+const (
+	warningSeconds = 120 // from the warning until EC2 ends the machine
+	marginSeconds  = 5   // by which pods are out before
+)
+
+// Notices does what AWS said of machines in a batch of messages: claims of machines that are about to end begin to end, and
+// their pods are planned elsewhere in the same moment. It returns the ids of the messages that must come again, because
+// something they ask for is not done for certain; every other message has had its effect, or has none. Handling one again is
+// harmless, and so is one that is late, doubled, or a stranger's.
+func (f *Flow) Notices(ctx context.Context, batch []Received, deadline time.Time) (failed []string, out NoticesOutcome) {
+	n := &notices{Flow: f, settings: f.Settings.withDefaults(), started: f.Now(), failed: map[string]bool{}}
+	n.last = deadline.Add(-n.settings.StopBefore)
+	n.out = NoticesOutcome{Messages: len(batch), Kinds: map[string]int{}, Begun: map[string]int{}, Millis: map[string]int64{}}
+	// What hangs must not take the answer with it: then the whole batch would come again.
+	ctx, cancel := context.WithTimeout(ctx, max(0, n.last.Sub(n.started)))
+	defer cancel()
+	n.do(ctx, batch)
+	n.reached("done")
+	for _, received := range batch {
+		if n.failed[received.Message] {
+			failed = append(failed, received.Message)
+		}
+	}
+	n.out.Failed = len(failed)
+	return failed, n.out
+}
+
+// notices is one batch at work.
+type notices struct {
+	*Flow
+	settings Settings
+	started  time.Time
+	last     time.Time // by this process's clock: nothing is begun after it
+	nowUnix  int64     // by the ledger's
+
+	mutex  sync.Mutex // of what follows
+	out    NoticesOutcome
+	failed map[string]bool // ids of messages
+}
+
+// said is one message's notice.
+type said struct {
+	message string
+	model.Notice
+}
+
+// affected is a claim and what was said of its machine, the most urgent first.
+type affected struct {
+	claim model.Claim
+	said  []said
+}
+
+func (n *notices) do(ctx context.Context, batch []Received) {
+	// 1. What was said, and of which machines.
+	heard, ids := n.read(batch)
+	if len(ids) == 0 {
+		return
+	}
+
+	// 2. Whose they are. While the ledger does not say nothing is known of any of them.
+	found, nowUnix, err := n.Finder.ByInstance(ctx, ids)
+	if err != nil {
+		n.problem("find the claims of %d instances: %v", len(ids), err)
+		n.fail(heard...)
+		return
+	}
+	n.nowUnix = nowUnix
+	clusters, homes := n.home(heard, found)
+	n.reached("found")
+
+	// 3. Cluster by cluster side by side; what is wrong with one delays no other.
+	n.abreast(len(clusters), func(i int) {
+		h := &home{notices: n, name: clusters[i], affected: homes[clusters[i]]}
+		defer func() {
+			if reason := recover(); reason != nil {
+				n.problem("notices of cluster %s: panic: %v\n%s", h.name, reason, debug.Stack())
+				n.fail(h.all()...)
+			}
+		}()
+		h.do(ctx)
+	})
+}
+
+// read decodes the messages. It returns those that ask for something, and the instances they name.
+func (n *notices) read(batch []Received) (heard []said, ids []string) {
+	for _, received := range batch {
+		notice, err := wire.DecodeEvent(received.Body)
+		if err != nil {
+			n.out.Malformed++
+			n.problem("drop message %s, which is no event: %v", received.Message, err)
+			continue
+		}
+		n.out.Kinds[string(notice.Kind)]++
+		if notice.Kind == model.NoticeNothing {
+			continue
+		}
+		heard = append(heard, said{received.Message, notice})
+		ids = append(ids, notice.Instances...)
+	}
+	slices.Sort(ids)
+	return heard, slices.Compact(ids)
+}
+
+// home brings together what was said of each claim, by cluster, and drops what was said of nobody's machines.
+func (n *notices) home(heard []said, found []model.FoundClaim) (clusters []string, homes map[string][]affected) {
+	of := map[string][]said{} // by instance id
+	known := map[string]bool{}
+	for _, claim := range found {
+		known[claim.Claim.InstanceID] = true
+	}
+	for _, s := range heard {
+		foreign := true
+		for _, id := range s.Instances {
+			of[id] = append(of[id], s)
+			foreign = foreign && !known[id]
+		}
+		if foreign {
+			n.out.Foreign++
+		}
+	}
+	homes = map[string][]affected{}
+	for _, claim := range found {
+		about := slices.Clone(of[claim.Claim.InstanceID])
+		if len(about) == 0 {
+			continue
+		}
+		sort.SliceStable(about, func(i, j int) bool { return noticeRank[about[i].Kind] < noticeRank[about[j].Kind] })
+		if homes[claim.Cluster] == nil {
+			clusters = append(clusters, claim.Cluster)
+		}
+		homes[claim.Cluster] = append(homes[claim.Cluster], affected{claim.Claim, about})
+	}
+	slices.Sort(clusters)
+	return clusters, homes
+}
+
+// fail has messages come again.
+func (n *notices) fail(heard ...said) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	for _, s := range heard {
+		n.failed[s.message] = true
+	}
+}
+
+func (n *notices) count(number *int, by int) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	*number += by
+}
+
+func (n *notices) reached(what string) { n.out.Millis[what] = n.Now().Sub(n.started).Milliseconds() }
+
+// problem notes something that went wrong and stops nothing else.
+func (n *notices) problem(format string, args ...any) {
+	const most = 20
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	if len(n.out.Problems) < most {
+		n.out.Problems = append(n.out.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// home is what was said of one cluster's machines.
+type home struct {
+	*notices
+	name     string
+	affected []affected
+
+	reg  model.Registration
+	site Site
+
+	// Under the mutex of the notices.
+	begun  []said        // messages that stand for ends that are to be announced
+	looks  []said        // messages that ask for a look
+	events []model.Event // to be told, one claim's after another's
+}
+
+// all returns every message about the cluster.
+func (h *home) all() []said {
+	var all []said
+	for i := range h.affected {
+		all = append(all, h.affected[i].said...)
+	}
+	return all
+}
+
+func (h *home) do(ctx context.Context) {
+	// 1. Whether the cluster is ours to care for, and the machines are where AWS speaks of.
+	reg, err := h.Registry.Cluster(ctx, h.name)
+	switch {
+	case fault.Is(err, fault.NotFound), err == nil && reg.Paused:
+		h.count(&h.out.Idle, len(h.affected))
+		return
+	case err != nil:
+		h.problem("read registration of cluster %s: %v", h.name, err)
+		h.fail(h.all()...)
+		return
+	}
+	h.reg = reg
+	if h.here(); len(h.affected) == 0 {
+		return
+	}
+	if h.site, err = h.Connector.Connect(ctx, reg); err != nil {
+		h.problem("connect to cluster %s: %v", h.name, err)
+		h.fail(h.all()...)
+		return
+	}
+
+	// 2. What leaves least time first: recorded and tainted, while offers are marked, so that whoever plans next knows both.
+	urgent, rest := h.split()
+	h.abreast(len(urgent)+1, func(i int) {
+		if i == len(urgent) {
+			h.mark(ctx)
+			return
+		}
+		h.claim(ctx, urgent[i])
+	})
+	h.abreast(len(rest), func(i int) { h.claim(ctx, rest[i]) })
+
+	// 3. Told to those who go on from here, once for all of it.
+	h.announce(ctx)
+	h.look(ctx)
+	h.tell(ctx)
+}
+
+// here drops what was said by another account or region than the cluster's: ids are unique in neither.
+func (h *home) here() {
+	var left []affected
+	for _, a := range h.affected {
+		var about []said
+		for _, s := range a.said {
+			if h.reg.Account != "" && s.Account != h.reg.Account || s.Region != h.reg.Region {
+				h.count(&h.out.Elsewhere, 1)
+				h.problem("drop message %s about instance %s of cluster %s, account %q, region %s: it comes from account %.20q, region %.30q",
+					s.message, a.claim.InstanceID, h.name, h.reg.Account, h.reg.Region, s.Account, s.Region)
+				continue
+			}
+			about = append(about, s)
+		}
+		if len(about) > 0 {
+			left = append(left, affected{a.claim, about})
+		}
+	}
+	h.affected = left
+}
+
+// split parts claims with a warning of minutes from the others, each the most urgent first.
+func (h *home) split() (urgent, rest []affected) {
+	sort.SliceStable(h.affected, func(i, j int) bool {
+		return noticeRank[h.affected[i].said[0].Kind] < noticeRank[h.affected[j].said[0].Kind]
+	})
+	for _, a := range h.affected {
+		if noticeRank[a.said[0].Kind] <= noticeRank[model.NoticeReservationInterrupted] {
+			urgent = append(urgent, a)
+		} else {
+			rest = append(rest, a)
+		}
+	}
+	return urgent, rest
+}
+
+// claim does what the notices about one claim ask for. Where it fails, or panics, all of them come again.
+func (h *home) claim(ctx context.Context, a affected) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			h.problem("notices of claim %s: panic: %v\n%s", a.claim.Name, reason, debug.Stack())
+			h.fail(a.said...)
+		}
+	}()
+	if !h.Now().Before(h.last) {
+		h.problem("no time is left for claim %s", a.claim.Name)
+		h.fail(a.said...)
+		return
+	}
+	cause, kind, ends := h.cause(a)
+	ending := a.claim.State == model.Draining || a.claim.State == model.Terminating
+	switch {
+	case a.claim.State == model.Gone:
+		h.count(&h.out.Already, 1)
+	case ends:
+		h.end(ctx, a, cause, kind)
+	case ending: // whoever ends it asks EC2 how far that has come
+		h.count(&h.out.Already, 1)
+	default:
+		h.inform(a)
+	}
+}
+
+// cause is why the claim is to end, as its notices say, and which kind of them says so. False where none does: machines that
+// stop or have ended are looked at, recommendations are for people, and a warning that is long past is for a look to confirm.
+func (h *home) cause(a affected) (cause Cause, kind model.NoticeKind, ends bool) {
+	for _, s := range a.said {
+		code, message := endOf(s.Notice)
+		if code == "" || h.stale(s.Notice) {
+			continue
+		}
+		if !ends {
+			cause, kind, ends = Cause{Code: code, Message: message, NowUnix: h.nowUnix}, s.Kind, true
+		}
+		cause.DeadlineUnix = earliest(cause.DeadlineUnix, h.leaves(s.Notice))
+	}
+	return cause, kind, ends
+}
+
+// endOf returns why a claim ends of whose machine this was said, "" where it does not for that.
+func endOf(notice model.Notice) (code, message string) {
+	switch notice.Kind {
+	case model.NoticeSpotInterrupted:
+		return model.EndedSpotInterrupted, "EC2 has warned that it takes the spot instance back"
+	case model.NoticeReservationInterrupted:
+		return model.EndedReservationInterrupted, "EC2 has warned that the owner of the capacity reservation takes its capacity back"
+	case model.NoticeScheduledChange:
+		return model.EndedScheduledChange, "AWS Health has announced a change of the instance: " + notice.Detail
+	}
+	return "", ""
+}
+
+// at is when a notice was given, by AWS's clock, which is the ledger's: never later than now.
+func (n *notices) at(notice model.Notice) int64 {
+	if notice.AtUnix == 0 {
+		return n.nowUnix
+	}
+	return min(notice.AtUnix, n.nowUnix)
+}
+
+// leaves returns when no pod may be left, as far as the notice itself says; 0 = it does not.
+func (n *notices) leaves(notice model.Notice) int64 {
+	switch notice.Kind {
+	case model.NoticeSpotInterrupted, model.NoticeReservationInterrupted:
+		if notice.EndUnix > notice.AtUnix {
+			return notice.EndUnix - marginSeconds
+		}
+		return n.at(notice) + warningSeconds - marginSeconds
+	}
+	return 0
+}
+
+// stale reports whether a warning is so old that the machine has ended, or will not: what EC2 itself says now is better.
+func (n *notices) stale(notice model.Notice) bool {
+	const after = 10 * 60 // seconds beyond what the warning left
+	left := n.leaves(notice)
+	return left != 0 && left < n.nowUnix-after
+}
+
+// end begins the end of a claim, or brings it forward. What an earlier try left undone is done again.
+func (h *home) end(ctx context.Context, a affected, cause Cause, kind model.NoticeKind) {
+	before, begun, tainted, err := h.record(ctx, a.claim, cause)
+	if err != nil {
+		h.problem("claim %s: %v", a.claim.Name, err)
+		h.fail(a.said...)
+		return
+	}
+	changed := begun.Version != before.Version
+	if !changed && unheard(begun) {
+		tainted = h.taint(ctx, begun)
+	}
+	if !tainted {
+		h.problem("claim %s: its node %s is not tainted yet", begun.Name, begun.NodeName)
+		h.fail(a.said...)
+	}
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if changed || unheard(begun) {
+		h.begun = append(h.begun, a.said...)
+	}
+	switch {
+	case !changed:
+		h.out.Already++
+	case before.State != begun.State:
+		h.out.Begun[string(kind)]++
+		h.events = append(h.events, eventsOf(begun, a.said, true)...)
+	default:
+		h.out.Hastened++
+	}
+}
+
+// record begins the end of a claim, and again where somebody else wrote it meanwhile, three times at most. It returns the
+// claim as it was just before, too.
+func (h *home) record(ctx context.Context, claim model.Claim, cause Cause) (before, begun model.Claim, tainted bool, err error) {
+	const most = 3
+	for try := 1; ; try++ {
+		begun, tainted, err = h.begin(ctx, h.site, h.reg, claim, cause)
+		if !fault.Is(err, fault.Conflict) || try == most {
+			return claim, begun, tainted, err
+		}
+		found, _, err := h.Finder.ByInstance(ctx, []string{claim.InstanceID})
+		if err != nil {
+			return claim, claim, false, fmt.Errorf("read it again: %w", err)
+		}
+		i := slices.IndexFunc(found, func(c model.FoundClaim) bool { return c.Cluster == h.name && c.Claim.Name == claim.Name })
+		if i < 0 {
+			return claim, claim, false, fault.New(fault.Conflict, "", "it cannot be found again")
+		}
+		claim = found[i].Claim
+	}
+}
+
+// unheard reports whether no drain run has begun with a claim that is to end: the hint for it may be lost.
+func unheard(claim model.Claim) bool {
+	switch {
+	case claim.Drain == nil:
+		return claim.State == model.Draining
+	case claim.State == model.Draining:
+		return claim.Drain.TaintedUnix == 0
+	}
+	return claim.State == model.Terminating && claim.Drain.EndUnix == 0
+}
+
+// taint does again what beginning could not: the claim's node is tainted, or is not there.
+func (h *home) taint(ctx context.Context, claim model.Claim) bool {
+	if claim.NodeName == "" || claim.NodeUID == "" {
+		return true
+	}
+	err := h.effect(ctx, EffectTaint, func() error { return h.site.Objects.PatchNode(ctx, cordon(claim.NodeName, claim.NodeUID)) })
+	return err == nil || absent(err)
+}
+
+// inform notes what is said of a claim that does not end for it.
+func (h *home) inform(a affected) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.events = append(h.events, eventsOf(a.claim, a.said, false)...)
+	for _, s := range a.said {
+		switch code, _ := endOf(s.Notice); {
+		case code != "":
+			h.out.Stale++
+			h.looks = append(h.looks, s)
+		case s.Kind == model.NoticeStopped || s.Kind == model.NoticeTerminated:
+			h.looks = append(h.looks, s)
+		}
+	}
+}
+
+// announce asks for places for the pods of what was begun, and for the first step of the drains.
+func (h *home) announce(ctx context.Context) {
+	if len(h.begun) == 0 {
+		return
+	}
+	if err := h.Flow.announce(ctx, h.name, keyOf(h.begun)); err != nil {
+		h.problem("%v", err)
+		h.fail(h.begun...)
+	}
+}
+
+// look asks for a look at what EC2 says.
+func (h *home) look(ctx context.Context) {
+	if len(h.looks) == 0 {
+		return
+	}
+	if err := h.effect(ctx, EffectHint, func() error { return h.Hints.Look(ctx, h.name, keyOf(h.looks), 0) }); err != nil {
+		h.problem("ask for a look at cluster %s: %v", h.name, err)
+		h.fail(h.looks...)
+		return
+	}
+	h.count(&h.out.Looks, 1)
+}
+
+// tell publishes the events. They are for people: what cannot be told is not worth another try.
+func (h *home) tell(ctx context.Context) {
+	if len(h.events) == 0 {
+		return
+	}
+	report := model.Report{Events: h.events}
+	if err := h.effect(ctx, EffectTell, func() error { return h.site.Reporter.Report(ctx, report) }); err != nil {
+		h.problem("publish %d events of cluster %s: %v", len(h.events), h.name, err)
+	}
+}
+
+// mark has offers left alone that EC2 takes machines back of, and reservations that are, as if they had just failed to give
+// any. It is dated by the warning, so that one which comes again changes nothing.
+func (h *home) mark(ctx context.Context) {
+	var marks []model.Mark
+	var about []said
+	for _, a := range h.affected {
+		for _, s := range a.said {
+			mark, ok := h.markOf(a.claim, s.Notice)
+			if !ok {
+				continue
+			}
+			about = append(about, s)
+			i := slices.IndexFunc(marks, func(m model.Mark) bool { return m.About() == mark.About() })
+			switch {
+			case i < 0:
+				marks = append(marks, mark)
+			case marks[i].UntilUnix < mark.UntilUnix:
+				marks[i] = mark
+			}
+		}
+	}
+	if len(marks) == 0 {
+		return
+	}
+	if err := h.effect(ctx, EffectMark, func() error { return h.Offers.Mark(ctx, h.reg, marks) }); err != nil {
+		h.problem("mark %d offers of cluster %s: %v", len(marks), h.name, err)
+		h.fail(about...)
+		return
+	}
+	h.count(&h.out.Marked, len(marks))
+}
+
+// markOf is what a warning says about what can be bought; false where that is nothing, or not any more.
+func (h *home) markOf(claim model.Claim, notice model.Notice) (model.Mark, bool) {
+	const backOff, forgetAfter = 3 * 60, 20 * 3 * 60 // seconds, as for a launch that gave nothing
+	mark := model.Mark{Reason: string(notice.Kind), Failures: 1, AtUnix: h.at(notice)}
+	switch {
+	case notice.Kind == model.NoticeSpotInterrupted && claim.CapacityType == model.Spot:
+		mark.Reason = model.EndedSpotInterrupted
+		mark.OfferKey = model.OfferKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: model.Spot}
+	case notice.Kind == model.NoticeReservationInterrupted && claim.Reservation != "":
+		mark.Reason, mark.Reservation = model.EndedReservationInterrupted, claim.Reservation
+	default:
+		return mark, false
+	}
+	mark.UntilUnix = mark.AtUnix + backOff
+	mark.ForgetUnix = mark.UntilUnix + forgetAfter
+	return mark, mark.UntilUnix > h.nowUnix && (mark.Reservation != "" || mark.InstanceType != "" && mark.Zone != "")
+}
+
+// keyOf is a key for what a batch asks for: the same for the same messages, and short enough for a hint.
+func keyOf(heard []said) string {
+	hash := fnv.New64a()
+	for _, s := range heard {
+		fmt.Fprintf(hash, "%s\n", s.message)
+	}
+	return fmt.Sprintf("notice/%016x", hash.Sum64())
+}

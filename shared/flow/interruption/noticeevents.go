@@ -1,0 +1,44 @@
+package interruption
+
+import "github.com/joiner-sh/joiner/shared/model"
+
+// noticeEvents are the events of what AWS says of machines, by kind of notice. They bear the reasons Karpenter's have.
+var noticeEvents = map[model.NoticeKind]model.Event{
+	model.NoticeSpotInterrupted:        {Warning: true, Reason: "SpotInterrupted", Message: "EC2 has warned that it takes this spot instance back within two minutes"},
+	model.NoticeReservationInterrupted: {Warning: true, Reason: "CapacityReservationInstanceInterrupted", Message: "EC2 has warned that the owner of the capacity reservation takes this instance back within two minutes"},
+	model.NoticeRebalance:              {Reason: "SpotRebalanceRecommendation", Message: "EC2 sees a raised risk that it takes this spot instance back"},
+	model.NoticeScheduledChange:        {Warning: true, Reason: "InstanceUnhealthy", Message: "AWS Health has announced a change of this instance"},
+	model.NoticeStopped:                {Warning: true, Reason: "InstanceStopping", Message: "EC2 says that this instance is stopping"},
+	model.NoticeTerminated:             {Warning: true, Reason: "InstanceTerminating", Message: "EC2 says that this instance is terminating"},
+}
+
+// eventsOf returns what people are told of a claim's machine, each kind once, and that its node is drained for it where it
+// is: on the NodeClaim object and on the node, as far as there are such.
+func eventsOf(claim model.Claim, about []said, ends bool) []model.Event {
+	var told []model.Event
+	seen := map[string]bool{}
+	for _, s := range about {
+		event := noticeEvents[s.Kind]
+		if event.Reason != "" && !seen[event.Reason] {
+			seen[event.Reason] = true
+			told = append(told, event)
+		}
+	}
+	if ends {
+		told = append(told, model.Event{
+			Warning: true, Reason: "TerminatingOnInterruption", Message: "the node is drained and its instance terminated, because of what AWS said of it",
+		})
+	}
+	var events []model.Event
+	for _, event := range told {
+		if claim.ObjectUID != "" {
+			event.Kind, event.Name, event.UID = KindNodeClaim, claim.Name, claim.ObjectUID
+			events = append(events, event)
+		}
+		if claim.NodeName != "" && claim.NodeUID != "" {
+			event.Kind, event.Name, event.UID = KindNode, claim.NodeName, claim.NodeUID
+			events = append(events, event)
+		}
+	}
+	return events
+}
