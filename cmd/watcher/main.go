@@ -10,6 +10,9 @@
 //	JOINER_CATALOG_QUEUE_URL
 //	                       of the catalogue's FIFO queue, which changes of pools and classes are sent to as well: none, then its
 //	                       tick of each minute finds them
+//	JOINER_INTERRUPTION_QUEUE_URL
+//	                       of the standard queue of those who empty nodes, which is told when somebody deletes a Node or NodeClaim:
+//	                       none, then the look of each minute finds that
 //	JOINER_BUCKET          of snapshots; required
 //	JOINER_TABLE           of the ledger; required
 //	JOINER_NAMESPACE       of the lease: joiner

@@ -19,12 +19,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/forward"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 type settings struct {
 	Cluster       string        `env:"JOINER_CLUSTER,required"`
 	QueueURL      string        `env:"JOINER_QUEUE_URL,required"`
 	CatalogURL    string        `env:"JOINER_CATALOG_QUEUE_URL"`
+	EndsURL       string        `env:"JOINER_INTERRUPTION_QUEUE_URL"`
 	Bucket        string        `env:"JOINER_BUCKET,required"`
 	Table         string        `env:"JOINER_TABLE,required"`
 	Namespace     string        `env:"JOINER_NAMESPACE" envDefault:"joiner"`
@@ -71,11 +73,13 @@ func (s *settings) defaultSpread(logger *slog.Logger) []model.Spread {
 
 func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) forward.Config {
 	config := boot.AWS(ctx)
+	queues := sqs.NewFromConfig(config)
 	return forward.Config{
 		Cluster: s.Cluster, Owner: s.identity(),
 		Publisher: s3snapshot.New(s3.NewFromConfig(config), s.Bucket),
 		Pointer:   dynamoledger.New(dynamodb.NewFromConfig(config), s.Table),
-		Queue:     s.queue(sqs.NewFromConfig(config), logger),
+		Queue:     s.queue(queues, logger),
+		Ends:      s.ends(queues),
 		Now:       time.Now, Wait: wait,
 		Tell:     func(note forward.Note) { log(logger, note) },
 		Settings: forward.Settings{QuietWindow: s.BatchQuiet, MaxWindow: s.BatchMax, IdleWindow: s.IdlePublish},
@@ -92,6 +96,20 @@ func (s *settings) queue(client *sqs.Client, logger *slog.Logger) forward.Queue 
 		logger.Warn("a hint of changed configuration did not reach the catalogue; its next tick finds the change", "error", err)
 	}}
 }
+
+// ends sends hints to whoever empties nodes; nil where that is nobody's queue.
+func (s *settings) ends(client *sqs.Client) forward.Queue {
+	if s.EndsURL == "" {
+		return nil
+	}
+	return atOnce{sqsqueue.NewDelayed(client, s.EndsURL)}
+}
+
+// atOnce is a queue of messages that may come later, none of which does.
+type atOnce struct{ queue *sqsqueue.Delayed }
+
+// Send puts the hint into the queue.
+func (q atOnce) Send(ctx context.Context, hint wire.Hint) error { return q.queue.Send(ctx, hint, 0) }
 
 // wait waits for d, for something to wake it, or for the end of ctx.
 func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) {

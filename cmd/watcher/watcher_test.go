@@ -22,10 +22,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
 	"github.com/joiner-sh/joiner/infra/rbac"
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/api/crds"
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/cloud"
@@ -43,6 +48,7 @@ type place struct {
 	store  *s3snapshot.Store
 	queue  *sqs.Client
 	url    string
+	ends   string // URL of the queue of those who empty nodes
 	binary string
 }
 
@@ -100,6 +106,10 @@ func (p *place) startCloud() {
 		t.Fatal(err)
 	}
 	p.url = *out.QueueUrl
+	if out, err = p.queue.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("ends")}); err != nil {
+		t.Fatal(err)
+	}
+	p.ends = *out.QueueUrl
 }
 
 func (p *place) apply(manifests ...[]byte) {
@@ -192,10 +202,15 @@ func (r *replica) address() string {
 // hints receives until one satisfies ok, and returns it; the test fails when none comes in a time no healthy watcher takes.
 func (p *place) hint(what string, ok func(wire.Hint) bool) wire.Hint {
 	p.t.Helper()
+	return p.hintFrom(p.url, what, ok)
+}
+
+func (p *place) hintFrom(url, what string, ok func(wire.Hint) bool) wire.Hint {
+	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
 	defer cancel()
 	for {
-		out, err := p.queue.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &p.url, WaitTimeSeconds: 20, MaxNumberOfMessages: 1})
+		out, err := p.queue.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 20, MaxNumberOfMessages: 1})
 		if err != nil {
 			p.t.Fatalf("no hint came: %s: %v", what, err)
 		}
@@ -204,7 +219,7 @@ func (p *place) hint(what string, ok func(wire.Hint) bool) wire.Hint {
 			if err != nil {
 				p.t.Fatal(err)
 			}
-			if _, err := p.queue.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &p.url, ReceiptHandle: m.ReceiptHandle}); err != nil {
+			if _, err := p.queue.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle}); err != nil {
 				p.t.Fatal(err)
 			}
 			if ok(hint) {
@@ -301,6 +316,57 @@ func TestTwoReplicasForwardAClusterThroughTheLossOfTheLeader(t *testing.T) {
 	}
 	if pointer, _ := p.published(); pointer.WatcherOwner != "watcher-1" {
 		t.Errorf("pointer %+v", pointer)
+	}
+}
+
+// Somebody deletes NodeClaims and a Node of ours: one hint of it goes to those who empty nodes, and none to those who plan.
+func TestDeletedNodesAndClaimsAreTold(t *testing.T) {
+	p := newPlace(t)
+	p.start("watcher-0", "JOINER_INTERRUPTION_QUEUE_URL="+p.ends)
+	p.hint("the first leadership", func(h wire.Hint) bool { return h.Reason == wire.ReasonConfig })
+	var manifests [][]byte
+	for _, name := range []string{"a", "b", "c"} {
+		manifests = append(manifests, fmt.Appendf(nil, `
+apiVersion: karpenter.sh/v1
+kind: NodeClaim
+metadata: {name: %[1]s, labels: {karpenter.sh/nodepool: general}, finalizers: [karpenter.sh/termination]}
+spec:
+  nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+  requirements: []
+---
+apiVersion: v1
+kind: Node
+metadata: {name: %[1]s, labels: {karpenter.sh/nodepool: general, karpenter.sh/registered: "true"}, finalizers: [karpenter.sh/termination]}
+`, name))
+	}
+	p.apply(manifests...)
+	p.hint("the nodes", func(h wire.Hint) bool { return h.Reason == wire.ReasonNode })
+	config := p.plane.Config()
+	core, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	custom, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if err := custom.Resource(apiv1.NodeClaimResource).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := core.CoreV1().Nodes().Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	hint := p.hintFrom(p.ends, "what is being deleted", func(h wire.Hint) bool { return h.Reason == wire.ReasonEnd })
+	if hint.Cluster != clusterName || hint.Epoch != 1 || time.Since(began) > 5*time.Second {
+		t.Errorf("after %s: %+v", time.Since(began), hint)
+	}
+	time.Sleep(time.Second)
+	out, err := p.queue.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &p.ends})
+	if err != nil || len(out.Messages) != 0 {
+		t.Errorf("told more than once: %v, %v", out, err)
 	}
 }
 

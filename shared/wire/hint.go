@@ -36,7 +36,7 @@ type HintReason string
 const (
 	ReasonBatch     HintReason = "batch"     // pods wait for capacity
 	ReasonNode      HintReason = "node"      // a node joined, or a node that is not initialised changed
-	ReasonConfig    HintReason = "config"    // a NodePool or EC2NodeClass was made, changed or deleted
+	ReasonConfig    HintReason = "config"    // a NodePool or EC2NodeClass was made, changed or deleted, or somebody made a NodeClaim by hand
 	ReasonSweep     HintReason = "sweep"     // the full pass of each minute
 	ReasonHeartbeat HintReason = "heartbeat" // nothing but time has passed
 	ReasonEnd       HintReason = "end"       // somebody deleted a Node or NodeClaim of ours

@@ -37,7 +37,7 @@ func podOn(t *testing.T, node, base string, change func(*corev1.Pod)) *corev1.Po
 
 func setPhase(t *testing.T, pod *corev1.Pod, phase corev1.PodPhase) *corev1.Pod {
 	t.Helper()
-	pod.Status.Phase = phase
+	pod.Status.Phase, pod.ResourceVersion = phase, "" // others may have written to it
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	started := metav1.NewTime(time.Now().Truncate(time.Second))
 	pod.Status.StartTime = &started

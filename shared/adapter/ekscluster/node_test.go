@@ -109,6 +109,7 @@ func TestF109ATaintOfADrainReplacesThoseOfItsKey(t *testing.T) {
 	c, name := connectAs(t, collectorRole), unique("drained")
 	node := createNode(t, name)
 	old := node.DeepCopy()
+	old.ResourceVersion = "" // others may have written to it
 	old.Spec.Taints = append(old.Spec.Taints, corev1.Taint{Key: model.TaintDisrupted, Value: "old", Effect: corev1.TaintEffectNoSchedule},
 		corev1.Taint{Key: model.TaintDisrupted, Effect: corev1.TaintEffectPreferNoSchedule})
 	if _, err := admin(t).CoreV1().Nodes().Update(t.Context(), old, metav1.UpdateOptions{}); err != nil {

@@ -52,6 +52,7 @@ type Config struct {
 	Publisher Publisher
 	Pointer   Pointer
 	Queue     Queue
+	Ends      Queue // told when Nodes and NodeClaims of ours are being deleted; nil = nobody, then they are found by looking
 	Now       func() time.Time
 	// Wait is where Lead rests: it returns when ctx is done, when it has received from wake, or when d has passed,
 	// whichever comes first.

@@ -23,6 +23,7 @@ type Forwarder struct {
 	batch      batch
 	dirtySince time.Time // of the oldest change that is not published; zero = none
 	owed       *owed     // nil = none
+	ends       ends
 
 	// Of one leadership; only Lead's goroutine touches them.
 	epoch        int64
@@ -59,9 +60,10 @@ func (f *Forwarder) Observe(c wire.Change) {
 	if f.dirtySince.IsZero() {
 		f.dirtySince = now
 	}
-	wasOpen := f.batch.open()
+	wasOpen, endsWereOpen := f.batch.open(), f.ends.batch.open()
 	f.look(&c, before, now)
-	look := !quiet || !wasOpen && f.batch.open()
+	f.lookForEnds(&c, now)
+	look := !quiet || !wasOpen && f.batch.open() || !endsWereOpen && f.ends.batch.open()
 	f.mu.Unlock()
 	if look {
 		f.nudge()
@@ -112,6 +114,7 @@ func (f *Forwarder) assume() {
 	f.segments, f.segmentBytes, f.publishing, f.owed = 0, 0, nil, nil
 	f.beatAt, f.publishPause, f.hintPause = time.Time{}, pause{}, pause{}
 	f.batch = batch{}
+	f.assumeEnds(now)
 	f.batch.add(now, wire.ReasonConfig, "", "")
 	for key, w := range f.pods {
 		*w = waiting{ref: w.ref}

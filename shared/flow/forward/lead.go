@@ -34,6 +34,7 @@ func (f *Forwarder) step(ctx context.Context) (time.Duration, error) {
 	}
 	// 3. Then the hint.
 	f.sendHint(ctx)
+	f.sendEnd(ctx)
 	// 4. And a sign of life.
 	if err := f.keepAlive(ctx); err != nil {
 		return 0, f.stepDown(err)
@@ -155,6 +156,7 @@ func (f *Forwarder) idle() time.Duration {
 	if next.Before(f.publishPause.until) && f.publishPause.until.After(now) {
 		next = f.publishPause.until
 	}
+	next = earlier(next, f.endDue()) // which waits for nothing that is published
 	return max(next.Sub(now), time.Millisecond)
 }
 

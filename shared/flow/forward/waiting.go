@@ -61,6 +61,8 @@ func (f *Forwarder) look(c *wire.Change, before *version, now time.Time) {
 	case c.Pool != nil && before.differs(c.Deleted, c.Pool.UID, c.Pool.Generation, c.Pool.DeletedUnix),
 		c.Class != nil && before.differs(c.Deleted, c.Class.UID, c.Class.Generation, c.Class.DeletedUnix):
 		f.batch.add(now, wire.ReasonConfig, "", "")
+	case c.Claim != nil && !c.Deleted && c.Claim.Manual && c.Claim.DeletedUnix == 0:
+		f.batch.add(now, wire.ReasonConfig, "", "")
 	}
 }
 

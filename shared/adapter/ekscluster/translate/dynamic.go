@@ -2,7 +2,9 @@ package translate
 
 import (
 	"fmt"
+	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -38,11 +40,22 @@ func ClassOf(object *unstructured.Unstructured) model.Class {
 	return Class(&typed)
 }
 
-// ClaimOf returns name and UID of an untyped NodeClaim, and whether it is ours to look at.
+// ClaimOf returns an untyped NodeClaim as an object that is there, and whether it is ours to look at.
 func ClaimOf(object *unstructured.Unstructured) (claim model.Object, managed bool) {
 	group, _, _ := unstructured.NestedString(object.Object, "spec", "nodeClassRef", "group")
 	kind, _, _ := unstructured.NestedString(object.Object, "spec", "nodeClassRef", "kind")
-	return Object(object), Managed(apiv1.NodeClassReference{Group: group, Kind: kind})
+	providerID, _, _ := unstructured.NestedString(object.Object, "status", "providerID")
+	return claimObject(object, providerID), Managed(apiv1.NodeClassReference{Group: group, Kind: kind})
+}
+
+// claimObject returns a NodeClaim as an object that is there: without our finalizer or the label of its class it is bare, and
+// without a NodePool and a machine somebody made it to have one launched.
+func claimObject(object metav1.Object, providerID string) model.Object {
+	out := Object(object)
+	labels := object.GetLabels()
+	out.Bare = !slices.Contains(object.GetFinalizers(), model.Finalizer) || labels[model.LabelNodeClass] == ""
+	out.Manual = labels[model.LabelNodePool] == "" && providerID == ""
+	return out
 }
 
 func cannotBeRead(err error) string {

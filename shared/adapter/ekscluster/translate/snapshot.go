@@ -73,7 +73,7 @@ func (b *Builder) Add(object any) bool {
 		}
 	case *apiv1.NodeClaim:
 		if Managed(o.Spec.NodeClassRef) {
-			s.Claims = append(s.Claims, Object(o))
+			s.Claims = append(s.Claims, claimObject(o, o.Status.ProviderID))
 		}
 	case *awsv1.EC2NodeClass:
 		s.Classes = append(s.Classes, Class(o))
