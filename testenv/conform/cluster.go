@@ -288,7 +288,9 @@ func clusterLists(b plane) {
 	found["pool"] = slices.ContainsFunc(s.Pools, func(p model.Pool) bool {
 		return p.Name == pool && p.UID == poolUID && p.Template.ClassName == "default"
 	})
-	found["claim"] = slices.ContainsFunc(s.Claims, func(o model.Object) bool { return o.Name == claim.Name && o.UID == claimUID && o.DeletedUnix == 0 && !o.Manual })
+	found["claim"] = slices.ContainsFunc(s.Claims, func(o model.Object) bool {
+		return o.Name == claim.Name && o.UID == claimUID && o.DeletedUnix == 0 && !o.Manual
+	})
 	if want := (map[string]bool{"waiting": true, "bound": true, "node": true, "pool": true, "claim": true}); !reflect.DeepEqual(found, want) {
 		b.t.Errorf("found %v", found)
 	}

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -90,6 +91,13 @@ func clusterRemoves(b plane, ender interruption.Cluster) {
 	b.want(fault.Conflict, "another object of the name", ender.Remove(b.t.Context(), interruption.KindNodeClaim, model.Object{Name: claim.Name, UID: otherUID}))
 	if _, hasNode, _, hasObject := b.sight(ender, node.Name, claim.Name); !hasNode || !hasObject {
 		b.t.Fatalf("node %v, object %v: removed instead of others", hasNode, hasObject)
+	}
+	if holds, ok := ender.(interface { // our finalizer, which is another contract's
+		Free(context.Context, string, model.Object) error
+	}); ok {
+		if err := holds.Free(b.t.Context(), interruption.KindNodeClaim, model.Object{Name: claim.Name, UID: uid}); err != nil {
+			b.t.Fatal(err)
+		}
 	}
 	for kind, object := range map[string]model.Object{
 		interruption.KindNode: {Name: node.Name, UID: node.UID}, interruption.KindNodeClaim: {Name: claim.Name, UID: uid},

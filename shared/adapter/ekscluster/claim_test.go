@@ -1,6 +1,7 @@
 package ekscluster
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -81,7 +82,7 @@ func TestPutClaimShowsTheClaimAsANodeClaim(t *testing.T) {
 			t.Errorf("label %s is %q, want %q", key, got.Labels[key], want)
 		}
 	}
-	if got.Annotations["karpenter.sh/nodepool-hash"] != "1" || len(got.Finalizers) != 0 {
+	if got.Annotations["karpenter.sh/nodepool-hash"] != "1" || !slices.Equal(got.Finalizers, []string{model.Finalizer}) {
 		t.Errorf("annotations %v, finalizers %v", got.Annotations, got.Finalizers)
 	}
 	spec := got.Spec
@@ -212,5 +213,54 @@ func TestCT02CT09PutClaimShowsWhatBecameKnownLaterAndLeavesWhatPeopleWrote(t *te
 	put(t, c, claim)
 	if again := readClaim(t, c, name); again.ResourceVersion != got.ResourceVersion {
 		t.Errorf("putting the same claim again wrote %s over %s", again.ResourceVersion, got.ResourceVersion)
+	}
+}
+
+func TestPutClaimGivesAnObjectMadeBeforeTheFinalizerAndTheLabelOfItsClass(t *testing.T) {
+	c, name := connect(t), unique("bare")
+	claim := launched(name)
+	claim.ObjectUID = put(t, c, claim)
+	bare := func() bool {
+		t.Helper()
+		s, err := c.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(s.Claims, func(o model.Object) bool { return o.Name == name })
+		return s.Claims[i].Bare
+	}
+	if bare() {
+		t.Error("a new one is bare")
+	}
+	strip := []byte(`{"metadata":{"finalizers":["example.com/a"],"labels":{"karpenter.k8s.aws/ec2nodeclass":null}}}`)
+	if _, err := c.custom.Resource(apiv1.NodeClaimResource).Patch(t.Context(), name, types.MergePatchType, strip, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !bare() {
+		t.Error("one without either is not bare")
+	}
+	// A claim that ends is let go of, and not held again.
+	ends := claim
+	ends.State, ends.Drain = model.Terminating, &model.Drain{SinceUnix: 1}
+	put(t, c, ends)
+	if got := readClaim(t, c, name).Finalizers; !slices.Equal(got, []string{"example.com/a"}) {
+		t.Errorf("of a claim that ends: %v", got)
+	}
+	put(t, c, claim)
+	got := readClaim(t, c, name)
+	if !slices.Equal(got.Finalizers, []string{"example.com/a", model.Finalizer}) || got.Labels[model.LabelNodeClass] != "default" || bare() {
+		t.Errorf("finalizers %v, labels %v", got.Finalizers, got.Labels)
+	}
+	// Nor is one that somebody deletes: the API server would refuse everything else, too.
+	if _, err := c.custom.Resource(apiv1.NodeClaimResource).Patch(t.Context(), name, types.MergePatchType, strip, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	collector := connectAs(t, collectorRole)
+	if err := collector.Remove(t.Context(), apiv1.KindNodeClaim, model.Object{Name: name, UID: claim.ObjectUID}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, c, claim)
+	if got := readClaim(t, c, name); !slices.Equal(got.Finalizers, []string{"example.com/a"}) || got.Labels[model.LabelNodeClass] != "default" {
+		t.Errorf("of one that is being deleted: finalizers %v, labels %v", got.Finalizers, got.Labels)
 	}
 }

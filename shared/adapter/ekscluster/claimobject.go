@@ -14,13 +14,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// claimObject returns the NodeClaim object that shows a claim, without its status. No finalizer is put on it: nothing
-// takes finalizers off yet, and an object nobody can delete would be worse than one deleted too early.
+// claimObject returns the NodeClaim object that shows a claim, without its status. Our finalizer keeps it, however it is
+// deleted, until its machine has ended: see Free.
 func claimObject(claim *model.Claim, region string) *apiv1.NodeClaim {
 	object := &apiv1.NodeClaim{
 		TypeMeta: metav1.TypeMeta{APIVersion: apiv1.GroupVersion.String(), Kind: apiv1.KindNodeClaim},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: claim.Name, Labels: claimLabels(claim, region), Annotations: maps.Clone(claim.Annotations),
+			Name: claim.Name, Labels: claimLabels(claim, region), Annotations: maps.Clone(claim.Annotations), Finalizers: []string{model.Finalizer},
 		},
 		Spec: apiv1.NodeClaimSpec{
 			Taints:        kubeTaints(claim.Taints),

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
@@ -126,7 +127,10 @@ func (u underTest) Shown(name string) (conform.Shown, bool) {
 
 func (u underTest) DropClaim(name string) {
 	u.t.Helper()
-	u.must(u.custom.Resource(apiv1.NodeClaimResource).Delete(u.t.Context(), name, metav1.DeleteOptions{}))
+	claims := u.custom.Resource(apiv1.NodeClaimResource)
+	_, err := claims.Patch(u.t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	u.must(err)
+	u.must(claims.Delete(u.t.Context(), name, metav1.DeleteOptions{}))
 }
 
 func (u underTest) Reasons(kind, name string) []string {

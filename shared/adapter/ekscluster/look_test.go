@@ -60,6 +60,9 @@ func TestLookShowsNodesAndNodeClaims(t *testing.T) {
 	if err := c.Remove(t.Context(), "Pod", model.Object{Name: name, UID: uid}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a Pod: %v, want Invalid", err)
 	}
+	if err := c.Free(t.Context(), "NodeClaim", model.Object{Name: name, UID: uid}); err != nil {
+		t.Fatal(err)
+	}
 	for kind, id := range map[string]string{"NodeClaim": uid, "Node": string(node.UID)} {
 		if err := c.Remove(t.Context(), kind, model.Object{Name: name, UID: id}); err != nil {
 			t.Errorf("%s: %v", kind, err)

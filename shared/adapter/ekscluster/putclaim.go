@@ -3,6 +3,7 @@ package ekscluster
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -84,7 +85,8 @@ func (c *Client) claim(ctx context.Context, claim *model.Claim) (*apiv1.NodeClai
 
 // updateMeta brings labels and annotations of an object up to the claim's where they may change after the launch: the
 // drift hashes, which are written anew when their rules change, annotations and a partition that became known later, and
-// what a reservation that ended leaves behind.
+// what a reservation that ended leaves behind. One that was made before there was a finalizer or the label of its class gets
+// these.
 func (c *Client) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim *model.Claim) (*apiv1.NodeClaim, error) {
 	meta := map[string]any{}
 	annotations := map[string]any{}
@@ -113,8 +115,15 @@ func (c *Client) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim 
 			}
 		}
 	}
+	if object.Labels[model.LabelNodeClass] == "" && claim.Class != "" {
+		labels[model.LabelNodeClass] = claim.Class
+	}
 	if len(labels) > 0 {
 		meta["labels"] = labels
+	}
+	// The API server refuses a new finalizer on an object that is being deleted; one whose end is near was let go of.
+	if object.DeletionTimestamp == nil && !ending(claim.State) && !slices.Contains(object.Finalizers, model.Finalizer) {
+		meta["finalizers"] = append(slices.Clone(object.Finalizers), model.Finalizer)
 	}
 	if len(meta) == 0 {
 		return object, nil
