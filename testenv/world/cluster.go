@@ -192,7 +192,7 @@ func (c *Cluster) CreatePodOn(name, node string, shape model.PodShape) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.putPod("create", model.Pod{
-		Namespace: namespaceOf(&shape), Name: name, UID: c.uid("pod"), Shape: c.intern(shape), NodeName: node, Phase: model.Running, CreatedUnix: c.now().Unix(),
+		Namespace: namespaceOf(&shape), Name: name, UID: c.uid("pod"), Shape: c.intern(shape), NodeName: node, Phase: model.Running, CreatedUnix: c.now().Unix(), StartedUnix: c.now().Unix(),
 	})
 }
 

@@ -327,11 +327,9 @@ type step struct {
 
 // do reads how things are, and does the next step. It reports whether another may follow at once.
 func (s *step) do(ctx context.Context) bool {
-	const soon = 5 // seconds, where something could not be read or written
-	s.again = s.now() + soon
+	s.again = s.now() + s.patience()
 	instance := s.instances[s.claim.InstanceID]
 	if instance != nil && !lifecycle.Owned(*instance, s.reg.Cluster) {
-		s.again = s.now() + s.settings.RetrySeconds
 		s.problem("claim %s: instance %s does not carry the tags that make it ours; it is left alone", s.claim.Name, instance.ID)
 		return false
 	}
@@ -381,6 +379,12 @@ func (d *drains) stepped(kind drain.Kind) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	d.out.Steps[string(kind)]++
+}
+
+// patience is after how many seconds what could not be read or written is tried again: the longer the drain goes on, the later.
+func (s *step) patience() int64 {
+	const soon = 5
+	return max(soon, min((s.now()-s.claim.Drain.SinceUnix)/10, s.settings.RetrySeconds))
 }
 
 // look reads the claim's node live.

@@ -54,7 +54,7 @@ type Settings struct {
 	// Of drain runs.
 	Drain        drain.Settings
 	MaxMoves     int   // pods that are made to leave in one run: 2,000
-	RetrySeconds int64 // until a claim whose drain panicked, or whose machine is not tagged as ours, is looked at again: 30
+	RetrySeconds int64 // until a claim whose drain panicked is looked at again, and at most until one that could not be read or written is: 30
 	TellSeconds  int64 // between two times people are told what a drain waits for: 120
 
 	// The brake: in BrakeWindow at most max(BrakeNodes, BrakePercent of the cluster's nodes) are removed that EC2 does not
