@@ -158,7 +158,7 @@ type PoolHealth struct {
 	Pool      string         `json:"pool"`
 	UID       string         `json:"uid"`
 	Spec      string         `json:"spec"`               // stands for pool and class as they were; with others it begins anew
-	SinceUnix int64          `json:"since"`              // outcomes before do not count
+	SinceUnix int64          `json:"since"`              // outcomes of machines asked for before do not count
 	Outcomes  []BirthOutcome `json:"outcomes,omitempty"` // by time and claim, at most 4
 }
 

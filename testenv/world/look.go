@@ -47,6 +47,19 @@ func (c *Cluster) Events(kind, name string) []model.Event {
 	return out
 }
 
+// EventCount returns how often events of that reason were reported on an object.
+func (c *Cluster) EventCount(kind, name, reason string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for event, times := range c.events {
+		if event.Kind == kind && event.Name == name && event.Reason == reason {
+			n += times
+		}
+	}
+	return n
+}
+
 // PoolCondition returns a NodePool's condition; the zero value where it was never reported.
 func (c *Cluster) PoolCondition(pool, kind string) model.Condition {
 	c.mu.Lock()

@@ -149,7 +149,7 @@ type Outcome struct {
 // should come back later. Any other error means the run could not be carried through; what it recorded is recovered by
 // the next.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
-	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.Mark]probe{}, dryRounds: map[string]int{}, accused: map[string]bool{}, recordedNow: map[string]bool{}}
+	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.Mark]probe{}, dryRounds: map[string]int{}, accused: map[string]bool{}, recordedNow: map[string]bool{}, changed: map[string]bool{}}
 	r.out = Outcome{Cluster: request.Cluster, Trigger: request.Trigger, Millis: map[string]int64{}}
 	err := r.guarded(ctx)
 	r.reached("done")
@@ -200,6 +200,7 @@ type run struct {
 	fellBack    bool                      // pods that other pools can take have been taken care of
 	accused     map[string]bool           // what planning panicked over in this run
 	bound       map[string]bool           // UIDs of pods that wait no more, though the snapshot says so; nil = not asked
+	changed     map[string]bool           // pools whose health is to be told, by name
 	starved     bool                      // launches were not made so that others may
 	whole       map[string][]offer.Priced // of the classes, by name, without regard to marks
 	podAt       map[string]int            // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
@@ -248,6 +249,7 @@ func (r *run) do(ctx context.Context) error {
 
 	// 4. What an earlier run left half done comes first: its claims are capacity or they are not.
 	r.holds()
+	r.health()
 	failure := r.recover(ctx)
 
 	// 5. Pods that nothing can hold.
@@ -262,6 +264,8 @@ func (r *run) do(ctx context.Context) error {
 	r.showClaims(ctx)
 	r.births(ctx)
 	r.hydrateObjects(ctx)
+	r.compare(ctx)
+	r.health()
 	r.tidy(ctx)
 	if err := r.remember(ctx); err != nil {
 		r.problem("%v", err)

@@ -532,6 +532,7 @@ func (r *run) launched(claim model.Claim, instance model.Instance, class model.C
 	claim.Reservation = ""
 	if instance.CapacityType == model.Reserved { // one that is in an open reservation by chance may leave it again
 		claim.Reservation = instance.Reservation
+		claim.BlockEndsUnix = blockEnds(class, claim.Reservation)
 	}
 	labels := map[string]string{}
 	for i := range types {
@@ -556,6 +557,16 @@ func (r *run) launched(claim model.Claim, instance model.Instance, class model.C
 	dropForeign(labels, &claim)
 	claim.Labels = labels
 	return claim
+}
+
+// blockEnds returns when the capacity block of that reservation id ends; 0 where it is none.
+func blockEnds(class model.Class, id string) int64 {
+	for i := range class.Status.Reservations {
+		if r := &class.Status.Reservations[i]; r.ID == id && r.Block {
+			return r.EndUnix
+		}
+	}
+	return 0
 }
 
 // shownOf leaves EFA interfaces out of what a machine has where it was launched without any.

@@ -74,7 +74,7 @@ func (r *run) findOut(ctx context.Context, intent *model.Intent) (*model.LaunchR
 		return &model.LaunchResult{Errors: []model.LaunchError{{Code: code, Message: message}}}
 	}
 	if tooOld {
-		return refused("NeverLaunched", "no machine carries the launch's tag and its client token may have lapsed"), nil
+		return refused(neverLaunched, "no machine carries the launch's tag and its client token may have lapsed"), nil
 	}
 	if len(claims) == 0 {
 		return refused("NoClaims", "the launch has no claims left"), nil

@@ -51,7 +51,7 @@ func complete(node *model.Node, claim *model.Claim, patch *model.NodePatch) {
 }
 
 // holdNodes says whether nodes get our finalizer, which whoever ends machines takes off again.
-const holdNodes = false
+const holdNodes = true
 
 // bare reports whether a node lacks our finalizer or says another class than its claim's: it joined before there was one, or
 // somebody took it off.

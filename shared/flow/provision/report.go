@@ -122,12 +122,14 @@ func reasonText(reasons []model.Reason) string {
 func (r *run) conditions() {
 	if r.classes == nil {
 		r.poolStatus()
+		r.healthTold()
 		return
 	}
 	for _, pool := range r.snapshot.Pools {
 		if pool.DeletedUnix != 0 {
 			continue
 		}
+		r.changed[pool.Name] = true
 		r.report.Pools = append(r.report.Pools, r.validation(pool), r.classReady(pool))
 		if len(pool.Invalid) > 0 {
 			r.report.Events = append(r.report.Events, model.Event{
@@ -145,6 +147,7 @@ func (r *run) conditions() {
 		}
 	}
 	r.poolStatus()
+	r.healthTold()
 }
 
 func sortedClasses(classes map[string]model.Class) []string {
