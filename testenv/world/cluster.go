@@ -282,7 +282,7 @@ func (c *Cluster) List(context.Context) (*model.Snapshot, error) {
 	if c.listed == nil || c.listedAt != c.version {
 		c.listed, c.listedAt = &model.Snapshot{
 			Cluster: c.name, Shapes: c.shapes, Pods: c.pods.all(), Nodes: c.nodes.all(), Pools: c.pools.all(), Classes: c.classes.all(),
-			Budgets: c.budgets.all(), DaemonSets: c.daemons.all(), Namespaces: c.spaces.all(), Claims: objectsOf(c.claims.all()),
+			Budgets: c.budgets.all(), DaemonSets: c.daemons.all(), Namespaces: c.spaces.all(), Claims: c.objects(c.claims.all()),
 		}, c.version
 	}
 	s := *c.listed
@@ -290,16 +290,17 @@ func (c *Cluster) List(context.Context) (*model.Snapshot, error) {
 	return &s, nil
 }
 
-func objectsOf(claims []NodeClaim) []model.Object {
+func (c *Cluster) objects(claims []NodeClaim) []model.Object {
 	var out []model.Object
 	for i := range claims {
-		out = append(out, objectOf(&claims[i]))
+		out = append(out, c.objectOf(&claims[i]))
 	}
 	return out
 }
 
-func objectOf(c *NodeClaim) model.Object {
-	return model.Object{Name: c.Claim.Name, UID: c.UID, DeletedUnix: c.DeletedUnix}
+func (c *Cluster) objectOf(object *NodeClaim) model.Object {
+	bare := c.holds && !object.Finalizer && object.DeletedUnix == 0
+	return model.Object{Name: object.Claim.Name, UID: object.UID, DeletedUnix: object.DeletedUnix, Bare: bare}
 }
 
 // PutClaim creates or updates a claim's NodeClaim object.

@@ -88,6 +88,7 @@ func (f *Fleet) end(m *Machine, cause string) {
 	m.marked = m.marked || cause == bySpot
 	m.shutting, m.State = true, stateShuttingDown
 	m.cost.stop(f.now())
+	f.log.Note(InstanceEnding{ID: m.ID, Cause: cause})
 	f.changed(m)
 	after := f.draw(f.options.ShuttingDown)
 	if after == 0 {

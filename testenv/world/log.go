@@ -116,6 +116,8 @@ type LedgerWritten struct {
 	Usage   []model.Usage // pools' usage afterwards
 	Marks   []model.Mark  // as stored now
 	Cleared []model.Mark  // as stored until now
+
+	Replaced []string // of remember: the claims whose pods are planned for elsewhere
 }
 
 // ClaimChange is a claim before and after. Before is nil for a new one, After for one that was removed.
@@ -143,6 +145,21 @@ type ObjectWritten struct {
 	// Of a Node or NodeClaim: whether our finalizer is on it, and when it was deleted; 0 = it is not being deleted.
 	Finalizer   bool
 	DeletedUnix int64
+}
+
+// LeaveAsked is a pod that was asked to leave, by an eviction or, Forced, by a deletion with a grace.
+type LeaveAsked struct {
+	Pod          model.PodRef // as it was judged
+	UID, Node    string       // of the pod of that name, when it was asked; empty = there was none
+	Forced       bool
+	GraceSeconds int64
+	Refused      string // why it was not; empty = it was
+}
+
+// InstanceEnding is a machine that was told to end: it is shutting down.
+type InstanceEnding struct {
+	ID    string
+	Cause string // as of InstanceEnded
 }
 
 // InstanceStopped is a machine that was stopped: it runs nothing and costs nothing, and is there still.
@@ -186,6 +203,8 @@ func (FleetCalled) fact()      {}
 func (InstanceStarted) fact()  {}
 func (InstanceWarned) fact()   {}
 func (InstanceEnded) fact()    {}
+func (LeaveAsked) fact()       {}
+func (InstanceEnding) fact()   {}
 func (InstanceStopped) fact()  {}
 func (InstanceImpaired) fact() {}
 func (EventMoved) fact()       {}

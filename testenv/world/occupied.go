@@ -29,7 +29,7 @@ func (c *Cluster) Occupied(_ context.Context, object model.Object) (model.Occupi
 	if node == nil || node.UID != object.UID {
 		return model.Occupied{}, fault.New(fault.NotFound, "", "node %s of UID %s is gone", object.Name, object.UID)
 	}
-	out := model.Occupied{Node: *node}
+	out := model.Occupied{Node: *node, ReadUnix: c.now().Unix()}
 	for _, key := range c.pods.keys {
 		if pod := c.pods.get(key); pod.NodeName == node.Name {
 			out.Pods = append(out.Pods, c.occupant(pod))
@@ -57,17 +57,41 @@ type Leaving struct{ *Cluster }
 
 // Evict asks the Eviction API for a pod to leave, with its own grace.
 func (l Leaving) Evict(ctx context.Context, pod model.PodRef) error {
+	asked := l.asking(pod)
 	err := l.Cluster.Evict(ctx, pod, nil)
 	if fault.Is(err, fault.Internal) && fault.CodeOf(err) == severalBudgets {
-		return fault.Wrap(fault.Invalid, severalBudgets, err, "evict pod %s", pod.Key())
+		err = fault.Wrap(fault.Invalid, severalBudgets, err, "evict pod %s", pod.Key())
 	}
+	l.answered(asked, err)
 	return err
 }
 
 // Delete deletes a pod with a grace of so many seconds, at least one.
 func (l Leaving) Delete(ctx context.Context, pod model.PodRef, graceSeconds int64) error {
-	if graceSeconds < 1 || pod.UID == "" {
-		return fault.New(fault.Invalid, "", "pod %s of UID %q is not deleted with a grace of %d seconds", pod.Key(), pod.UID, graceSeconds)
+	asked := l.asking(pod)
+	asked.Forced, asked.GraceSeconds = true, graceSeconds
+	err := error(fault.New(fault.Invalid, "", "pod %s is not deleted with a grace of %d seconds", pod.Key(), graceSeconds))
+	if graceSeconds >= 1 {
+		err = l.RemovePod(ctx, pod, &graceSeconds)
 	}
-	return l.RemovePod(ctx, pod, &graceSeconds)
+	l.answered(asked, err)
+	return err
+}
+
+// asking is the pod of that name as it is when it is asked to leave.
+func (l Leaving) asking(pod model.PodRef) LeaveAsked {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	asked := LeaveAsked{Pod: pod}
+	if stored := l.pods.get(pod.Key()); stored != nil {
+		asked.Node, asked.UID = stored.NodeName, stored.UID
+	}
+	return asked
+}
+
+func (l Leaving) answered(asked LeaveAsked, err error) {
+	if err != nil {
+		asked.Refused = fault.KindOf(err).String() + " " + fault.CodeOf(err)
+	}
+	l.log.Note(asked)
 }

@@ -83,6 +83,6 @@ func (l *Ledger) Remember(_ context.Context, fence model.Fence, notes model.Note
 		return deposed(fence)
 	}
 	l.book(fence.Cluster).notes = notes
-	l.note(LedgerWritten{Cluster: fence.Cluster, Op: "remember", Fence: &fence})
+	l.note(LedgerWritten{Cluster: fence.Cluster, Op: "remember", Fence: &fence, Replaced: notes.Replaced})
 	return nil
 }

@@ -140,7 +140,7 @@ func (c *Cluster) change(value any, deleted bool) wire.Change {
 	case *model.Class:
 		out.Class = v
 	case *NodeClaim:
-		object := objectOf(v)
+		object := c.objectOf(v)
 		out.Claim = &object
 	case *model.Namespace:
 		out.Namespace = v
@@ -185,7 +185,7 @@ func (c *Cluster) ListAt(ago time.Duration) (*model.Snapshot, error) {
 		Cluster: c.name, AtUnix: c.now().Unix(), Shapes: c.shapes, Pods: sorted[model.Pod](rows[KindPod]), Nodes: sorted[model.Node](rows[KindNode]),
 		Pools: sorted[model.Pool](rows[KindPool]), Classes: sorted[model.Class](rows[KindClass]), Budgets: sorted[model.PDB](rows[KindBudget]),
 		DaemonSets: sorted[model.DaemonSet](rows[KindDaemons]), Namespaces: sorted[model.Namespace](rows[KindNamespace]),
-		Claims: objectsOf(sorted[NodeClaim](rows[KindNodeClaim])),
+		Claims: c.objects(sorted[NodeClaim](rows[KindNodeClaim])),
 	}, nil
 }
 
