@@ -18,6 +18,12 @@ type Rules struct {
 	Settled     time.Duration // what is not disturbed for so long is judged by these times: 3 min
 	FailedCalls int           // A7, R46: launches without any capacity in a minute: fewer than 20
 	Calls       int           // A7: launches in a minute: 120
+	Warned      time.Duration // C1: from a warning that was sent until the node is tainted, at worst: 20 s
+	Found       time.Duration // C2: from one that got lost until then: 30 s, and a look
+	Evicted     time.Duration // C1: from a warning until pods are asked to leave, at worst
+	Stalled     time.Duration // C4: that nothing comes about in a drain that nothing is in the way of: 3 min
+	Brake       time.Duration // B8: in so long at most max(5, 10 %) of the nodes are given up for repair: 5 min
+	Detach      time.Duration // R31, B13: how long an empty node's volumes are waited for without a deadline: 10 min
 	ProbeEvery  time.Duration // A8: an offer without capacity is tried at most once in so long: 110 s
 }
 
@@ -25,6 +31,7 @@ type Rules struct {
 var DefaultRules = Rules{
 	Orphan: 2 * time.Minute, Ghost: 2 * time.Minute, Bound: 4 * time.Minute, Grace: 15 * time.Second, Patience: 90 * time.Second,
 	Settled: 3 * time.Minute, FailedCalls: 20, Calls: 120, ProbeEvery: 110 * time.Second,
+	Warned: 20 * time.Second, Found: 60 * time.Second, Evicted: 30 * time.Second, Stalled: 3 * time.Minute, Brake: 5 * time.Minute, Detach: 10 * time.Minute,
 }
 
 // Auditor holds every rule over one set of books.
@@ -39,6 +46,10 @@ type Auditor struct {
 	due    []deadline  // by time of entry
 	dried  map[model.OfferKey]tried
 	told   map[string]bool
+
+	repairs  []time.Time          // claims given up for repair lately
+	open     map[string]time.Time // since when nothing is in the way of a drain, by claim
+	drainsAt time.Time            // when drains were looked at last
 }
 
 // deadline is something that must have come about by a time, unless something went wrong meanwhile.
@@ -51,7 +62,7 @@ type deadline struct {
 
 // New returns an auditor that has seen nothing.
 func New(rules Rules) *Auditor {
-	return &Auditor{rules: rules, books: newBooks(), told: map[string]bool{}, dried: map[model.OfferKey]tried{}}
+	return &Auditor{rules: rules, books: newBooks(), told: map[string]bool{}, dried: map[model.OfferKey]tried{}, open: map[string]time.Time{}}
 }
 
 // All returns a checker of each kind.
@@ -75,6 +86,7 @@ func (a *Auditor) Check(entries []world.Entry) []Violation {
 		}
 	}
 	a.deadlines()
+	a.drains(5 * time.Second)
 	return a.found
 }
 
@@ -89,6 +101,7 @@ func (a *Auditor) before(e world.Entry) {
 			a.moves(change)
 			a.oneClaim(change.After)
 			a.mayAdvance(change)
+			a.mayEnd(change)
 		}
 		for _, i := range fact.Intents {
 			a.bytesStay(i)
@@ -97,6 +110,12 @@ func (a *Auditor) before(e world.Entry) {
 	case world.TerminateCalled:
 		for _, id := range fact.IDs {
 			a.mayTerminate(id)
+		}
+	case world.LeaveAsked:
+		a.mayLeave(fact)
+	case world.ObjectWritten:
+		if a.entry.Actor != "" {
+			a.mayChange(fact)
 		}
 	}
 }

@@ -24,12 +24,17 @@ type books struct {
 	marks    map[model.Mark]mark // by what they are about
 
 	nodes     map[string]*node  // by name
-	objects   map[string]string // UID of a NodeClaim object, by name
+	objects   map[string]object // NodeClaim objects, by name
 	unwanted  map[string]bool   // names of claims whose objects were deleted by somebody
 	pods      map[string]*pod   // by UID
 	byShape   map[int]map[string]*pod
-	elsewhere time.Time      // when a pod was last bound to a node that was not made for it: others lost their place then
-	messages  map[string]int // in queues, by queue
+	onNode    map[string]map[string]*pod // pods that are there, by node and UID
+	budgets   map[string]*model.PDB      // by namespace and name
+	attached  map[string]attachment      // volumes, by name of their attachment
+	replaced  map[string]bool            // claims whose pods are planned for elsewhere
+	ending    map[string]bool            // names of claims that are Draining or Terminating
+	elsewhere time.Time                  // when a pod was last bound to a node that was not made for it: others lost their place then
+	messages  map[string]int             // in queues, by queue
 	processes map[string]string
 }
 
@@ -59,6 +64,28 @@ type machine struct {
 	endedAt   time.Time // zero while it runs
 	cause     string
 	claim     string // that was ever said to have it
+
+	warnedAt  time.Time // of a spot machine: that it will be taken away
+	due       time.Time // when it is
+	told      bool      // the warning was sent on its way, in time
+	announced bool      // AWS said that it will be changed
+	endingAt  time.Time // when it was told to end, by anybody
+	stoppedAt time.Time
+	impaired  map[string]time.Time // since when, by kind; what is mended stays
+	mendedAt  time.Time
+}
+
+// object is a NodeClaim object.
+type object struct {
+	uid       string
+	finalizer bool
+	deleted   bool
+}
+
+// attachment is a volume that is attached, or was a moment ago.
+type attachment struct {
+	*world.VolumeAttachment
+	at time.Time // of the last change
 }
 
 // ours reports whether the machine's tags say that it is the cluster's, a pool's and a launch's.
@@ -69,7 +96,10 @@ func (m *machine) ours() bool {
 // node is a Node object.
 type node struct {
 	*model.Node
-	at time.Time // since when it is ready, or not
+	at      time.Time            // since when it is ready, or not
+	seen    time.Time            // since when it is there
+	bad     map[string]time.Time // since when, by condition
+	movedAt time.Time            // when a pod on it last went or was asked to, or anything else came about with it
 }
 
 // pod is a pod, also for a while after it is gone.
@@ -92,8 +122,10 @@ func newBooks() *books {
 	return &books{
 		intents: map[string]*intent{}, claims: map[string]*claim{}, machines: map[string]*machine{}, leases: map[string]model.Fence{},
 		held: map[string]model.Resources{}, usage: map[string]model.Resources{}, pools: map[string]*model.Pool{}, marks: map[model.Mark]mark{},
-		nodes: map[string]*node{}, objects: map[string]string{}, unwanted: map[string]bool{}, pods: map[string]*pod{},
+		nodes: map[string]*node{}, objects: map[string]object{}, unwanted: map[string]bool{}, pods: map[string]*pod{},
 		byShape: map[int]map[string]*pod{}, messages: map[string]int{}, processes: map[string]string{},
+		onNode: map[string]map[string]*pod{}, budgets: map[string]*model.PDB{}, attached: map[string]attachment{}, replaced: map[string]bool{},
+		ending: map[string]bool{},
 	}
 }
 
@@ -117,7 +149,7 @@ func (b *books) enter(e world.Entry) {
 			}
 		}
 	case world.InstanceStarted:
-		m := &machine{Instance: fact.Instance, startedAt: e.At, visibleAt: fact.VisibleAt}
+		m := &machine{Instance: fact.Instance, startedAt: e.At, visibleAt: fact.VisibleAt, impaired: map[string]time.Time{}}
 		m.intent, m.pool = fact.Instance.Tags[tagIntent], fact.Instance.Tags[tagPool]
 		b.machines[fact.Instance.ID] = m
 		if i := b.intents[m.intent]; i != nil {
@@ -129,6 +161,12 @@ func (b *books) enter(e world.Entry) {
 			if i := b.intents[m.intent]; i != nil {
 				i.running--
 			}
+		}
+	case world.InstanceWarned, world.EventMoved, world.InstanceEnding, world.InstanceStopped, world.InstanceImpaired:
+		b.trouble(e)
+	case world.LeaveAsked:
+		if n := b.nodes[fact.Node]; n != nil {
+			n.movedAt = e.At
 		}
 	case world.ObjectWritten:
 		b.object(e, fact)
@@ -148,6 +186,42 @@ func (b *books) enter(e world.Entry) {
 	}
 }
 
+// trouble takes in what AWS does with machines, and says of them.
+func (b *books) trouble(e world.Entry) {
+	of := func(id string, note func(m *machine)) {
+		if m := b.machines[id]; m != nil {
+			note(m)
+		}
+	}
+	switch fact := e.Fact.(type) {
+	case world.InstanceWarned:
+		of(fact.ID, func(m *machine) { m.warnedAt, m.due = e.At, fact.Due })
+	case world.EventMoved:
+		for _, id := range fact.IDs {
+			of(id, func(m *machine) {
+				switch model.NoticeKind(fact.Kind) {
+				case model.NoticeSpotInterrupted:
+					m.told = fact.Verb == "send" || fact.Verb == "doubled"
+				case model.NoticeScheduledChange:
+					m.announced = true
+				}
+			})
+		}
+	case world.InstanceEnding:
+		of(fact.ID, func(m *machine) { m.endingAt = e.At })
+	case world.InstanceStopped:
+		of(fact.ID, func(m *machine) { m.stoppedAt = e.At })
+	case world.InstanceImpaired:
+		of(fact.ID, func(m *machine) {
+			if fact.Kind == "" {
+				m.mendedAt = e.At
+			} else {
+				m.impaired[fact.Kind] = e.At
+			}
+		})
+	}
+}
+
 // The tags of a machine.
 const (
 	tagIntent = "joiner.sh/intent"
@@ -163,7 +237,18 @@ func (b *books) written(e world.Entry, fact world.LedgerWritten) {
 		}
 		i.Intent = stored
 	}
+	if fact.Op == "remember" {
+		clear(b.replaced)
+		for _, name := range fact.Replaced {
+			b.replaced[name] = true
+		}
+	}
 	for _, change := range fact.Claims {
+		if change.After != nil {
+			if delete(b.ending, change.After.Name); ends(change.After.State) {
+				b.ending[change.After.Name] = true
+			}
+		}
 		if change.Before != nil {
 			b.hold(change.Before, -1)
 		}
@@ -213,24 +298,53 @@ func (b *books) object(e world.Entry, fact world.ObjectWritten) {
 		}
 	case world.KindNodeClaim:
 		if delete(b.objects, fact.Name); !gone {
-			b.objects[fact.Name] = fact.UID
+			b.objects[fact.Name] = object{fact.UID, fact.Finalizer, fact.DeletedUnix != 0}
 		}
 		if (gone || fact.Verb == "delete") && e.Actor == "" {
 			b.unwanted[fact.Name] = true
 		}
 	case world.KindNode:
-		before := b.nodes[fact.Name]
-		if delete(b.nodes, fact.Name); gone {
-			return
+		b.node(e, fact, gone)
+	case world.KindBudget:
+		if delete(b.budgets, fact.Name); !gone {
+			b.budgets[fact.Name] = fact.Budget
 		}
-		n := &node{Node: fact.Node, at: e.At}
-		if before != nil && before.UID == n.UID && before.Ready == n.Ready {
-			n.at = before.at
+	case world.KindVolume:
+		if delete(b.attached, fact.Name); !gone {
+			b.attached[fact.Name] = attachment{fact.Volume, e.At}
 		}
-		b.nodes[fact.Name] = n
+		if n := b.nodes[fact.Volume.Node]; n != nil {
+			n.movedAt = e.At
+		}
 	case world.KindPod:
 		b.pod(e, fact, gone)
 	}
+}
+
+func (b *books) node(e world.Entry, fact world.ObjectWritten, gone bool) {
+	before := b.nodes[fact.Name]
+	if delete(b.nodes, fact.Name); gone {
+		return
+	}
+	n := &node{Node: fact.Node, at: e.At, seen: e.At, bad: map[string]time.Time{}, movedAt: e.At}
+	if before != nil && before.UID == n.UID {
+		if before.Ready == n.Ready {
+			n.at = before.at
+		}
+		n.seen = before.seen
+		for _, c := range n.Conditions {
+			since, known := before.bad[c.Type]
+			if !known {
+				since = e.At
+			}
+			n.bad[c.Type] = since
+		}
+	} else {
+		for _, c := range n.Conditions {
+			n.bad[c.Type] = e.At
+		}
+	}
+	b.nodes[fact.Name] = n
 }
 
 func (b *books) pod(e world.Entry, fact world.ObjectWritten, gone bool) {
@@ -249,12 +363,36 @@ func (b *books) pod(e world.Entry, fact world.ObjectWritten, gone bool) {
 	if moved || gone {
 		p.changedAt = e.At
 	}
+	b.place(e.At, p, before, gone)
 	if p.NodeName != "" && (before == nil || before.NodeName == "") && !b.plannedThere(p) {
 		b.elsewhere = e.At
 	}
 	if gone {
 		p.goneAt = e.At
 		b.forget(e.At)
+	}
+}
+
+// place keeps the index of pods by node.
+func (b *books) place(at time.Time, p *pod, before *model.Pod, gone bool) {
+	move := func(name string, there bool) {
+		if n := b.nodes[name]; n != nil {
+			n.movedAt = at
+		}
+		if !there {
+			delete(b.onNode[name], p.UID)
+			return
+		}
+		if b.onNode[name] == nil {
+			b.onNode[name] = map[string]*pod{}
+		}
+		b.onNode[name][p.UID] = p
+	}
+	if before != nil && before.NodeName != "" && (gone || before.NodeName != p.NodeName) {
+		move(before.NodeName, false)
+	}
+	if !gone && p.NodeName != "" {
+		move(p.NodeName, true)
 	}
 }
 

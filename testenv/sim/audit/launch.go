@@ -269,7 +269,7 @@ func (a *Auditor) needed(fact world.LedgerWritten) {
 				continue
 			}
 			asked[p.Shape] = true
-			useful = useful || p.needs() || a.entry.At.Sub(p.changedAt) <= a.rules.Patience
+			useful = useful || p.needs() || a.books.displaced(p) || a.entry.At.Sub(p.changedAt) <= a.rules.Patience
 			if p.shape.Gated || p.shape.OwnerKind == world.KindDaemons || p.shape.OwnerKind == "Node" {
 				a.broken("A9", change.After.Name, "it is for pod %s, which is gated or its owner's to place", ref.Key())
 			}
@@ -319,7 +319,7 @@ func (a *Auditor) notTwice(shape int) {
 	}
 	there := 0
 	for _, p := range a.books.byShape[shape] {
-		if p.needs() || fresh[p.NodeName] || a.entry.At.Sub(p.changedAt) <= a.rules.Patience {
+		if p.needs() || fresh[p.NodeName] || a.books.displaced(p) || a.entry.At.Sub(p.changedAt) <= a.rules.Patience {
 			there++
 		}
 	}

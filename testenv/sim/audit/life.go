@@ -11,7 +11,8 @@ import (
 
 // rank of a claim's states: it only ever grows.
 var rank = map[model.ClaimState]int{
-	model.Intended: 1, model.Launched: 2, model.Registered: 3, model.Initialized: 4, "Terminating": 5, model.Gone: 6,
+	model.Intended: 1, model.Launched: 2, model.Registered: 3, model.Initialized: 4, model.Draining: 5, model.Terminating: 6,
+	model.Gone: 7,
 }
 
 // moves is C6: each write of a claim follows the one before it, by version and by state, and a claim keeps its machine.
@@ -80,11 +81,14 @@ func (a *Auditor) mayTerminate(id string) {
 	if c != nil && c.InstanceID == id && c.State != "Terminating" && c.State != model.Gone {
 		a.broken("C11", id, "it was to be ended while claim %s is %s", c.Name, c.State)
 	}
-	if n := a.books.nodeOf(m); n != nil && n.Ready && (c == nil || !a.books.unwanted[c.Name]) {
-		if pods := a.podsOn(n.Name); pods > 0 && n.Registered() {
-			a.broken("C11", id, "it was to be ended while its node %s is ready and runs %d pods", n.Name, pods)
-		}
+	n := a.books.nodeOf(m)
+	if n == nil || a.overdue(c) || !m.due.IsZero() && !a.entry.At.Before(m.due) {
+		return
 	}
+	if pods := a.waitedFor(n); pods > 0 && n.Ready && n.Registered() {
+		a.broken("C11", id, "it was to be ended while its node %s is ready and runs %d pods", n.Name, pods)
+	}
+	a.detached(c, m, n)
 }
 
 // mayAdvance is C4: a claim is called initialised only when its node is ready, and gone only when its machine is.
@@ -107,17 +111,6 @@ func (a *Auditor) mayAdvance(change world.ClaimChange) {
 			a.broken("A4", after.Name, "it was closed (%s) while its machine %s runs", after.FailureCode, m.ID)
 		}
 	}
-}
-
-// podsOn counts a node's pods that have not ended, DaemonSets' left out.
-func (a *Auditor) podsOn(name string) int {
-	n := 0
-	for _, p := range a.books.pods {
-		if p.NodeName == name && p.goneAt.IsZero() && !p.Terminal() && p.shape.OwnerKind != world.KindDaemons && p.shape.OwnerKind != "Node" {
-			n++
-		}
-	}
-	return n
 }
 
 // mustBeOwned is A3: a machine of ours gets a claim, or an end.
@@ -151,6 +144,7 @@ func (a *Auditor) mustBeClosed(id string) {
 		return
 	}
 	name := m.claim
+	a.within("A4", id, a.entry.At.Add(time.Minute), a.rules.Ghost, func() (string, bool) { return a.leftOver(m) })
 	// Two looks half a minute apart, and a node that is seen not to be ready, come first.
 	a.within("A4", name, a.entry.At.Add(time.Minute), a.rules.Ghost, func() (string, bool) { return a.ghost(name) })
 }
@@ -189,6 +183,14 @@ func (a *Auditor) Quiet(now time.Time) []Violation {
 	for _, name := range sorted(b.claims) {
 		a.atRest(b.claims[name])
 	}
+	for _, id := range sorted(b.machines) {
+		if m := b.machines[id]; !m.endedAt.IsZero() && now.Sub(m.endedAt) > time.Minute+a.rules.Ghost+a.rules.Grace {
+			if text, left := a.leftOver(m); left {
+				a.broken("A4", id, "%s", text)
+			}
+		}
+	}
+	a.drains(0)
 	for _, name := range sorted(b.held) {
 		a.counted(name)
 	}
@@ -228,7 +230,7 @@ func (a *Auditor) atRest(c *claim) {
 		a.broken("C4", c.Name, "its node %s has been ready for %s and it is %s", n.Name, a.books.now.Sub(n.at).Round(time.Second), c.State)
 	}
 	for _, t := range n.Taints {
-		if t.Key == model.TaintUnregistered || t.Key == model.TaintDisrupted && c.State == model.Initialized {
+		if t.Key == model.TaintUnregistered || t.Key == model.TaintDisrupted && !ends(c.State) {
 			a.broken("C4", c.Name, "its node %s still has the taint %s", n.Name, t.Key)
 		}
 	}

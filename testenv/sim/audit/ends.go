@@ -1,0 +1,535 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// ends reports whether a claim in that state is on its way out, and its machine with it.
+func ends(state model.ClaimState) bool { return state == model.Draining || state == model.Terminating }
+
+// claimOn returns the claim whose machine a node is; nil where it is nobody's.
+func (b *books) claimOn(n *node) *claim {
+	if m := b.machineOn(n); m != nil {
+		return b.claims[m.claim]
+	}
+	return nil
+}
+
+func (b *books) machineOn(n *node) *machine {
+	if n == nil {
+		return nil
+	}
+	return b.machines[n.ProviderID[strings.LastIndexByte(n.ProviderID, '/')+1:]]
+}
+
+// displaced reports whether a pod runs on a node that is being emptied, or was a moment ago.
+func (b *books) displaced(p *pod) bool {
+	if !p.goneAt.IsZero() || p.NodeName == "" || p.Terminal() {
+		return false
+	}
+	c := b.claimOn(b.nodes[p.NodeName])
+	return c != nil && ends(c.State)
+}
+
+// overdue reports whether the time is over by which no pod was to be left on a claim's node.
+func (a *Auditor) overdue(c *claim) bool {
+	return c != nil && c.Drain != nil && c.Drain.DeadlineUnix != 0 && a.entry.At.Unix() >= c.Drain.DeadlineUnix
+}
+
+// Tiers of pods, in the order they leave in.
+func tierOf(shape *model.PodShape) int {
+	tier := 0
+	if shape.PriorityClass == "system-cluster-critical" || shape.PriorityClass == "system-node-critical" {
+		tier = 2
+	}
+	if shape.OwnerKind == world.KindDaemons {
+		tier++
+	}
+	return tier
+}
+
+// stuck is how long after its grace a pod that is still there is waited for.
+const stuck = time.Minute
+
+// leaves reports whether a drain waits for a pod to leave its node.
+func (a *Auditor) leaves(p *pod) bool {
+	if !p.goneAt.IsZero() || p.Terminal() || p.shape.OwnerKind == world.KindNode {
+		return false
+	}
+	if p.DeletedUnix != 0 && a.books.now.Sub(time.Unix(p.DeletedUnix, 0)) > stuck {
+		return false
+	}
+	return !slices.ContainsFunc(p.shape.Tolerations, func(t model.Toleration) bool {
+		key := t.Key == "" && t.Operator == "Exists" || t.Key == model.TaintDisrupted
+		return key && (t.Effect == "" || t.Effect == model.NoSchedule) && (t.Operator == "Exists" || t.Value == "")
+	})
+}
+
+// waitedFor counts the pods on a node that a drain waits for.
+func (a *Auditor) waitedFor(n *node) int {
+	count := 0
+	for _, p := range a.books.onNode[n.Name] {
+		if a.leaves(p) {
+			count++
+		}
+	}
+	return count
+}
+
+// graceOf is how many seconds a pod has to end.
+func graceOf(p *pod) int64 {
+	if p.shape.GraceSeconds > 0 {
+		return p.shape.GraceSeconds
+	}
+	return 30
+}
+
+// budgetsOf returns the budgets that speak of a pod.
+func (b *books) budgetsOf(p *pod) []*model.PDB {
+	var out []*model.PDB
+	for _, name := range sorted(b.budgets) {
+		if budget := b.budgets[name]; budget.Namespace == p.Namespace && selects(budget.Selector, p.shape.Labels) {
+			out = append(out, budget)
+		}
+	}
+	return out
+}
+
+func selects(s *model.Selector, labels map[string]string) bool {
+	if s == nil {
+		return false
+	}
+	for key, value := range s.MatchLabels {
+		if have, has := labels[key]; !has || have != value {
+			return false
+		}
+	}
+	return len(s.Expressions) == 0 // nobody here writes any
+}
+
+// allows counts how many more pods a budget lets go now, but for the pod that goes (nil: none). It is the auditor's own sum.
+func (b *books) allows(budget *model.PDB) int {
+	all, healthy := 0, 0
+	for _, p := range b.pods {
+		if !p.goneAt.IsZero() || p.Terminal() || p.Namespace != budget.Namespace || !selects(budget.Selector, p.shape.Labels) {
+			continue
+		}
+		all++
+		if p.Ready && p.DeletedUnix == 0 {
+			healthy++
+		}
+	}
+	share := func(text string) int {
+		if percent, ok := strings.CutSuffix(text, "%"); ok {
+			n, _ := strconv.Atoi(percent)
+			return int(math.Ceil(float64(n*all) / 100))
+		}
+		n, _ := strconv.Atoi(text)
+		return n
+	}
+	if budget.MaxUnavailable != "" {
+		return share(budget.MaxUnavailable) - (all - healthy)
+	}
+	return healthy - share(budget.MinAvailable)
+}
+
+// mayLeave is B1, B6, B7 and B14: pods are asked to leave only from a node that ends, the pod that was judged, those of earlier
+// tiers before, by the Eviction API where their budgets allow it, and by force only for the deadline's sake.
+func (a *Auditor) mayLeave(fact world.LeaveAsked) {
+	p := a.books.pods[fact.UID]
+	if p == nil || fact.Refused != "" && fact.UID != fact.Pod.UID {
+		return // it is gone, or the API server said that it is another
+	}
+	n := a.books.nodes[p.NodeName]
+	c := a.books.claimOn(n)
+	who := fact.Pod.Key()
+	switch {
+	case fact.UID != fact.Pod.UID:
+		a.broken("B6", who, "pod %s was meant and %s was asked to leave", fact.Pod.UID, fact.UID)
+		return
+	case n == nil:
+		return // the node went while its pods were asked
+	case c == nil:
+		a.broken("B7", who, "it was asked to leave node %s, which no claim has", n.Name)
+		return
+	case !ends(c.State) && c.State != model.Gone:
+		a.broken("B6", who, "it was asked to leave node %s, whose claim %s is %s", n.Name, c.Name, c.State)
+		return
+	}
+	if m := a.books.machineOn(n); !m.warnedAt.IsZero() && m.told && a.calm() && !a.told["first/"+c.Name] && n.seen.Before(m.warnedAt) {
+		if late := a.entry.At.Sub(m.warnedAt); late > a.rules.Evicted && c.FailureCode == model.EndedSpotInterrupted && p.changedAt.Before(m.warnedAt) && tierOf(p.shape) == 0 {
+			a.broken("C1", m.ID, "the first pod was asked to leave %s after the warning", late.Round(time.Millisecond))
+		}
+	}
+	a.replacedFirst(c, p, fact)
+	a.told["first/"+c.Name] = true
+	if fact.Forced {
+		a.mayForce(c, p, fact)
+		return
+	}
+	for _, other := range a.books.onNode[n.Name] {
+		if a.leaves(other) && tierOf(other.shape) < tierOf(p.shape) {
+			a.broken("B14", who, "it was asked to leave before %s, which is of an earlier tier", other.Key())
+			return
+		}
+	}
+	if shield := p.shape.DoNotDisrupt; shield != "" && a.shielded(p) {
+		a.broken("B2", who, "it was evicted though it is not to be disrupted (%s)", shield)
+	}
+}
+
+// shielded reports whether a pod's annotation keeps it from being evicted now, to the second.
+func (a *Auditor) shielded(p *pod) bool {
+	if p.shape.DoNotDisrupt == "true" {
+		return true
+	}
+	d, err := time.ParseDuration(p.shape.DoNotDisrupt)
+	return err == nil && d > 0 && a.entry.At.Before(time.Unix(p.StartedUnix, 0).Add(d-time.Second))
+}
+
+// replacedFirst is B4: before the first pod is evicted, what the pods need elsewhere was asked for, or that took too long.
+func (a *Auditor) replacedFirst(c *claim, p *pod, fact world.LeaveAsked) {
+	const most = 5 // seconds
+	if a.told["first/"+c.Name] || fact.Forced || p.shape.OwnerKind == world.KindDaemons || c.Drain == nil || a.books.replaced[c.Name] {
+		return
+	}
+	if waited := a.entry.At.Unix() - c.Drain.SinceUnix; waited < most {
+		a.broken("B4", c.Name, "pod %s was evicted %d s after its end was decided, and nothing was planned in its place", p.Key(), waited)
+	}
+}
+
+// mayForce is B1 for a pod that is deleted whatever forbids its eviction.
+func (a *Auditor) mayForce(c *claim, p *pod, fact world.LeaveAsked) {
+	switch d := c.Drain; {
+	case fact.GraceSeconds < 1:
+		a.broken("B1", fact.Pod.Key(), "it was deleted with a grace of %d s", fact.GraceSeconds)
+	case d == nil || d.DeadlineUnix == 0:
+		a.broken("B1", fact.Pod.Key(), "it was deleted by force and nothing says by when node %s has to be empty", p.NodeName)
+	case a.entry.At.Unix() < d.DeadlineUnix-graceOf(p):
+		a.broken("B1", fact.Pod.Key(), "it was deleted by force %d s before the deadline, and its grace is %d s", d.DeadlineUnix-a.entry.At.Unix(), graceOf(p))
+	case fact.GraceSeconds > max(1, graceOf(p)):
+		a.broken("B1", fact.Pod.Key(), "it was given %d s and its own grace is %d s", fact.GraceSeconds, graceOf(p))
+	}
+}
+
+// evicted is B1 for an eviction the API server granted: no budget forbade it. It is judged by the books as they were before.
+func (a *Auditor) evicted(fact world.ObjectWritten) {
+	p := a.books.pods[fact.UID]
+	if p == nil || p.NodeName == "" || p.Terminal() || p.DeletedUnix != 0 {
+		return
+	}
+	budgets := a.books.budgetsOf(p)
+	if len(budgets) > 1 {
+		a.broken("B1", p.Key(), "it was evicted though several budgets speak of it")
+	}
+	if len(budgets) == 1 && p.Ready && a.books.allows(budgets[0]) < 1 {
+		a.broken("B1", p.Key(), "it was evicted and budget %s allowed nothing", budgets[0].Name)
+	}
+}
+
+// mayChange is what our programs may do to objects: taint nodes that end (C4), delete Nodes that end (B6), and take our
+// finalizer off what has no machine any more (B7).
+func (a *Auditor) mayChange(fact world.ObjectWritten) {
+	switch fact.Kind {
+	case world.KindPod:
+		if fact.Verb == "evict" {
+			a.evicted(fact)
+		}
+	case world.KindNodeClaim:
+		before, c := a.books.objects[fact.Name], a.books.claims[fact.Name]
+		if before.uid == fact.UID && before.finalizer && (!fact.Finalizer || fact.Verb == "gone") && c != nil {
+			if m := a.books.machineOf(c); m != nil && m.endedAt.IsZero() {
+				a.broken("B7", fact.Name, "our finalizer was taken off its NodeClaim while machine %s runs", m.ID)
+			}
+		}
+		if (fact.Verb == "delete" || fact.Verb == "gone") && c != nil && c.Live() && !ends(c.State) && !before.deleted {
+			a.broken("B6", fact.Name, "its NodeClaim was deleted while it is %s", c.State)
+		}
+	case world.KindNode:
+		a.mayChangeNode(fact)
+	}
+}
+
+func (a *Auditor) mayChangeNode(fact world.ObjectWritten) {
+	before := a.books.nodes[fact.Name]
+	if before == nil || before.UID != fact.UID {
+		return
+	}
+	m, c := a.books.machineOn(before), a.books.claimOn(before)
+	lives := m != nil && m.endedAt.IsZero()
+	gone := fact.Verb == "gone"
+	if before.Finalizer && (gone || !fact.Finalizer) && lives {
+		a.broken("B7", fact.Name, "our finalizer was taken off the node while machine %s runs", m.ID)
+	}
+	if gone && !before.Finalizer && lives && a.waitedFor(before) > 0 {
+		a.broken("B6", fact.Name, "the node was removed while machine %s runs, with %d pods on it", m.ID, a.waitedFor(before))
+	}
+	if (gone || fact.Verb == "delete") && before.DeletedUnix == 0 && lives {
+		switch {
+		case !m.ours():
+			a.broken("B7", fact.Name, "the node of a machine that is not ours was deleted")
+		case c != nil && c.Live() && !ends(c.State):
+			a.broken("B6", fact.Name, "the node was deleted while claim %s is %s", c.Name, c.State)
+		}
+	}
+	if gone || !tainted(fact.Node) || tainted(before.Node) {
+		return
+	}
+	if m == nil || !m.ours() || c == nil {
+		a.broken("B7", fact.Name, "the node was tainted and it is none of ours")
+		return
+	}
+	if !ends(c.State) && c.State != model.Gone {
+		a.broken("C4", fact.Name, "the node was tainted while claim %s is %s", c.Name, c.State)
+	}
+	if m.warnedAt.IsZero() || !before.seen.Before(m.warnedAt) || !a.calm() || c.FailureCode != model.EndedSpotInterrupted {
+		return
+	}
+	limit, rule := a.rules.Warned, "C1"
+	if !m.told {
+		limit, rule = a.rules.Found, "C2"
+	}
+	if late := a.entry.At.Sub(m.warnedAt); late > limit && c.RegisteredUnix != 0 && c.RegisteredUnix < m.warnedAt.Unix() {
+		a.broken(rule, m.ID, "its node was tainted %s after the warning", late.Round(time.Millisecond))
+	}
+}
+
+func tainted(n *model.Node) bool {
+	return slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
+}
+
+// mayEnd is C11 and B8: a claim ends for a reason that is true, and not too many at once for repair.
+func (a *Auditor) mayEnd(change world.ClaimChange) {
+	after := change.After
+	if after == nil || change.Before == nil || ends(change.Before.State) || !ends(after.State) && after.State != model.Gone {
+		return
+	}
+	m := a.books.machines[after.InstanceID]
+	if m == nil || !m.endedAt.IsZero() {
+		return
+	}
+	if why := a.untrue(after, m); why != "" {
+		a.broken("C11", after.Name, "it is to end as %s, and %s", after.FailureCode, why)
+	}
+	switch after.FailureCode {
+	case model.EndedUnhealthy, model.EndedStatusFailed, model.EndedNodeGone, model.EndedMissing:
+		a.brake(change.Before.State)
+	}
+}
+
+// brake is B8: in five minutes at most max(5, 10 %) of the nodes are given up for repair.
+func (a *Auditor) brake(was model.ClaimState) {
+	if was != model.Registered && was != model.Initialized {
+		return // it never was a node
+	}
+	a.repairs = append(a.repairs, a.entry.At)
+	for a.entry.At.Sub(a.repairs[0]) > a.rules.Brake {
+		a.repairs = a.repairs[1:]
+	}
+	nodes := len(a.repairs) // as many as there were, those that are given up included
+	for _, c := range a.books.claims {
+		if c.State == model.Registered || c.State == model.Initialized {
+			nodes++
+		}
+	}
+	if most := max(5, (nodes+9)/10); len(a.repairs) > most {
+		a.broken("B8", after5, "%d of %d nodes were given up for repair in %s", len(a.repairs), nodes, a.rules.Brake)
+	}
+}
+
+const after5 = "the brake"
+
+// untrue says what speaks against a claim's reason to end; empty = nothing does. What was so a moment ago is taken for true:
+// whoever acts looked before.
+func (a *Auditor) untrue(c *model.Claim, m *machine) string {
+	at := a.entry.At
+	n := a.books.nodeOf(m)
+	switch c.FailureCode {
+	case model.EndedSpotInterrupted:
+		if m.warnedAt.IsZero() {
+			return "AWS never said so of " + m.ID
+		}
+	case model.EndedScheduledChange:
+		if m.impaired[model.ImpairedEvent].IsZero() && !m.announced {
+			return "AWS never said so of " + m.ID
+		}
+	case model.EndedStatusFailed:
+		since := earliestOf(m.impaired[model.ImpairedInstance], m.impaired[model.ImpairedSystem])
+		if since.IsZero() || at.Sub(since) < 2*time.Minute-time.Second || m.mendedAt.After(since) && at.Sub(m.mendedAt) > time.Minute {
+			return "its checks failed since " + since.Format("15:04:05")
+		}
+	case model.EndedInstanceStopping:
+		if m.stoppedAt.IsZero() && m.endingAt.IsZero() {
+			return "it runs"
+		}
+	case model.EndedObjectDeleted:
+		if o, there := a.books.objects[c.Name]; there && !o.deleted && o.uid == c.ObjectUID {
+			return "its NodeClaim is there"
+		}
+	case model.EndedNodeDeleted:
+		if n != nil && n.DeletedUnix == 0 && n.UID == c.NodeUID {
+			return "its node is there"
+		}
+	case model.EndedNodeGone:
+		if n != nil && at.Sub(n.seen) > 2*time.Minute && a.calm() {
+			return "its node " + n.Name + " is there"
+		}
+	case model.EndedExpired:
+		if c.ExpireSeconds == nil || at.Unix() < c.CreatedUnix+*c.ExpireSeconds {
+			return "it is not that old"
+		}
+	case model.EndedUnhealthy:
+		return a.healthy(n)
+	case model.EndedNeverRegistered:
+		if at.Sub(m.startedAt) < 14*time.Minute || c.RegisteredUnix != 0 {
+			return fmt.Sprintf("it was launched %s ago", at.Sub(m.startedAt).Round(time.Second))
+		}
+	}
+	return ""
+}
+
+// healthy says that nothing of a node was wrong for as long as is tolerated at least.
+func (a *Auditor) healthy(n *node) string {
+	if n == nil {
+		return ""
+	}
+	for _, name := range sorted(n.bad) {
+		tolerated := 30 * time.Minute
+		if name == "AcceleratedHardwareReady" {
+			tolerated = 10 * time.Minute
+		}
+		if a.entry.At.Sub(n.bad[name]) >= tolerated-time.Second {
+			return ""
+		}
+	}
+	return "nothing of its node was wrong for that long"
+}
+
+func earliestOf(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// detached is B13: a machine is not ended while a volume of a pod that left is attached to it, unless its time is over.
+func (a *Auditor) detached(c *claim, m *machine, n *node) {
+	if c == nil || c.Drain == nil || !m.stoppedAt.IsZero() || !m.endingAt.IsZero() || !n.Ready {
+		return
+	}
+	for _, name := range sorted(a.books.attached) {
+		v := a.books.attached[name]
+		if v.Node != n.Name || v.DeletedUnix == 0 || a.entry.At.Sub(v.at) >= a.rules.Detach-a.rules.Grace {
+			continue
+		}
+		// One that began to detach after the last look is not to be known.
+		if a.entry.At.Sub(v.at) > 10*time.Second {
+			a.broken("B13", m.ID, "it was to be ended while volume %s, whose pod left %s ago, is attached", v.Volume, a.entry.At.Sub(v.at).Round(time.Second))
+		}
+	}
+}
+
+// leftOver reports whether an object with our finalizer is there of a machine that ended.
+func (a *Auditor) leftOver(m *machine) (string, bool) {
+	if n := a.books.nodeOf(m); n != nil && n.Finalizer {
+		return "the machine has ended and its node " + n.Name + " is held by our finalizer", true
+	}
+	c := a.books.claims[m.claim]
+	if c == nil || c.ObjectUID == "" || c.InstanceID != m.ID {
+		return "", false
+	}
+	if o := a.books.objects[c.Name]; o.uid == c.ObjectUID && o.finalizer {
+		return "the machine has ended and NodeClaim " + c.Name + " is held by our finalizer", true
+	}
+	return "", false
+}
+
+// drains is C4 for claims that end: where nothing is in the way, something comes about. They are looked at every so often.
+func (a *Auditor) drains(every time.Duration) {
+	now := a.books.now
+	if now.Sub(a.drainsAt) < every {
+		return
+	}
+	a.drainsAt = now
+	for name := range a.open {
+		if !a.books.ending[name] {
+			delete(a.open, name)
+		}
+	}
+	for _, name := range sorted(a.books.ending) {
+		c := a.books.claims[name]
+		m := a.books.machineOf(c)
+		if m == nil {
+			continue
+		}
+		n := a.books.nodeOf(m)
+		if a.inTheWay(c, n) {
+			delete(a.open, name)
+			continue
+		}
+		since, known := a.open[name]
+		if !known {
+			since = now
+			a.open[name] = now
+		}
+		for _, moved := range []time.Time{c.at, m.endingAt, m.endedAt, a.books.disturbed.Add(a.rules.Settled)} {
+			if moved.After(since) {
+				since = moved
+			}
+		}
+		if n != nil && n.movedAt.After(since) {
+			since = n.movedAt
+		}
+		if idle := now.Sub(since); idle > a.rules.Stalled {
+			a.broken("C4", name, "it is %s (%s) and nothing has come about for %s, though nothing is in the way", c.State, c.FailureCode, idle.Round(time.Second))
+		}
+	}
+}
+
+// inTheWay reports whether something keeps a claim's node from being emptied now: pods that are ending, that may not be
+// disrupted, or whose budgets allow nothing, volumes that are still attached.
+func (a *Auditor) inTheWay(c *claim, n *node) bool {
+	if n == nil || c.State == model.Terminating || c.Drain != nil && c.Drain.DeadlineUnix != 0 && a.books.now.Unix() >= c.Drain.DeadlineUnix {
+		return false
+	}
+	first, blocked := math.MaxInt, true
+	for _, p := range a.books.onNode[n.Name] {
+		if a.leaves(p) {
+			first = min(first, tierOf(p.shape))
+		}
+	}
+	for _, p := range a.books.onNode[n.Name] {
+		if a.leaves(p) && tierOf(p.shape) == first && !a.heldBack(p) {
+			blocked = false
+		}
+	}
+	if first != math.MaxInt {
+		return blocked
+	}
+	for _, v := range a.books.attached {
+		if v.Node == n.Name && v.Attached {
+			return true
+		}
+	}
+	return false
+}
+
+// heldBack reports whether a pod cannot be asked to leave now.
+func (a *Auditor) heldBack(p *pod) bool {
+	if p.DeletedUnix != 0 || p.shape.DoNotDisrupt == "true" {
+		return true
+	}
+	if d, err := time.ParseDuration(p.shape.DoNotDisrupt); err == nil && a.books.now.Before(time.Unix(p.StartedUnix, 0).Add(d)) {
+		return true
+	}
+	budgets := a.books.budgetsOf(p)
+	return len(budgets) > 1 || len(budgets) == 1 && a.books.allows(budgets[0]) < 1
+}
