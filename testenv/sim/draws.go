@@ -29,3 +29,9 @@ func (d draws) skewed(low, high time.Duration) time.Duration {
 	x := d.Float64()
 	return low + time.Duration(x*x*x*float64(high-low))
 }
+
+// skewedInt returns a number from 0 to most, mostly a small one.
+func (d draws) skewedInt(most int) int {
+	x := d.Float64()
+	return int(x * x * float64(most))
+}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -23,7 +24,9 @@ func (e *engine) deploy() []*function {
 		return flow
 	}
 	deaths := func(p *process) *interruption.Flow {
-		return e.world.Ports(p, p.name).Interruption(p.now, interruption.Settings{})
+		flow := e.world.Ports(p, p.name).Interruption(p.now, interruption.Settings{})
+		flow.Abreast = p.abreast
+		return flow
 	}
 	classes := func(p *process) *catalog.Flow {
 		return e.world.Ports(p, p.name).Catalog(p.now, catalog.Settings{})
@@ -58,11 +61,7 @@ func (e *engine) deploy() []*function {
 				return err
 			},
 			onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
-				if len(readable(batch)) == 0 {
-					return nil
-				}
-				_, err := deaths(p).Run(ctx, interruption.Request{Cluster: world.Name, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)})
-				return err
+				return errands(ctx, p, deaths(p), readable(batch))
 			},
 		},
 		{
@@ -87,6 +86,35 @@ func (e *engine) deploy() []*function {
 			},
 		},
 	}
+}
+
+// errands carries out what hints to the function that ends machines ask for: drains first, then looks, each cluster's once.
+// What could not be carried through is asked for again, with the rest of the batch.
+func errands(ctx context.Context, p *process, flow *interruption.Flow, hints []wire.Hint) error {
+	var failed error
+	for _, drains := range []bool{true, false} {
+		requests, order := map[string]*interruption.Request{}, []string{}
+		for _, hint := range hints {
+			if (hint.Reason == wire.ReasonDrain) != drains {
+				continue
+			}
+			if requests[hint.Cluster] == nil {
+				requests[hint.Cluster] = &interruption.Request{Cluster: hint.Cluster, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
+				order = append(order, hint.Cluster)
+			}
+			requests[hint.Cluster].Take(hint)
+		}
+		for _, cluster := range order {
+			var err error
+			if drains {
+				_, err = flow.Drain(ctx, *requests[cluster])
+			} else {
+				_, err = flow.Run(ctx, *requests[cluster])
+			}
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
 }
 
 // readable returns the hints of a batch; what nobody can read is dropped.

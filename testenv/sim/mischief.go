@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -25,11 +27,16 @@ const (
 	KindTemplates  = "templates"   // somebody deletes launch templates
 	KindPeople     = "people"      // somebody deletes nodes, claims and machines by hand
 	KindObjects    = "objects"     // published snapshots are deleted
+	KindEvents     = "odd events"  // AWS's events come late, twice or never
+	KindChecks     = "checks"      // status checks of machines fail, and events are scheduled for them
+	KindLongHush   = "long hush"   // kubelets fall silent for longer than is tolerated
+	KindForce      = "force"       // somebody takes nodes and claims away with finalizers and all
+	KindPools      = "pools"       // somebody deletes a NodePool, and puts it back
 )
 
 var mischiefs = []string{
 	KindShortage, KindLimit, KindFleet, KindVisibility, KindJoin, KindSilence, KindSpot, KindFailure, KindStale, KindLag, KindQueue, KindTicks,
-	KindTemplates, KindPeople, KindObjects,
+	KindTemplates, KindPeople, KindObjects, KindEvents, KindChecks, KindLongHush, KindForce, KindPools,
 }
 
 // worldOptions are what a plan asks of the world before it begins.
@@ -62,20 +69,10 @@ func (e *engine) misbehave() {
 			})
 		}
 		again := func(mean time.Duration, do func(d draws)) {
-			var next func()
-			next = func() {
-				at := e.now().Add(d.between(mean/10, 2*mean))
-				e.agenda.Add(at, func() {
-					if e.healed || !at.Before(until) {
-						return
-					}
-					e.inject("", "", s.Kind)
-					do(d)
-					e.look()
-					next()
-				})
-			}
-			e.agenda.Add(from, next)
+			e.often(d, mean, from, until, func(d draws) {
+				e.inject("", "", s.Kind)
+				do(d)
+			})
 		}
 		w := e.world
 		switch s.Kind {
@@ -123,8 +120,36 @@ func (e *engine) misbehave() {
 			again(time.Duration(float64(5*time.Minute)/(0.1+s.Rate)), e.meddle)
 		case KindObjects:
 			again(20*time.Minute, func(draws) { w.Store.Lose() })
+		case KindEvents:
+			chances := world.EventChances{Lost: s.Rate * d.Float64(), Doubled: s.Rate * d.Float64(), Late: s.Rate * d.Float64()}
+			during(func() { w.Events.SetChances(chances) }, func() { w.Events.Heal() })
+		case KindChecks:
+			again(time.Duration(float64(10*time.Minute)/(0.1+s.Rate)), e.impair)
+		case KindLongHush:
+			again(30*time.Minute, func(d draws) { e.hush(d, 25*time.Minute, 50*time.Minute) })
+		case KindForce:
+			again(time.Duration(float64(10*time.Minute)/(0.1+s.Rate)), e.force)
+		case KindPools:
+			again(30*time.Minute, e.pools)
 		}
 	}
+}
+
+// often does something again and again between two times, about as often as the mean says, until everything is healed.
+func (e *engine) often(d draws, mean time.Duration, from, until time.Time, do func(d draws)) {
+	var next func()
+	next = func() {
+		at := e.now().Add(d.between(mean/10, 2*mean))
+		e.agenda.Add(at, func() {
+			if e.healed || !at.Before(until) {
+				return
+			}
+			do(d)
+			e.look()
+			next()
+		})
+	}
+	e.agenda.Add(from, next)
 }
 
 // drawShortage draws one of the patterns in which capacity is missing.
@@ -152,31 +177,72 @@ func drawShortage(d draws, from, until time.Time) world.Shortage {
 }
 
 // silence lets a kubelet say nothing for some minutes.
-func (e *engine) silence(d draws) {
+func (e *engine) silence(d draws) { e.hush(d, 20*time.Second, 20*time.Minute) }
+
+// hush lets a kubelet say nothing for some time.
+func (e *engine) hush(d draws, low, high time.Duration) {
 	alive := e.world.Kubelets.Alive()
 	if len(alive) == 0 {
 		return
 	}
 	id := alive[d.IntN(len(alive))]
 	e.world.Kubelets.Silence(id)
-	e.agenda.Add(e.now().Add(d.skewed(20*time.Second, 20*time.Minute)), func() {
+	e.agenda.Add(e.now().Add(d.skewed(low, high)), func() {
 		e.world.Kubelets.Resume(id)
 		e.look()
 	})
 }
 
-// meddle does what people do by hand.
-func (e *engine) meddle(d draws) {
-	w := e.world
+// impair has the status checks of a machine fail for some minutes, or an event be scheduled for it.
+func (e *engine) impair(d draws) {
+	alive := e.world.Kubelets.Alive()
+	if len(alive) == 0 {
+		return
+	}
+	id := alive[d.IntN(len(alive))]
 	switch d.IntN(4) {
 	case 0:
+		e.world.Fleet.Impair(id, model.ImpairedEvent, "instance-retirement")
+		return
+	case 1:
+		e.world.Events.Health("AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED", id)
+		return
+	case 2:
+		e.world.Fleet.Impair(id, model.ImpairedInstance, "")
+	case 3:
+		e.world.Fleet.Impair(id, model.ImpairedSystem, "")
+	}
+	e.agenda.Add(e.now().Add(d.between(10*time.Second, 10*time.Minute)), func() {
+		e.world.Fleet.Mend(id)
+		e.look()
+	})
+}
+
+// remove deletes a node or NodeClaim as people do, who know that they will be emptied first; or recommends a rebalance.
+func (e *engine) remove(d draws) {
+	w := e.world
+	switch d.IntN(3) {
+	case 0:
 		if nodes := w.Cluster.Nodes(); len(nodes) > 0 {
-			w.Cluster.DeleteNode(nodes[d.IntN(len(nodes))].Name)
+			w.Cluster.Delete(world.KindNode, nodes[d.IntN(len(nodes))].Name)
 		}
 	case 1:
 		if claims := w.Cluster.Claims(); len(claims) > 0 {
-			w.Cluster.DeleteClaim(claims[d.IntN(len(claims))].Claim.Name)
+			w.Cluster.Delete(world.KindNodeClaim, claims[d.IntN(len(claims))].Claim.Name)
 		}
+	case 2:
+		if alive := w.Kubelets.Alive(); len(alive) > 0 {
+			w.Fleet.Rebalance(alive[d.IntN(len(alive))])
+		}
+	}
+}
+
+// meddle does what people do by hand.
+func (e *engine) meddle(d draws) {
+	w := e.world
+	switch d.IntN(5) {
+	case 0, 1:
+		e.remove(d)
 	case 2:
 		if alive := w.Kubelets.Alive(); len(alive) > 0 {
 			w.Fleet.EndByHand(alive[d.IntN(len(alive))])
@@ -186,6 +252,37 @@ func (e *engine) meddle(d draws) {
 			pod := pods[d.IntN(len(pods))]
 			w.Cluster.DeletePod(pod.Namespace, pod.Name)
 		}
+	case 4:
+		if alive := w.Kubelets.Alive(); len(alive) > 0 {
+			w.Fleet.Stop(alive[d.IntN(len(alive))])
+		}
+	}
+}
+
+// force takes a node or a NodeClaim away whatever holds it.
+func (e *engine) force(d draws) {
+	w := e.world
+	if nodes := w.Cluster.Nodes(); len(nodes) > 0 && d.IntN(2) == 0 {
+		w.Cluster.DeleteNode(nodes[d.IntN(len(nodes))].Name)
+	} else if claims := w.Cluster.Claims(); len(claims) > 0 {
+		w.Cluster.DeleteClaim(claims[d.IntN(len(claims))].Claim.Name)
+	}
+}
+
+// pools deletes a NodePool and applies it again a while later.
+func (e *engine) pools(d draws) {
+	pools := e.config.Scenario.Pools
+	pool := pools[d.IntN(len(pools))]
+	e.world.Cluster.Delete(world.KindPool, pool.Name)
+	e.agenda.Add(e.now().Add(d.skewed(time.Second, 10*time.Minute)), func() { e.restore(pool) })
+}
+
+// restore applies a NodePool where it is not there.
+func (e *engine) restore(pool model.Pool) {
+	snapshot, err := e.world.Cluster.List(context.Background())
+	if err == nil && !slices.ContainsFunc(snapshot.Pools, func(p model.Pool) bool { return p.Name == pool.Name }) {
+		e.world.Cluster.AddPool(pool)
+		e.look()
 	}
 }
 
@@ -200,6 +297,10 @@ func (e *engine) heal() {
 	w.Events.Heal()
 	w.Ticks.Heal()
 	w.Stale(0)
+	for _, pool := range e.config.Scenario.Pools {
+		e.restore(pool)
+	}
+	w.Fleet.MendAll()
 	for _, id := range w.Kubelets.Heal() {
 		w.Fleet.FailMachine(id)
 	}

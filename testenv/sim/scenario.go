@@ -19,9 +19,20 @@ type Scenario struct {
 	Workloads []world.Workload
 	Hasty     bool // the queue shows messages again while they may still be worked on
 	Versions  int  // of the functions that are deployed side by side
+	Ends      Ends // what has machines end though nothing goes wrong
 
 	// Arrange prepares the world, and has things happen in it some time after the run began; nil = nothing besides.
 	Arrange func(w *world.World, at func(after time.Duration, do func()))
+}
+
+// Ends are what has machines end without anything going wrong, and what is in the way of it. Pools have expiry and deadlines
+// besides, and workloads graces, volumes and do-not-disrupt.
+type Ends struct {
+	SpotLife time.Duration // mean time until a spot machine is taken away; 0 = never
+	People   time.Duration // mean time between two deletions of a node or NodeClaim; 0 = never
+	Detach   world.Span    // from when a volume is used no more until it is detached
+	Budgets  []model.PDB
+	Daemons  []model.PodShape
 }
 
 // ConvergeWithin is how long after the last fault everything must have come right.
@@ -58,7 +69,67 @@ func drawScenario(seed uint64) Scenario {
 	for i := range 1 + d.IntN(4) {
 		s.Workloads = append(s.Workloads, drawWorkload(d, i, s.Length))
 	}
+	drawEnds(newDraws(seed, "ends"), &s)
 	return s
+}
+
+// drawEnds draws what has machines end: nothing in a third of the runs.
+func drawEnds(d draws, s *Scenario) {
+	if d.IntN(3) == 0 {
+		return
+	}
+	seconds := func(low, high time.Duration) *int64 {
+		n := int64(d.skewed(low, high) / time.Second)
+		return &n
+	}
+	if d.IntN(2) == 0 {
+		s.Ends.SpotLife = d.skewed(10*time.Minute, 3*time.Hour)
+	}
+	if d.IntN(2) == 0 {
+		s.Ends.People = d.skewed(2*time.Minute, 30*time.Minute)
+	}
+	for i := range s.Pools {
+		if d.IntN(3) == 0 {
+			s.Pools[i].Template.GraceSeconds = seconds(10*time.Second, 20*time.Minute)
+		}
+		if d.IntN(4) == 0 {
+			s.Pools[i].Template.ExpireAfterSeconds = seconds(8*time.Minute, 90*time.Minute)
+		}
+	}
+	s.Ends.Detach = world.Span{Min: time.Second, Max: d.skewed(2*time.Second, 3*time.Minute)}
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		w.Stores = d.IntN(4) == 0
+		if d.IntN(3) == 0 {
+			w.Shape.GraceSeconds = *seconds(2*time.Second, 10*time.Minute)
+		}
+		if d.IntN(6) == 0 {
+			w.Shape.DoNotDisrupt = []string{"true", "3m", "40m", "perhaps"}[d.IntN(4)]
+		}
+		if d.IntN(6) == 0 {
+			w.Shape.PriorityClass = "system-cluster-critical"
+		}
+		for range d.skewedInt(3) {
+			budget := model.PDB{Namespace: "default", Name: fmt.Sprintf("%s-%d", w.Name, len(s.Ends.Budgets)), Selector: &model.Selector{MatchLabels: w.Shape.Labels}}
+			switch d.IntN(4) {
+			case 0:
+				budget.MinAvailable = "60%"
+			case 1:
+				budget.MaxUnavailable = "0"
+			default:
+				budget.MaxUnavailable = "1"
+			}
+			s.Ends.Budgets = append(s.Ends.Budgets, budget)
+		}
+	}
+	for i := range d.IntN(3) {
+		shape := world.Shape(20, 16<<20)
+		shape.GraceSeconds = 5
+		if i == 1 {
+			shape.PriorityClass = "system-node-critical"
+		}
+		s.Ends.Daemons = append(s.Ends.Daemons, shape)
+	}
 }
 
 // drawWorkload draws one that changes a few times over the length of a run, and no more after it.
@@ -124,6 +195,8 @@ func (c *Config) world() *world.World {
 	if c.Scenario.Hasty {
 		options.PlanVisibility = 10 * time.Second
 	}
+	options.Fleet.SpotLife, options.Detach = c.Scenario.Ends.SpotLife, c.Scenario.Ends.Detach
+	options.Finalizers, options.Events = true, world.Span{Min: 200 * time.Millisecond, Max: 3 * time.Second}
 	worldOptions(c.Plan, &options)
 	w := world.New(options)
 	w.Cluster.AddClass(world.Class("default"))
@@ -133,6 +206,12 @@ func (c *Config) world() *world.World {
 	for _, workload := range c.Scenario.Workloads {
 		w.Workloads.Add(workload)
 	}
+	for _, budget := range c.Scenario.Ends.Budgets {
+		w.Cluster.AddBudget(budget)
+	}
+	for i, shape := range c.Scenario.Ends.Daemons {
+		w.Cluster.AddDaemonSet(fmt.Sprintf("daemon-%d", i), shape)
+	}
 	return w
 }
 
@@ -141,6 +220,9 @@ func (e *engine) begin() {
 	e.functions = e.deploy()
 	e.watchers = &watchers{engine: e}
 	e.misbehave()
+	if mean := e.config.Scenario.Ends.People; mean > 0 {
+		e.often(newDraws(e.config.Seed, "people"), mean, world.Start, world.Start.Add(e.config.Scenario.Length), e.remove)
+	}
 	if arrange := e.config.Scenario.Arrange; arrange != nil {
 		arrange(e.world, func(after time.Duration, do func()) {
 			e.agenda.Add(world.Start.Add(after), func() {

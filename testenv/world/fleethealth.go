@@ -100,3 +100,15 @@ func (f *Fleet) Stop(id string) {
 		}
 	})
 }
+
+// MendAll has all be well with every machine. Events that were scheduled stay.
+func (f *Fleet) MendAll() {
+	defer f.enter()()
+	for _, m := range f.listed {
+		kept := slices.DeleteFunc(slices.Clone(m.impaired), func(i model.Impairment) bool { return i.Kind != model.ImpairedEvent })
+		if len(kept) < len(m.impaired) {
+			m.impaired = kept
+			f.log.Note(InstanceImpaired{ID: m.ID})
+		}
+	}
+}

@@ -74,6 +74,9 @@ func (w *Watch) Poll() ([]wire.Change, error) {
 			break
 		}
 		w.at = step.version
+		if step.kind == KindVolume {
+			continue // nobody watches these
+		}
 		out = append(out, w.deliver(step.kind, step.key, step.before, step.after))
 	}
 	return out, nil
@@ -175,7 +178,9 @@ func (c *Cluster) ListAt(ago time.Duration) (*model.Snapshot, error) {
 	load(KindDaemons, c.daemons.keys, func(key string) any { return c.daemons.rows[key] })
 	load(KindNamespace, c.spaces.keys, func(key string) any { return c.spaces.rows[key] })
 	for i := len(c.history) - 1; i >= 0 && c.history[i].at.After(then); i-- {
-		if step := &c.history[i]; step.before == nil {
+		if step := &c.history[i]; rows[step.kind] == nil {
+			continue // of a kind that snapshots do not have
+		} else if step.before == nil {
 			delete(rows[step.kind], step.key)
 		} else {
 			rows[step.kind][step.key] = step.before
