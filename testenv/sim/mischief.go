@@ -218,12 +218,14 @@ func (e *engine) impair(d draws) {
 	})
 }
 
-// remove deletes a node or NodeClaim as people do, who know that they will be emptied first; or recommends a rebalance.
+// remove deletes a node or NodeClaim that our finalizer holds, as people do who know that it will be emptied first; or
+// recommends a rebalance.
 func (e *engine) remove(d draws) {
 	w := e.world
 	switch d.IntN(3) {
 	case 0:
-		if nodes := w.Cluster.Nodes(); len(nodes) > 0 {
+		nodes := slices.DeleteFunc(w.Cluster.Nodes(), func(n model.Node) bool { return !n.Finalizer })
+		if len(nodes) > 0 {
 			w.Cluster.Delete(world.KindNode, nodes[d.IntN(len(nodes))].Name)
 		}
 	case 1:

@@ -307,11 +307,11 @@ func (j *judge) object(object *model.ClaimObject) {
 }
 
 // node judges a Node object whose claim is gone: it goes too, unless it is Ready and EC2 does not say that its machine
-// has ended.
+// has ended. One that is being deleted already is left over while our finalizer holds it.
 func (j *judge) node(node *model.Node) {
 	id := InstanceID(node.ProviderID)
 	claim, instance := j.gone[id], j.instances[id]
-	if id == "" || claim == nil || j.live[id] != nil || node.DeletedUnix != 0 {
+	if id == "" || claim == nil || j.live[id] != nil || node.DeletedUnix != 0 && !node.Finalizer {
 		return
 	}
 	if instance != nil && instance.State != "terminated" || instance == nil && node.Ready {

@@ -120,6 +120,18 @@ func TestJudge(t *testing.T) {
 			v.Instances[old].State = "terminated"
 			v.Sight.Objects = v.Sight.Objects[1:]
 		}, "LeftNode node-old 0 false"},
+		"gone, node deleted and held by our finalizer": {func(v *lifecycle.View) {
+			claim(v, old).State = model.Gone
+			v.Instances[old].State = "terminated"
+			v.Sight.Objects = v.Sight.Objects[1:]
+			v.Sight.Nodes[old].DeletedUnix, v.Sight.Nodes[old].Finalizer = 1, true
+		}, "LeftNode node-old 0 false"},
+		"gone, node deleted and held by somebody else's": {func(v *lifecycle.View) {
+			claim(v, old).State = model.Gone
+			v.Instances[old].State = "terminated"
+			v.Sight.Objects = v.Sight.Objects[1:]
+			v.Sight.Nodes[old].DeletedUnix = 1
+		}, ""},
 		"gone, node Ready and machine unseen": {func(v *lifecycle.View) {
 			claim(v, old).State = model.Gone
 			without(v, old)
