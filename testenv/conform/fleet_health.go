@@ -16,27 +16,16 @@ type HealthPort interface {
 	FleetPort
 	// Health is the fleet as the ending flow sees it.
 	Health() interruption.Health
-	// Interrupt lets EC2 want a spot machine's capacity back: it is warned, and ends FleetWarning later.
+	// Interrupt lets EC2 take a spot machine: it is warned, and ends FleetWarning later.
 	Interrupt(id string)
-	// Outbid lets the price pass what a spot machine would pay: it is warned, and ends FleetWarning later.
-	Outbid(id string)
-	// Impair makes a status check of a machine (one of the kinds of impairments, or volumes) fail as of now.
-	Impair(id, check string)
-	// Recover makes it pass again.
-	Recover(id, check string)
-	// Schedule announces an event and returns its id.
-	Schedule(id, code string) string
-	// EndEvent ends an announced event, done or called off.
-	EndEvent(id, event string, done bool)
-	// Forbid refuses every question about health from now on.
-	Forbid()
+	// Impair makes a status check of a machine fail as of now, or announces an event of a code: kind is one of model's.
+	Impair(id, kind, code string)
+	// Mend lets every check of a machine pass again, and calls off what was announced.
+	Mend(id string)
 }
 
 // FleetWarning is from a warning to the beginning of the machine's end.
 const FleetWarning = 2 * time.Minute
-
-// volumes is the status check of attached volumes, which nobody asks about.
-const volumes = "attached_ebs_status"
 
 // Health is the contract of a fleet that tells which machines will not last. start returns one without machines for each case.
 func Health(t *testing.T, start func(t *testing.T) HealthPort) {
@@ -45,9 +34,9 @@ func Health(t *testing.T, start func(t *testing.T) HealthPort) {
 		"what somebody ends is not interrupted":                                   wardEnded,
 		"another cluster's are not interrupted":                                   wardElsewhere,
 		"all that are interrupted at once are named":                              wardMany,
-		"failed checks say since when, and volumes are left out":                  wardChecks,
+		"failed checks say since when, whoever owns the machine":                  wardChecks,
 		"scheduled events count until they are over":                              wardEvents,
-		"where it may not be asked that is Denied":                                wardDenied,
+		"a throttled question is Throttled":                                       wardThrottled,
 	} {
 		t.Run(name, func(t *testing.T) {
 			port := start(t)
@@ -91,7 +80,7 @@ func wardInterrupted(w ward) {
 	ids := w.spots("01A", "a", "b", "c")
 	w.wantInterrupted("web")
 	w.Interrupt(ids[0])
-	w.Outbid(ids[1])
+	w.Interrupt(ids[1])
 	for _, after := range []time.Duration{0, FleetWarning - time.Second, time.Second, FleetShutdown} {
 		w.Pass(after)
 		w.wantInterrupted("web", ids[0], ids[1])
@@ -135,17 +124,16 @@ func wardMany(w ward) {
 }
 
 func wardChecks(w ward) {
-	ids := idsOf(w.yard.launch(w.Draft("01A", model.OnDemand, "a", "b", "c")).Instances)
+	ids := idsOf(w.yard.launch(w.Draft("01A", model.OnDemand, "a", "b")).Instances)
 	foreign := w.Foreign(map[string]string{"name": "somebody's"})
 	w.Pass(time.Minute) // they run
 	if got := w.impaired(); len(got) != 0 {
 		w.yard.t.Errorf("%+v", got)
 	}
-	w.Impair(ids[0], model.ImpairedInstance)
+	w.Impair(ids[0], model.ImpairedInstance, "")
 	w.Pass(7 * time.Second)
-	w.Impair(ids[0], model.ImpairedSystem)
-	w.Impair(ids[1], volumes)
-	w.Impair(foreign, model.ImpairedSystem)
+	w.Impair(ids[0], model.ImpairedSystem, "")
+	w.Impair(foreign, model.ImpairedSystem, "")
 	w.Pass(time.Second)
 	got := w.impaired()
 	since := map[string]int64{} // by instance and kind
@@ -160,14 +148,19 @@ func wardChecks(w ward) {
 	if len(got) != 3 || first == 0 || !reflect.DeepEqual(since, want) {
 		w.yard.t.Errorf("%+v", got)
 	}
-	if !slices.IsSortedFunc(got, func(a, b model.Impairment) int {
+	byKind := func(a, b model.Impairment) int {
 		return slices.Compare([]string{a.InstanceID, a.Kind}, []string{b.InstanceID, b.Kind})
-	}) {
+	}
+	if !slices.IsSortedFunc(got, byKind) {
 		w.yard.t.Errorf("not by instance and kind: %+v", got)
 	}
-	w.Recover(ids[0], model.ImpairedInstance)
-	w.Recover(foreign, model.ImpairedSystem)
-	if got := w.impaired(); len(got) != 1 || got[0].Kind != model.ImpairedSystem || got[0].SinceUnix != first+7 {
+	w.Mend(ids[0])
+	if got := w.impaired(); len(got) != 1 || got[0].InstanceID != foreign || got[0].SinceUnix != first+7 {
+		w.yard.t.Errorf("%+v", got)
+	}
+	// What ends is no longer of interest.
+	w.End(foreign)
+	if got := w.impaired(); len(got) != 0 {
 		w.yard.t.Errorf("%+v", got)
 	}
 }
@@ -175,33 +168,36 @@ func wardChecks(w ward) {
 func wardEvents(w ward) {
 	ids := idsOf(w.yard.launch(w.Draft("01A", model.OnDemand, "a", "b", "c")).Instances)
 	w.Pass(time.Minute)
-	retire, reboot := w.Schedule(ids[0], "instance-retirement"), w.Schedule(ids[1], "system-reboot")
-	w.Schedule(ids[1], "instance-stop")
-	said := func() (out []string) {
+	for _, e := range [][2]string{{ids[0], "instance-retirement"}, {ids[1], "system-reboot"}, {ids[1], "instance-stop"}} {
+		w.Impair(e[0], model.ImpairedEvent, e[1])
+	}
+	said := func(want ...string) {
+		w.yard.t.Helper()
+		got := []string{}
 		for _, i := range w.impaired() {
-			if i.Kind != model.ImpairedEvent || i.SinceUnix != 0 || i.Message == "" {
+			if i.Kind != model.ImpairedEvent || i.Message == "" {
 				w.yard.t.Errorf("%+v", i)
 			}
-			out = append(out, i.InstanceID+" "+i.Code)
+			got = append(got, i.InstanceID+" "+i.Code)
 		}
-		return out
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			w.yard.t.Errorf("said %q, want %q", got, want)
+		}
 	}
-	want := []string{ids[0] + " instance-retirement", ids[1] + " instance-stop", ids[1] + " system-reboot"}
-	slices.Sort(want)
-	if got := said(); !slices.Equal(got, want) {
-		w.yard.t.Errorf("said %q, want %q", got, want)
-	}
-	w.EndEvent(ids[0], retire, true)
-	w.EndEvent(ids[1], reboot, false)
-	if got := said(); !slices.Equal(got, []string{ids[1] + " instance-stop"}) {
-		w.yard.t.Errorf("said %q", got)
-	}
+	said(ids[0]+" instance-retirement", ids[1]+" instance-stop", ids[1]+" system-reboot")
+	w.Mend(ids[1])
+	said(ids[0] + " instance-retirement")
+	w.Mend(ids[0])
+	said()
 }
 
-func wardDenied(w ward) {
-	w.Forbid()
+func wardThrottled(w ward) {
+	w.Throttle("DescribeInstanceStatus")
+	w.Throttle("DescribeSpotInstanceRequests")
 	_, err := w.Health().Impaired(w.yard.t.Context())
-	w.yard.want(fault.Denied, "impaired", err)
+	w.yard.want(fault.Throttled, "impaired", err)
 	_, err = w.Health().Interrupted(w.yard.t.Context(), "web")
-	w.yard.want(fault.Denied, "interrupted", err)
+	w.yard.want(fault.Throttled, "interrupted", err)
 }

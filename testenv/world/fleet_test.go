@@ -484,6 +484,14 @@ func TestFleetKeepsTheContractOfItsEnd(t *testing.T) {
 
 func (f fleetUnderTest) Ender() interruption.Fleet { return f.Fleet }
 
+func TestFleetKeepsTheContractOfItsHealth(t *testing.T) {
+	conform.Health(t, func(t *testing.T) conform.HealthPort { return newFleetUnderTest(t) })
+}
+
+func (f fleetUnderTest) Health() interruption.Health { return f.Fleet }
+
+func (f fleetUnderTest) Interrupt(id string) { f.Fleet.Interrupt(id, conform.FleetWarning) }
+
 func (f fleetUnderTest) Another() conform.FleetPort { return f }
 
 func (f fleetUnderTest) Stock(offer model.OfferKey, n int) { f.SetCapacity(offer, n) }

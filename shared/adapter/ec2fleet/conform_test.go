@@ -19,7 +19,8 @@ import (
 type underTest struct {
 	*Fleet
 	*region
-	t *testing.T
+	t         *testing.T
+	announced map[string][]string // events, by instance
 }
 
 func TestFleetKeepsTheContract(t *testing.T) {
@@ -42,49 +43,40 @@ func (u underTest) Interrupt(id string) {
 	}
 }
 
-func (u underTest) Outbid(id string) {
-	if !u.Model.Outbid(id) {
-		u.t.Errorf("%s was not outbid", id)
+func (u underTest) Impair(id, kind, code string) {
+	u.t.Helper()
+	there := false
+	switch kind {
+	case model.ImpairedInstance:
+		there = u.Model.Impair(id, ec2model.InstanceCheck, time.Time{})
+	case model.ImpairedSystem:
+		there = u.Model.Impair(id, ec2model.SystemCheck, time.Time{})
+	case model.ImpairedEvent:
+		event := u.Schedule(id, ec2model.ScheduledEvent{Code: code, NotBefore: u.clock.Now().Add(72 * time.Hour)})
+		there = event != ""
+		u.announced[id] = append(u.announced[id], event)
 	}
-}
-
-// checkOf is a check as our model of EC2 calls it.
-func checkOf(name string) ec2model.Check {
-	return map[string]ec2model.Check{
-		model.ImpairedInstance: ec2model.InstanceCheck, model.ImpairedSystem: ec2model.SystemCheck, "attached_ebs_status": ec2model.EBSCheck,
-	}[name]
-}
-
-func (u underTest) Impair(id, check string) {
-	if !u.Model.Impair(id, checkOf(check), time.Time{}) {
+	if !there {
 		u.t.Errorf("%s is not there to be impaired", id)
 	}
 }
 
-func (u underTest) Recover(id, check string) {
-	if !u.Model.Recover(id, checkOf(check)) {
-		u.t.Errorf("%s was not impaired", id)
+// Mend completes the first event of an instance and cancels the others.
+func (u underTest) Mend(id string) {
+	u.t.Helper()
+	for _, check := range []ec2model.Check{ec2model.InstanceCheck, ec2model.SystemCheck} {
+		u.Recover(id, check)
 	}
-}
-
-func (u underTest) Schedule(id, code string) string {
-	return u.Model.Schedule(id, ec2model.ScheduledEvent{Code: code, NotBefore: u.clock.Now().Add(72 * time.Hour)})
-}
-
-func (u underTest) EndEvent(id, event string, done bool) {
-	end := u.Cancel
-	if done {
-		end = u.Complete
+	for i, event := range u.announced[id] {
+		end := u.Cancel
+		if i == 0 {
+			end = u.Complete
+		}
+		if !end(id, event) {
+			u.t.Errorf("%s has no event %s", id, event)
+		}
 	}
-	if !end(id, event) {
-		u.t.Errorf("%s has no event %s", id, event)
-	}
-}
-
-func (u underTest) Forbid() {
-	for _, action := range []string{"DescribeSpotInstanceRequests", "DescribeInstanceStatus"} {
-		u.Deny(ec2model.Denial{Action: action})
-	}
+	delete(u.announced, id)
 }
 
 func (u underTest) Ender() interruption.Fleet { return u.Fleet }
@@ -96,7 +88,7 @@ func contractOf(t *testing.T) underTest {
 	})
 	r.SetSpotPrice(conform.FleetCheap.InstanceType, conform.FleetCheap.Zone, 30_000)
 	r.SetSpotPrice(conform.FleetDear.InstanceType, conform.FleetDear.Zone, 40_000)
-	return underTest{r.fleet, r, t}
+	return underTest{r.fleet, r, t, map[string][]string{}}
 }
 
 func (u underTest) Draft(intent, capacityType string, claims ...string) model.Launch {
@@ -104,7 +96,9 @@ func (u underTest) Draft(intent, capacityType string, claims ...string) model.La
 	return u.launch(u.t, intent, capacityType, claims...)
 }
 
-func (u underTest) Another() conform.FleetPort { return underTest{New(u.client), u.region, u.t} }
+func (u underTest) Another() conform.FleetPort {
+	return underTest{New(u.client), u.region, u.t, u.announced}
+}
 
 func poolOf(offer model.OfferKey) ec2model.Pool {
 	return ec2model.Pool{Type: offer.InstanceType, Zone: offer.Zone, CapacityType: offer.CapacityType}

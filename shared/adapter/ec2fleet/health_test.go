@@ -77,6 +77,44 @@ func TestThrottledHealthIsThrottled(t *testing.T) {
 	}
 }
 
+// Whoever may not ask is told so, and what is wrong with volumes is nobody's concern.
+func TestIN05DeniedHealthIsDeniedAndVolumesAreLeftOut(t *testing.T) {
+	r := start(t)
+	id := r.launched(t, "01A", 1)[0]
+	r.Impair(id, ec2model.EBSCheck, time.Time{})
+	if got, err := r.fleet.Impaired(t.Context()); err != nil || len(got) != 0 {
+		t.Errorf("%+v %v", got, err)
+	}
+	for _, action := range []string{"DescribeSpotInstanceRequests", "DescribeInstanceStatus"} {
+		r.Deny(ec2model.Denial{Action: action})
+	}
+	if _, err := r.fleet.Interrupted(t.Context(), "web"); !fault.Is(err, fault.Denied) {
+		t.Errorf("interrupted: %v", err)
+	}
+	if _, err := r.fleet.Impaired(t.Context()); !fault.Is(err, fault.Denied) {
+		t.Errorf("impaired: %v", err)
+	}
+}
+
+// C2: one whose price was passed is marked until it ends, one whose capacity is wanted back is closed at once.
+func TestInterruptedAreFoundInEitherWayEC2SaysSo(t *testing.T) {
+	r := start(t)
+	result, err := r.fleet.Launch(t.Context(), r.request(t, r.launch(t, "01A", model.Spot, "a", "b", "c")))
+	if err != nil || len(result.Instances) != 3 {
+		t.Fatalf("%+v %v", result, err)
+	}
+	r.clock.Advance(time.Minute)
+	all := ids(result)
+	r.Interrupt(all[0])
+	r.Outbid(all[1])
+	for range 4 {
+		if got, err := r.fleet.Interrupted(t.Context(), "web"); err != nil || !slices.Equal(got, all[:2]) {
+			t.Errorf("%v %v, want %v", got, err, all[:2])
+		}
+		r.clock.Advance(time.Minute)
+	}
+}
+
 // Law 7: what does not say since when, or fails no more, is no evidence.
 func TestIN05OnlyWhatEC2SaysIsAnImpairment(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
