@@ -1,10 +1,11 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -18,26 +19,48 @@ const (
 	Missing       Kind = "Missing"       // EC2 does not show a claim's instance, and no Ready node speaks for it
 	Stranded      Kind = "Stranded"      // a claim waits for a launch that is not in the ledger
 	Retired       Kind = "Retired"       // a claim's instance is to end and has not
+	Interrupted   Kind = "Interrupted"   // EC2 takes a claim's spot instance back
+	Stopping      Kind = "Stopping"      // EC2 says that a claim's instance is stopping, stopped or shutting down
 	ObjectDeleted Kind = "ObjectDeleted" // somebody deleted a claim's NodeClaim object
+	NodeDeleted   Kind = "NodeDeleted"   // somebody deleted a claim's Node object
+	BlockEnds     Kind = "BlockEnds"     // the capacity block a claim's instance runs in is about to end
+	Impaired      Kind = "Impaired"      // EC2's status checks of a claim's instance fail, or EC2 has scheduled an event for it
+	Unhealthy     Kind = "Unhealthy"     // a condition of a claim's node has been bad for longer than is tolerated
 	NodeGone      Kind = "NodeGone"      // a claim's node left the cluster, and its instance runs on
 	NeverJoined   Kind = "NeverJoined"   // a claim's instance runs, and no node of it ever joined
+	Expired       Kind = "Expired"       // a claim is older than its expireAfter
 	Orphan        Kind = "Orphan"        // an instance of ours that no claim has and no open launch may yet name
 	LeftObject    Kind = "LeftObject"    // a NodeClaim object whose claim is gone, or whose instance is and that nobody recorded
 	LeftNode      Kind = "LeftNode"      // a Node object whose claim is gone
+	Held          Kind = "Held"          // ends of a pool's claims that are due and are put off; there is nothing to do but to tell people
 )
 
-var rank = map[Kind]int{
-	Ended: 0, Missing: 1, Stranded: 2, Retired: 3, ObjectDeleted: 4, NodeGone: 5, NeverJoined: 6, Orphan: 7, LeftObject: 8, LeftNode: 9,
+// kinds lists them.
+var kinds = []Kind{
+	Ended, Missing, Stranded, Retired, Interrupted, Stopping, ObjectDeleted, NodeDeleted, BlockEnds, Impaired, Unhealthy, NodeGone,
+	NeverJoined, Expired, Orphan, LeftObject, LeftNode, Held,
+}
+
+// codes say why a claim ends that something was found of.
+var codes = map[Kind]string{
+	Ended: model.EndedInstance, Missing: model.EndedMissing, Stranded: model.EndedIntentLost, Interrupted: model.EndedSpotInterrupted,
+	Stopping: model.EndedInstanceStopping, ObjectDeleted: model.EndedObjectDeleted, NodeDeleted: model.EndedNodeDeleted,
+	BlockEnds: model.EndedBlockEnds, Impaired: model.EndedStatusFailed, Unhealthy: model.EndedUnhealthy, NodeGone: model.EndedNodeGone,
+	NeverJoined: model.EndedNeverRegistered, Expired: model.EndedExpired,
 }
 
 // Finding is one thing that looks wrong.
 type Finding struct {
 	Kind    Kind
-	Subject string // what it is about: the name of a claim or object, or an instance id
+	Subject string // what it is about: the name of a claim or object, an instance id, or of Held a pool
 	Wait    int64  // seconds it must have looked so in every look before it is acted upon; 0 = at once
-	Removes bool   // acting takes a node away that EC2 does not say has ended
+	Removes bool   // acting takes a node away that neither EC2 says has ended nor people, their settings or AWS asked to end: the brake counts it
 
-	Claim    *model.Claim       // of all but some orphans and objects; of an orphan, the claim that had the instance and is Gone
+	Code         string // why the claim ends, for FailureCode; of a claim that ends already and of Held, of what was found. Empty for what is no claim's
+	Detail       string // what Why says beside what the kind itself says
+	DeadlineUnix int64  // by when no pod is left on the node, the claim's own grace included; 0 = there is no such time
+
+	Claim    *model.Claim       // of all but some orphans and objects, and Held; of an orphan, the claim that had the instance and is Gone
 	Instance *model.Instance    // where EC2 shows it
 	Object   *model.ClaimObject // the claim's or the instance's, where there is one
 	Nodes    []model.Node       // the instance's, by name; more than one where something is very wrong
@@ -52,6 +75,9 @@ type View struct {
 	Instances []model.Instance
 	Survey    model.Survey
 	Sight     model.Sight
+
+	Interrupted []string           // ids of spot instances that EC2 takes back
+	Impaired    []model.Impairment // what EC2's status checks say of machines, whoever owns them
 }
 
 // Settings are the numbers of a judgement, in seconds. The zero value of a field means the default named with it.
@@ -62,6 +88,19 @@ type Settings struct {
 	// been missing for YoungFor, is not new, however the clock that dated it was set: 600, and 300.
 	OldAfter int64
 	YoungFor int64
+
+	// What EC2 takes back ends two minutes after it said so. Who asks for it learns of it up to half a minute later, and five
+	// seconds are left for the machine itself: 85.
+	SpotLeft    int64
+	FailedFor   int64 // how long status checks must have failed: 120
+	BlockNotice int64 // before the end of a capacity block its machines are emptied: 2400
+	BlockLeft   int64 // before the end of a capacity block EC2 ends its machines: 1800
+
+	RepairPercent int64 // of a pool's nodes, rounded up: where more are unhealthy, none is repaired: 20
+	// ExpirePercent of a pool's nodes, at least one, are given up because of their age at a time. A drain older than ExpireStuck
+	// seconds is not waited for by the next: 10, and 1800.
+	ExpirePercent int64
+	ExpireStuck   int64
 }
 
 // WithDefaults returns the settings with the defaults filled in.
@@ -75,6 +114,13 @@ func (s Settings) WithDefaults() Settings {
 	fill(&s.JoinWithin, 15*60)
 	fill(&s.OldAfter, 10*60)
 	fill(&s.YoungFor, 5*60)
+	fill(&s.SpotLeft, 85)
+	fill(&s.FailedFor, 120)
+	fill(&s.BlockNotice, 40*60)
+	fill(&s.BlockLeft, 30*60)
+	fill(&s.RepairPercent, 20)
+	fill(&s.ExpirePercent, 10)
+	fill(&s.ExpireStuck, 30*60)
 	return s
 }
 
@@ -100,7 +146,8 @@ func InstanceID(providerID string) string {
 	return id
 }
 
-// Judge returns what looks wrong, by kind and then by subject: at most one finding for each claim, instance and object.
+// Judge returns what looks wrong, by kind and then by subject: at most one finding for each claim, instance and object. Of a
+// claim that is Draining, beside the end of its machine, only what brings its deadline forward is found.
 func Judge(view View, settings Settings) []Finding {
 	j := index(view, settings.WithDefaults())
 	for i := range view.Survey.Claims {
@@ -108,6 +155,7 @@ func Judge(view View, settings Settings) []Finding {
 			j.claim(claim)
 		}
 	}
+	j.expire()
 	for _, id := range j.ids {
 		j.orphan(j.instances[id])
 	}
@@ -117,12 +165,9 @@ func Judge(view View, settings Settings) []Finding {
 	for i := range view.Sight.Nodes {
 		j.node(&view.Sight.Nodes[i])
 	}
-	sort.SliceStable(j.findings, func(a, b int) bool {
-		x, y := &j.findings[a], &j.findings[b]
-		if x.Kind != y.Kind {
-			return rank[x.Kind] < rank[y.Kind]
-		}
-		return x.Subject < y.Subject
+	j.tellHeld()
+	slices.SortStableFunc(j.findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), strings.Compare(a.Subject, b.Subject), strings.Compare(a.Code, b.Code))
 	})
 	return j.findings
 }
@@ -141,6 +186,12 @@ type judge struct {
 	gone      map[string]*model.Claim       // by instance id
 	waiting   map[string]bool               // intents that are open, or that a claim waits for
 	findings  []Finding
+
+	interrupted map[string]bool               // instance ids
+	impaired    map[string][]model.Impairment // by instance id
+	wards       map[string]ward               // by pool, and "" for the whole cluster
+	expiring    []Finding                     // claims that have expired
+	held        map[[2]string]*putOff         // by pool and code
 }
 
 func index(view View, settings Settings) *judge {
@@ -148,6 +199,13 @@ func index(view View, settings Settings) *judge {
 		view: view, settings: settings, instances: map[string]*model.Instance{}, nodes: map[string][]model.Node{},
 		objects: map[string]*model.ClaimObject{}, shown: map[string]*model.ClaimObject{}, claims: map[string]*model.Claim{},
 		live: map[string]*model.Claim{}, gone: map[string]*model.Claim{}, waiting: map[string]bool{},
+		interrupted: map[string]bool{}, impaired: map[string][]model.Impairment{}, wards: wards(view.Sight.Nodes), held: map[[2]string]*putOff{},
+	}
+	for _, id := range view.Interrupted {
+		j.interrupted[id] = true
+	}
+	for _, impairment := range view.Impaired {
+		j.impaired[impairment.InstanceID] = append(j.impaired[impairment.InstanceID], impairment)
 	}
 	for i := range view.Instances {
 		instance := &view.Instances[i]
@@ -202,7 +260,12 @@ func over(instance *model.Instance) bool {
 	return instance.State == "terminated" || instance.State == "shutting-down"
 }
 
-func (j *judge) find(finding Finding) { j.findings = append(j.findings, finding) }
+func (j *judge) find(finding Finding) {
+	if finding.Code == "" {
+		finding.Code = codes[finding.Kind]
+	}
+	j.findings = append(j.findings, finding)
+}
 
 // claim judges a live claim.
 func (j *judge) claim(claim *model.Claim) {
@@ -215,35 +278,153 @@ func (j *judge) claim(claim *model.Claim) {
 	if claim.InstanceID == "" {
 		return
 	}
-	finding := Finding{
+	f := Finding{
 		Subject: claim.Name, Claim: claim, Instance: j.instances[claim.InstanceID], Object: j.objectOf(claim), Nodes: j.nodes[claim.InstanceID],
 	}
-	joined := claim.State != model.Launched
-	switch instance := finding.Instance; {
-	case instance == nil:
-		if slices.ContainsFunc(finding.Nodes, func(n model.Node) bool { return n.Ready }) {
-			return
-		}
-		finding.Kind, finding.Wait, finding.Removes = Missing, j.settings.YoungFor, joined
+	switch {
+	case f.Instance == nil && !j.spokenFor(&f):
+		f.Kind, f.Wait, f.Removes = Missing, j.settings.YoungFor, f.serves()
 		if j.view.Survey.NowUnix-max(claim.CreatedUnix, claim.LaunchedUnix) >= j.settings.OldAfter {
-			finding.Wait = j.settings.Confirm
+			f.Wait = j.settings.Confirm
 		}
-	case instance.State == "terminated":
-		finding.Kind = Ended
-	case over(instance):
-		return
+		j.find(f)
+	case f.Instance != nil && f.Instance.State == "terminated":
+		f.Kind = Ended
+		j.find(f)
 	case claim.State == model.Terminating:
-		finding.Kind = Retired
-	case claim.ObjectUID != "" && (finding.Object == nil || finding.Object.DeletedUnix != 0):
-		finding.Kind, finding.Wait, finding.Removes = ObjectDeleted, j.settings.Confirm, joined
-	case joined && len(finding.Nodes) == 0:
-		finding.Kind, finding.Wait, finding.Removes = NodeGone, j.settings.Confirm, true
-	case !joined && len(finding.Nodes) == 0 && j.overdue(claim, instance):
-		finding.Kind, finding.Wait = NeverJoined, j.settings.Confirm
-	default:
+		if f.Instance != nil && !over(f.Instance) {
+			f.Kind, f.Code = Retired, claim.FailureCode
+			j.find(f)
+		}
+	case claim.State == model.Draining:
+		j.hasten(f)
+	case j.asked(&f) || j.failing(&f):
+		f.DeadlineUnix = claim.Deadline(j.view.Survey.NowUnix, f.DeadlineUnix, deadlineOf(f.Object))
+		j.find(f)
+	case j.old(&f):
+		f.Kind, f.DeadlineUnix = Expired, claim.Deadline(j.view.Survey.NowUnix, deadlineOf(f.Object))
+		j.expiring = append(j.expiring, f)
+	}
+}
+
+// spokenFor reports whether something speaks for a machine that EC2 does not show: a Ready node, or, before a node of it has
+// registered, somebody who wants it to end and need not wait until EC2 shows it.
+func (j *judge) spokenFor(f *Finding) bool {
+	if f.Claim.State == model.Launched && f.Object != nil && f.Object.DeletedUnix != 0 {
+		return true
+	}
+	return slices.ContainsFunc(f.Nodes, func(n model.Node) bool { return n.Ready })
+}
+
+// serves reports whether the finding's claim has a node that is to stay.
+func (f *Finding) serves() bool {
+	return f.Claim.State == model.Registered || f.Claim.State == model.Initialized
+}
+
+func deadlineOf(object *model.ClaimObject) int64 {
+	if object == nil {
+		return 0
+	}
+	return object.DeadlineUnix
+}
+
+// hasten finds what brings the deadline of a drain forward that is under way.
+func (j *judge) hasten(f Finding) {
+	if !j.asked(&f) && deadlineOf(f.Object) == 0 {
 		return
 	}
-	j.find(finding)
+	if own, asked := deadlineOf(f.Object), f.DeadlineUnix; own != 0 && (asked == 0 || own < asked) {
+		f.DeadlineUnix = own
+		if f.Kind == "" {
+			f.Kind, f.Detail = ObjectDeleted, "its annotation "+model.AnnotationDeadline+" says when it has to be empty"
+		}
+	}
+	var before int64
+	if f.Claim.Drain != nil {
+		before = f.Claim.Drain.DeadlineUnix
+	}
+	if f.DeadlineUnix != 0 && (before == 0 || f.DeadlineUnix < before) {
+		f.Removes = false // it goes already
+		j.find(f)
+	}
+}
+
+// asked fills in a finding of what people, their objects or AWS ask for in so many words, and reports whether there is any.
+// Its deadline is what the asking itself says.
+func (j *judge) asked(f *Finding) bool {
+	now := j.view.Survey.NowUnix
+	joined := f.Claim.State != model.Launched
+	state := ""
+	if f.Instance != nil {
+		state = f.Instance.State
+	}
+	switch {
+	case j.interrupted[f.Claim.InstanceID]:
+		f.Kind, f.DeadlineUnix = Interrupted, now+j.settings.SpotLeft
+	case state == "stopped": // nothing runs there any more, and nobody says so of the pods
+		f.Kind, f.Detail, f.DeadlineUnix = Stopping, state, now
+	case state == "stopping", state == "shutting-down" && joined:
+		f.Kind, f.Detail = Stopping, state
+	case f.Instance != nil && over(f.Instance):
+		return false
+	case f.Object != nil && f.Object.DeletedUnix != 0:
+		f.Kind = ObjectDeleted
+	case joined && slices.ContainsFunc(f.Nodes, func(n model.Node) bool {
+		return n.DeletedUnix != 0 && (f.Claim.NodeUID == "" || n.UID == f.Claim.NodeUID)
+	}):
+		f.Kind = NodeDeleted
+	case f.Claim.BlockEndsUnix > 0 && now >= f.Claim.BlockEndsUnix-j.settings.BlockNotice:
+		f.Kind, f.DeadlineUnix = BlockEnds, max(now, f.Claim.BlockEndsUnix-j.settings.BlockLeft-5)
+	default:
+		return j.impairment(f)
+	}
+	return true
+}
+
+// impairment fills in a finding of the worst that EC2's status checks say of a machine: failed checks end it at once (R62), an
+// event that EC2 has scheduled has it emptied before.
+func (j *judge) impairment(f *Finding) bool {
+	now := j.view.Survey.NowUnix
+	for _, i := range j.impaired[f.Claim.InstanceID] {
+		var wait int64
+		switch {
+		case i.Kind == model.ImpairedEvent:
+			if f.Kind == "" {
+				f.Kind, f.Code, f.Detail = Impaired, model.EndedScheduledChange, "EC2 has scheduled "+i.Code+": "+i.Message
+			}
+			continue
+		case i.Kind != model.ImpairedInstance && i.Kind != model.ImpairedSystem:
+			continue
+		case i.SinceUnix <= 0:
+			wait = j.settings.FailedFor
+		case now-i.SinceUnix < j.settings.FailedFor:
+			continue
+		}
+		if f.Code == model.EndedStatusFailed && f.Wait <= wait {
+			continue
+		}
+		f.Kind, f.Code, f.Wait, f.Removes, f.DeadlineUnix = Impaired, model.EndedStatusFailed, wait, true, now
+		f.Detail = "EC2's check " + i.Kind + " fails: " + i.Message
+	}
+	return f.Kind == Impaired
+}
+
+// failing fills in a finding of what shows that a machine or its node does not work, and reports whether anything does.
+func (j *judge) failing(f *Finding) bool {
+	joined := f.Claim.State != model.Launched
+	switch {
+	case f.Instance == nil || over(f.Instance):
+		return false
+	case f.Claim.ObjectUID != "" && f.Object == nil:
+		f.Kind, f.Wait, f.Removes = ObjectDeleted, j.settings.Confirm, joined
+	case joined && len(f.Nodes) == 0:
+		f.Kind, f.Wait, f.Removes = NodeGone, j.settings.Confirm, true
+	case !joined && len(f.Nodes) == 0 && j.overdue(f.Claim, f.Instance):
+		f.Kind, f.Wait = NeverJoined, j.settings.Confirm
+	default:
+		return joined && j.unhealthy(f)
+	}
+	return true
 }
 
 // open reports whether an intent is in the ledger and open.
@@ -327,6 +508,16 @@ func (f *Finding) Why() string {
 		id = f.Claim.InstanceID
 	}
 	switch f.Kind {
+	case Interrupted:
+		return fmt.Sprintf("EC2 takes spot instance %s back", id)
+	case Stopping:
+		return fmt.Sprintf("EC2 says that instance %s is %s", id, f.Detail)
+	case NodeDeleted:
+		return "its Node object was deleted"
+	case BlockEnds:
+		return fmt.Sprintf("the capacity block that instance %s runs in ends at %s", id, clock(f.Claim.BlockEndsUnix))
+	case Impaired, Unhealthy, Expired, Held:
+		return f.Detail
 	case Ended:
 		return fmt.Sprintf("EC2 says that instance %s was terminated", id)
 	case Missing:
@@ -334,6 +525,9 @@ func (f *Finding) Why() string {
 	case Stranded:
 		return fmt.Sprintf("launch %s is not in the ledger any more", f.Claim.Intent)
 	case ObjectDeleted:
+		if f.Detail != "" {
+			return f.Detail
+		}
 		return "its NodeClaim object was deleted"
 	case NodeGone:
 		return fmt.Sprintf("its node %s left the cluster while instance %s runs", f.Claim.NodeName, id)
@@ -344,3 +538,6 @@ func (f *Finding) Why() string {
 	}
 	return string(f.Kind)
 }
+
+// clock writes a moment for people, in UTC.
+func clock(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3339) }

@@ -1,0 +1,437 @@
+package lifecycle_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const (
+	old    = 0 // Initialized, a day old
+	young  = 1 // Launched, a minute old
+	joined = 2 // Registered, two minutes old
+)
+
+// found returns the findings, each as kind, subject, code, wait, whether the brake counts it, and deadline from now (- = none).
+func found(v lifecycle.View) string {
+	var out []string
+	for _, f := range lifecycle.Judge(v, lifecycle.Settings{}) {
+		deadline := "-"
+		if f.DeadlineUnix != 0 {
+			deadline = fmt.Sprint(f.DeadlineUnix - now)
+		}
+		out = append(out, fmt.Sprintf("%s %s %s %d %v %s", f.Kind, f.Subject, f.Code, f.Wait, f.Removes, deadline))
+	}
+	return strings.Join(out, ", ")
+}
+
+func seconds(n int64) *int64 { return &n }
+
+// Each case has one claim that must end, and says as what it is found.
+func TestWhatEndsAClaim(t *testing.T) {
+	claim := func(v *lifecycle.View, i int) *model.Claim { return &v.Survey.Claims[i] }
+	drains := func(v *lifecycle.View, deadline int64) {
+		claim(v, old).State, claim(v, old).Drain = model.Draining, &model.Drain{SinceUnix: now - 60, DeadlineUnix: deadline}
+	}
+	impaired := func(id, kind string, since int64) []model.Impairment {
+		return []model.Impairment{{InstanceID: "i-" + id, Kind: kind, SinceUnix: since, Code: "instance-retirement", Message: "reachability"}}
+	}
+	bad := func(v *lifecycle.View, kind, status string, since int64) {
+		v.Sight.Nodes[0].Conditions = []model.NodeCondition{{Type: kind, Status: status, SinceUnix: since}}
+	}
+	for name, c := range map[string]struct {
+		change func(v *lifecycle.View)
+		want   string
+	}{
+		"spot, by polling":       {func(v *lifecycle.View) { v.Interrupted = []string{"i-old"} }, "Interrupted default-old SpotInterrupted 0 false 85"},
+		"spot, before it joined": {func(v *lifecycle.View) { v.Interrupted = []string{"i-young"} }, "Interrupted default-young SpotInterrupted 0 false 85"},
+		"spot, of nobody's":      {func(v *lifecycle.View) { v.Interrupted = []string{"i-else", ""} }, ""},
+		"stopping":               {func(v *lifecycle.View) { v.Instances[old].State = "stopping" }, "Stopping default-old InstanceStopping 0 false -"},
+		"stopped":                {func(v *lifecycle.View) { v.Instances[old].State = "stopped" }, "Stopping default-old InstanceStopping 0 false 0"},
+		"shutting down":          {func(v *lifecycle.View) { v.Instances[old].State = "shutting-down" }, "Stopping default-old InstanceStopping 0 false -"},
+		"object deleted":         {func(v *lifecycle.View) { v.Sight.Objects[old].DeletedUnix = now }, "ObjectDeleted default-old NodeClaimDeleted 0 false -"},
+		"object deleted, with grace": {func(v *lifecycle.View) {
+			v.Sight.Objects[old].DeletedUnix = now
+			claim(v, old).GraceSeconds = seconds(600)
+		}, "ObjectDeleted default-old NodeClaimDeleted 0 false 600"},
+		"object deleted, its annotation": {func(v *lifecycle.View) {
+			v.Sight.Objects[old].DeletedUnix, v.Sight.Objects[old].DeadlineUnix = now, now+90
+			claim(v, old).GraceSeconds = seconds(600)
+		}, "ObjectDeleted default-old NodeClaimDeleted 0 false 90"},
+		"node deleted":                   {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now }, "NodeDeleted default-old NodeDeleted 0 false -"},
+		"another's node deleted":         {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now; v.Sight.Nodes[0].UID = "n-new" }, ""},
+		"block ends":                     {func(v *lifecycle.View) { claim(v, old).BlockEndsUnix = now + 40*60 }, "BlockEnds default-old CapacityBlockEnds 0 false 595"},
+		"block ends any moment":          {func(v *lifecycle.View) { claim(v, old).BlockEndsUnix = now + 60 }, "BlockEnds default-old CapacityBlockEnds 0 false 0"},
+		"block ends later":               {func(v *lifecycle.View) { claim(v, old).BlockEndsUnix = now + 40*60 + 1 }, ""},
+		"instance check":                 {func(v *lifecycle.View) { v.Impaired = impaired("old", model.ImpairedInstance, now-120) }, "Impaired default-old StatusCheckFailed 0 true 0"},
+		"system check":                   {func(v *lifecycle.View) { v.Impaired = impaired("joined", model.ImpairedSystem, now-500) }, "Impaired default-joined StatusCheckFailed 0 true 0"},
+		"check failed for too short":     {func(v *lifecycle.View) { v.Impaired = impaired("old", model.ImpairedInstance, now-119) }, ""},
+		"check failed since nobody says": {func(v *lifecycle.View) { v.Impaired = impaired("old", model.ImpairedInstance, 0) }, "Impaired default-old StatusCheckFailed 120 true 0"},
+		"disks are another matter":       {func(v *lifecycle.View) { v.Impaired = impaired("old", "attached_ebs_status", now-500) }, ""},
+		"scheduled event":                {func(v *lifecycle.View) { v.Impaired = impaired("old", model.ImpairedEvent, 0) }, "Impaired default-old ScheduledChange 0 false -"},
+		"event and check": {func(v *lifecycle.View) {
+			v.Impaired = slices.Concat(impaired("old", model.ImpairedEvent, 0), impaired("old", model.ImpairedInstance, 0), impaired("old", model.ImpairedSystem, now-300), impaired("old", model.ImpairedEvent, 0))
+		}, "Impaired default-old StatusCheckFailed 0 true 0"},
+		"impaired of nobody's":         {func(v *lifecycle.View) { v.Impaired = impaired("else", model.ImpairedSystem, now-500) }, ""},
+		"NotReady for long":            {func(v *lifecycle.View) { bad(v, "Ready", "False", now-1800) }, "Unhealthy default-old Unhealthy 30 true 0"},
+		"not NotReady for long":        {func(v *lifecycle.View) { bad(v, "Ready", "Unknown", now-1799) }, ""},
+		"NotReady, says Ready alone":   {func(v *lifecycle.View) { v.Sight.Nodes[0].Ready, v.Sight.Nodes[0].ReadyUnix = false, now-1800 }, "Unhealthy default-old Unhealthy 30 true 0"},
+		"NotReady, since nobody knows": {func(v *lifecycle.View) { v.Sight.Nodes[0].Ready = false }, ""},
+		"bad since before the node":    {func(v *lifecycle.View) { bad(v, "Ready", "False", 7); v.Sight.Nodes[0].CreatedUnix = now - 1799 }, ""},
+		"bad since before it joined":   {func(v *lifecycle.View) { bad(v, "Ready", "False", 7); claim(v, old).RegisteredUnix = now - 1799 }, ""},
+		"expired":                      {func(v *lifecycle.View) { claim(v, old).ExpireSeconds = seconds(86_400) }, "Expired default-old Expired 0 false -"},
+		"expires in a second":          {func(v *lifecycle.View) { claim(v, old).ExpireSeconds = seconds(86_401) }, ""},
+		"expired while it launches":    {func(v *lifecycle.View) { claim(v, young).ExpireSeconds = seconds(1) }, ""},
+		"expired, with grace": {func(v *lifecycle.View) {
+			claim(v, old).ExpireSeconds, claim(v, old).GraceSeconds = seconds(60), seconds(30)
+		}, "Expired default-old Expired 0 false 30"},
+		"expired by a clock that was behind": {func(v *lifecycle.View) {
+			claim(v, joined).CreatedUnix, claim(v, joined).ExpireSeconds = now-500, seconds(300) // it was launched 120 s ago
+		}, ""},
+		"expired, and nothing says when it was made": {func(v *lifecycle.View) {
+			c := claim(v, old)
+			c.CreatedUnix, c.LaunchedUnix, v.Instances[old].LaunchedUnix, c.ExpireSeconds = 0, 0, 0, seconds(1)
+		}, ""},
+
+		// A claim that is draining goes on draining; only what must be faster is found.
+		"draining, object and node deleted": {func(v *lifecycle.View) {
+			drains(v, 0)
+			v.Sight.Objects[old].DeletedUnix, v.Sight.Nodes[0].DeletedUnix = now, now
+			claim(v, old).GraceSeconds = seconds(600)
+		}, ""},
+		"draining, objects gone": {func(v *lifecycle.View) {
+			drains(v, 0)
+			v.Sight.Nodes, v.Sight.Objects = v.Sight.Nodes[1:], v.Sight.Objects[1:]
+		}, ""},
+		"draining, expired":          {func(v *lifecycle.View) { drains(v, 0); claim(v, old).ExpireSeconds = seconds(1) }, ""},
+		"draining, then interrupted": {func(v *lifecycle.View) { drains(v, 0); v.Interrupted = []string{"i-old"} }, "Interrupted default-old SpotInterrupted 0 false 85"},
+		"draining, in time anyway":   {func(v *lifecycle.View) { drains(v, now+60); v.Interrupted = []string{"i-old"} }, ""},
+		"draining, check failed": {func(v *lifecycle.View) {
+			drains(v, now+600)
+			v.Impaired = impaired("old", model.ImpairedSystem, now-300)
+		}, "Impaired default-old StatusCheckFailed 0 false 0"},
+		"draining, stopped":             {func(v *lifecycle.View) { drains(v, 0); v.Instances[old].State = "stopped" }, "Stopping default-old InstanceStopping 0 false 0"},
+		"draining, stopping":            {func(v *lifecycle.View) { drains(v, 0); v.Instances[old].State = "stopping" }, ""},
+		"draining, event scheduled":     {func(v *lifecycle.View) { drains(v, 0); v.Impaired = impaired("old", model.ImpairedEvent, 0) }, ""},
+		"draining, annotation moved":    {func(v *lifecycle.View) { drains(v, now+600); v.Sight.Objects[old].DeadlineUnix = now + 60 }, "ObjectDeleted default-old NodeClaimDeleted 0 false 60"},
+		"draining, annotation as it is": {func(v *lifecycle.View) { drains(v, now+600); v.Sight.Objects[old].DeadlineUnix = now + 600 }, ""},
+		"draining, unhealthy":           {func(v *lifecycle.View) { drains(v, 0); bad(v, "Ready", "False", now-9999) }, ""},
+		"draining, ended":               {func(v *lifecycle.View) { drains(v, 0); v.Instances[old].State = "terminated" }, "Ended default-old InstanceEnded 0 false -"},
+		"draining, missing": {func(v *lifecycle.View) {
+			drains(v, 0)
+			v.Instances, v.Sight.Nodes[0].Ready = v.Instances[1:], false
+		}, "Missing default-old InstanceMissing 30 false -"},
+		"terminating, missing": {func(v *lifecycle.View) {
+			claim(v, old).State, v.Instances, v.Sight.Nodes = model.Terminating, v.Instances[1:], v.Sight.Nodes[1:]
+		}, "Missing default-old InstanceMissing 30 false -"},
+		"terminating, shutting down": {func(v *lifecycle.View) {
+			claim(v, old).State = model.Terminating
+			v.Instances[old].State = "shutting-down"
+		}, ""},
+		"terminating, runs": {func(v *lifecycle.View) {
+			claim(v, old).State, claim(v, old).FailureCode = model.Terminating, model.EndedExpired
+			v.Interrupted, v.Sight.Nodes[0].DeletedUnix = []string{"i-old"}, now
+		}, "Retired default-old Expired 0 false -"},
+		"terminating, its node Ready and EC2 silent": {func(v *lifecycle.View) { claim(v, old).State, v.Instances = model.Terminating, v.Instances[1:] }, ""},
+		"not shown, and its node deleted":            {func(v *lifecycle.View) { v.Instances, v.Sight.Nodes[0].DeletedUnix = v.Instances[1:], now }, "NodeDeleted default-old NodeDeleted 0 false -"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			view := healthy()
+			c.change(&view)
+			if got := found(view); got != c.want {
+				t.Errorf("found %q, want %q", got, c.want)
+			}
+			for _, f := range lifecycle.Judge(view, lifecycle.Settings{}) {
+				if why := f.Why(); why == "" || why == string(f.Kind) && f.Kind != lifecycle.Retired {
+					t.Errorf("%s does not say why: %q", f.Kind, why)
+				}
+			}
+		})
+	}
+}
+
+// F108, R22: whoever deletes a NodeClaim or a Node ends the claim at the next look; also one that EC2 does not show yet.
+func TestF108DeletingObjectsEndsTheClaim(t *testing.T) {
+	view := healthy()
+	view.Sight.Objects[old].DeletedUnix, view.Sight.Nodes[1].DeletedUnix = now-1, now-1
+	if got := found(view); got != "ObjectDeleted default-old NodeClaimDeleted 0 false -, NodeDeleted default-joined NodeDeleted 0 false -" {
+		t.Error(got)
+	}
+}
+
+func TestR22AClaimDeletedWhileItLaunchesNeedNotShow(t *testing.T) {
+	view := healthy()
+	view.Instances = slices.Delete(view.Instances, young, young+1)
+	view.Sight.Objects[young].DeletedUnix = now
+	if got := found(view); got != "ObjectDeleted default-young NodeClaimDeleted 0 false -" {
+		t.Error(got)
+	}
+}
+
+// F118: a node that is not Ready and whose machine is missing is closed, never drained.
+func TestF118AMissingMachineIsClosedNotDrained(t *testing.T) {
+	view := healthy()
+	view.Instances = view.Instances[1:]
+	view.Sight.Nodes[0].Ready, view.Sight.Nodes[0].DeletedUnix = false, now
+	if got := found(view); got != "Missing default-old InstanceMissing 30 true -" {
+		t.Error(got)
+	}
+}
+
+// CT-05: machines of a capacity block are given back 40 minutes before it ends, and emptied before EC2 ends them.
+func TestCT05CapacityBlocksAreGivenBackInTime(t *testing.T) {
+	view := healthy()
+	claim := &view.Survey.Claims[joined]
+	claim.BlockEndsUnix, claim.GraceSeconds = now+2400, seconds(7200)
+	f := lifecycle.Judge(view, lifecycle.Settings{})
+	if len(f) != 1 || f[0].Kind != lifecycle.BlockEnds || f[0].DeadlineUnix != now+600-5 || !strings.Contains(f[0].Why(), "i-joined runs in ends at 20") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// F106: a claim ends at its age limit, whoever owns it; static pools' too, which look no different here.
+func TestF106ExpiredClaimsEnd(t *testing.T) {
+	view := healthy()
+	view.Survey.Claims[old].ExpireSeconds = seconds(86_400)
+	f := lifecycle.Judge(view, lifecycle.Settings{})
+	if len(f) != 1 || f[0].Kind != lifecycle.Expired || !strings.Contains(f[0].Why(), "expires after 24h0m0s (expireAfter)") {
+		t.Errorf("%+v", f)
+	}
+	view.Survey.NowUnix--
+	if f := lifecycle.Judge(view, lifecycle.Settings{}); len(f) > 0 {
+		t.Errorf("a second earlier: %+v", f)
+	}
+}
+
+// aged is a view of n claims of one pool that are all older than their expireAfter, the last the oldest.
+func aged(n int) lifecycle.View {
+	view := lifecycle.View{Cluster: "web", Survey: model.Survey{NowUnix: now}}
+	for i := range n {
+		id := fmt.Sprintf("%03d", i)
+		made := now - 1000 - int64(i)
+		view.Instances = append(view.Instances, instance(id, made))
+		view.Survey.Claims = append(view.Survey.Claims, model.Claim{
+			Name: "default-" + id, Pool: "default", Class: "default", State: model.Initialized, InstanceID: "i-" + id, ProviderID: "aws:///a/i-" + id,
+			NodeName: "node-" + id, NodeUID: "n-" + id, CreatedUnix: made, LaunchedUnix: made, ExpireSeconds: seconds(900),
+		})
+		view.Sight.Nodes = append(view.Sight.Nodes, model.Node{
+			Name: "node-" + id, UID: "n-" + id, ProviderID: "aws:///a/i-" + id, Ready: true,
+			Labels: map[string]string{model.LabelRegistered: "true", model.LabelNodePool: "default"},
+		})
+	}
+	return view
+}
+
+// S32: all nodes of a pool expire in the same minute: a tenth of them at a time, the oldest first; while their class is not ready,
+// or EC2 refuses it, or its machines do not join, none: what runs goes on running, and people are told.
+func TestS32ExpiryOfAllAtOnce(t *testing.T) {
+	view := aged(25)
+	if got := found(view); got != "Expired default-023 Expired 0 false -, Expired default-024 Expired 0 false -, Held default Expired 0 false -" {
+		t.Error(got)
+	}
+	if got := found(aged(3)); got != "Expired default-002 Expired 0 false -, Held default Expired 0 false -" {
+		t.Error(got)
+	}
+	for name, change := range map[string]func(s *model.Survey){
+		"not ready": func(s *model.Survey) {
+			s.Classes = []model.ClassRecord{{Name: "other"}, {Name: "default", Status: model.ClassStatus{Problems: []model.ClassProblem{{Condition: "AMIsReady", Message: "no image"}}}}}
+		},
+		"refused": func(s *model.Survey) {
+			s.Notes.Refusals = []model.ClassRefusal{{Class: "default", Reason: "Unauthorized", Message: "no right", UntilUnix: now + 1}}
+		},
+		"does not join": func(s *model.Survey) { s.Notes.Holds = []model.ClassHold{{Class: "default", UntilUnix: now + 1}} },
+	} {
+		view := aged(25)
+		change(&view.Survey)
+		f := lifecycle.Judge(view, lifecycle.Settings{})
+		if len(f) != 1 || f[0].Kind != lifecycle.Held || !strings.Contains(f[0].Why(), "nothing could take their place") || !strings.Contains(f[0].Why(), "claim default-000, and 24 more") {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	for name, change := range map[string]func(s *model.Survey){
+		"another class is not ready": func(s *model.Survey) {
+			s.Classes = []model.ClassRecord{{Name: "other", Status: model.ClassStatus{Problems: []model.ClassProblem{{}}}}, {Name: "default"}}
+		},
+		"refused before": func(s *model.Survey) {
+			s.Notes.Refusals = []model.ClassRefusal{{Class: "default", UntilUnix: now}, {Class: "other", UntilUnix: now + 9}}
+			s.Notes.Holds = []model.ClassHold{{Class: "default", UntilUnix: now}, {Class: "other", UntilUnix: now + 9}}
+		},
+	} {
+		view := aged(1)
+		change(&view.Survey)
+		if got := found(view); got != "Expired default-000 Expired 0 false -" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// R30: while a node is being given up for its age no other of a small pool is; one that cannot be drained stops the others for
+// half an hour only, and is itself not found again.
+func TestR30OneExpiringNodeAtATime(t *testing.T) {
+	view := aged(5)
+	drain := func(i int, code string, since int64) {
+		c := &view.Survey.Claims[i]
+		c.State, c.FailureCode, c.Drain = model.Draining, code, &model.Drain{SinceUnix: since}
+	}
+	drain(4, model.EndedExpired, now-1799)
+	if got := found(view); got != "Held default Expired 0 false -" {
+		t.Error(got)
+	}
+	drain(4, model.EndedExpired, now-1800)
+	if got := found(view); got != "Expired default-003 Expired 0 false -, Held default Expired 0 false -" {
+		t.Error(got)
+	}
+	drain(4, model.EndedSpotInterrupted, now-10)
+	if got := found(view); got != "Expired default-003 Expired 0 false -, Held default Expired 0 false -" {
+		t.Error(got)
+	}
+}
+
+// sick is a pool of n nodes, of which bad are unhealthy.
+func sick(n, bad int, pool string) lifecycle.View {
+	view := aged(n)
+	for i := range n {
+		view.Survey.Claims[i].ExpireSeconds = nil
+		view.Sight.Nodes[i].Labels[model.LabelNodePool] = pool
+		if i < bad {
+			view.Sight.Nodes[i].Conditions = []model.NodeCondition{{Type: "Ready", Status: "Unknown", SinceUnix: now - 1800}}
+		}
+	}
+	return view
+}
+
+// CT-08, F146: at most a fifth of a pool's nodes, rounded up, may be unhealthy for any of them to be repaired.
+func TestCT08RepairGuard(t *testing.T) {
+	for _, c := range []struct {
+		nodes, bad, want int
+	}{{1, 1, 1}, {5, 1, 1}, {5, 2, 0}, {6, 2, 2}, {10, 2, 2}, {10, 3, 0}, {11, 3, 3}, {100, 20, 20}, {100, 21, 0}} {
+		view := sick(c.nodes, c.bad, "default")
+		repaired, held := 0, 0
+		for _, f := range lifecycle.Judge(view, lifecycle.Settings{}) {
+			switch f.Kind {
+			case lifecycle.Unhealthy:
+				repaired++
+			case lifecycle.Held:
+				held++
+			default:
+				t.Errorf("%+v", f)
+			}
+		}
+		if repaired != c.want || (held == 1) != (c.want == 0) {
+			t.Errorf("%d of %d unhealthy: %d repaired, %d held", c.bad, c.nodes, repaired, held)
+		}
+	}
+	// Those that are bad for a moment only count among the unhealthy.
+	view := sick(5, 1, "default")
+	view.Sight.Nodes[4].Conditions = []model.NodeCondition{{Type: "KernelReady", Status: "False", SinceUnix: now - 1}}
+	f := lifecycle.Judge(view, lifecycle.Settings{})
+	if len(f) != 1 || f[0].Kind != lifecycle.Held || f[0].Subject != "default" || !strings.Contains(f[0].Why(), "2 of 5 nodes are unhealthy; while that is more than 1 none is repaired") {
+		t.Errorf("%+v", f)
+	}
+	// Another pool's trouble is its own; nodes without a pool are judged by the whole cluster.
+	view = sick(5, 1, "default")
+	for i := range 5 {
+		view.Sight.Nodes = append(view.Sight.Nodes, model.Node{Name: fmt.Sprint("x", i), Labels: map[string]string{model.LabelNodePool: "x"}, Conditions: []model.NodeCondition{{Type: "Ready", Status: "False", SinceUnix: now - 9}}})
+	}
+	if got := found(view); got != "Unhealthy default-000 Unhealthy 30 true 0" {
+		t.Error(got)
+	}
+	for i := range 5 {
+		delete(view.Sight.Nodes[i].Labels, model.LabelNodePool)
+	}
+	if got := found(view); got != "Held  Unhealthy 0 false -" {
+		t.Error(got)
+	}
+}
+
+// CT-08: the conditions and how long each is tolerated.
+func TestCT08RepairPolicies(t *testing.T) {
+	for condition, tolerated := range map[string]int64{
+		"Ready/False": 1800, "Ready/Unknown": 1800, "AcceleratedHardwareReady/False": 600, "StorageReady/False": 1800, "NetworkingReady/False": 1800,
+		"KernelReady/False": 1800, "ContainerRuntimeReady/False": 1800, "Ready/True": 0, "AcceleratedHardwareReady/Unknown": 0, "DiskPressure/False": 0,
+	} {
+		kind, status, _ := strings.Cut(condition, "/")
+		view := healthy()
+		view.Sight.Nodes[0].Conditions = []model.NodeCondition{{Type: kind, Status: status, SinceUnix: now - tolerated}}
+		want := "Unhealthy default-old Unhealthy 30 true 0"
+		if tolerated == 0 {
+			want, view.Sight.Nodes[0].Conditions[0].SinceUnix = "", now-99_999
+		}
+		if got := found(view); got != want {
+			t.Errorf("%s: %q", condition, got)
+		}
+		if view.Sight.Nodes[0].Conditions[0].SinceUnix++; tolerated > 0 && found(view) != "" {
+			t.Errorf("%s, a second earlier: %q", condition, found(view))
+		}
+	}
+}
+
+// F146: the condition that is due first decides, and a node is repaired by force at once: its deadline is now.
+func TestF146TheFirstConditionThatIsDueDecides(t *testing.T) {
+	view := healthy()
+	view.Survey.Claims[old].GraceSeconds = seconds(3600)
+	view.Sight.Nodes[0].Conditions = []model.NodeCondition{
+		{Type: "AcceleratedHardwareReady", Status: "False", SinceUnix: now - 601}, {Type: "Ready", Status: "False", SinceUnix: now - 1700}, {Type: "StorageReady", Status: "False"},
+	}
+	f := lifecycle.Judge(view, lifecycle.Settings{})
+	if len(f) != 1 || f[0].DeadlineUnix != now || !strings.Contains(f[0].Why(), "condition AcceleratedHardwareReady of node node-old has been False since") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// R32: an unreachable node is ended within the time that is tolerated, not coaxed for hours.
+func TestR32AnUnreachableNodeIsFound(t *testing.T) {
+	view := healthy()
+	view.Sight.Nodes[0].Ready, view.Sight.Nodes[0].ReadyUnix = false, now-1801
+	view.Sight.Nodes[0].Conditions = []model.NodeCondition{{Type: "Ready", Status: "Unknown", SinceUnix: now - 1801}}
+	if got := found(view); got != "Unhealthy default-old Unhealthy 30 true 0" {
+		t.Error(got)
+	}
+}
+
+// R62: a machine whose status checks fail is ended, by now, and does not have its pods asked.
+func TestR62AnImpairedMachineIsEndedNotCoaxed(t *testing.T) {
+	view := healthy()
+	view.Survey.Claims[old].GraceSeconds = seconds(3600)
+	view.Impaired = []model.Impairment{{InstanceID: "i-old", Kind: model.ImpairedSystem, SinceUnix: now - 120, Message: "loss of power"}}
+	f := lifecycle.Judge(view, lifecycle.Settings{})
+	if len(f) != 1 || f[0].DeadlineUnix != now || f[0].Code != model.EndedStatusFailed || f[0].Why() != "EC2's check system_status fails: loss of power" {
+		t.Errorf("%+v", f)
+	}
+}
+
+// S5, R20: what has no id matches nothing, whatever is asked of it.
+func TestS5BlankIdsMatchNothing(t *testing.T) {
+	view := healthy()
+	view.Survey.Claims = append(view.Survey.Claims, model.Claim{Name: "blank", State: model.Registered, ExpireSeconds: seconds(1), BlockEndsUnix: 1})
+	view.Sight.Nodes = append(view.Sight.Nodes, model.Node{Name: "blank", DeletedUnix: now, Conditions: []model.NodeCondition{{Type: "Ready", Status: "False", SinceUnix: 1}}})
+	view.Interrupted, view.Impaired = []string{""}, []model.Impairment{{Kind: model.ImpairedSystem, SinceUnix: 1}}
+	if got := found(view); got != "" {
+		t.Error(got)
+	}
+}
+
+// Whatever order the lists are in, what is found and what is said of it are the same.
+func TestEndsDoNotDependOnOrder(t *testing.T) {
+	view := sick(12, 4, "default")
+	for i := range 12 {
+		view.Survey.Claims[i].ExpireSeconds = seconds(10)
+	}
+	text := func() (out string) {
+		for _, f := range lifecycle.Judge(view, lifecycle.Settings{}) {
+			out += fmt.Sprintf("%s %s %s\n", f.Kind, f.Subject, f.Why())
+		}
+		return out
+	}
+	want := text()
+	slices.Reverse(view.Survey.Claims)
+	slices.Reverse(view.Sight.Nodes)
+	slices.Reverse(view.Instances)
+	if got := text(); got != want {
+		t.Errorf("%s\nthen\n%s", want, got)
+	}
+}

@@ -1,0 +1,105 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// old reports whether a claim with a node is older than its expireAfter. It was made before its machine was launched, by the
+// clock of whichever process made it: where that is earlier than EC2's time of launch, EC2 is believed.
+func (j *judge) old(f *Finding) bool {
+	if !f.serves() || f.Claim.ExpireSeconds == nil {
+		return false
+	}
+	since := f.born()
+	age := j.view.Survey.NowUnix - since
+	if since <= 0 || age < max(0, *f.Claim.ExpireSeconds) {
+		return false
+	}
+	f.Detail = fmt.Sprintf("it was made at %s and expires after %s (expireAfter)", clock(since), time.Duration(min(*f.Claim.ExpireSeconds, 1<<33))*time.Second)
+	return true
+}
+
+// born returns since when a finding's claim has had its machine, 0 where nothing says so.
+func (f *Finding) born() int64 {
+	since := cmp.Or(f.Claim.CreatedUnix, f.Claim.LaunchedUnix)
+	if f.Instance != nil {
+		since = max(since, f.Instance.LaunchedUnix)
+	}
+	return since
+}
+
+// expire finds the claims that have expired, of each pool the oldest, as many as may be given up for their age at a time: people
+// want their nodes renewed, not all taken at once (R30), and none while it is known that no machine of the claim's class can take
+// its place (S32).
+func (j *judge) expire() {
+	slices.SortStableFunc(j.expiring, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Claim.Pool, b.Claim.Pool), cmp.Compare(a.born(), b.born()), strings.Compare(a.Subject, b.Subject))
+	})
+	if len(j.expiring) == 0 {
+		return
+	}
+	room := j.expiryRoom()
+	for _, f := range j.expiring {
+		pool := f.Claim.Pool
+		if why := j.unusable(f.Claim.Class); why != "" {
+			j.hold(pool, model.EndedExpired, "claim "+f.Subject, why)
+			continue
+		}
+		if room[pool] <= 0 {
+			j.hold(pool, model.EndedExpired, "claim "+f.Subject, "other nodes of the pool are just being given up for their age")
+			continue
+		}
+		room[pool]--
+		j.find(f)
+	}
+}
+
+// expiryRoom returns how many more claims of each pool may be given up for their age now.
+func (j *judge) expiryRoom() map[string]int64 {
+	nodes, ending := map[string]int64{}, map[string]int64{}
+	for i := range j.view.Survey.Claims {
+		claim := &j.view.Survey.Claims[i]
+		switch {
+		case claim.State == model.Registered || claim.State == model.Initialized:
+			nodes[claim.Pool]++
+		case claim.FailureCode != model.EndedExpired || !claim.Live():
+		case claim.Drain == nil || j.view.Survey.NowUnix-claim.Drain.SinceUnix < j.settings.ExpireStuck:
+			ending[claim.Pool]++
+			nodes[claim.Pool]++
+		}
+	}
+	room := map[string]int64{}
+	for pool, n := range nodes {
+		room[pool] = max(1, n*j.settings.ExpirePercent/100) - ending[pool]
+	}
+	return room
+}
+
+// unusable says why no machine can be launched from a class now, as far as the ledger knows; "" where it does not know any
+// reason. A class it knows nothing of is usable.
+func (j *judge) unusable(class string) string {
+	survey := &j.view.Survey
+	for i := range survey.Classes {
+		if record := &survey.Classes[i]; record.Name == class && len(record.Status.Problems) > 0 {
+			problem := record.Status.Problems[0]
+			return fmt.Sprintf("EC2NodeClass %s is not ready, so that nothing could take their place: %s: %s", class, problem.Condition, problem.Message)
+		}
+	}
+	for _, refusal := range survey.Notes.Refusals {
+		if refusal.Class == class && survey.NowUnix < refusal.UntilUnix {
+			return fmt.Sprintf("EC2 refuses launches from EC2NodeClass %s, so that nothing could take their place: %s: %s", class, refusal.Reason, refusal.Message)
+		}
+	}
+	for _, hold := range survey.Notes.Holds {
+		if hold.Class == class && survey.NowUnix < hold.UntilUnix {
+			return fmt.Sprintf("machines of EC2NodeClass %s do not join, so that nothing could take their place", class)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,145 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Repair says for how long a condition of a node may be bad.
+type Repair struct {
+	Type     string // of the node's condition
+	Status   string // that is bad
+	Tolerate int64  // seconds
+}
+
+// Repairs are the conditions that have a node repaired. Those beside Ready are of the EKS node monitoring agent.
+var Repairs = []Repair{
+	{"AcceleratedHardwareReady", "False", 10 * 60},
+	{"ContainerRuntimeReady", "False", 30 * 60},
+	{"KernelReady", "False", 30 * 60},
+	{"NetworkingReady", "False", 30 * 60},
+	{"Ready", "False", 30 * 60},
+	{"Ready", "Unknown", 30 * 60},
+	{"StorageReady", "False", 30 * 60},
+}
+
+// ward is how many nodes there are, and how many of them have a condition that is bad, for however short a time.
+type ward struct{ nodes, sick int64 }
+
+// wards counts the nodes of each pool, and under "" all there are.
+func wards(nodes []model.Node) map[string]ward {
+	out := map[string]ward{}
+	for i := range nodes {
+		node := &nodes[i]
+		sick := int64(0)
+		if _, _, bad := worst(node, 0); bad {
+			sick = 1
+		}
+		pools := []string{""}
+		if pool := node.Pool(); pool != "" {
+			pools = append(pools, pool)
+		}
+		for _, pool := range pools {
+			w := out[pool]
+			out[pool] = ward{w.nodes + 1, w.sick + sick}
+		}
+	}
+	return out
+}
+
+// worst returns the bad condition of a node that is tolerated for the shortest time from now on, and when that is over. None began
+// before the node did, or before notBefore, whatever clock it was written by; one that does not say since when it is bad counts, and
+// is never due.
+func worst(node *model.Node, notBefore int64) (condition model.NodeCondition, dueUnix int64, found bool) {
+	conditions := node.Conditions
+	if !node.Ready && node.ReadyUnix > 0 && !hasReady(conditions) {
+		conditions = append([]model.NodeCondition{{Type: "Ready", Status: "False", SinceUnix: node.ReadyUnix}}, conditions...)
+	}
+	for _, c := range conditions {
+		for _, repair := range Repairs {
+			if c.Type != repair.Type || c.Status != repair.Status {
+				continue
+			}
+			due := never
+			if c.SinceUnix > 0 {
+				due = max(c.SinceUnix, node.CreatedUnix, notBefore) + repair.Tolerate
+			}
+			if !found || due < dueUnix {
+				condition, dueUnix, found = c, due, true
+			}
+		}
+	}
+	return condition, dueUnix, found
+}
+
+const never = int64(1) << 60
+
+func hasReady(conditions []model.NodeCondition) bool {
+	for i := range conditions {
+		if conditions[i].Type == "Ready" {
+			return true
+		}
+	}
+	return false
+}
+
+// unhealthy fills in a finding of a node that has to be repaired, which is to end its machine now. It reports whether it does:
+// where more of the pool's nodes are unhealthy than a few, the fault is not the machines', and none is.
+func (j *judge) unhealthy(f *Finding) bool {
+	now := j.view.Survey.NowUnix
+	for i := range f.Nodes {
+		node := &f.Nodes[i]
+		condition, due, bad := worst(node, f.Claim.RegisteredUnix)
+		if !bad || now < due {
+			continue
+		}
+		why := fmt.Sprintf("condition %s of node %s has been %s since %s", condition.Type, node.Name, condition.Status, clock(condition.SinceUnix))
+		pool := node.Pool()
+		w := j.wards[pool]
+		if most := (w.nodes*j.settings.RepairPercent + 99) / 100; w.sick > most {
+			j.hold(pool, model.EndedUnhealthy, why, fmt.Sprintf("%d of %d nodes are unhealthy; while that is more than %d none is repaired", w.sick, w.nodes, most))
+			continue
+		}
+		f.Kind, f.Detail, f.Wait, f.Removes, f.DeadlineUnix = Unhealthy, why, j.settings.Confirm, true, now
+		return true
+	}
+	return false
+}
+
+// putOff is what is put off in one pool for one reason.
+type putOff struct {
+	claims int
+	why    string // of the first in order
+	until  string
+}
+
+// hold notes that the end of a claim is put off.
+func (j *judge) hold(pool, code, why, until string) {
+	key := [2]string{pool, code}
+	if j.held[key] == nil {
+		j.held[key] = &putOff{why: why, until: until}
+	}
+	h := j.held[key]
+	h.claims, h.why, h.until = h.claims+1, min(h.why, why), min(h.until, until)
+}
+
+// tellHeld finds what is put off, one finding for each pool and code.
+func (j *judge) tellHeld() {
+	for key, h := range j.held {
+		j.find(Finding{Kind: Held, Subject: key[0], Code: key[1], Detail: fmt.Sprintf("%s: %s (%s)", cmp.Or(map[string]string{
+			model.EndedUnhealthy: "repair is put off", model.EndedExpired: "expiry is put off",
+		}[key[1]], "an end is put off"), h.until, andOthers(h.why, h.claims-1))})
+	}
+}
+
+func andOthers(what string, others int) string {
+	switch others {
+	case 0:
+		return what
+	case 1:
+		return what + ", and one more"
+	}
+	return fmt.Sprintf("%s, and %d more", what, others)
+}
