@@ -50,7 +50,7 @@ func (s *Stack) startCloud() error {
 		return err
 	}
 	s.closeLater(func() { s.Cloud.Close() })
-	for _, role := range []string{function, collector, catalog} {
+	for _, role := range []string{function, collector, catalog, adopter} {
 		s.Cloud.STS.AddRole(sts.Role{Name: role, MaxSession: sessionLife})
 	}
 	network := ec2.DefaultNetwork(s.Options.Cluster)
@@ -83,7 +83,7 @@ func (a *account) addCluster(s *Stack, c *Cluster) error {
 		Name: c.Name, Version: kubernetesMinor(), Endpoint: c.Kube.Endpoint(),
 		CertificateAuthority: c.Kube.CertificateAuthority(), ServiceCIDR: c.Kube.ServiceCIDR(),
 	})
-	for name, group := range map[string]string{function: "joiner:functions", collector: "joiner:interruption", catalog: "joiner:catalog"} {
+	for name, group := range map[string]string{function: "joiner:functions", collector: "joiner:interruption", catalog: "joiner:catalog", adopter: "joiner:adopt"} {
 		err := a.eks.AddAccessEntry(eks.AccessEntry{Cluster: c.Name, PrincipalARN: s.roleARN(name), Groups: []string{group}})
 		if err != nil {
 			return err
@@ -91,3 +91,6 @@ func (a *account) addCluster(s *Stack, c *Cluster) error {
 	}
 	return nil
 }
+
+// AdopterRole is the ARN of the role by which people take over clusters from Karpenter.
+func (s *Stack) AdopterRole() string { return s.roleARN(adopter) }

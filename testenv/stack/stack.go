@@ -130,6 +130,7 @@ const (
 	noticesDead  = "joiner-notices-dead"
 	collector    = "joiner-interruption"
 	catalog      = "joiner-catalog"
+	adopter      = "joiner-adopt" // a role of people, who take over a cluster from Karpenter
 	catalogQueue = "joiner-catalog.fifo"
 	catalogDead  = "joiner-catalog-dead.fifo"
 )

@@ -291,25 +291,25 @@ func (d *desk) claim(object *model.ClaimObject, id string, node *model.Node) mod
 	claim.Held = held(&claim)
 	claim.Annotations, _ = Rehashed(claim, d.pools[claim.Pool], d.classes[claim.Class], d.CA)
 	if object.DeletedUnix != 0 {
-		ending(&claim, object, now)
+		ending(&claim, object, node, now)
 	}
 	return claim
 }
 
 // ending makes a claim whose object is being deleted one that is to end, as of now: Karpenter began to empty its node, and
 // nobody else would go on. One whose node never joined has nothing to empty.
-func ending(claim *model.Claim, object *model.ClaimObject, nowUnix int64) {
+func ending(claim *model.Claim, object *model.ClaimObject, node *model.Node, nowUnix int64) {
+	var nodes []model.Node
+	if node != nil {
+		nodes = append(nodes, *node)
+	}
 	deadline := object.DeadlineUnix
 	if deadline == 0 && claim.GraceSeconds != nil {
 		deadline = object.DeletedUnix + max(0, *claim.GraceSeconds)
 	}
 	claim.Drain = &model.Drain{SinceUnix: nowUnix, DeadlineUnix: deadline}
 	claim.FailureCode, claim.FailureMessage = model.EndedObjectDeleted, "its NodeClaim object was deleted before the cluster was taken over from Karpenter"
-	if claim.State == model.Launched {
-		claim.State = model.Terminating
-		return
-	}
-	claim.State = model.Draining
+	claim.State, _ = Next(claim.State, AsksEnd(claim, nodes))
 }
 
 // held is what a claim holds of its pool's limits: what its machine has, and costs.
