@@ -114,6 +114,13 @@ func (r *run) sweepProfiles(ctx context.Context) {
 		return
 	}
 	used := r.usedProfiles()
+	switch known, err := r.shownProfiles(ctx, used); {
+	case err != nil:
+		r.problem("see which instance profiles machines have that the ledger does not know: %v", err)
+		return
+	case !known:
+		found = nil
+	}
 	for _, profile := range found {
 		if used[profile.Name] || r.now()-profile.CreatedUnix < int64(r.settings.KeepProfile.Seconds()) {
 			continue
@@ -131,6 +138,34 @@ func (r *run) sweepProfiles(ctx context.Context) {
 func (r *run) anyRole() bool {
 	return slices.ContainsFunc(r.config.Classes, func(o model.ClassObject) bool { return o.Class.Role != "" }) ||
 		slices.ContainsFunc(r.ledger.Classes, func(c model.ClassRecord) bool { return len(c.Profiles) > 0 })
+}
+
+// shownProfiles adds the profiles of NodeClaims that the ledger has no live claim of: of a cluster that Karpenter ran and that
+// was not taken over yet, or of a ledger that was lost. Their machines run, and would lose their rights with the profile. It
+// reports false where one of them does not say which profile it has: then any may be it.
+func (r *run) shownProfiles(ctx context.Context, used map[string]bool) (bool, error) {
+	recorded := map[string]bool{}
+	for i := range r.ledger.Claims {
+		if claim := &r.ledger.Claims[i]; claim.Live() {
+			recorded[claim.Name] = true
+		}
+	}
+	sight, err := r.site.Cluster.Look(ctx)
+	if err != nil {
+		return false, err
+	}
+	for i := range sight.Objects {
+		claim := &sight.Objects[i].Claim
+		if recorded[claim.Name] || sight.Objects[i].ClassKind != "" {
+			continue
+		}
+		profile := claim.Annotations[model.AnnotationInstanceProfile]
+		if profile == "" && claim.ProviderID != "" {
+			return false, nil
+		}
+		used[profile] = true
+	}
+	return true, nil
 }
 
 // usedProfiles are the names of the instance profiles that must stay.

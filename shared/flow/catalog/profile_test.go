@@ -55,6 +55,40 @@ func TestCT03RoleChangeMakesANewProfileAndTheOldOneGoesWhenNothingNeedsIt(t *tes
 	}
 }
 
+// A cluster that Karpenter ran, or a ledger that was lost: machines run with profiles that no claim of the ledger names, under
+// the very path that ours are under.
+func TestCT03ProfilesOfMachinesTheLedgerDoesNotKnowStay(t *testing.T) {
+	w := newWorld(t)
+	w.pass(0, nil)
+	karpenters := model.InstanceProfile{Name: "web_4067990795380418201", Path: "/karpenter/us-west-2/web/c1/", Role: "nodes", CreatedUnix: w.now - 86_400}
+	w.profiles[karpenters.Name] = karpenters
+	stays := func(when string, want bool) {
+		t.Helper()
+		w.pass(time.Hour, nil)
+		if _, there := w.profiles[karpenters.Name]; there != want {
+			t.Errorf("%s: the profile is there: %v", when, there)
+		}
+	}
+	object := model.ClaimObject{Claim: model.Claim{
+		Name: "default-x7k2p", Class: "default", ProviderID: "aws:///a/i-1", Annotations: map[string]string{model.AnnotationInstanceProfile: karpenters.Name},
+	}}
+	w.sight.Objects = []model.ClaimObject{object}
+	stays("a NodeClaim names it", true)
+	object.Claim.Annotations = nil
+	w.sight.Objects = []model.ClaimObject{object}
+	stays("a NodeClaim does not say which it has", true)
+	w.fail["Sight"] = fault.New(fault.Internal, "", "down")
+	w.sight.Objects = nil
+	stays("nobody can see", true)
+	delete(w.fail, "Sight")
+	object.Claim.Annotations = map[string]string{model.AnnotationInstanceProfile: karpenters.Name}
+	w.sight.Objects = []model.ClaimObject{object}
+	w.ledger.Claims = []model.Claim{{Name: "default-x7k2p", Class: "default", State: model.Initialized, InstanceID: "i-1", Annotations: object.Claim.Annotations}}
+	stays("it was taken over", true)
+	w.ledger.Claims, w.sight.Objects = nil, nil
+	stays("nothing has it", false)
+}
+
 // The name says what a profile is for, so that a crash between making and recording it leaves no second one.
 func TestCT03ProfileIsMadeOnce(t *testing.T) {
 	w := newWorld(t)
