@@ -1,6 +1,7 @@
 package kube_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -15,14 +16,8 @@ import (
 // works in a namespace, with users and kinds, of its own.
 var plane *kube.ControlPlane
 
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-- level: Metadata
-  resources: [{group: "", resources: [configmaps]}]
-- level: None
-`
+// auditPolicy is that of ends, and notes what is done with configuration maps.
+var auditPolicy = bytes.Replace(kube.AuditEnds, []byte("rules:\n"), []byte("rules:\n- level: Metadata\n  resources: [{group: \"\", resources: [configmaps]}]\n"), 1)
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
@@ -44,7 +39,7 @@ func run(m *testing.M) int {
 	defer webhook.Close()
 	begun := time.Now()
 	plane, err = kube.Start(ctx, kube.Options{
-		Assets: assets, AuditPolicy: []byte(auditPolicy), TokenWebhookConfig: webhookConfig,
+		Assets: assets, AuditPolicy: auditPolicy, TokenWebhookConfig: webhookConfig,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -82,7 +82,7 @@ func (e *environment) start() error {
 	if err != nil {
 		return err
 	}
-	if e.plane, err = kube.Start(ctx, kube.Options{TokenWebhookConfig: config, Progress: os.Stderr}); err != nil {
+	if e.plane, err = kube.Start(ctx, kube.Options{TokenWebhookConfig: config, AuditPolicy: kube.AuditEnds, Progress: os.Stderr}); err != nil {
 		return err
 	}
 	e.stop = func() { e.plane.Stop(); webhook.Close(); cancel() }
