@@ -22,6 +22,9 @@
 //	defer fleet.Stop()
 //	fleet.Booted(machine.Instance{ID: "i-0123", Type: "m7g.large", …})
 //
+// Volumes are attached and detached by an Attacher beside the fleet, as slowly
+// as it is told to.
+//
 // A pod's containers run for ever, start at once and obey SIGTERM at once,
 // unless the pod says otherwise in its annotations (RunForAnnotation,
 // StartAfterAnnotation, IgnoreTermAnnotation).
