@@ -13,20 +13,15 @@ import (
 func (r *run) act(ctx context.Context, f *lifecycle.Finding) {
 	var err error
 	switch f.Kind {
-	case lifecycle.Ended:
-		err = r.close(ctx, f, model.EndedInstance)
-	case lifecycle.Missing:
-		err = r.close(ctx, f, model.EndedMissing)
-	case lifecycle.Stranded:
-		err = r.close(ctx, f, model.EndedIntentLost)
+	case lifecycle.Ended, lifecycle.Missing, lifecycle.Stranded:
+		err = r.close(ctx, f)
 	case lifecycle.Retired:
 		r.doomed = append(r.doomed, f.Instance.ID)
-	case lifecycle.ObjectDeleted:
-		err = r.end(ctx, f, model.EndedObjectDeleted)
-	case lifecycle.NodeGone:
-		err = r.end(ctx, f, model.EndedNodeGone)
-	case lifecycle.NeverJoined:
-		err = r.end(ctx, f, model.EndedNeverRegistered)
+	case lifecycle.Interrupted, lifecycle.Stopping, lifecycle.ObjectDeleted, lifecycle.NodeDeleted, lifecycle.BlockEnds, lifecycle.Impaired,
+		lifecycle.Unhealthy, lifecycle.NodeGone, lifecycle.NeverJoined, lifecycle.Expired:
+		err = r.end(ctx, f)
+	case lifecycle.Held:
+		r.tellHeld(f)
 	case lifecycle.Orphan:
 		err = r.orphan(ctx, f)
 	case lifecycle.LeftObject, lifecycle.LeftNode:
@@ -39,11 +34,8 @@ func (r *run) act(ctx context.Context, f *lifecycle.Finding) {
 }
 
 // end begins a claim's end: its node is drained by the drain run, and a machine no node joined of is one to terminate.
-func (r *run) end(ctx context.Context, f *lifecycle.Finding, code string) error {
-	why := Cause{Code: code, Message: f.Why(), NowUnix: r.survey.NowUnix}
-	if f.Object != nil {
-		why.DeadlineUnix = earliest(why.DeadlineUnix, f.Object.DeadlineUnix)
-	}
+func (r *run) end(ctx context.Context, f *lifecycle.Finding) error {
+	why := Cause{Code: f.Code, Message: f.Why(), DeadlineUnix: f.DeadlineUnix, NowUnix: r.survey.NowUnix}
 	claim := *f.Claim
 	if len(f.Nodes) > 0 && claim.NodeUID == "" { // it joined, and nobody has registered it
 		claim.NodeName, claim.NodeUID = f.Nodes[0].Name, f.Nodes[0].UID
@@ -53,12 +45,19 @@ func (r *run) end(ctx context.Context, f *lifecycle.Finding, code string) error 
 		return err
 	}
 	r.begun++
-	switch claim.State {
-	case model.Draining:
+	switch {
+	case f.Claim.State == model.Draining:
+		r.out.Hastened++
+	case claim.State == model.Draining:
 		r.out.Drained++
-	case model.Terminating:
+		r.tellEnd(&claim, f)
+	case claim.State == model.Terminating:
 		r.out.Retired++
+		r.tellEnd(&claim, f)
 		r.doomed = append(r.doomed, claim.InstanceID)
+	}
+	if f.Kind == lifecycle.Interrupted {
+		r.markTaken(&claim)
 	}
 	if !tainted {
 		r.problem("%s %s: node %s could not be tainted; the drain run tries again", f.Kind, f.Subject, claim.NodeName)
@@ -67,10 +66,10 @@ func (r *run) end(ctx context.Context, f *lifecycle.Finding, code string) error 
 }
 
 // close makes a claim Gone and lets its objects go. A claim that was to end keeps the reason why.
-func (r *run) close(ctx context.Context, f *lifecycle.Finding, code string) error {
+func (r *run) close(ctx context.Context, f *lifecycle.Finding) error {
 	claim := *f.Claim
 	if claim.FailureCode == "" {
-		claim.FailureCode, claim.FailureMessage = code, f.Why()
+		claim.FailureCode, claim.FailureMessage = f.Code, f.Why()
 	}
 	if err := r.effect(ctx, EffectClose, func() error { return r.Claims.Close(ctx, r.fence, claim, r.survey.NowUnix) }); err != nil {
 		return fmt.Errorf("close it: %w", err)

@@ -46,7 +46,7 @@ func (f *Flow) begin(ctx context.Context, site Site, reg model.Registration, cla
 		if next.State, moves = lifecycle.Next(claim.State, asked(&claim)); !moves {
 			return claim, false, fault.New(fault.Conflict, "NotLaunched", "claim %s is %s and has no machine that could end", claim.Name, claim.State)
 		}
-		next.Drain = &model.Drain{SinceUnix: why.NowUnix, DeadlineUnix: deadline(&claim, why)}
+		next.Drain = &model.Drain{SinceUnix: why.NowUnix, DeadlineUnix: claim.Deadline(why.NowUnix, why.DeadlineUnix)}
 		next.FailureCode, next.FailureMessage = why.Code, why.Message
 	}
 	err = f.effect(ctx, EffectBegin, func() (err error) {
@@ -97,16 +97,6 @@ func cordon(name, uid string) model.NodePatch {
 			{Key: model.TaintDisrupted, Effect: model.NoExecute}, {Key: model.TaintDisrupted, Effect: model.PreferNoSchedule},
 		},
 	}
-}
-
-// deadline is when no pod may be left on the claim's node: what the cause says, or the claim's grace from now on, whichever
-// is earlier; 0 where neither is.
-func deadline(claim *model.Claim, why Cause) int64 {
-	var grace int64
-	if claim.GraceSeconds != nil {
-		grace = why.NowUnix + max(0, *claim.GraceSeconds)
-	}
-	return earliest(why.DeadlineUnix, grace)
 }
 
 // earliest is the earliest of some times, of which 0 is none.

@@ -323,7 +323,7 @@ func TestF119_ObjectsStayUntilTheMachineHasEnded(t *testing.T) {
 
 // F108: deleting a node, a NodeClaim or a NodePool drains what hangs from it and takes all three layers away.
 func TestF108_DeletingByHandTakesAllThreeLayers(t *testing.T) {
-	for _, kind := range []string{world.KindNodeClaim, world.KindPool} {
+	for _, kind := range []string{world.KindNode, world.KindNodeClaim, world.KindPool} {
 		w := house(t, 2, world.Options{}, nil)
 		claims := load(t, w).Claims
 		for _, claim := range claims { // as registration does

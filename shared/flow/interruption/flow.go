@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/drain"
@@ -108,6 +107,7 @@ type Outcome struct {
 	Adopted    int              `json:"adopted,omitempty"`    // instances that got a claim
 	Terminated []string         `json:"terminated,omitempty"` // instance ids told to end
 	Drained    int              `json:"drained,omitempty"`    // claims made Draining
+	Hastened   int              `json:"hastened,omitempty"`   // drains whose deadline came forward
 	Retired    int              `json:"retired,omitempty"`    // claims made Terminating
 	Closed     int              `json:"closed,omitempty"`     // claims made Gone
 	Removed    int              `json:"removed,omitempty"`    // objects deleted
@@ -143,7 +143,9 @@ type run struct {
 	sight   model.Sight
 	claims  map[string]bool // names the ledger knows, live and gone
 	doomed  []string        // instances to terminate
-	begun   int             // claims whose end began
+	begun   int             // claims whose end began, or was brought forward
+	marks   []model.Mark    // of offers that EC2 takes machines back of
+	events  []model.Event   // for people
 	stopped bool            // no more acts in this run
 }
 
@@ -189,7 +191,6 @@ func (r *run) do(ctx context.Context) error {
 	findings := lifecycle.Judge(view, lifecycle.Settings{
 		Confirm: int64(r.settings.Confirm.Seconds()), JoinWithin: int64(r.settings.JoinWithin.Seconds()),
 	})
-	findings = slices.DeleteFunc(findings, begunAlready)
 	for i := range findings {
 		r.out.Findings[string(findings[i].Kind)]++
 	}
@@ -216,17 +217,9 @@ func (r *run) do(ctx context.Context) error {
 	}
 	r.terminate(ctx)
 	r.announceEnds(ctx)
+	r.tell(ctx)
 	r.lookAgain(ctx, again)
 	return nil
-}
-
-// begunAlready reports whether a finding would begin an end that has begun.
-func begunAlready(f lifecycle.Finding) bool {
-	switch f.Kind {
-	case lifecycle.ObjectDeleted, lifecycle.NodeGone, lifecycle.NeverJoined:
-		return f.Claim.State == model.Draining || f.Claim.State == model.Terminating
-	}
-	return false
 }
 
 // announceEnds asks for what follows where the end of a claim began, and for a drain run where one is overdue: the message

@@ -550,20 +550,26 @@ func (h *home) mark(ctx context.Context) {
 
 // markOf is what a warning says about what can be bought; false where that is nothing, or not any more.
 func (h *home) markOf(claim model.Claim, notice model.Notice) (model.Mark, bool) {
+	return taken(&claim, notice.Kind, h.at(notice), h.nowUnix)
+}
+
+// taken is the mark of what a claim's machine was bought as and EC2 took back at a time; false where it is none that can be
+// marked, or that was too long ago.
+func taken(claim *model.Claim, kind model.NoticeKind, atUnix, nowUnix int64) (model.Mark, bool) {
 	const backOff, forgetAfter = 3 * 60, 20 * 3 * 60 // seconds, as for a launch that gave nothing
-	mark := model.Mark{Reason: string(notice.Kind), Failures: 1, AtUnix: h.at(notice)}
+	mark := model.Mark{Reason: string(kind), Failures: 1, AtUnix: atUnix}
 	switch {
-	case notice.Kind == model.NoticeSpotInterrupted && claim.CapacityType == model.Spot:
+	case kind == model.NoticeSpotInterrupted && claim.CapacityType == model.Spot:
 		mark.Reason = model.EndedSpotInterrupted
 		mark.OfferKey = model.OfferKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: model.Spot}
-	case notice.Kind == model.NoticeReservationInterrupted && claim.Reservation != "":
+	case kind == model.NoticeReservationInterrupted && claim.Reservation != "":
 		mark.Reason, mark.Reservation = model.EndedReservationInterrupted, claim.Reservation
 	default:
 		return mark, false
 	}
 	mark.UntilUnix = mark.AtUnix + backOff
 	mark.ForgetUnix = mark.UntilUnix + forgetAfter
-	return mark, mark.UntilUnix > h.nowUnix && (mark.Reservation != "" || mark.InstanceType != "" && mark.Zone != "")
+	return mark, mark.UntilUnix > nowUnix && (mark.Reservation != "" || mark.InstanceType != "" && mark.Zone != "")
 }
 
 // keyOf is a key for what a batch asks for: the same for the same messages, and short enough for a hint.

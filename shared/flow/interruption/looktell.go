@@ -1,0 +1,74 @@
+package interruption
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Reasons of events about what looks find.
+const (
+	reasonInterrupted   = "TerminatingOnInterruption"
+	reasonTerminating   = "DisruptionTerminating"
+	reasonBlocked       = "DisruptionBlocked"
+	reasonRepairBlocked = "NodeRepairBlocked"
+)
+
+// tellEnd says on a claim's NodeClaim and Node that its end has begun, and why.
+func (r *run) tellEnd(claim *model.Claim, f *lifecycle.Finding) {
+	event := model.Event{Reason: reasonTerminating, Message: "The node is drained and its machine terminated: " + f.Why()}
+	switch f.Kind {
+	case lifecycle.Interrupted, lifecycle.Stopping, lifecycle.Impaired, lifecycle.BlockEnds:
+		event.Reason, event.Warning = reasonInterrupted, true
+	}
+	if claim.ObjectUID != "" {
+		event.Kind, event.Name, event.UID = KindNodeClaim, claim.Name, claim.ObjectUID
+		r.events = append(r.events, event)
+	}
+	if claim.NodeName != "" && claim.NodeUID != "" {
+		event.Kind, event.Name, event.UID = KindNode, claim.NodeName, claim.NodeUID
+		r.events = append(r.events, event)
+	}
+}
+
+// tellHeld says on a pool, every quarter of an hour, that ends of its claims are put off. Nodes without a pool have no object
+// to say it on.
+func (r *run) tellHeld(f *lifecycle.Finding) {
+	const every = 15 * 60
+	if f.Subject == "" || r.survey.NowUnix/every == r.survey.Cases.AtUnix/every {
+		return
+	}
+	event := model.Event{Kind: "NodePool", Name: f.Subject, Reason: reasonBlocked, Message: f.Why()}
+	if f.Code == model.EndedUnhealthy {
+		event.Reason, event.Warning = reasonRepairBlocked, true
+	}
+	for i := range r.survey.Claims {
+		if claim := &r.survey.Claims[i]; claim.Live() && claim.Pool == f.Subject && claim.PoolUID != "" {
+			event.UID = claim.PoolUID
+		}
+	}
+	r.events = append(r.events, event)
+}
+
+// markTaken has the offer left alone that EC2 takes a claim's machine back of: its warning was lost, or is on its way.
+func (r *run) markTaken(claim *model.Claim) {
+	if mark, ok := taken(claim, model.NoticeSpotInterrupted, r.survey.NowUnix, r.survey.NowUnix); ok {
+		r.marks = append(r.marks, mark)
+	}
+}
+
+// tell publishes what this look has to say, and has offers left alone.
+func (r *run) tell(ctx context.Context) {
+	if len(r.marks) > 0 {
+		if err := r.effect(ctx, EffectMark, func() error { return r.Offers.Mark(ctx, r.reg, r.marks) }); err != nil {
+			r.problem("mark %d offers that EC2 takes machines back of: %v", len(r.marks), err)
+		}
+	}
+	if len(r.events) > 0 {
+		report := model.Report{Events: r.events}
+		if err := r.effect(ctx, EffectTell, func() error { return r.site.Reporter.Report(ctx, report) }); err != nil {
+			r.problem("publish %d events: %v", len(r.events), err)
+		}
+	}
+}
