@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -66,8 +67,17 @@ func (e *engine) deploy() []*function {
 		},
 		{
 			engine: e, name: "notices", queue: e.world.Notices,
-			onTick:  func(context.Context, *process, string) error { return nil },
-			onBatch: func(context.Context, *process, []world.Message) error { return nil },
+			onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
+				var received []interruption.Received
+				for _, message := range batch {
+					received = append(received, interruption.Received{Message: message.ID, Body: []byte(message.Body)})
+				}
+				failed, _ := deaths(p).Notices(ctx, received, p.now().Add(world.InvocationTimeout))
+				if len(failed) > 0 {
+					return &unfinished{failed}
+				}
+				return nil
+			},
 		},
 		{
 			engine: e, name: "catalog", queue: e.world.Configs.Queue,
@@ -87,6 +97,11 @@ func (e *engine) deploy() []*function {
 		},
 	}
 }
+
+// unfinished is a batch of which some messages must come again.
+type unfinished struct{ messages []string }
+
+func (u *unfinished) Error() string { return fmt.Sprintf("messages %v are to come again", u.messages) }
 
 // errands carries out what hints to the function that ends machines ask for: drains first, then looks, each cluster's once.
 // What could not be carried through is asked for again, with the rest of the batch.
@@ -132,6 +147,9 @@ func readable(batch []world.Message) []wire.Hint {
 func (e *engine) ticks() {
 	for _, tick := range e.world.Ticks.Take(e.now()) {
 		for _, f := range e.functions {
+			if f.onTick == nil {
+				continue
+			}
 			f.tick(tick.For.UTC().Format(time.RFC3339), 1)
 		}
 	}

@@ -2,7 +2,9 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/world"
@@ -13,7 +15,7 @@ type function struct {
 	*engine
 	name    string
 	queue   *world.Queue
-	onTick  func(ctx context.Context, p *process, tick string) error
+	onTick  func(ctx context.Context, p *process, tick string) error // nil where there is none
 	onBatch func(ctx context.Context, p *process, batch []world.Message) error
 	polling bool // a poll is on the agenda
 
@@ -71,8 +73,12 @@ func (f *function) poll() {
 	for i := range times {
 		key := fmt.Sprintf("%s %d", batch[0].Receipt, i)
 		f.invoke(key, func(ctx context.Context, p *process) error { return f.onBatch(ctx, p, batch) }, func(err error) {
-			if err == nil {
+			var rest *unfinished
+			switch {
+			case err == nil:
 				f.done(batch)
+			case errors.As(err, &rest):
+				f.done(slices.DeleteFunc(slices.Clone(batch), func(m world.Message) bool { return slices.Contains(rest.messages, m.ID) }))
 			}
 		}, func() {})
 	}

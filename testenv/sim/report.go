@@ -17,10 +17,18 @@ func (r *Result) Report(w io.Writer) {
 	fmt.Fprintf(w, "seed %d: %s, %d steps, digest %s\n", r.Config.Seed, s.Length, r.Steps, r.Hash)
 	fmt.Fprintf(w, "  %d pools, %d workloads, %d versions, hasty %v\n", len(s.Pools), len(s.Workloads), s.Versions, s.Hasty)
 	for _, pool := range s.Pools {
-		fmt.Fprintf(w, "  pool %s: weight %d, limits %v, %v\n", pool.Name, pool.Weight, pool.Limits, pool.Template.Requirements)
+		t := &pool.Template
+		fmt.Fprintf(w, "  pool %s: weight %d, limits %v, %v, expires %s, grace %s\n", pool.Name, pool.Weight, pool.Limits, t.Requirements, secondsText(t.ExpireAfterSeconds), secondsText(t.GraceSeconds))
 	}
 	for _, load := range s.Workloads {
 		fmt.Fprintf(w, "  %s %s: %d pods of %v, then %s\n", load.Kind, load.Name, load.Replicas, load.Shape.Requests, steps(load.Steps))
+	}
+	if ends := s.Ends; ends.SpotLife+ends.People > 0 || len(ends.Budgets) > 0 {
+		fmt.Fprintf(w, "  spot machines live %s, people remove one each %s, volumes detach in %s to %s, %d daemons\n",
+			ends.SpotLife.Round(time.Second), ends.People.Round(time.Second), ends.Detach.Min, ends.Detach.Max.Round(time.Second), len(ends.Daemons))
+		for _, budget := range ends.Budgets {
+			fmt.Fprintf(w, "  budget %s: at least %q, at most gone %q\n", budget.Name, budget.MinAvailable, budget.MaxUnavailable)
+		}
 	}
 	for _, source := range r.Config.Plan {
 		fmt.Fprintf(w, "  fault: %s\n", source)
@@ -37,6 +45,13 @@ func (r *Result) Report(w io.Writer) {
 	for _, text := range r.Trace {
 		fmt.Fprintf(w, "    %s\n", text)
 	}
+}
+
+func secondsText(seconds *int64) string {
+	if seconds == nil {
+		return "never"
+	}
+	return (time.Duration(*seconds) * time.Second).String()
 }
 
 func steps(list []world.Step) string {
@@ -60,7 +75,12 @@ func (s *Stats) String() string {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		parts = append(parts, fmt.Sprintf("%s %d", kind, kinds[kind]))
 	}
-	fmt.Fprintf(&b, "faults: %s", strings.Join(parts, ", "))
+	fmt.Fprintf(&b, "faults: %s\n", strings.Join(parts, ", "))
+	parts = nil
+	for _, what := range slices.Sorted(maps.Keys(s.Ends)) {
+		parts = append(parts, fmt.Sprintf("%s %d", what, s.Ends[what]))
+	}
+	fmt.Fprintf(&b, "ends: %s", strings.Join(parts, ", "))
 	return b.String()
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/agenda"
 	"github.com/joiner-sh/joiner/testenv/sim/audit"
 	"github.com/joiner-sh/joiner/testenv/world"
@@ -47,6 +48,7 @@ type Stats struct {
 	Facts       int64
 	Again       int // runs at whose end messages were handled once more
 	Faults      map[string]int64
+	Ends        map[string]int64 // claims that began to end, by reason, and what was asked of their pods
 }
 
 // Add adds other to s.
@@ -64,6 +66,37 @@ func (s *Stats) Add(other Stats) {
 	}
 	for what, n := range other.Faults {
 		s.Faults[what] += n
+	}
+	if s.Ends == nil {
+		s.Ends = map[string]int64{}
+	}
+	for what, n := range other.Ends {
+		s.Ends[what] += n
+	}
+}
+
+// count takes in a fact.
+func (s *Stats) count(fact world.Fact) {
+	switch fact := fact.(type) {
+	case world.InstanceStarted:
+		s.Launches++
+	case world.LedgerWritten:
+		for _, change := range fact.Claims {
+			if before, after := change.Before, change.After; before != nil && after != nil && before.State != after.State {
+				if after.State == model.Draining || after.State == model.Terminating && before.State != model.Draining {
+					s.Ends[after.FailureCode]++
+				}
+			}
+		}
+	case world.LeaveAsked:
+		switch {
+		case fact.Refused != "":
+			s.Ends["refused"]++
+		case fact.Forced:
+			s.Ends["deleted"]++
+		default:
+			s.Ends["evicted"]++
+		}
 	}
 }
 
@@ -108,7 +141,7 @@ func Run(config Config) Result {
 
 func newEngine(config Config) *engine {
 	e := &engine{
-		config: config, checkers: audit.All(), numbers: map[string]int{}, counts: map[string]int{}, stats: Stats{Runs: 1, Faults: map[string]int64{}},
+		config: config, checkers: audit.All(), numbers: map[string]int{}, counts: map[string]int{}, stats: Stats{Runs: 1, Faults: map[string]int64{}, Ends: map[string]int64{}},
 		steady: newDraws(config.Seed, "steady"),
 	}
 	if config.Checkers != nil {
@@ -182,9 +215,7 @@ func (e *engine) look() {
 	e.stats.Facts += int64(len(entries))
 	for _, entry := range entries {
 		e.trace.entry(entry)
-		if _, launched := entry.Fact.(world.InstanceStarted); launched {
-			e.stats.Launches++
-		}
+		e.stats.count(entry.Fact)
 	}
 	if len(entries) > 0 {
 		for _, checker := range e.checkers {

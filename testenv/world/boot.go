@@ -47,15 +47,16 @@ func (m *machines) Run(now time.Time) {
 	}
 }
 
-// allocatable is what a machine of the type has for pods: the estimate itself, so that every plan that is right is tight.
-func (w *World) allocatable(name string) model.Resources {
+// room is what a machine of the type has, and what of it is for pods: the estimate itself, so that every plan that is right is
+// tight.
+func (w *World) room(name string) (capacity, allocatable model.Resources) {
 	for _, machine := range w.Catalog.machines {
 		if machine.Name == name {
 			t := offer.Catalog([]model.MachineType{machine}, Class("any"), offer.Settings{Region: catalog.Region})
-			return t[0].Allocatable()
+			return t[0].Capacity, t[0].Allocatable()
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // nodeConfig reads the labels and taints a machine's user data tells its kubelet to register with; nothing where it is

@@ -15,7 +15,7 @@ func (p *Ports) Forward(
 ) *forward.Forwarder {
 	port := forwardPort{p}
 	return forward.New(forward.Config{
-		Cluster: Name, Owner: p.process, Publisher: port, Pointer: port, Queue: port, Now: now, Wait: wait, Settings: settings,
+		Cluster: Name, Owner: p.process, Publisher: port, Pointer: port, Queue: port, Ends: endPort{p}, Now: now, Wait: wait, Settings: settings,
 	})
 }
 
@@ -52,4 +52,11 @@ func (p forwardPort) Send(ctx context.Context, hint wire.Hint) error {
 		}
 		return p.world.Plan.Send(ctx, hint)
 	})
+}
+
+// endPort is the queue of those who empty nodes.
+type endPort struct{ *Ports }
+
+func (p endPort) Send(ctx context.Context, hint wire.Hint) error {
+	return do(ctx, p.Ports, "queue.end", func() error { return p.world.Looks.ask(ctx, hint, 0) })
 }

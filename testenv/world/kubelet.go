@@ -49,10 +49,10 @@ func (o KubeletOptions) withDefaults() KubeletOptions {
 // Kubelets are the machines of a cluster as Kubernetes sees them: they boot, join, become ready, run and end pods, fall
 // silent and end; with the controllers that watch over nodes (node life cycle, cloud provider, pod garbage collection).
 type Kubelets struct {
-	cluster     *Cluster
-	options     KubeletOptions
-	rand        *rand.Rand // nil where nothing is left to chance
-	allocatable func(instanceType string) model.Resources
+	cluster *Cluster
+	options KubeletOptions
+	rand    *rand.Rand // nil where nothing is left to chance
+	room    func(instanceType string) (capacity, allocatable model.Resources)
 
 	kubelets map[string]*kubelet // by instance id
 	agenda   agenda.Agenda
@@ -72,9 +72,11 @@ type kubelet struct {
 	stuck    bool // it boots late, or never
 }
 
-// NewKubelets returns the kubelets of a cluster that has no machine yet. allocatable tells what a type has for pods.
-func NewKubelets(cluster *Cluster, options KubeletOptions, random *rand.Rand, allocatable func(instanceType string) model.Resources) *Kubelets {
-	return &Kubelets{cluster: cluster, options: options.withDefaults(), rand: random, allocatable: allocatable, kubelets: map[string]*kubelet{}}
+// NewKubelets returns the kubelets of a cluster that has no machine yet. room tells what a type has, and what of it for pods.
+func NewKubelets(
+	cluster *Cluster, options KubeletOptions, random *rand.Rand, room func(instanceType string) (capacity, allocatable model.Resources),
+) *Kubelets {
+	return &Kubelets{cluster: cluster, options: options.withDefaults(), rand: random, room: room, kubelets: map[string]*kubelet{}}
 }
 
 func (k *Kubelets) chance(p float64) bool { return p > 0 && k.rand.Float64() < p }
@@ -326,9 +328,9 @@ func (k *Kubelets) join(one *kubelet) {
 		model.LabelArch: goArch(t.Architecture), model.LabelOS: "linux",
 	}
 	ordered, taints := nodeConfig(one.userData)
-	allocatable := k.allocatable(one.instance.Type)
+	capacity, allocatable := k.room(one.instance.Type)
 	c.putNode(model.Node{
-		Name: one.name, ProviderID: one.instance.ProviderID(), Labels: union(labels, ordered), Capacity: allocatable, Allocatable: allocatable,
+		Name: one.name, ProviderID: one.instance.ProviderID(), Labels: union(labels, ordered), Capacity: capacity, Allocatable: allocatable,
 		Taints:     append(taints, model.Taint{Key: taintNotReady, Effect: model.NoSchedule}),
 		Conditions: []model.NodeCondition{{Type: conditionReady, Status: "False", SinceUnix: c.now().Unix()}},
 	})

@@ -126,7 +126,7 @@ func New(options Options) *World {
 	w.Fleet.events = w.Events
 	w.Configs = HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "catalog", FIFO: true, Visibility: options.PlanVisibility, Rand: draws("configs")})}
 	w.Ticks = NewSchedule(ScheduleOptions{Start: Start.Add(time.Minute), Jitter: Span{Max: 2 * time.Second}, Rand: draws("ticks")})
-	w.Kubelets = NewKubelets(w.Cluster, kubelets, draws("kubelets"), w.allocatable)
+	w.Kubelets = NewKubelets(w.Cluster, kubelets, draws("kubelets"), w.room)
 	w.Scheduler = NewScheduler(w.Cluster, options.Scheduler)
 	w.Workloads = NewWorkloads(w.Cluster, draws("workloads"), time.Second)
 	w.Volumes = NewVolumes(w.Cluster, draws("volumes"), options.Detach)

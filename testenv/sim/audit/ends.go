@@ -35,8 +35,9 @@ func (b *books) displaced(p *pod) bool {
 	if !p.goneAt.IsZero() || p.NodeName == "" || p.Terminal() {
 		return false
 	}
-	c := b.claimOn(b.nodes[p.NodeName])
-	return c != nil && ends(c.State)
+	n := b.nodes[p.NodeName]
+	c := b.claimOn(n)
+	return c != nil && (ends(c.State) || n.DeletedUnix != 0)
 }
 
 // overdue reports whether the time is over by which no pod was to be left on a claim's node.
