@@ -42,7 +42,7 @@ func instanceIDs(instances []model.Instance) []string {
 }
 
 // S3: what lacks one of the three tags is not ours.
-func TestOwnedNeedsAllThreeTags(t *testing.T) {
+func TestCT01OwnedNeedsAllThreeTagsAndSaysSinceWhen(t *testing.T) {
 	r := start(t)
 	all := r.launched(t, "01A", 4)
 	for i, key := range []string{"kubernetes.io/cluster/web", model.LabelNodePool, TagIntent} {
