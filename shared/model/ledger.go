@@ -174,7 +174,8 @@ type Pace struct {
 	Pool   string `json:"pool"`
 	Minute int64  `json:"minute"`           // Unix seconds / 60
 	Starts int64  `json:"starts"`           // claims recorded in Minute
-	Before int64  `json:"before,omitempty"` // claims recorded in the minute before
+	Vain   int64  `json:"vain,omitempty"`   // of Starts, those nobody knows the outcome of: they are no run-up
+	Before int64  `json:"before,omitempty"` // claims recorded in the minute before, without such
 }
 
 // ClassHold says that machines of a class do not join, and until when no more are launched to find that out again.

@@ -149,7 +149,7 @@ type Outcome struct {
 // should come back later. Any other error means the run could not be carried through; what it recorded is recovered by
 // the next.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
-	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.Mark]probe{}, dryRounds: map[string]int{}, accused: map[string]bool{}, recordedNow: map[string]bool{}, changed: map[string]bool{}}
+	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.Mark]probe{}, dryRounds: map[string]int{}, accused: map[string]bool{}, recordedNow: map[string]bool{}, changed: map[string]bool{}, putOff: map[string]string{}}
 	r.out = Outcome{Cluster: request.Cluster, Trigger: request.Trigger, Millis: map[string]int64{}}
 	err := r.guarded(ctx)
 	r.reached("done")
@@ -200,6 +200,7 @@ type run struct {
 	fellBack    bool                      // pods that other pools can take have been taken care of
 	accused     map[string]bool           // what planning panicked over in this run
 	bound       map[string]bool           // UIDs of pods that wait no more, though the snapshot says so; nil = not asked
+	putOff      map[string]string         // why launches of a pool were put off, by pool
 	changed     map[string]bool           // pools whose health is to be told, by name
 	starved     bool                      // launches were not made so that others may
 	whole       map[string][]offer.Priced // of the classes, by name, without regard to marks

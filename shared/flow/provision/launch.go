@@ -370,6 +370,7 @@ func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceTy
 		again = r.refused(a.launch.Class, a.launch.Pool, a.err, blocked)
 	} else {
 		// Nobody knows whether EC2 did it. The intent stays open and is looked into when it is due.
+		r.vain(a.launch.Pool, len(a.claims))
 		r.problem("launch %s of pool %s, outcome unknown: %v", a.intent.ID, a.launch.Pool, a.err)
 		return false, nil
 	}

@@ -29,7 +29,7 @@ func (r *run) pace(pool string) model.Pace {
 		case ahead >= 0:
 			return pace
 		case ahead == -1:
-			return model.Pace{Pool: pool, Minute: minute, Before: pace.Starts}
+			return model.Pace{Pool: pool, Minute: minute, Before: max(0, pace.Starts-pace.Vain)}
 		}
 	}
 	return model.Pace{Pool: pool, Minute: minute}
@@ -39,9 +39,21 @@ func (r *run) pace(pool string) model.Pace {
 func (r *run) start(pool string, n int) {
 	pace := r.pace(pool)
 	pace.Starts = max(0, pace.Starts+int64(n))
+	r.setPace(pace)
+}
+
+// vain notes of n claims that were counted that nobody knows whether they were launched: what an outage lets pile up must not
+// make room for more.
+func (r *run) vain(pool string, n int) {
+	pace := r.pace(pool)
+	pace.Vain += int64(n)
+	r.setPace(pace)
+}
+
+func (r *run) setPace(pace model.Pace) {
 	paces := []model.Pace{pace}
 	for _, other := range r.ledger.Notes.Paces {
-		if other.Pool != pool && other.Minute >= pace.Minute-1 { // older ones say nothing any more
+		if other.Pool != pace.Pool && other.Minute >= pace.Minute-1 { // older ones say nothing any more
 			paces = append(paces, other)
 		}
 	}

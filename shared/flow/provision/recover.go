@@ -31,14 +31,26 @@ func (r *run) recover(ctx context.Context) error {
 		r.problem("unfinished launches wait: EC2's API is used up for now, by all clusters of the region together")
 		return nil
 	}
-	// 1. What became of each, side by side; 2. the outcomes one after the other, because they share counters.
+	// 1. What became of each, side by side; 2. the outcomes one after the other, because they share counters. Where machines
+	// must be asked for again, no more are than the pace of their pool allows: an outage leaves many.
 	found, failures := make([]*model.LaunchResult, len(due)), make([]error, len(due))
+	again := r.mayRepeat(due)
+	asked := make([]bool, len(due))
 	r.parallel(len(due), func(i int) {
-		found[i], failures[i] = r.findOut(ctx, &due[i])
+		found[i], asked[i], failures[i] = r.findOut(ctx, &due[i], again[i])
 		if failures[i] != nil {
 			r.problem("look into launch %s: %v", due[i].ID, failures[i])
 		}
 	})
+	for i := range due {
+		switch n := len(due[i].Claims); {
+		case again[i] && !asked[i]:
+			r.start(due[i].Pool, -n)
+		case asked[i] && found[i] == nil:
+			r.vain(due[i].Pool, n)
+		}
+		r.openTold(&due[i], found[i] == nil)
+	}
 	if slices.ContainsFunc(failures, func(err error) bool { return fault.Is(err, fault.Throttled) }) {
 		r.giveBack(ctx, got, 0, true)
 	}
@@ -55,18 +67,53 @@ func (r *run) recover(ctx context.Context) error {
 	return r.reload(ctx)
 }
 
-// findOut returns what became of a launch, and nil where that is still not known. Another call is noted in the ledger
-// before it is made.
-func (r *run) findOut(ctx context.Context, intent *model.Intent) (*model.LaunchResult, error) {
+// mayRepeat says of each launch whether EC2 may be asked for its machines again now, and counts those as started.
+func (r *run) mayRepeat(due []model.Intent) []bool {
+	may := make([]bool, len(due))
+	begun := map[string]bool{} // pools
+	for i := range due {
+		pool, n := due[i].Pool, len(due[i].Claims)
+		room := r.room(pool)
+		if n <= room || !begun[pool] && room > 0 { // one that is larger than any minute's room must not wait for ever
+			may[i], begun[pool] = true, true
+			r.start(pool, n)
+		}
+	}
+	return may
+}
+
+// tellAfter is the age, in seconds, from which people are told of a launch whose outcome nobody knows.
+const tellAfter = 240
+
+// openTold tells a pool of a launch that has been without a known outcome for minutes: its pods wait for it.
+func (r *run) openTold(intent *model.Intent, open bool) {
+	age := r.now() - intent.CreatedUnix
+	if !open || age < tellAfter {
+		return
+	}
+	for i := range r.snapshot.Pools {
+		if pool := &r.snapshot.Pools[i]; pool.Name == intent.Pool {
+			r.event(model.Event{
+				Kind: "NodePool", Name: pool.Name, UID: pool.UID, Warning: true, Reason: "LaunchOutcomeUnknown",
+				Message: fmt.Sprintf("EC2 has not said for minutes what became of launch %s of %d machines, which was recorded at %s; it is asked again, and given up at %s",
+					intent.ID, len(intent.Claims), stamp(intent.CreatedUnix), stamp(intent.CreatedUnix+int64(r.settings.GiveUpAfter.Seconds()))),
+			})
+		}
+	}
+}
+
+// findOut returns what became of a launch, and nil where that is still not known; asked says whether EC2 was asked for its
+// machines again, which it is only where that may be done now. Another call is noted in the ledger before it is made.
+func (r *run) findOut(ctx context.Context, intent *model.Intent, again bool) (result *model.LaunchResult, asked bool, err error) {
 	found, err := r.site.Fleet.Find(ctx, intent.ID)
 	if err != nil {
-		return nil, fmt.Errorf("find its machines: %w", err)
+		return nil, false, fmt.Errorf("find its machines: %w", err)
 	}
 	claims := r.claimsOf(*intent)
 	found = distinct(found)
 	tooOld := r.now()-intent.CreatedUnix > int64(r.settings.GiveUpAfter.Seconds())
 	if len(found) > 0 && (len(found) >= len(claims) || tooOld) {
-		return &model.LaunchResult{Instances: found}, nil
+		return &model.LaunchResult{Instances: found}, false, nil
 	}
 	// Fewer than asked for may be a partial fleet, and may be all that EC2 shows yet of a whole one: a machine that was
 	// written off for not being shown would run without a claim. Asked again with the same token, EC2 says which.
@@ -74,24 +121,27 @@ func (r *run) findOut(ctx context.Context, intent *model.Intent) (*model.LaunchR
 		return &model.LaunchResult{Errors: []model.LaunchError{{Code: code, Message: message}}}
 	}
 	if tooOld {
-		return refused(neverLaunched, "no machine carries the launch's tag and its client token may have lapsed"), nil
+		return refused(neverLaunched, "no machine carries the launch's tag and its client token may have lapsed"), false, nil
 	}
 	if len(claims) == 0 {
-		return refused("NoClaims", "the launch has no claims left"), nil
+		return refused("NoClaims", "the launch has no claims left"), false, nil
+	}
+	if !again {
+		return nil, false, nil // as many of its pool as may be launched in this minute are
 	}
 	intent.Attempt++
 	intent.DueUnix = r.due()
 	if err := r.effect(ctx, EffectCalling, func() error { return r.Claims.Calling(ctx, r.fence, *intent) }); err != nil {
-		return nil, fmt.Errorf("record attempt %d: %w", intent.Attempt, err)
+		return nil, false, fmt.Errorf("record attempt %d: %w", intent.Attempt, err)
 	}
-	result, err := r.callFleet(ctx, *intent)
+	answer, err := r.callFleet(ctx, *intent)
 	switch kind := fault.KindOf(err); {
 	case err == nil:
-		return &result, nil
+		return &answer, true, nil
 	case len(found) == 0 && (kind == fault.Denied || kind == fault.Invalid || kind == fault.NoCapacity):
-		return refused(codeOr(err, "LaunchRefused"), err.Error()), nil
+		return refused(codeOr(err, "LaunchRefused"), err.Error()), true, nil
 	}
-	return nil, err // it stays open and is looked into again when due
+	return nil, true, err // it stays open and is looked into again when due
 }
 
 // distinct returns the machines by id, each once and none without an id.

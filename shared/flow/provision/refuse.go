@@ -67,6 +67,9 @@ func (r *run) refused(class model.Class, pool string, err error, blocked map[str
 	case fault.Denied, fault.Invalid, fault.NotFound:
 	default:
 		r.problem("launch of pool %s: %v", pool, err)
+		if r.putOff[pool] = fault.CodeOf(err); r.putOff[pool] == "" {
+			r.putOff[pool] = "EC2 does not answer"
+		}
 		return false
 	}
 	if _, known := blocked[class.Name]; !known {

@@ -76,11 +76,36 @@ func (r *run) podEvents() {
 	for _, u := range last.Plan.Unschedulable {
 		events = append(events, podEvent(u.Pod, true, "FailedScheduling", reasonText(u.Reasons)))
 	}
+	events = append(events, r.putOffEvents(last.Plan)...)
 	if len(events) > r.settings.MaxEvents {
 		r.problem("%d pod events were left out", len(events)-r.settings.MaxEvents)
 		events = events[:r.settings.MaxEvents]
 	}
 	r.report.Events = append(r.report.Events, events...)
+}
+
+// toldAfter is the age, in seconds, from which a pod is told that its launch was put off: most are made a moment later.
+const toldAfter = 60
+
+// putOffEvents tells pods for which a machine is planned, and was not asked for in this run, why they wait.
+func (r *run) putOffEvents(plan model.Plan) []model.Event {
+	var events []model.Event
+	for _, claim := range plan.Claims {
+		if r.recordedNow[claim.Name] {
+			continue
+		}
+		why := r.putOff[claim.Pool]
+		if why == "" {
+			why = "other launches go first"
+		}
+		for _, ref := range claim.Pods {
+			if pod := r.pod(ref); pod != nil && pod.NodeName == "" && r.now()-pod.CreatedUnix >= toldAfter {
+				events = append(events, podEvent(ref, true, "FailedScheduling", fmt.Sprintf(
+					"nodepool %s: a machine is planned and could not be asked for yet: %s", claim.Pool, why)))
+			}
+		}
+	}
+	return events
 }
 
 func podEvent(pod model.PodRef, warning bool, reason, message string) model.Event {
