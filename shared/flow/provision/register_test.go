@@ -132,8 +132,49 @@ func TestF098NodeGetsAllOfItsClaim(t *testing.T) {
 	if want := []string{"agent=:NoExecute", "dedicated=:NoExecute", "dedicated=b:NoSchedule", "theirs=:NoSchedule"}; !slices.Equal(taints, want) {
 		t.Errorf("taints %v, want %v", taints, want)
 	}
-	if claim.NodeUID != node.UID {
-		t.Errorf("the claim has node %s", claim.NodeUID)
+	if claim.NodeUID != node.UID || !node.Finalizer {
+		t.Errorf("the claim has node %s; our finalizer is on it: %v", claim.NodeUID, node.Finalizer)
+	}
+}
+
+// Hydration (F098): nodes and objects that came into being before there was a finalizer, or lost it or the label of their
+// class, get them; nobody else's node does, and none that is being deleted.
+func TestF098WhatALivingClaimLacksIsCompleted(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	pending(w, "web", 2, world.Shape(1500, gib))
+	run(t, w, provision.TriggerBatch)
+	settle(t, w)
+	nodes := w.Cluster.Nodes()
+	for i, node := range nodes {
+		node.Finalizer = false
+		node.Labels = withTag(node.Labels, model.LabelNodeClass, "of before")
+		if i == 1 {
+			node.DeletedUnix = w.Clock.Now().Unix()
+		}
+		w.Cluster.PutNode(node)
+	}
+	w.Cluster.PutNode(model.Node{Name: "stranger", ProviderID: "aws:///z/i-stranger", Ready: true})
+	w.Cluster.HoldClaims(true)
+	for _, object := range w.Cluster.Claims() {
+		if object.Finalizer {
+			t.Fatal("the object has the finalizer already")
+		}
+	}
+	run(t, w, provision.TriggerSweep)
+	for _, node := range w.Cluster.Nodes() {
+		want := node.Name == nodes[0].Name
+		if node.Finalizer != want || (node.Labels[model.LabelNodeClass] == "default") != want {
+			t.Errorf("node %s has the finalizer: %v, labels %v", node.Name, node.Finalizer, node.Labels)
+		}
+	}
+	for _, object := range w.Cluster.Claims() {
+		if !object.Finalizer {
+			t.Errorf("object %s lacks the finalizer", object.Claim.Name)
+		}
+	}
+	before := effectsOf(t, w, provision.TriggerSweep)
+	if count(before, "node") != 0 || count(before, "show") != 0 {
+		t.Errorf("once more: %v", before)
 	}
 }
 
