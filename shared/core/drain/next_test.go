@@ -677,6 +677,21 @@ func TestEvictionsOfOneStepAreBounded(t *testing.T) {
 	w.wantDone()
 }
 
+// Where one step cannot ask for all, nobody waits behind a pod that is refused again and again.
+func TestNobodyWaitsBehindAPodThatIsRefused(t *testing.T) {
+	w := newWorld(t)
+	w.settings = drain.Settings{MaxEvictions: 1, BackoffSeconds: 1}
+	for _, name := range []string{"a", "b"} {
+		w.pod(name)
+		w.budget[name] = drain.CodeBudget
+	}
+	w.pod("c")
+	w.run(10)
+	if at := w.when("evict c"); at < 0 || at > 3 {
+		t.Errorf("evicted at %d: %v", at, w.log)
+	}
+}
+
 // A deletion that fails is tried again, ever more seldom, until the deadline and a minute more; then the machine ends.
 func TestDeletionsThatFailDoNotSurviveTheDeadline(t *testing.T) {
 	w := newWorld(t)

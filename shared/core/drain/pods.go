@@ -30,6 +30,14 @@ type pod struct {
 
 func (p *pod) leaving() bool { return p.DeletedUnix != 0 }
 
+// tries returns how often in a row the pod's leave was refused.
+func (p *pod) tries() int {
+	if p.refused == nil {
+		return 0
+	}
+	return p.refused.Tries
+}
+
 func (p *pod) daemon() bool { return p.OwnerKind == "DaemonSet" }
 
 // occupants finds the pods that are waited for, and the attachments that may be.
@@ -207,11 +215,14 @@ func (d *drainer) replacedFirst(chosen []chosenPod) []chosenPod {
 	return slices.DeleteFunc(chosen, func(c chosenPod) bool { return !c.eviction.Force })
 }
 
-// choose makes an Evict step of at most MaxEvictions, those that are pressed first.
+// choose makes an Evict step of at most MaxEvictions: those that are pressed first, and of them those that were refused least often,
+// so that none waits behind one that is refused for ever.
 func (d *drainer) choose(chosen []chosenPod) {
 	d.step.Kind = Evict
 	more := len(chosen) > d.settings.MaxEvictions
-	slices.SortStableFunc(chosen, func(a, b chosenPod) int { return cmp.Compare(pressing(a), pressing(b)) })
+	slices.SortStableFunc(chosen, func(a, b chosenPod) int {
+		return cmp.Or(cmp.Compare(pressing(a), pressing(b)), cmp.Compare(a.tries(), b.tries()))
+	})
 	chosen = chosen[:min(len(chosen), d.settings.MaxEvictions)]
 	slices.SortStableFunc(chosen, func(a, b chosenPod) int {
 		return cmp.Or(cmp.Compare(a.tier, b.tier), strings.Compare(a.Key(), b.Key()), strings.Compare(a.UID, b.UID))
