@@ -62,6 +62,11 @@ type Casebook struct {
 	// The newest state of the API server that was ever seen, and when that was. An older one is not believed.
 	SeenVersion int64 `json:"seenVersion,omitempty"`
 	SeenUnix    int64 `json:"seen,omitempty"`
+
+	// Of what EC2 itself says of machines that are about to end, beside what EventBridge delivers.
+	PollUnix    int64     `json:"poll,omitempty"`     // when it is asked next about spot machines, for which a hint was sent; 0 = none was
+	CheckedUnix int64     `json:"checked,omitempty"`  // when it last said what is wrong with machines
+	Impaired    []Suspect `json:"impaired,omitempty"` // what was wrong with the cluster's then, by kind and instance id, each since it was first seen
 }
 
 // Suspect is something that looked wrong in every look since SinceUnix.

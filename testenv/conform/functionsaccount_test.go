@@ -289,9 +289,12 @@ func (a *account) collect() interruption.Outcome {
 	ledger := a.ledger()
 	flow := &interruption.Flow{
 		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger,
-		Hints:     lookHints{sqsqueue.NewDelayed(sqs.NewFromConfig(a.config), a.looksURL)},
-		Connector: connect[interruption.Site](func() interruption.Site { return interruption.Site{Cluster: a.cluster, Fleet: a.fleet()} }),
-		Now:       time.Now, Settings: interruption.Settings{Confirm: time.Second},
+		Hints: lookHints{sqsqueue.NewDelayed(sqs.NewFromConfig(a.config), a.looksURL)},
+		Connector: connect[interruption.Site](func() interruption.Site {
+			fleet := a.fleet()
+			return interruption.Site{Cluster: a.cluster, Fleet: fleet, Health: fleet}
+		}),
+		Now: time.Now, Settings: interruption.Settings{Confirm: time.Second},
 	}
 	a.fannedOut(flow.FanOut(a.t.Context(), tick()))
 	hint := a.receive(a.looksURL)

@@ -384,7 +384,10 @@ func (d *drains) stepped(kind drain.Kind) {
 // patience is after how many seconds what could not be read or written is tried again: the longer the drain goes on, the later.
 func (s *step) patience() int64 {
 	const soon = 5
-	return max(soon, min((s.now()-s.claim.Drain.SinceUnix)/10, s.settings.RetrySeconds))
+	age := max(0, s.now()-s.claim.Drain.SinceUnix)
+	every := max(soon, min(age/10, s.settings.RetrySeconds))
+	// At times that are the claim's own: while nothing can be recorded each look asks for a run, and all they ask for is one.
+	return every - age%every
 }
 
 // look reads the claim's node live.

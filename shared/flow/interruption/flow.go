@@ -114,6 +114,9 @@ type Outcome struct {
 	Freed      int              `json:"freed,omitempty"`      // objects our finalizer was taken off
 	Millis     map[string]int64 `json:"millis,omitempty"`     // since the start of the run, by what was reached
 	Problems   []string         `json:"problems,omitempty"`
+
+	Interrupted int            `json:"interrupted,omitempty"` // spot machines that EC2 says it takes back
+	Impaired    map[string]int `json:"impaired,omitempty"`    // machines that EC2's checks find ill and that were not at the last look, by kind
 }
 
 // Run looks at one cluster and does what is to be done there. An error means that it could not look, or not write down
@@ -147,6 +150,8 @@ type run struct {
 	marks   []model.Mark    // of offers that EC2 takes machines back of
 	events  []model.Event   // for people
 	stopped bool            // no more acts in this run
+
+	polled polled // what EC2 said of machines that are about to end
 }
 
 func (r *run) do(ctx context.Context) error {
@@ -195,6 +200,7 @@ func (r *run) do(ctx context.Context) error {
 		r.out.Findings[string(findings[i].Kind)]++
 	}
 	due, cases, again := r.suspect(findings)
+	again = r.notePoll(&cases, again)
 	due = r.brake(due, &cases)
 
 	// 5. Written down before anything is done, and before it is forgotten.
@@ -308,7 +314,9 @@ func (r *run) look(ctx context.Context) (view lifecycle.View, err error) {
 		}
 		instances = append(instances, found...)
 	}
-	return lifecycle.View{Cluster: r.reg.Cluster, Instances: instances, Survey: r.survey, Sight: r.sight}, nil
+	view = lifecycle.View{Cluster: r.reg.Cluster, Instances: instances, Survey: r.survey, Sight: r.sight}
+	r.poll(ctx, &view)
+	return view, nil
 }
 
 // believable reports whether the API server shows no older state than one that was seen before. After a failover it may,

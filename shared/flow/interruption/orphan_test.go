@@ -102,7 +102,7 @@ type hookedConnector struct {
 
 func (c hookedConnector) Connect(ctx context.Context, reg model.Registration) (interruption.Site, error) {
 	site, err := c.Connector.Connect(ctx, reg)
-	return interruption.Site{Cluster: hookedCluster{site.Cluster, c.between}, Fleet: hookedFleet{site.Fleet, c.between}}, err
+	return interruption.Site{Cluster: hookedCluster{site.Cluster, c.between}, Fleet: hookedFleet{site.Fleet, c.between}, Health: site.Health}, err
 }
 
 type hookedFleet struct {

@@ -1,0 +1,157 @@
+package interruption
+
+import (
+	"context"
+	"sort"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// What EC2 is asked about machines that are about to end, beside what EventBridge says of them: a warning may be lost, and a
+// rule or its target taken away.
+const (
+	pollEvery   = 25 // seconds between two questions about spot machines: with the way of the hint and the look, half a minute
+	pollEarly   = 10 // seconds before it is due a look counts as the one that was asked for, as the hint may find it at work
+	checksEvery = 55 // seconds between two questions about status checks: each minute's look asks
+)
+
+// poll asks EC2 which of the cluster's spot machines it takes back and what is wrong with its machines, where the cluster
+// has such. What cannot be asked is told and left out: no answer is not a word against any machine.
+func (r *run) poll(ctx context.Context, view *lifecycle.View) {
+	var machines, spot int
+	ours := map[string]bool{}
+	for i := range r.survey.Claims {
+		claim := &r.survey.Claims[i]
+		if !claim.Live() || claim.InstanceID == "" {
+			continue
+		}
+		ours[claim.InstanceID] = true
+		if claim.State == model.Terminating {
+			continue
+		}
+		machines++
+		if claim.CapacityType == model.Spot {
+			spot++
+		}
+	}
+	before, now := r.survey.Cases, r.survey.NowUnix
+	r.polled = polled{next: 0, checked: before.CheckedUnix, impaired: before.Impaired}
+	if spot > 0 {
+		r.polled.next, r.polled.hint = pollNext(before.PollUnix, now)
+		r.interrupted(ctx, view, ours)
+	}
+	if machines == 0 {
+		r.polled.impaired = nil
+		return
+	}
+	if since := now - before.CheckedUnix; since >= checksEvery || since < 0 {
+		r.impaired(ctx, view, ours)
+	}
+}
+
+// polled is what asking came to, for the casebook.
+type polled struct {
+	next     int64 // when spot machines are asked about next; 0 = not before there are any
+	hint     bool  // nobody was asked for that yet
+	checked  int64
+	impaired []model.Suspect
+}
+
+// pollNext returns when spot machines are to be asked about next, and whether a hint for that is to be sent. Of many looks
+// only the one that was due sends one, so that one hint is underway however often somebody looks.
+func pollNext(due, now int64) (next int64, hint bool) {
+	if due > now+pollEarly && due <= now+pollEvery {
+		return due, false
+	}
+	return now + pollEvery, true
+}
+
+// interrupted asks which spot machines EC2 takes back.
+func (r *run) interrupted(ctx context.Context, view *lifecycle.View, ours map[string]bool) {
+	ids, err := r.site.Health.Interrupted(ctx, r.reg.Cluster)
+	if err != nil {
+		r.unasked("which spot instances are taken back", "ec2:DescribeSpotInstanceRequests", err)
+		return
+	}
+	for _, id := range ids {
+		if ours[id] {
+			view.Interrupted = append(view.Interrupted, id)
+		}
+	}
+	r.out.Interrupted = len(view.Interrupted)
+}
+
+// impaired asks what is wrong with machines. What began since the last answer is counted, so that each time a machine
+// suffers it is counted once, however long that lasts.
+func (r *run) impaired(ctx context.Context, view *lifecycle.View, ours map[string]bool) {
+	found, err := r.site.Health.Impaired(ctx)
+	if err != nil {
+		r.unasked("what its status checks say", "ec2:DescribeInstanceStatus", err)
+		return
+	}
+	known := map[[2]string]int64{}
+	for _, s := range r.survey.Cases.Impaired {
+		known[[2]string{s.Kind, s.Subject}] = s.SinceUnix
+	}
+	now := r.survey.NowUnix
+	r.polled.checked, r.polled.impaired = now, nil
+	seen := map[[2]string]bool{}
+	for _, impairment := range found {
+		if !ours[impairment.InstanceID] {
+			continue
+		}
+		view.Impaired = append(view.Impaired, impairment)
+		key := [2]string{impairment.Kind, impairment.InstanceID}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		since, before := known[key]
+		if !before {
+			since = now
+			if r.out.Impaired == nil {
+				r.out.Impaired = map[string]int{}
+			}
+			r.out.Impaired[impairment.Kind]++
+		}
+		r.polled.impaired = append(r.polled.impaired, model.Suspect{Kind: impairment.Kind, Subject: impairment.InstanceID, SinceUnix: since})
+	}
+	sort.Slice(r.polled.impaired, func(i, j int) bool {
+		a, b := r.polled.impaired[i], r.polled.impaired[j]
+		if a.Kind != b.Kind {
+			return a.Kind < b.Kind
+		}
+		return a.Subject < b.Subject
+	})
+	if len(r.polled.impaired) > r.settings.MaxSuspects {
+		r.polled.impaired = r.polled.impaired[:r.settings.MaxSuspects]
+	}
+}
+
+// unasked tells, once a run, that EC2 could not be asked something.
+func (r *run) unasked(what, right string, err error) {
+	if fault.Is(err, fault.Denied) {
+		r.problem("EC2 may not be asked %s: allow %s, or only what EventBridge delivers is known of that: %v", what, right, err)
+		return
+	}
+	r.problem("ask EC2 %s; the next look does: %v", what, err)
+}
+
+// notePoll puts what asking came to into the casebook, and returns after how long to look again: for that, or for what is
+// to be looked at again anyway, whichever is sooner; 0 = not before the next tick.
+func (r *run) notePoll(cases *model.Casebook, again time.Duration) time.Duration {
+	cases.PollUnix, cases.CheckedUnix, cases.Impaired = r.polled.next, r.polled.checked, r.polled.impaired
+	if !r.polled.hint {
+		return again
+	}
+	after := time.Duration(pollEvery) * time.Second
+	if again > 0 && again < after {
+		// That look is another; the one for this comes when it is due.
+		cases.PollUnix = r.survey.NowUnix + int64(again.Seconds())
+		return again
+	}
+	return after
+}
