@@ -32,11 +32,9 @@ func (r *run) tellEnd(claim *model.Claim, f *lifecycle.Finding) {
 	}
 }
 
-// tellHeld says on a pool, every quarter of an hour, that ends of its claims are put off. Nodes without a pool have no object
-// to say it on.
+// tellHeld says on a pool that ends of its claims are put off. Nodes without a pool have no object to say it on.
 func (r *run) tellHeld(f *lifecycle.Finding) {
-	const every = 15 * 60
-	if f.Subject == "" || r.survey.NowUnix/every == r.survey.Cases.AtUnix/every {
+	if f.Subject == "" {
 		return
 	}
 	event := model.Event{Kind: "NodePool", Name: f.Subject, Reason: reasonBlocked, Message: f.Why()}

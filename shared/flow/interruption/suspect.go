@@ -9,6 +9,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// tellHeldEvery is how often people are told, in seconds, that ends are put off, as long as they are.
+const tellHeldEvery = 15 * 60
+
 // suspect compares findings with what earlier looks saw. It returns those that have looked wrong for long enough, the
 // casebook to write, and after how long the next of the others is due (0 = none). A suspicion that this look does not
 // confirm is dropped.
@@ -25,15 +28,21 @@ func (r *run) suspect(findings []lifecycle.Finding) (due []lifecycle.Finding, ca
 		}
 	}
 	for _, finding := range findings {
-		if finding.Wait == 0 {
-			due = append(due, finding)
-			continue
-		}
 		first, known := since[[2]string{string(finding.Kind), finding.Subject}]
 		if !known {
 			first = now
 		}
+		if finding.Wait == 0 && finding.Kind != lifecycle.Held {
+			due = append(due, finding)
+			continue
+		}
 		cases.Suspects = append(cases.Suspects, model.Suspect{Kind: string(finding.Kind), Subject: finding.Subject, SinceUnix: first})
+		if finding.Kind == lifecycle.Held {
+			if !known || (now-first)/tellHeldEvery != (before.AtUnix-first)/tellHeldEvery {
+				due = append(due, finding)
+			}
+			continue
+		}
 		// EC2 was read a while before the ledger said what time it is: that much less lies between the two reads of EC2.
 		left := time.Duration(finding.Wait-(now-first))*time.Second + r.spent
 		if known && left <= 0 {

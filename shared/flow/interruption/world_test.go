@@ -144,6 +144,7 @@ func (sum *totals) run(t *testing.T, w *world.World, alter change) {
 	sum.Adopted += o.Adopted
 	sum.Terminated = append(sum.Terminated, o.Terminated...)
 	sum.Drained += o.Drained
+	sum.Hastened += o.Hastened
 	sum.Retired += o.Retired
 	sum.Closed += o.Closed
 	sum.Removed += o.Removed
