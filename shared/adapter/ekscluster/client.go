@@ -1,6 +1,7 @@
 package ekscluster
 
 import (
+	"net/http"
 	"strings"
 	"time"
 
@@ -57,6 +58,7 @@ func New(config *rest.Config, cluster, region string) (*Client, error) {
 	config.QPS = -1                  // the API server's own priority and fairness is the limit; ours would only delay
 	config.Timeout = 2 * callTimeout // room for one repetition
 	config.UserAgent = "joiner"
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return dated{next} })
 	custom, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, translateError(err, "connect to cluster %s", cluster)

@@ -27,7 +27,11 @@ func (c *Client) Occupied(ctx context.Context, node model.Object) (model.Occupie
 	var errNode, errPods error
 	var reads sync.WaitGroup
 	reads.Go(func() { out.Node, errNode = c.node(ctx, node) })
-	reads.Go(func() { pods, errPods = c.podsOn(ctx, node.Name) })
+	reads.Go(func() {
+		ctx, date := withDate(ctx)
+		pods, errPods = c.podsOn(ctx, node.Name)
+		out.ReadUnix = date.Load()
+	})
 	reads.Wait()
 	if errNode != nil {
 		return model.Occupied{}, errNode

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -143,8 +147,10 @@ func TestF116OccupiedShowsANodeWithItsPodsAndVolumes(t *testing.T) {
 			}
 		}
 	}
-	if want := []model.Attachment{{Name: attachment, Volume: volume}, {Name: orphan, Volume: foreign}}; !slices.Equal(got.Volumes, want) {
-		t.Errorf("volumes %+v, want %+v", got.Volumes, want)
+	wantVolumes := []model.Attachment{{Name: attachment, Volume: volume}, {Name: orphan, Volume: foreign}}
+	slices.SortFunc(wantVolumes, func(a, b model.Attachment) int { return strings.Compare(a.Name, b.Name) })
+	if !slices.Equal(got.Volumes, wantVolumes) {
+		t.Errorf("volumes %+v, want %+v", got.Volumes, wantVolumes)
 	}
 
 	// A pod being deleted says when its grace ends; a volume being detached says that it is.
@@ -156,13 +162,18 @@ func TestF116OccupiedShowsANodeWithItsPodsAndVolumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = occupied(t, c, node)
+	if late := got.ReadUnix - before; late < 0 || late > 10 { // the API server's clock is ours here
+		t.Errorf("read at %d, want %d", got.ReadUnix, before)
+	}
 	for _, p := range got.Pods {
 		if late := p.DeletedUnix - before; p.Name == db.Name && (late < 60 || late > 70) {
 			t.Errorf("%s ends %d s on, want 60", p.Name, late)
 		}
 	}
-	if got.Volumes[0].DeletedUnix == 0 || got.Volumes[1].DeletedUnix != 0 {
-		t.Errorf("volumes %+v", got.Volumes)
+	for _, v := range got.Volumes {
+		if (v.DeletedUnix != 0) != (v.Name == attachment) {
+			t.Errorf("volumes %+v", got.Volumes)
+		}
 	}
 }
 
@@ -206,6 +217,27 @@ func TestOccupiedOfManyNodesSideBySideIsRight(t *testing.T) {
 	all.Wait()
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it took %s", took)
+	}
+}
+
+// The times of pods are by the API server's clock, which may be another than ours.
+func TestTheTimeOfAReadIsTheAPIServersOwn(t *testing.T) {
+	at := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)
+	for date, want := range map[string]int64{at.Format(http.TimeFormat): at.Unix(), "yesterday": 0, "": 0} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Date"] = []string{date}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"kind":"PodList","apiVersion":"v1","items":[]}`)
+		}))
+		defer server.Close()
+		c, err := New(&rest.Config{Host: server.URL}, "c", "r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, noted := withDate(t.Context())
+		if _, err := c.podsOn(ctx, "n"); err != nil || noted.Load() != want {
+			t.Errorf("an answer of %q is of %d, want %d; %v", date, noted.Load(), want, err)
+		}
 	}
 }
 
