@@ -300,7 +300,14 @@ func (c *Cluster) objects(claims []NodeClaim) []model.Object {
 
 func (c *Cluster) objectOf(object *NodeClaim) model.Object {
 	bare := c.holds && !object.Finalizer && object.DeletedUnix == 0
-	return model.Object{Name: object.Claim.Name, UID: object.UID, DeletedUnix: object.DeletedUnix, Bare: bare}
+	return model.Object{Name: object.Claim.Name, UID: object.UID, DeletedUnix: object.DeletedUnix, Bare: bare, Manual: object.Claim.Pool == "" && object.Claim.ProviderID == ""}
+}
+
+// MakeClaim has people make a NodeClaim object, which nobody recorded.
+func (c *Cluster) MakeClaim(claim model.Claim) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	put(c, &c.claims, KindNodeClaim, claim.Name, c.uid("claim"), "create", &NodeClaim{UID: fmt.Sprintf("claim-uid-%04d", c.uids), Claim: claim, CreatedUnix: c.now().Unix()})
 }
 
 // PutClaim creates or updates a claim's NodeClaim object.

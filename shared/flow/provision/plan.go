@@ -139,7 +139,7 @@ func (r *run) lost() bool {
 			known[r.ledger.Ended[i].Name] = true
 		}
 		for _, object := range r.snapshot.Claims {
-			if object.DeletedUnix == 0 && !known[object.Name] {
+			if object.DeletedUnix == 0 && !object.Manual && !known[object.Name] { // one without a machine says nothing about the ledger
 				strangers++
 			}
 		}
