@@ -484,3 +484,23 @@ func TestIC05UsedUpReservationIsLeftAloneUntilTheNextLook(t *testing.T) {
 		t.Error("not asked after another look")
 	}
 }
+
+// A machine bought into a capacity block says when that ends; one in another reservation does not.
+func TestCT05ClaimOfACapacityBlockSaysWhenItEnds(t *testing.T) {
+	for _, block := range []bool{true, false} {
+		w := start(t, world.Options{Types: []string{"m5.large"}})
+		ends := w.Clock.Now().Add(5 * time.Hour).Unix()
+		recorded(t, w, "default", func(s *model.ClassStatus) {
+			one := reservation("cr-1", 1)
+			one.Block, one.EndUnix = block, ends
+			s.Reservations = []model.Reservation{one}
+		})
+		w.Fleet.SetReservation("cr-1", 1)
+		pending(w, "web", 1, world.Shape(1500, gib))
+		run(t, w, provision.TriggerBatch)
+		claim := onlyClaim(t, w)
+		if want := map[bool]int64{true: ends}[block]; claim.Reservation != "cr-1" || claim.BlockEndsUnix != want {
+			t.Errorf("block %v: claim in %q ends %d, want %d", block, claim.Reservation, claim.BlockEndsUnix, want)
+		}
+	}
+}
