@@ -55,7 +55,7 @@ func TestS31_F136_R18_AClusterOfKarpenterBecomesOurs(t *testing.T) {
 		}
 		return ""
 	})
-	k := c.karpenterWas(t)
+	k := c.karpenterWas(t, 3)
 	before := c.podsOf(t, "shop")
 
 	// Told, with nothing written.
@@ -96,10 +96,7 @@ func TestS31_F136_R18_AClusterOfKarpenterBecomesOurs(t *testing.T) {
 	}
 
 	// Ours: the functions sweep, and find nothing wrong.
-	if err := c.dynamic.Resource(nodeClaims).Delete(t.Context(), k.waiting, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	c.patch(t, nodeClaims, k.waiting, `{"metadata": {"finalizers": null}}`)
+	k.giveUp(t)
 	time.Sleep(6 * time.Second) // the watcher publishes what nobody waits for every five seconds: the taint was Karpenter's
 	c.pause(t, false)
 	for range 3 {
@@ -130,6 +127,41 @@ func TestS31_F136_R18_AClusterOfKarpenterBecomesOurs(t *testing.T) {
 	c.drainsWithoutLoss(t, k.drifted)
 }
 
+// TestANodeKarpenterWasDrainingIsDrainedOn takes over a cluster whose Karpenter was stopped after it had tainted a node and
+// deleted its objects, which its finalizers keep, and before the pod had left.
+func TestANodeKarpenterWasDrainingIsDrainedOn(t *testing.T) {
+	t.Parallel()
+	c := start(t, stack.Options{FunctionEnv: map[string]string{"JOINER_CONFIRM_AFTER": "2s"}})
+	c.apply(t, namespace("shop"), class("default"), pool("default", "default", general, nil, nil))
+	c.awaitReady(t, nodePools, "default")
+	c.apply(t, deployment("shop", "web", 1, "500m"))
+	c.awaitRunning(t, "shop", 1, 2*time.Minute)
+	await(t, time.Minute, "the claim is initialised", c.settled(t))
+	claim := c.ledger(t).Claims[0]
+	k := c.karpenterWas(t, 1)
+	for resource, name := range map[schema.GroupVersionResource]string{nodeClaims: claim.Name, {Version: "v1", Resource: "nodes"}: claim.NodeName} {
+		if err := c.dynamic.Resource(resource).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.stop(t)
+	k.giveUp(t)
+	done := c.adopt(t, 0, "-o", "json", "--yes")
+	if got := done.named(claim.Name); got.Verdict != "adopt" || got.State != "Draining" || strings.Join(got.Done, " ") != "record tag" {
+		t.Fatalf("%+v", got)
+	}
+	if now := c.podsOf(t, "shop"); len(now) != 1 || !strings.Contains(now[0], claim.NodeName) {
+		t.Errorf("the pod was touched: %q", now)
+	}
+	c.pause(t, false)
+	if err := c.collect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.ended(t, claim.Name, claim.InstanceID, claim.NodeName, func(context.Context) {})
+	c.awaitRunning(t, "shop", 1, 2*time.Minute)
+	c.adoptedIsGone(t, claim.Name)
+}
+
 // karpenters is what a cluster of Karpenter has that the test speaks of.
 type karpenters struct {
 	c                         *cluster
@@ -138,15 +170,15 @@ type karpenters struct {
 
 // karpenterWas makes the cluster, which is paused from then on, one that Karpenter made and runs: no ledger, no tag of ours,
 // and what Karpenter 1.14 writes to objects.
-func (c *cluster) karpenterWas(t *testing.T) *karpenters {
+func (c *cluster) karpenterWas(t *testing.T, n int) *karpenters {
 	t.Helper()
 	c.pause(t, true)
 	time.Sleep(3 * time.Second) // what is under way ends
 	claims := c.ledger(t).Claims
-	if len(claims) != 3 {
+	if len(claims) != n {
 		t.Fatalf("%d claims", len(claims))
 	}
-	k := &karpenters{c: c, drifted: claims[0].Name, tainted: claims[1].Name, waiting: "default-waits"}
+	k := &karpenters{c: c, drifted: claims[0].Name, tainted: claims[n/2].Name, waiting: "default-waits"}
 	c.loseLedger(t)
 	ec2 := ec2sdk.NewFromConfig(c.Cloud.Config())
 	for _, i := range c.running() {
@@ -223,6 +255,15 @@ func (k *karpenters) stop(t *testing.T) {
 		return ""
 	})
 	c.apply(t, leaderLease(time.Now().Add(-5*time.Minute)))
+}
+
+// giveUp deletes the NodeClaim that waits for a machine.
+func (k *karpenters) giveUp(t *testing.T) {
+	t.Helper()
+	if err := k.c.dynamic.Resource(nodeClaims).Delete(t.Context(), k.waiting, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	k.c.patch(t, nodeClaims, k.waiting, `{"metadata": {"finalizers": null}}`)
 }
 
 // addConditions adds what Karpenter's status says beside Joiner's.
@@ -461,10 +502,20 @@ spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 	if err := c.dynamic.Resource(nodeClaims).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	await(t, 3*time.Minute, "its machine has ended and nothing is left of it", func(ctx context.Context) string {
+	c.ended(t, name, instance, node, func(ctx context.Context) {
 		if running := c.runningOf(ctx, "shop"); running < 3 {
 			t.Fatalf("only %d of 4 pods run", running)
 		}
+	})
+	c.awaitRunning(t, "shop", 4, 2*time.Minute)
+	c.adoptedIsGone(t, name)
+}
+
+// ended waits until nothing is left of a machine, and holds on the way to what must always be so.
+func (c *cluster) ended(t *testing.T, name, instance, node string, always func(context.Context)) {
+	t.Helper()
+	await(t, 3*time.Minute, "its machine has ended and nothing is left of it", func(ctx context.Context) string {
+		always(ctx)
 		if i, _ := c.EC2.Lookup(instance); i.State != "terminated" {
 			return instance + " is " + string(i.State)
 		}
@@ -476,8 +527,6 @@ spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 		}
 		return ""
 	})
-	c.awaitRunning(t, "shop", 4, 2*time.Minute)
-	c.adoptedIsGone(t, name)
 }
 
 // runningOf counts the pods of a namespace that run and are not leaving.
