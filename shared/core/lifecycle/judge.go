@@ -488,11 +488,18 @@ func (j *judge) object(object *model.ClaimObject) {
 }
 
 // node judges a Node object whose claim is gone: it goes too, unless it is Ready and EC2 does not say that its machine
-// has ended. One that is being deleted already is left over while our finalizer holds it.
+// has ended. One that is being deleted already is left over while our finalizer holds it. So is one whose claim the ledger has
+// forgotten, where EC2 says that its machine was ours and has ended.
 func (j *judge) node(node *model.Node) {
 	id := InstanceID(node.ProviderID)
 	claim, instance := j.gone[id], j.instances[id]
-	if id == "" || claim == nil || j.live[id] != nil || node.DeletedUnix != 0 && !node.Finalizer {
+	if id == "" || j.live[id] != nil || node.DeletedUnix != 0 && !node.Finalizer {
+		return
+	}
+	if claim == nil {
+		if node.Finalizer && instance != nil && Owned(*instance, j.view.Cluster) && instance.State == "terminated" {
+			j.find(Finding{Kind: LeftNode, Subject: node.Name, Wait: j.settings.Confirm, Instance: instance, Nodes: []model.Node{*node}})
+		}
 		return
 	}
 	if instance != nil && instance.State != "terminated" || instance == nil && node.Ready {

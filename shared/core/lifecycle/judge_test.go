@@ -134,6 +134,18 @@ func TestJudge(t *testing.T) {
 			v.Sight.Objects = v.Sight.Objects[1:]
 			v.Sight.Nodes[old].DeletedUnix = 1
 		}, ""},
+		"forgotten, node held by our finalizer": {func(v *lifecycle.View) {
+			v.Instances[old].State = "terminated"
+			v.Survey.Claims = append(v.Survey.Claims[:old:old], v.Survey.Claims[old+1:]...)
+			v.Sight.Objects = v.Sight.Objects[1:]
+			v.Sight.Nodes[old].Finalizer = true
+		}, "LeftNode node-old 30 false"},
+		"forgotten, node held by our finalizer, machine not ours": {func(v *lifecycle.View) {
+			v.Instances[old].State, v.Instances[old].Tags = "terminated", nil
+			v.Survey.Claims = append(v.Survey.Claims[:old:old], v.Survey.Claims[old+1:]...)
+			v.Sight.Objects = v.Sight.Objects[1:]
+			v.Sight.Nodes[old].Finalizer = true
+		}, ""},
 		"gone, node Ready and machine unseen": {func(v *lifecycle.View) {
 			claim(v, old).State = model.Gone
 			without(v, old)
