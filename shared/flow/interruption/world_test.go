@@ -149,6 +149,12 @@ func (sum *totals) run(t *testing.T, w *world.World, alter change) {
 	sum.Closed += o.Closed
 	sum.Removed += o.Removed
 	sum.Braked += o.Braked
+	for kind, n := range o.Impaired {
+		if sum.Impaired == nil {
+			sum.Impaired = map[string]int{}
+		}
+		sum.Impaired[kind] += n
+	}
 	sum.problems(o.Problems)
 }
 
