@@ -16,6 +16,10 @@ func TestLedgerKeepsTheContract(t *testing.T) {
 	conform.Ledger(t, func(*testing.T) conform.LedgerPort { return world.NewLedger(time.Now) })
 }
 
+func TestLedgerKeepsTheContractOfNotices(t *testing.T) {
+	conform.LedgerFind(t, func(*testing.T) conform.LedgerFindPort { return world.NewLedger(time.Now) })
+}
+
 func TestLedgerKeepsTheCollectorsContract(t *testing.T) {
 	conform.LedgerCollect(t, func(*testing.T) conform.LedgerCollectPort { return world.NewLedger(time.Now) })
 }

@@ -1,12 +1,14 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"hash/fnv"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -222,12 +224,14 @@ func (l *Ledger) indexClaims(b *book) {
 	}
 }
 
-// ByInstance returns the claims that have one of the instances, in the order they are asked for.
+// ByInstance returns the claims that have one of the instances, by cluster and name.
 func (l *Ledger) ByInstance(_ context.Context, ids []string) ([]model.FoundClaim, int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
 	var found []model.FoundClaim
-	for _, id := range ids {
+	for _, id := range slices.Compact(ids) {
 		for _, cluster := range slices.Sorted(maps.Keys(l.books)) {
 			b := l.books[cluster]
 			entry, known := b.index[id]
@@ -236,5 +240,8 @@ func (l *Ledger) ByInstance(_ context.Context, ids []string) ([]model.FoundClaim
 			}
 		}
 	}
+	slices.SortFunc(found, func(a, b model.FoundClaim) int {
+		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Claim.Name, b.Claim.Name))
+	})
 	return found, l.now().Unix(), nil
 }

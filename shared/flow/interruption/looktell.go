@@ -22,6 +22,9 @@ func (r *run) tellEnd(claim *model.Claim, f *lifecycle.Finding) {
 	case lifecycle.Interrupted, lifecycle.Stopping, lifecycle.Impaired, lifecycle.BlockEnds:
 		event.Reason, event.Warning = reasonInterrupted, true
 	}
+	if kind, ok := noticedAs[f.Kind]; ok { // as if EventBridge had told of it
+		r.events = append(r.events, eventsOf(*claim, []said{{Notice: model.Notice{Kind: kind}}}, false)...)
+	}
 	if claim.ObjectUID != "" {
 		event.Kind, event.Name, event.UID = KindNodeClaim, claim.Name, claim.ObjectUID
 		r.events = append(r.events, event)

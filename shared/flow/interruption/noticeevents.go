@@ -1,15 +1,23 @@
 package interruption
 
-import "github.com/joiner-sh/joiner/shared/model"
+import (
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/model"
+)
 
 // noticeEvents are the events of what AWS says of machines, by kind of notice. They bear the reasons Karpenter's have.
 var noticeEvents = map[model.NoticeKind]model.Event{
 	model.NoticeSpotInterrupted:        {Warning: true, Reason: "SpotInterrupted", Message: "EC2 has warned that it takes this spot instance back within two minutes"},
 	model.NoticeReservationInterrupted: {Warning: true, Reason: "CapacityReservationInstanceInterrupted", Message: "EC2 has warned that the owner of the capacity reservation takes this instance back within two minutes"},
 	model.NoticeRebalance:              {Reason: "SpotRebalanceRecommendation", Message: "EC2 sees a raised risk that it takes this spot instance back"},
-	model.NoticeScheduledChange:        {Warning: true, Reason: "InstanceUnhealthy", Message: "AWS Health has announced a change of this instance"},
+	model.NoticeScheduledChange:        {Warning: true, Reason: "InstanceUnhealthy", Message: "AWS says that this instance is unhealthy, or about to be changed"},
 	model.NoticeStopped:                {Warning: true, Reason: "InstanceStopping", Message: "EC2 says that this instance is stopping"},
 	model.NoticeTerminated:             {Warning: true, Reason: "InstanceTerminating", Message: "EC2 says that this instance is terminating"},
+}
+
+// noticedAs are the kinds of notices that say what a look may find, too.
+var noticedAs = map[lifecycle.Kind]model.NoticeKind{
+	lifecycle.Interrupted: model.NoticeSpotInterrupted, lifecycle.Impaired: model.NoticeScheduledChange, lifecycle.Stopping: model.NoticeStopped,
 }
 
 // eventsOf returns what people are told of a claim's machine, each kind once, and that its node is drained for it where it
