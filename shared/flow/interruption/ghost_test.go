@@ -37,7 +37,7 @@ func TestA4_R23_ClaimOfAnEndedMachineIsClosedWithin120Seconds(t *testing.T) {
 }
 
 // A4: a claim whose machine EC2 shows no more is closed after two reads, and not before its node stopped being Ready.
-func TestA4_ClaimOfAMissingMachineIsClosedOnceItsNodeIsNotReady(t *testing.T) {
+func TestF104_A4_ClaimOfAMissingMachineIsClosedOnceItsNodeIsNotReady(t *testing.T) {
 	w := settled(t, 2, world.Options{})
 	claim := load(t, w).Claims[0]
 	w.Tick(11 * time.Minute) // none of the claims is young any more
@@ -196,7 +196,7 @@ func TestR18_NewMachineWithTheNameOfAnOldNode(t *testing.T) {
 }
 
 // R24, S7: a machine that never joins is ended after 15 minutes and its claim closed with the reason.
-func TestR24_S7_MachineThatNeverJoinsEnds(t *testing.T) {
+func TestF102_R24_S7_MachineThatNeverJoinsEnds(t *testing.T) {
 	w := start(t, world.Options{Boot: 10 * time.Hour})
 	w.Cluster.AddPods("web", 1, big())
 	w.Tick(time.Second)
