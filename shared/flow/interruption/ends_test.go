@@ -91,6 +91,26 @@ func TestR32_UnhealthyNodeIsRepairedByForce(t *testing.T) {
 	}
 }
 
+// R62, S35: a machine whose status checks have failed for two minutes is ended, not coaxed: within a few minutes more it has
+// gone, whatever forbids its pods to leave.
+func TestR62_ImpairedMachineIsEndedNotCoaxed(t *testing.T) {
+	w := aging(t, 3, nil, lasting(24*time.Hour), labelled)
+	budget(w, "none", "0")
+	claim := load(t, w).Claims[0]
+	w.Fleet.Impair(claim.InstanceID, model.ImpairedSystem, "")
+	if sum := play(t, w, 119*time.Second); sum.Drained > 0 {
+		t.Fatalf("before its time: %+v", sum)
+	}
+	play(t, w, 4*time.Minute)
+	ended(t, w, claim)
+	if now := claimOf(t, w, claim.Name); now.FailureCode != model.EndedStatusFailed {
+		t.Errorf("%s: %s", now.FailureCode, now.FailureMessage)
+	}
+	if saying(w, "NodeClaim", claim.Name, "TerminatingOnInterruption") == "" {
+		t.Error("nobody is told")
+	}
+}
+
 // B8: however many nodes are unhealthy at once, the guard of the pool and the brake let few of them go.
 func TestB8_RepairIsBraked(t *testing.T) {
 	w := aging(t, 20, nil, nil, nil)
