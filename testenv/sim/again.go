@@ -56,8 +56,8 @@ func (e *engine) again() {
 	}
 }
 
-// resting reports whether nothing is under way: every pod has its node, every claim is initialised, no launch is open, and
-// nothing will happen by itself in a while.
+// resting reports whether nothing is under way: every pod has its node, every claim is initialised, known to EC2 for a while
+// and not about to expire, no launch is open, and nothing will happen by itself in a while.
 func (e *engine) resting() bool {
 	if len(e.world.Cluster.Waiting()) > 0 {
 		return false
@@ -66,8 +66,10 @@ func (e *engine) resting() bool {
 	if err != nil || len(ledger.Intents) > 0 {
 		return false
 	}
+	now := e.now()
 	for _, claim := range ledger.Claims {
-		if claim.State != model.Initialized {
+		expires := claim.ExpireSeconds != nil && claim.CreatedUnix+*claim.ExpireSeconds < now.Unix()+90
+		if machine, _ := e.world.Fleet.Machine(claim.InstanceID); claim.State != model.Initialized || expires || now.Sub(machine.VisibleAt) < 90*time.Second {
 			return false
 		}
 	}

@@ -319,7 +319,13 @@ func (a *Auditor) notTwice(shape int) {
 	}
 	there := 0
 	for _, p := range a.books.byShape[shape] {
-		if p.needs() || fresh[p.NodeName] || a.books.displaced(p) || a.entry.At.Sub(p.changedAt) <= a.rules.Patience {
+		if p.needs() || fresh[p.NodeName] || a.entry.At.Sub(p.changedAt) <= a.rules.Patience {
+			there++
+		}
+	}
+	// A pod that is about to lose its node may take what was made for another, which needs one more then.
+	for _, p := range a.books.pods {
+		if a.books.displaced(p) || p.Shape != shape && !p.goneAt.IsZero() && a.entry.At.Sub(p.goneAt) <= a.rules.Patience {
 			there++
 		}
 	}
