@@ -3,6 +3,8 @@ package sim_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -382,4 +384,350 @@ func TestScenarioMachinesThatNeverJoinEnd(t *testing.T) {
 	if n := d.ended(15*time.Minute, 34*time.Minute); n == 0 {
 		t.Error("no machine was ended")
 	}
+}
+
+// standing puts n spot machines of a type into the world with their claims and nodes, as if they had been there for long, and
+// one pod of a deployment on each: machines without a birth, because there are many.
+func standing(t *testing.T, w *world.World, n, deployments int) []string {
+	t.Helper()
+	ctx := t.Context()
+	fence, err := w.Ledger.Hold(ctx, world.Name, "standing", "standing", 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := w.Cluster.List(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := snapshot.Pools[0]
+	room := model.Resources{model.CPU: 1930, model.Memory: 7 << 30, model.Pods: 29, "ephemeral-storage": 17 << 30}
+	ids := make([]string, n)
+	zones := []string{"us-west-2a", "us-west-2b", "us-west-2c"}
+	shapes := make([]model.PodShape, deployments)
+	for i := range shapes {
+		shapes[i] = world.Shape(1500, 1<<30)
+		shapes[i].Labels = map[string]string{"app": fmt.Sprintf("app-%d", i)}
+		shapes[i].OwnerKind, shapes[i].OwnerName, shapes[i].GraceSeconds = world.Deployment, fmt.Sprintf("app-%d", i), 20
+	}
+	for i := range n {
+		instance := model.Instance{Type: "m5.large", Zone: zones[i%3], CapacityType: model.Spot, Tags: map[string]string{
+			"kubernetes.io/cluster/" + world.Name: "owned", model.LabelNodePool: pool.Name, "joiner.sh/intent": "01STANDING", model.LabelNodeClass: "default",
+			"karpenter.sh/nodeclaim": fmt.Sprintf("standing-%04d", i),
+		}}
+		id := w.Fleet.AddMachine(instance)
+		ids[i] = id
+		machine, _ := w.Fleet.Machine(id)
+		now := w.Clock.Now().Unix()
+		claim := model.Claim{
+			Name: fmt.Sprintf("standing-%04d", i), Pool: pool.Name, PoolUID: pool.UID, Class: "default", State: model.Initialized, Intent: "01STANDING",
+			InstanceTypes: []string{"m5.large"}, Held: model.Resources{model.Nodes: 1}, InstanceID: id, ProviderID: machine.ProviderID(), InstanceType: "m5.large",
+			Zone: machine.Zone, CapacityType: model.Spot, NodeName: "node-" + id, NodeUID: "uid-" + id, Capacity: room, Allocatable: room,
+			CreatedUnix: now, LaunchedUnix: now, RegisteredUnix: now, InitializedUnix: now,
+		}
+		if claim.ObjectUID, err = w.Cluster.PutClaim(ctx, claim); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Ledger.Adopt(ctx, fence, claim); err != nil {
+			t.Fatal(err)
+		}
+		w.Cluster.PutNode(model.Node{
+			Name: claim.NodeName, UID: claim.NodeUID, ProviderID: claim.ProviderID, Ready: true, ReadyUnix: now, Capacity: room, Allocatable: room, Finalizer: true,
+			Labels: map[string]string{
+				model.LabelHostname: claim.NodeName, model.LabelInstanceType: "m5.large", model.LabelZone: machine.Zone, model.LabelRegion: catalog.Region,
+				model.LabelArch: "amd64", model.LabelOS: "linux", model.LabelNodePool: pool.Name, model.LabelNodeClass: "default",
+				model.LabelCapacityType: model.Spot, model.LabelRegistered: "true", model.LabelInitialized: "true",
+			},
+		})
+		w.Cluster.CreatePodOn(fmt.Sprintf("app-%d-s%04d", i%deployments, i), claim.NodeName, shapes[i%deployments])
+	}
+	for i, shape := range shapes {
+		w.Workloads.Add(world.Workload{Kind: world.Deployment, Name: fmt.Sprintf("app-%d", i), Shape: shape, Replicas: (n + deployments - 1 - i) / deployments})
+		w.Cluster.AddBudget(model.PDB{Namespace: "default", Name: fmt.Sprintf("app-%d", i), Selector: &model.Selector{MatchLabels: shape.Labels}, MaxUnavailable: "20%"})
+	}
+	return ids
+}
+
+// latencies are what the warnings of spot machines came to: from each until its node was tainted, and until its first pod was
+// asked to leave, for those whose event was sent and those whose event was lost.
+type latencies struct{ taint, leave, lost []time.Duration }
+
+func (d *diary) latencies() latencies {
+	var out latencies
+	warned, lost, done, asked := map[string]time.Time{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	node := func(name string) string { return name[strings.Index(name, "-")+1:] }
+	for _, e := range d.entries {
+		switch fact := e.Fact.(type) {
+		case world.InstanceWarned:
+			warned[fact.ID] = e.At
+		case world.EventMoved:
+			for _, id := range fact.IDs {
+				lost[id] = lost[id] || fact.Verb == "lost" && fact.Kind == string(model.NoticeSpotInterrupted)
+			}
+		case world.ObjectWritten:
+			if fact.Kind != world.KindNode || fact.Node == nil {
+				continue
+			}
+			id := node(fact.Name)
+			at, was := warned[id]
+			if !was || done[id] || !slices.ContainsFunc(fact.Node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted }) {
+				continue
+			}
+			done[id] = true
+			if lost[id] {
+				out.lost = append(out.lost, e.At.Sub(at))
+			} else {
+				out.taint = append(out.taint, e.At.Sub(at))
+			}
+		case world.LeaveAsked:
+			id := node(fact.Node)
+			if at, was := warned[id]; was && !asked[id] && !lost[id] {
+				asked[id] = true
+				out.leave = append(out.leave, e.At.Sub(at))
+			}
+		}
+	}
+	for _, list := range [][]time.Duration{out.taint, out.leave, out.lost} {
+		slices.Sort(list)
+	}
+	return out
+}
+
+// share returns the value that so many of a hundred are not above.
+func share(sorted []time.Duration, percent int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(len(sorted)-1, len(sorted)*percent/100)]
+}
+
+// TestScenario08: C1, C2, B1.
+func TestScenario08AThousandSpotWarningsInTwoMinutes(t *testing.T) {
+	n := 1000
+	if testing.Short() {
+		n = 200
+	}
+	c := small(0, 8*time.Minute)
+	c.Scenario.Pools[0].Template.Requirements = nil
+	c.Scenario.Workloads = nil
+	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+		ids := standing(t, w, n, 20)
+		for i, id := range ids {
+			at(time.Minute+time.Duration(i)*2*time.Minute/time.Duration(n), func() {
+				if i%20 == 7 {
+					w.Events.LoseNext(1)
+				}
+				w.Fleet.Interrupt(id, 2*time.Minute)
+			})
+		}
+	}
+	d := play(t, c)
+	l := d.latencies()
+	t.Logf("taint: %d, half %s, 99 %% %s, worst %s; first pod asked: %d, 99 %% %s, worst %s; lost: %d, worst %s", len(l.taint), share(l.taint, 50), share(l.taint, 99),
+		share(l.taint, 100), len(l.leave), share(l.leave, 99), share(l.leave, 100), len(l.lost), share(l.lost, 100))
+	if len(l.taint) < n*94/100 || share(l.taint, 99) > 5*time.Second || share(l.taint, 100) > 20*time.Second {
+		t.Errorf("C1: %d of %d nodes were tainted after a warning that was sent, 99 %% within %s, all within %s", len(l.taint), n, share(l.taint, 99), share(l.taint, 100))
+	}
+	if share(l.leave, 99) > 8*time.Second {
+		t.Errorf("C1: the first pod was asked to leave after %s", share(l.leave, 99))
+	}
+	if len(l.lost) < n*4/100 || share(l.lost, 100) > 45*time.Second {
+		t.Errorf("C2: %d warnings that got lost were found, the last after %s", len(l.lost), share(l.lost, 100))
+	}
+}
+
+// leaves counts the pods that were asked to leave.
+func (d *diary) leaves() int {
+	n := 0
+	for _, e := range d.entries {
+		if _, ok := e.Fact.(world.LeaveAsked); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// claimsOf returns the NodeClaim objects of a world, at least so many.
+func claimsOf(t *testing.T, w *world.World, least int) []world.NodeClaim {
+	t.Helper()
+	claims := w.Cluster.Claims()
+	if len(claims) < least {
+		t.Fatalf("%d NodeClaims, want %d", len(claims), least)
+	}
+	return claims
+}
+
+// TestScenario09: a pod that must not be disrupted and comes while its node is condemned is waited for.
+func TestScenario09ProtectedPodLandsBetweenDecisionAndTaint(t *testing.T) {
+	for offset := range 12 {
+		c := small(2, 12*time.Minute)
+		c.Scenario.Workloads[0].Shape = world.Shape(300, 1<<28)
+		c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+			shape := world.Shape(100, 1<<28)
+			shape.DoNotDisrupt, shape.OwnerKind = "true", ""
+			at(5*time.Minute, func() { w.Cluster.Delete(world.KindNodeClaim, claimsOf(t, w, 1)[0].Claim.Name) })
+			at(5*time.Minute+time.Duration(offset)*250*time.Millisecond, func() {
+				w.Cluster.CreatePodOn("guarded", w.Cluster.Nodes()[0].Name, shape)
+			})
+			at(11*time.Minute, func() {
+				if nodes := w.Cluster.Nodes(); !slices.ContainsFunc(w.Cluster.Pods(), func(p model.Pod) bool { return p.Name == "guarded" && p.DeletedUnix == 0 }) || len(nodes) == 0 {
+					t.Errorf("offset %d: the pod was disrupted", offset)
+				}
+				w.Cluster.DeletePod("default", "guarded")
+			})
+		}
+		if d := play(t, c); d.leaves() == 0 {
+			t.Error("nothing was drained")
+		}
+	}
+}
+
+// TestScenario10: a pod that was made anew under the same name while its node is emptied is another.
+func TestScenario10StatefulSetPodIsMadeAnewDuringADrain(t *testing.T) {
+	for seed := range uint64(30) {
+		c := small(0, 12*time.Minute)
+		c.Seed = seed
+		shape := world.Shape(300, 1<<28)
+		shape.GraceSeconds = 2
+		c.Scenario.Workloads = []world.Workload{{Kind: world.StatefulSet, Name: "db", Shape: shape, Replicas: 6}}
+		c.Plan = []sim.Source{{Kind: sim.KindSlow, Target: "cluster", Rate: 0.3, From: 5 * time.Minute, Until: 6 * time.Minute}}
+		c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+			at(4*time.Minute, func() { w.Workloads.Scale("db", 8) }) // on a second node
+			at(5*time.Minute, func() { w.Cluster.Delete(world.KindNodeClaim, claimsOf(t, w, 2)[0].Claim.Name) })
+			for i := range 20 {
+				at(5*time.Minute+time.Duration(i)*731*time.Millisecond, func() { w.Cluster.DeletePod("default", fmt.Sprintf("db-%d", i%8)) })
+			}
+		}
+		play(t, c)
+	}
+}
+
+// TestScenario15: while anything is down for hours, nothing ends and nobody is evicted; what people asked for meanwhile is done
+// afterwards.
+func TestScenario15OthersAreDownForThreeHours(t *testing.T) {
+	for _, port := range []string{"queue", "fleet", "cluster", "store", "ledger"} {
+		t.Run(port, func(t *testing.T) {
+			c := small(0, 3*time.Hour+50*time.Minute)
+			c.Scenario.Pools[0].Template.Requirements = nil // spot, as is cheapest
+			c.Scenario.Workloads = []world.Workload{
+				{Kind: world.Deployment, Name: "web", Shape: world.Shape(1500, 1<<30), Replicas: 8},
+				{Kind: world.StatefulSet, Name: "db", Shape: world.Shape(700, 1<<30), Replicas: 4, Stores: true},
+			}
+			from, until := 20*time.Minute, 3*time.Hour+20*time.Minute
+			c.Plan = []sim.Source{{Kind: sim.KindOutage, Target: port, Rate: 1, From: from, Until: until}}
+			asked := ""
+			c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+				at(2*time.Hour, func() {
+					asked = claimsOf(t, w, 8)[0].Claim.Name
+					if port != "queue" && port != "store" { // where it can still be seen it may be done at once
+						w.Cluster.Delete(world.KindNodeClaim, asked)
+					}
+				})
+			}
+			d := play(t, c)
+			if n := d.ended(0, until); n != 0 {
+				t.Errorf("%d machines ended while the %s was down", n, port)
+			}
+			for _, e := range d.entries {
+				if leave, ok := e.Fact.(world.LeaveAsked); ok && e.At.Sub(world.Start) < until {
+					t.Errorf("%s was asked to leave while the %s was down", leave.Pod.Key(), port)
+					break
+				}
+			}
+			left := slices.ContainsFunc(d.world.Cluster.Claims(), func(o world.NodeClaim) bool { return o.Claim.Name == asked })
+			if want := port == "queue" || port == "store"; left != want {
+				t.Errorf("the NodeClaim somebody deleted is there: %v", left)
+			}
+		})
+	}
+}
+
+// TestScenario16Events: what AWS says of others' machines, of unknown ones, and of ours in another region or account, is nothing
+// to us.
+func TestScenario16EventsOfOthersAndForgedOnesDrainNobody(t *testing.T) {
+	c := small(5, 20*time.Minute)
+	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+		other := w.Fleet.AddMachine(model.Instance{Type: "m5.large", Zone: "us-west-2a", CapacityType: model.Spot, Tags: map[string]string{
+			"kubernetes.io/cluster/" + world.Name: "owned", "eks:eks-cluster-name": world.Name, // of the same name, made by somebody else
+		}})
+		at(8*time.Minute, func() {
+			w.Fleet.Interrupt(other, 2*time.Minute)
+			w.Events.Health("AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED", other, "i-00000000000000000")
+			for _, alive := range w.Kubelets.Alive() {
+				if machine, _ := w.Fleet.Machine(alive); machine.Tags[model.LabelNodePool] != "" {
+					w.Events.Foreign(world.Registration().Account, "us-east-1", alive)
+					w.Events.Foreign("210987654321", world.Registration().Region, alive)
+				}
+			}
+		})
+	}
+	d := play(t, c)
+	if n := d.leaves(); n != 0 {
+		t.Errorf("%d pods were asked to leave", n)
+	}
+	d.alone(t, 5)
+}
+
+// TestScenario19: a third of the nodes is silent for a quarter of an hour, or for longer than is tolerated.
+func TestScenario19ZoneIsSilentAndComesBack(t *testing.T) {
+	for _, silence := range []time.Duration{15 * time.Minute, 45 * time.Minute} {
+		c := small(24, 80*time.Minute)
+		c.Scenario.Workloads[0].Shape.Spread = []model.Spread{{TopologyKey: model.LabelZone, MaxSkew: 1, Selector: &model.Selector{MatchLabels: map[string]string{"app": "web"}}}}
+		c.Scenario.Workloads[0].Shape.Labels = map[string]string{"app": "web"}
+		silenced := 0
+		c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+			var quiet []string
+			at(15*time.Minute, func() {
+				for _, id := range w.Kubelets.Alive() {
+					if machine, _ := w.Fleet.Machine(id); machine.Zone == "us-west-2a" {
+						quiet = append(quiet, id)
+						w.Kubelets.Silence(id)
+					}
+				}
+				silenced = len(quiet)
+			})
+			at(15*time.Minute+silence, func() {
+				for _, id := range quiet {
+					w.Kubelets.Resume(id)
+				}
+			})
+		}
+		d := play(t, c)
+		if n := d.ended(0, 2*time.Hour); n != 0 || silenced < 6 {
+			t.Errorf("%d nodes were silent for %s, and %d machines ended", silenced, silence, n)
+		}
+	}
+}
+
+// TestScenarioChecksOfManyFail: B8: what repairs has a brake.
+func TestScenarioChecksOfManyMachinesFailAtOnce(t *testing.T) {
+	c := small(30, 40*time.Minute)
+	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+		at(10*time.Minute, func() {
+			for _, id := range w.Kubelets.Alive()[:14] {
+				w.Fleet.Impair(id, model.ImpairedSystem, "")
+			}
+		})
+	}
+	d := play(t, c)
+	if n := d.ended(12*time.Minute, 17*time.Minute); n == 0 || n > 2*5 { // told to end, and ended
+		t.Errorf("%d ends in five minutes", n)
+	}
+	d.alone(t, 30)
+}
+
+// TestScenarioSilentKubelets: a few nodes that are silent for longer than is tolerated are given up.
+func TestScenarioNodesThatStaySilentAreRepaired(t *testing.T) {
+	c := small(20, 60*time.Minute)
+	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+		at(10*time.Minute, func() {
+			for _, id := range w.Kubelets.Alive()[:3] {
+				w.Kubelets.Silence(id)
+			}
+		})
+	}
+	d := play(t, c)
+	if early, late := d.ended(0, 39*time.Minute), d.ended(40*time.Minute, 60*time.Minute); early != 0 || late != 6 {
+		t.Errorf("%d ends before they were due, %d after", early, late)
+	}
+	d.alone(t, 20)
 }
