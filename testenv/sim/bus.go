@@ -111,7 +111,7 @@ func (e *engine) lay(s *strand) {
 // fan starts what a strand wants done side by side, as much of it at once as is allowed.
 func (e *engine) fan(parent *strand) {
 	f, p := parent.spread, parent.process
-	for f.started < f.n && f.started-f.ended < abreast && !p.dead {
+	for f.started < f.n && f.started-f.ended < f.most && !p.dead {
 		i := f.started
 		f.started++
 		child := p.strand(func() { f.do(i) }, func() {

@@ -63,11 +63,12 @@ type rest struct {
 type spread struct {
 	do      func(i int)
 	n       int // in all
+	most    int // at once
 	started int
 	ended   int
 }
 
-// abreast is how many calls a process makes side by side.
+// abreast is how many calls a process makes side by side, unless it says otherwise.
 const abreast = 8
 
 // now is the process's own clock.
@@ -113,11 +114,14 @@ func (p *process) wait(ctx context.Context, wake <-chan struct{}, d time.Duratio
 }
 
 // abreast parks until do(0) … do(n-1) have run on strands of their own.
-func (p *process) abreast(n int, do func(i int)) {
+func (p *process) abreast(n int, do func(i int)) { p.spread(n, abreast, do) }
+
+// spread is abreast with so many at once.
+func (p *process) spread(n, most int, do func(i int)) {
 	var missing spread
 	if !p.dead && n > 0 {
 		s := p.engine.running
-		s.spread = &spread{do: do, n: n}
+		s.spread = &spread{do: do, n: n, most: most}
 		of := s.spread
 		s.park(struct{}{})
 		missing = *of

@@ -119,10 +119,12 @@ func (e *Events) emit(kind model.NoticeKind, source, detailType string, detail a
 	case e.by(e.chances.Doubled):
 		moved.Verb, again = "doubled", Span{Min: moved.Late, Max: time.Minute}.draw(e.rand)
 	}
-	e.log.Note(moved)
 	if moved.Verb == "lost" {
+		moved.Late = 0
+		e.log.Note(moved)
 		return
 	}
+	e.log.Note(moved)
 	e.deliver(string(body), moved.Late)
 	if again >= 0 {
 		e.deliver(string(body), again)
