@@ -56,8 +56,8 @@ func (e *engine) again() {
 	}
 }
 
-// resting reports whether nothing is under way: every pod has its node, every claim is initialised, known to EC2 for a while
-// and not about to expire, no launch is open, and nothing will happen by itself in a while.
+// resting reports whether nothing is under way: every pod has its node, every claim is initialised, has its machine tagged
+// and is not about to expire, no launch is open, and nothing will happen by itself in a while.
 func (e *engine) resting() bool {
 	if len(e.world.Cluster.Waiting()) > 0 {
 		return false
@@ -69,7 +69,7 @@ func (e *engine) resting() bool {
 	now := e.now()
 	for _, claim := range ledger.Claims {
 		expires := claim.ExpireSeconds != nil && claim.CreatedUnix+*claim.ExpireSeconds < now.Unix()+90
-		if machine, _ := e.world.Fleet.Machine(claim.InstanceID); claim.State != model.Initialized || expires || now.Sub(machine.VisibleAt) < 90*time.Second {
+		if claim.State != model.Initialized || expires || claim.Annotations[model.AnnotationTagged] != "true" {
 			return false
 		}
 	}

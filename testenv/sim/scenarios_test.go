@@ -421,7 +421,7 @@ func standing(t *testing.T, w *world.World, n, deployments int) []string {
 		claim := model.Claim{
 			Name: fmt.Sprintf("standing-%04d", i), Pool: pool.Name, PoolUID: pool.UID, Class: "default", State: model.Initialized, Intent: "01STANDING",
 			InstanceTypes: []string{"m5.large"}, Held: model.Resources{model.Nodes: 1}, InstanceID: id, ProviderID: machine.ProviderID(), InstanceType: "m5.large",
-			Zone: machine.Zone, CapacityType: model.Spot, Annotations: map[string]string{model.AnnotationTagged: "true"}, NodeName: "node-" + id, NodeUID: "uid-" + id, Capacity: room, Allocatable: room,
+			Zone: machine.Zone, CapacityType: model.Spot, Annotations: map[string]string{model.AnnotationTagged: "true"}, NodeName: "ip-" + id[2:] + ".world.internal", NodeUID: "uid-" + id, Capacity: room, Allocatable: room,
 			CreatedUnix: now, LaunchedUnix: now, RegisteredUnix: now, InitializedUnix: now,
 		}
 		if claim.ObjectUID, err = w.Cluster.PutClaim(ctx, claim); err != nil {
@@ -454,7 +454,7 @@ type latencies struct{ taint, leave, lost []time.Duration }
 func (d *diary) latencies() latencies {
 	var out latencies
 	warned, lost, done, asked := map[string]time.Time{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	node := func(name string) string { return name[strings.Index(name, "-")+1:] }
+	machine := func(node string) string { return "i-" + strings.TrimSuffix(strings.TrimPrefix(node, "ip-"), ".world.internal") }
 	for _, e := range d.entries {
 		switch fact := e.Fact.(type) {
 		case world.InstanceWarned:
@@ -470,7 +470,7 @@ func (d *diary) latencies() latencies {
 			if fact.Kind != world.KindNode || fact.Node == nil {
 				continue
 			}
-			id := node(fact.Name)
+			id := machine(fact.Name)
 			at, was := warned[id]
 			if !was || done[id] || !slices.ContainsFunc(fact.Node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted }) {
 				continue
@@ -482,7 +482,7 @@ func (d *diary) latencies() latencies {
 				out.taint = append(out.taint, e.At.Sub(at))
 			}
 		case world.LeaveAsked:
-			id := node(fact.Node)
+			id := machine(fact.Node)
 			if at, was := warned[id]; was && !asked[id] && !lost[id] {
 				asked[id] = true
 				out.leave = append(out.leave, e.At.Sub(at))
@@ -505,9 +505,9 @@ func share(sorted []time.Duration, percent int) time.Duration {
 
 // TestScenario08: C1, C2, B1.
 func TestScenario08AThousandSpotWarningsInTwoMinutes(t *testing.T) {
-	n := 1000
-	if testing.Short() {
-		n = 200
+	n := 250
+	if long() {
+		n = 1000
 	}
 	c := small(0, 8*time.Minute)
 	c.Scenario.Pools[0].Template.Requirements = nil
