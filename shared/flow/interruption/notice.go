@@ -257,15 +257,18 @@ func (h *home) do(ctx context.Context) {
 	}
 
 	// 2. What leaves least time first: recorded and tainted, while offers are marked, so that whoever plans next knows both.
+	// What hangs may take half the time: the other half is for those who go on.
+	work, stop := context.WithTimeout(ctx, max(0, h.last.Sub(h.Now())/2))
+	defer stop()
 	urgent, rest := h.split()
 	h.abreast(len(urgent)+1, func(i int) {
 		if i == len(urgent) {
-			h.mark(ctx)
+			h.mark(work)
 			return
 		}
-		h.claim(ctx, urgent[i])
+		h.claim(work, urgent[i])
 	})
-	h.abreast(len(rest), func(i int) { h.claim(ctx, rest[i]) })
+	h.abreast(len(rest), func(i int) { h.claim(work, rest[i]) })
 
 	// 3. Told to those who go on from here, once for all of it.
 	h.announce(ctx)

@@ -485,3 +485,37 @@ func TestNoticesOfClustersAreApart(t *testing.T) {
 		}
 	}
 }
+
+// R59, S35: a queue that is not there costs the hint and nothing else: the end is recorded, and the message comes again.
+func TestR59_S35_MissingQueueIsNoEndOfTheWorld(t *testing.T) {
+	o := newOffice()
+	missing := fault.New(fault.NotFound, "AWS.SimpleQueueService.NonExistentQueue", "no such queue")
+	o.errs["plan"], o.errs["drain"], o.errs["look"] = missing, missing, missing
+	failed, out := o.handle(saidOf(t, "1", about(model.NoticeSpotInterrupted, "terminate", "i-spot")), saidOf(t, "2", about(model.NoticeStopped, "stopped", "i-demand")),
+		saidOf(t, "3", about(model.NoticeRebalance, "", "i-reserved")))
+	if !slices.Equal(failed, []string{"1", "2"}) || o.claim("spot").State != model.Draining || o.times("taint") != 1 || len(out.Problems) != 2 {
+		t.Errorf("%v %+v", failed, out)
+	}
+	if !strings.Contains(strings.Join(out.Problems, "\n"), "no such queue") || len(o.events) == 0 {
+		t.Errorf("told %q, events %v", out.Problems, o.events)
+	}
+}
+
+// R61, S35: a call that never answers takes neither the rest of its batch nor the batch's answer with it.
+func TestR61_S35_CallThatHangsEndsBeforeTheInvocation(t *testing.T) {
+	o := newOffice()
+	o.hangs = "node-spot"
+	flow := &Flow{Registry: o, Finder: o, Steps: o, Plans: o, Drains: o, Offers: o, Hints: o, Connector: o, Now: time.Now, Settings: Settings{StopBefore: time.Minute}}
+	deadline := time.Now().Add(time.Minute + 200*time.Millisecond)
+	failed, out := flow.Notices(t.Context(), []Received{
+		saidOf(t, "1", about(model.NoticeSpotInterrupted, "terminate", "i-spot")), saidOf(t, "2", about(model.NoticeReservationInterrupted, "terminate", "i-reserved")),
+	}, deadline)
+	if left := time.Until(deadline); left < 30*time.Second || !slices.Equal(failed, []string{"1"}) || len(out.Problems) != 1 {
+		t.Errorf("%s before its deadline: %v %+v", left, failed, out)
+	}
+	for _, kind := range []string{"spot", "reserved"} {
+		if o.claim(kind).State != model.Draining {
+			t.Errorf("%s is %s", kind, o.claim(kind).State)
+		}
+	}
+}

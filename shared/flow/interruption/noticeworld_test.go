@@ -150,6 +150,13 @@ func TestIN05_StatusChecksThatFailForTwoMinutesEndANode(t *testing.T) {
 	if len(deadlines) != 1 || counted != 1 {
 		t.Errorf("deadlines %v, want one; counted %d times, want once", deadlines, counted)
 	}
+	told := map[string]bool{}
+	for _, event := range w.Cluster.Events(interruption.KindNodeClaim, claim.Name) {
+		told[event.Reason] = event.Warning
+	}
+	if !told["InstanceUnhealthy"] || !told["TerminatingOnInterruption"] {
+		t.Errorf("told %v", told)
+	}
 	for at := range deadlines {
 		if left := at - since.Unix(); left < 120 || left > 200 {
 			t.Errorf("no pod is left %d s after the checks began to fail", left)

@@ -33,6 +33,7 @@ type office struct {
 	nowUnix int64
 	errs    map[string]error
 	before  func(op string) // called before each operation; nil = nothing happens
+	hangs   string          // a node whose API server never answers
 	diary   []string
 	marks   []model.Mark
 	events  []model.Event
@@ -141,13 +142,15 @@ func (o *office) Mark(_ context.Context, reg model.Registration, marks []model.M
 	return nil
 }
 
-func (o *office) Plan(_ context.Context, cluster, _ string) error { return o.did("plan", cluster) }
+func (o *office) Plan(ctx context.Context, cluster, _ string) error {
+	return cmp.Or(ctx.Err(), o.did("plan", cluster))
+}
 
-func (o *office) Drain(_ context.Context, cluster, key string, after time.Duration) error {
+func (o *office) Drain(ctx context.Context, cluster, key string, after time.Duration) error {
 	if _, err := wire.EncodeHint(wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key}); err != nil || after != 0 {
 		return fmt.Errorf("key %q after %s: %w", key, after, err)
 	}
-	return o.did("drain", cluster)
+	return cmp.Or(ctx.Err(), o.did("drain", cluster))
 }
 
 func (o *office) Look(_ context.Context, cluster, _ string, _ time.Duration) error {
@@ -158,7 +161,11 @@ func (o *office) Connect(_ context.Context, reg model.Registration) (Site, error
 	return Site{Objects: o, Pods: o, Reporter: o}, o.did("connect", reg.Cluster)
 }
 
-func (o *office) PatchNode(_ context.Context, patch model.NodePatch) error {
+func (o *office) PatchNode(ctx context.Context, patch model.NodePatch) error {
+	if patch.Name == o.hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	return o.did("taint", patch.Name)
 }
 
