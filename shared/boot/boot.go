@@ -34,9 +34,11 @@ func Logger(program string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: level})).With("program", program)
 }
 
-// AWS returns the configuration of the standard chain: environment, profile, role. It exits where there is no region.
+// AWS returns the configuration of the standard chain: environment, profile, role. Every call made with it ends some time
+// before its context does. It exits where there is no region.
 func AWS(ctx context.Context) aws.Config {
-	config, err := awsconfig.LoadDefaultConfig(ctx)
+	config, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithHTTPClient(httpClient()))
+	config.APIOptions = append(config.APIOptions, withDeadline)
 	if err == nil && config.Region == "" {
 		err = fmt.Errorf("no region; set AWS_REGION")
 	}

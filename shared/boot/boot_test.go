@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 		}
 		Settings(&s)
 		os.Exit(0)
+	case "region":
+		AWS(context.Background())
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }

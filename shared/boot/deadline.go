@@ -1,0 +1,44 @@
+package boot
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// How long a call of AWS may take. A call that hangs must leave the invocation time to do something about it: give back
+// its lease, answer its queue, log.
+const (
+	callWithin = 20 * time.Second        // with every repetition the SDK makes of it
+	callLeaves = 1500 * time.Millisecond // of the invocation's time
+	tryWithin  = 10 * time.Second        // one try, but for its answer's body
+	dialWithin = 3 * time.Second
+)
+
+// withDeadline gives every call of a client a deadline before the one of the invocation.
+func withDeadline(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("JoinerDeadline",
+		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			within := callWithin
+			if deadline, has := ctx.Deadline(); has {
+				left := time.Until(deadline)
+				within = min(within, max(left-callLeaves, left*2/3))
+			}
+			ctx, cancel := context.WithTimeout(ctx, within)
+			context.AfterFunc(ctx, cancel) // not when it returns: the body of an answer may be read after that
+			return next.HandleInitialize(ctx, in)
+		}), middleware.Before)
+}
+
+// httpClient returns the client AWS is called with: its connections and answers are waited for only so long.
+func httpClient() *awshttp.BuildableClient {
+	return awshttp.NewBuildableClient().
+		WithDialerOptions(func(d *net.Dialer) { d.Timeout = dialWithin }).
+		WithTransportOptions(func(t *http.Transport) {
+			t.TLSHandshakeTimeout, t.ResponseHeaderTimeout = dialWithin, tryWithin
+		})
+}

@@ -1,0 +1,99 @@
+package boot
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+)
+
+// R61, S35: a call that AWS never answers ends while the invocation still has time, with the reason; one that would end soon
+// enough by itself is not cut short.
+func TestR61_S35_CallThatHangsEndsBeforeTheInvocationDoes(t *testing.T) {
+	release := make(chan struct{})
+	hung := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	defer hung.Close()
+	defer close(release)
+	t.Setenv("AWS_REGION", "us-east-1")
+	t.Setenv("AWS_ENDPOINT_URL", hung.URL)
+	config := AWS(t.Context())
+	config.Credentials = credentials.NewStaticCredentialsProvider("id", "secret", "")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	_, err := dynamodb.NewFromConfig(config).GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: aws.String("joiner"), Key: map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "x"}},
+	})
+	if err == nil || ctx.Err() != nil {
+		t.Fatalf("%v; the invocation is over: %v", err, ctx.Err())
+	}
+	if deadline, _ := ctx.Deadline(); time.Until(deadline) < 300*time.Millisecond {
+		t.Errorf("%s are left to give the lease back", time.Until(deadline))
+	}
+	if !strings.Contains(err.Error(), "deadline exceeded") {
+		t.Errorf("%v does not say that it was the time", err)
+	}
+}
+
+// The body of an answer may be read after the call has returned.
+func TestBodyIsReadAfterTheCall(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.(http.Flusher).Flush()
+		time.Sleep(50 * time.Millisecond)
+		_, _ = w.Write([]byte("snapshot"))
+	}))
+	defer server.Close()
+	t.Setenv("AWS_REGION", "us-east-1")
+	t.Setenv("AWS_ENDPOINT_URL", server.URL)
+	config := AWS(t.Context())
+	config.Credentials = credentials.NewStaticCredentialsProvider("id", "secret", "")
+	out, err := s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true }).GetObject(t.Context(), &s3.GetObjectInput{Bucket: aws.String("b"), Key: aws.String("k")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(out.Body); err != nil || string(text) != "snapshot" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// R59, S35: a queue that is not there, and a service that cannot be reached at all, are errors that say so.
+func TestR59_S35_ServiceThatIsNotThereIsAnError(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close() // nobody is there
+	t.Setenv("AWS_REGION", "us-east-1")
+	t.Setenv("AWS_ENDPOINT_URL", "http://"+address)
+	config := AWS(t.Context())
+	config.Credentials = credentials.NewStaticCredentialsProvider("id", "secret", "")
+	_, err = sqs.NewFromConfig(config).SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String("http://" + address + "/q"), MessageBody: aws.String("x")})
+	if err == nil || !strings.Contains(err.Error(), "SQS: SendMessage") {
+		t.Errorf("%v", err)
+	}
+}
+
+// R59: without a region a program says so and what to set.
+func TestR59_NoRegionIsSaidWithItsRemedy(t *testing.T) {
+	text, err := play(t, "region", "AWS_REGION=", "AWS_DEFAULT_REGION=", "AWS_CONFIG_FILE=/dev/null", "AWS_SHARED_CREDENTIALS_FILE=/dev/null")
+	if err == nil || !strings.Contains(text, "set AWS_REGION") || strings.Contains(text, "panic") {
+		t.Errorf("%v: %s", err, text)
+	}
+}
