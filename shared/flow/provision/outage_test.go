@@ -1,6 +1,7 @@
 package provision_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -145,6 +146,28 @@ func TestF107ClaimMadeByHandIsToldAndHoldsUpNobody(t *testing.T) {
 	for _, object := range w.Cluster.Claims() {
 		if object.Claim.Name != "mine" && len(w.Cluster.Events("NodeClaim", object.Claim.Name)) != 0 {
 			t.Errorf("object %s is told %+v", object.Claim.Name, w.Cluster.Events("NodeClaim", object.Claim.Name))
+		}
+	}
+}
+
+// R60: while EC2 cannot be reached pods are told that, and nothing of limits or capacity.
+func TestR60AnOutageIsNotToldAsALimit(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	run(t, w, provision.TriggerConfig)
+	pending(w, "web", 1, world.Shape(1500, gib))
+	w.Fleet.Unreachable(w.Clock.Now().Add(8 * time.Minute))
+	for range 10 {
+		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+		w.Tick(20 * time.Second)
+	}
+	events := w.Cluster.Events("Pod", "web-0")
+	if len(events) == 0 {
+		t.Fatal("the pod is told nothing")
+	}
+	for _, event := range events {
+		text := strings.ToLower(event.Message)
+		if !strings.Contains(text, "ec2") || strings.Contains(text, "limit") || strings.Contains(text, "capacity") {
+			t.Errorf("told: %s", event.Message)
 		}
 	}
 }
