@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -125,8 +126,12 @@ func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
 		env[name] = value
 	}
 	for name, path := range map[string]string{function: b.provision, collector: b.interruption, catalog: b.catalog} {
+		own := maps.Clone(env)
+		if name == collector {
+			maps.Copy(own, s.Options.EndsEnv)
+		}
 		err = runner.Deploy(lambdaruntime.Function{
-			Name: name, Path: path, Env: env, MemoryMB: 1769, Timeout: s.Options.Timeout, Role: s.roleARN(name),
+			Name: name, Path: path, Env: own, MemoryMB: 1769, Timeout: s.Options.Timeout, Role: s.roleARN(name),
 		})
 		if err != nil {
 			return err

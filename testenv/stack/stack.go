@@ -35,11 +35,12 @@ type Options struct {
 	Watchers     int      // replicas of the watcher: 1; negative = none
 	WatcherEnv   []string // beside what a watcher needs
 	FunctionEnv  map[string]string
-	Visibility   time.Duration // of the queues: 40 s
-	Timeout      time.Duration // of the functions: 30 s
-	MaxReceives  int           // before a hint goes to the dead-letter queue: 3
-	SweepEvery   time.Duration // 1 min
-	EC2          ec2.Timing    // zero: boots in 3 to 6 s, one second of visibility lag
+	EndsEnv      map[string]string // of the function that ends machines alone, beside FunctionEnv
+	Visibility   time.Duration     // of the queues: 40 s
+	Timeout      time.Duration     // of the functions: 30 s
+	MaxReceives  int               // before a hint goes to the dead-letter queue: 3
+	SweepEvery   time.Duration     // 1 min
+	EC2          ec2.Timing        // zero: boots in 3 to 6 s, one second of visibility lag
 	Machine      machine.Timing
 	Faults       eventsource.Faults
 	OnLog        func(lambdaruntime.LogLine) // of functions
