@@ -454,7 +454,9 @@ type latencies struct{ taint, leave, lost []time.Duration }
 func (d *diary) latencies() latencies {
 	var out latencies
 	warned, lost, done, asked := map[string]time.Time{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	machine := func(node string) string { return "i-" + strings.TrimSuffix(strings.TrimPrefix(node, "ip-"), ".world.internal") }
+	machine := func(node string) string {
+		return "i-" + strings.TrimSuffix(strings.TrimPrefix(node, "ip-"), ".world.internal")
+	}
 	for _, e := range d.entries {
 		switch fact := e.Fact.(type) {
 		case world.InstanceWarned:

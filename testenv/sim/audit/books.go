@@ -31,7 +31,7 @@ type books struct {
 	onNode    map[string]map[string]*pod // pods that are there, by node and UID
 	budgets   map[string]*model.PDB      // by namespace and name
 	attached  map[string]attachment      // volumes, by name of their attachment
-	replaced  map[string]bool            // claims whose pods are planned for elsewhere
+	replaced  map[string]bool            // claims whose pods were planned for elsewhere, at some time
 	ending    map[string]bool            // names of claims that are Draining or Terminating
 	elsewhere time.Time                  // when a pod was last bound to a node that was not made for it: others lost their place then
 	messages  map[string]int             // in queues, by queue
@@ -238,7 +238,6 @@ func (b *books) written(e world.Entry, fact world.LedgerWritten) {
 		i.Intent = stored
 	}
 	if fact.Op == "remember" {
-		clear(b.replaced)
 		for _, name := range fact.Replaced {
 			b.replaced[name] = true
 		}
