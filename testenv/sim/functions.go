@@ -26,7 +26,7 @@ func (e *engine) deploy() []*function {
 	}
 	deaths := func(p *process) *interruption.Flow {
 		flow := e.world.Ports(p, p.name).Interruption(p.now, interruption.Settings{})
-		flow.Abreast = func(n int, do func(i int)) { p.spread(n, 50, do) } // as Settings.Parallel says
+		flow.Abreast = func(n int, do func(i int)) { p.spread(n, 50, do) } // as Settings.Parallel says, of claims
 		return flow
 	}
 	classes := func(p *process) *catalog.Flow {

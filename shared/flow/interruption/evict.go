@@ -10,7 +10,7 @@ import (
 // evict asks pods to leave, or makes them, side by side, and writes down which were refused.
 func (s *step) evict(ctx context.Context, evictions []drain.Eviction) {
 	answers, asked := make([]error, len(evictions)), make([]bool, len(evictions))
-	s.abreast(len(evictions), func(i int) {
+	s.atOnce(len(evictions), s.settings.ParallelPods, func(i int) {
 		if asked[i] = s.move(s.read); asked[i] {
 			answers[i] = s.expel(ctx, evictions[i])
 		}

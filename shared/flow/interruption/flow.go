@@ -39,16 +39,17 @@ type Flow struct {
 
 // Settings are the flow's numbers. The zero value of a field means the default named with it.
 type Settings struct {
-	Confirm     time.Duration // between the look that first sees something wrong and the one that acts: 30 s
-	JoinWithin  time.Duration // for a machine's node to join: 15 min
-	LeaseMargin time.Duration // how long the lease outlives the invocation's deadline: 2 s
-	StopBefore  time.Duration // what must be left of the invocation to begin another act: 3 s
-	ActWithin   time.Duration // age of the look from which it is too old to act upon: 8 s
-	Continuous  time.Duration // gap between two looks after which suspicions begin anew: 10 min
-	BelieveOld  time.Duration // how long an API server must show a state older than one already seen to be believed: 30 min
-	MaxSuspects int           // that are remembered: 2,000
-	MaxActs     int           // in one run: 200
-	Parallel    int           // claims at work at once, and of each so many of its pods: 20
+	Confirm      time.Duration // between the look that first sees something wrong and the one that acts: 30 s
+	JoinWithin   time.Duration // for a machine's node to join: 15 min
+	LeaseMargin  time.Duration // how long the lease outlives the invocation's deadline: 2 s
+	StopBefore   time.Duration // what must be left of the invocation to begin another act: 3 s
+	ActWithin    time.Duration // age of the look from which it is too old to act upon: 8 s
+	Continuous   time.Duration // gap between two looks after which suspicions begin anew: 10 min
+	BelieveOld   time.Duration // how long an API server must show a state older than one already seen to be believed: 30 min
+	MaxSuspects  int           // that are remembered: 2,000
+	MaxActs      int           // in one run: 200
+	Parallel     int           // claims at work at once: 50, so that a thousand drains come round in two seconds
+	ParallelPods int           // pods of each that are asked to leave at once: 10
 
 	// Of drain runs.
 	Drain        drain.Settings
@@ -74,7 +75,11 @@ func (s Settings) withDefaults() Settings {
 	s.BrakeWindow = cmp.Or(s.BrakeWindow, 6*time.Minute)
 	s.MaxSuspects = cmp.Or(s.MaxSuspects, 2000)
 	s.MaxActs = cmp.Or(s.MaxActs, 200)
-	s.Parallel = cmp.Or(s.Parallel, 20)
+	s.Parallel = cmp.Or(s.Parallel, 50)
+	s.ParallelPods = cmp.Or(s.ParallelPods, 10)
+	// Less than the drain's own: with what it takes to be told and to come round, the first pod of a machine that EC2 warned of
+	// is asked to leave within 8 seconds (C1).
+	s.Drain.ReplaceSeconds = cmp.Or(s.Drain.ReplaceSeconds, 4)
 	s.MaxMoves = cmp.Or(s.MaxMoves, 2000)
 	s.RetrySeconds = cmp.Or(s.RetrySeconds, 30)
 	s.TellSeconds = cmp.Or(s.TellSeconds, 120)

@@ -2,9 +2,12 @@ package interruption
 
 import "sync"
 
-// abreast calls do(0) … do(n-1), some of them side by side, and returns when all have. Each call writes only to its own
+// abreast calls do(0) … do(n-1), Parallel of them side by side, and returns when all have. Each call writes only to its own
 // index, so that results stand in order whatever the timing. A panic of one is the caller's, once the others have returned.
-func (f *Flow) abreast(n int, do func(i int)) {
+func (f *Flow) abreast(n int, do func(i int)) { f.atOnce(n, f.Settings.withDefaults().Parallel, do) }
+
+// atOnce is abreast with so many side by side.
+func (f *Flow) atOnce(n, most int, do func(i int)) {
 	panics := make([]any, n)
 	contained := func(i int) {
 		defer func() { panics[i] = recover() }()
@@ -13,7 +16,7 @@ func (f *Flow) abreast(n int, do func(i int)) {
 	if f.Abreast != nil {
 		f.Abreast(n, contained)
 	} else {
-		sideBySide(n, f.Settings.withDefaults().Parallel, contained)
+		sideBySide(n, most, contained)
 	}
 	for _, reason := range panics {
 		if reason != nil {

@@ -198,7 +198,7 @@ func (a *Auditor) shielded(p *pod) bool {
 
 // replacedFirst is B4: before the first pod is evicted, what the pods need elsewhere was asked for, or that took too long.
 func (a *Auditor) replacedFirst(c *claim, p *pod, fact world.LeaveAsked) {
-	const most = 5 // seconds
+	const most = 4 // seconds
 	if a.told["first/"+c.Name] || fact.Forced || p.shape.OwnerKind == world.KindDaemons || c.Drain == nil || a.books.replaced[c.Name] {
 		return
 	}
