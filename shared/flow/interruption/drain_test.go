@@ -623,6 +623,49 @@ func (p panickingObjects) Occupied(ctx context.Context, node model.Object) (mode
 	return p.Objects.Occupied(ctx, node)
 }
 
+// S35, R61: a call about one claim that never returns costs half of the run's time: the others' steps are done, and the next run is
+// asked for.
+func TestS35_R61_ClaimWhoseNodeCannotBeReadInTimeDelaysNoOther(t *testing.T) {
+	w := house(t, 2, world.Options{}, nil)
+	claims := load(t, w).Claims
+	for _, claim := range claims {
+		end(t, w, claim, model.EndedExpired, time.Minute)
+	}
+	w.Tick(6 * time.Second)
+	flow := w.Ports(w.Process(world.Fault{}), "drainer").Interruption(w.Clock.Now, interruption.Settings{})
+	flow.Connector = hanging{flow.Connector, claims[0].NodeName}
+	before := w.Looks.Len()
+	request := interruption.Request{Cluster: world.Name, Owner: "one", Deadline: w.Clock.Now().Add(3*time.Second + 400*time.Millisecond)}
+	outcome, err := flow.Drain(t.Context(), request)
+	if err != nil || outcome.Evicted != 1 || len(podsOn(w, claims[0])) != 1 || w.Looks.Len() != before+1 {
+		t.Errorf("%+v %v, %d messages", outcome, err, w.Looks.Len()-before)
+	}
+}
+
+type hanging struct {
+	interruption.Connector
+	node string
+}
+
+func (h hanging) Connect(ctx context.Context, reg model.Registration) (interruption.Site, error) {
+	site, err := h.Connector.Connect(ctx, reg)
+	site.Objects = hangingObjects{site.Objects, h.node}
+	return site, err
+}
+
+type hangingObjects struct {
+	interruption.Objects
+	node string
+}
+
+func (h hangingObjects) Occupied(ctx context.Context, node model.Object) (model.Occupied, error) {
+	if node.Name == h.node {
+		<-ctx.Done()
+		return model.Occupied{}, ctx.Err()
+	}
+	return h.Objects.Occupied(ctx, node)
+}
+
 // C5: drain runs nobody needs change nothing, whenever they come.
 func TestC5_DrainRunsNobodyNeedsChangeNothing(t *testing.T) {
 	w := house(t, 2, world.Options{}, labelled)
