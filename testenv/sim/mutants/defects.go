@@ -12,13 +12,14 @@ const (
 	provision    = "shared/flow/provision/"
 	interruption = "shared/flow/interruption/"
 	lifecycle    = "shared/core/lifecycle/"
+	emptying     = "shared/core/drain/"
 )
 
 // defects are what the simulator should notice.
 var defects = []defect{
 	// The launch protocol.
 	{"bytes changed on retry", provision + "recover.go",
-		"result, err := r.callFleet(ctx, *intent)", "intent.Request = append([]byte(\" \"), intent.Request...)\n\tresult, err := r.callFleet(ctx, *intent)"},
+		"answer, err := r.callFleet(ctx, *intent)", "intent.Request = append([]byte(\" \"), intent.Request...)\n\tanswer, err := r.callFleet(ctx, *intent)"},
 	{"token not reused", provision + "launch.go",
 		"result, err = r.site.Fleet.Launch(ctx, intent.Request)",
 		"if intent.Attempt > 1 {\n\t\t\tintent.Request = bytes.ReplaceAll(intent.Request, []byte(intent.Token), []byte(intent.Token[1:]))\n\t\t}\n\t\tresult, err = r.site.Fleet.Launch(ctx, intent.Request)"},
@@ -44,7 +45,7 @@ var defects = []defect{
 	{"unfinished launches never looked into", provision + "recover.go",
 		"intent.State != model.IntentDone && intent.DueUnix <= r.now()", "intent.State != model.IntentDone && intent.DueUnix <= r.now()-86400"},
 	{"what was found is taken for nothing", provision + "recover.go",
-		"return &model.LaunchResult{Instances: found}, nil", "return &model.LaunchResult{}, nil"},
+		"return &model.LaunchResult{Instances: found}, false, nil", "return &model.LaunchResult{}, false, nil"},
 
 	// Stock-outs and pace.
 	{"throttling taken for a stock-out", provision + "marks.go",
@@ -61,14 +62,14 @@ var defects = []defect{
 		"patch := model.NodePatch{Name: node.Name, UID: node.UID,", "patch := model.NodePatch{Name: node.Name, UID: \"\","},
 	{"claims never shown", provision + "births.go",
 		"if claim.State == model.Launched && claim.ObjectUID == \"\" {", "if false {"},
-	{"unregistered taint left", provision + "births.go",
+	{"unregistered taint left", provision + "register.go",
 		"patch.RemoveTaints = []model.Taint{{Key: model.TaintUnregistered, Effect: model.NoExecute}}", "patch.RemoveTaints = nil"},
 	{"claim not moved on", provision + "births.go",
 		"next, err := r.Births.Advance(ctx, r.reg.Cluster, *claim)", "next := *claim"},
 
 	// What ends.
 	{"acts on the first look", interruption + "suspect.go",
-		"if finding.Wait == 0 {", "if finding.Wait >= 0 {"},
+		"if finding.Wait == 0 && finding.Kind != lifecycle.Held {", "if finding.Wait >= 0 && finding.Kind != lifecycle.Held {"},
 	{"machines of open launches ended", lifecycle + "judge.go",
 		"|| j.live[instance.ID] != nil || j.waiting[instance.Tags[tagIntent]] {", "|| j.live[instance.ID] != nil {"},
 	{"claimed machines taken for orphans", lifecycle + "judge.go",
@@ -76,15 +77,42 @@ var defects = []defect{
 	{"orphans left alone", interruption + "act.go",
 		"\tif !adopt {\n\t\tr.doomed = append(r.doomed, f.Instance.ID)\n\t\treturn nil\n\t}", "\tif !adopt {\n\t\treturn nil\n\t}"},
 	{"claims of ended machines kept", lifecycle + "judge.go",
-		"\tcase instance.State == \"terminated\":\n\t\tfinding.Kind = Ended", "\tcase instance.State == \"terminated\":\n\t\treturn"},
+		"\tcase f.Instance != nil && f.Instance.State == \"terminated\":\n\t\tf.Kind = Ended\n\t\tj.find(f)", "\tcase f.Instance != nil && f.Instance.State == \"terminated\":\n\t\tf.Kind = Ended"},
 	{"machines that never join kept", lifecycle + "judge.go",
-		"case !joined && len(finding.Nodes) == 0 && j.overdue(claim, instance):", "case false:"},
-	{"ended without a word in the ledger", interruption + "act.go",
-		"_, err := r.Claims.Retire(ctx, r.fence, claim)\n\t\treturn err", "return nil"},
-	{"closed while it only ends", lifecycle + "judge.go",
-		"\tcase over(instance):\n\t\treturn", "\tcase over(instance):\n\t\tfinding.Kind = Ended"},
+		"case !joined && len(f.Nodes) == 0 && j.overdue(f.Claim, f.Instance):", "case false:"},
+	{"ended without a word in the ledger", interruption + "begin.go",
+		"begun, err = f.Steps.Advance(ctx, reg.Cluster, next)\n\t\treturn err", "begun = next\n\t\treturn nil"},
+	{"closed while it only ends", interruption + "drain.go",
+		"if instance != nil && instance.State == \"terminated\" {", "if instance != nil && instance.State != \"running\" {"},
 	{"young machines taken for lost", lifecycle + "judge.go",
-		"finding.Kind, finding.Wait, finding.Removes = Missing, j.settings.YoungFor, joined", "finding.Kind, finding.Wait, finding.Removes = Missing, j.settings.Confirm, joined"},
+		"f.Kind, f.Wait, f.Removes = Missing, j.settings.YoungFor, f.serves()", "f.Kind, f.Wait, f.Removes = Missing, j.settings.Confirm, f.serves()"},
+
+	// How a node is emptied.
+	{"any pod of that name evicted", interruption + "evict.go",
+		"err := s.effect(ctx, EffectEvict, func() error { return s.site.Pods.Evict(ctx, e.Pod) })",
+		"e.Pod.UID = \"\"\n\terr := s.effect(ctx, EffectEvict, func() error { return s.site.Pods.Evict(ctx, e.Pod) })"},
+	{"evicted out of tier", emptying + "pods.go", "case p.tier > first:", "case false:"},
+	{"forced too early", emptying + "pods.go",
+		"return set && d.now >= deadline-p.grace &&", "return set && d.now >= deadline-2*p.grace-10 &&"},
+	{"protection from disruption ignored", emptying + "pods.go", "case p.shield.Active:", "case false:"},
+	{"evicted before replacements", emptying + "pods.go",
+		"if d.replaced || d.now >= until || !displaced {", "if d.now >= 0 || d.replaced || d.now >= until || !displaced {"},
+	{"volumes not waited for", emptying + "next.go",
+		"if len(d.volumes) > 0 && d.now-drain.EmptyUnix < d.settings.DetachSeconds {", "if false {"},
+	{"finalizer off too early", interruption + "drain.go",
+		"\t\ts.doomed = append(s.doomed, s.claim.InstanceID)\n", "\t\ts.doomed = append(s.doomed, s.claim.InstanceID)\n\t\tdefer s.free(ctx, KindNode)\n"},
+	{"finalizer never off", interruption + "drain.go",
+		"if !s.remove(ctx, kind) || !s.free(ctx, kind) {", "if !s.remove(ctx, kind) {"},
+	{"brake ignored for repair", interruption + "suspect.go",
+		"if removed >= room {", "if removed >= room && f.Kind != lifecycle.Impaired {"},
+	{"notices of other regions and accounts believed", interruption + "notice.go",
+		"if h.reg.Account != \"\" && s.Account != h.reg.Account || s.Region != h.reg.Region {", "if h.reg.Account == \"-\" {"},
+	{"tainted before anything says that it ends", interruption + "begin.go",
+		"\terr = f.effect(ctx, EffectBegin, func() (err error) {",
+		"\tif claim.NodeName != \"\" && claim.State == model.Initialized {\n\t\t_ = site.Objects.PatchNode(ctx, cordon(claim.NodeName, claim.NodeUID))\n\t}\n\terr = f.effect(ctx, EffectBegin, func() (err error) {"},
+	{"lost warnings not looked for", lifecycle + "judge.go", "case j.interrupted[f.Claim.InstanceID]:", "case false:"},
+	{"drains whose message was lost forgotten", interruption + "flow.go",
+		"\t\tif due+late > r.survey.NowUnix {", "\t\tif due > 0 || late > 0 {"},
 
 	// What the planner is told.
 	{"deletions not published", "shared/flow/forward/table.go",
