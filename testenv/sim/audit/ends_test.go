@@ -1,0 +1,97 @@
+package audit
+
+import (
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// occupied is a story of a machine whose claim is in a state, with a node and two pods, one of them critical.
+func occupied(state model.ClaimState, drain *model.Drain) *story {
+	s := &story{at: world.Start}
+	instance := model.Instance{ID: "i-1", Type: "m5.large", Zone: "a", CapacityType: model.Spot, Tags: map[string]string{
+		"kubernetes.io/cluster/" + world.Name: "owned", tagPool: "web", tagIntent: "1",
+	}}
+	s.tell(world.InstanceStarted{Cluster: world.Name, Instance: instance, VisibleAt: s.at})
+	s.claim(model.Initialized, 1, nil, "")
+	s.node(model.Node{Finalizer: true})
+	for uid, class := range map[string]string{"plain": "", "critical": "system-cluster-critical"} {
+		p := &model.Pod{Namespace: "default", Name: uid, UID: uid, NodeName: "n", Phase: model.Running, Ready: true}
+		s.tell(world.ObjectWritten{Kind: world.KindPod, Name: p.Key(), UID: uid, Verb: "bind", Pod: p, Shape: &model.PodShape{PriorityClass: class, GraceSeconds: 30}})
+	}
+	if state != model.Initialized {
+		s.claim(state, 2, drain, model.EndedObjectDeleted)
+	}
+	s.wait(time.Minute)
+	return s
+}
+
+func (s *story) claim(state model.ClaimState, version int64, drain *model.Drain, code string) {
+	c := claimOf("1", 0, state, version, "i-1")
+	c.Drain, c.FailureCode = drain, code
+	change := world.ClaimChange{After: c}
+	if version > 1 {
+		change.Before = claimOf("1", 0, model.Initialized, version-1, "i-1")
+	}
+	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{change}})
+}
+
+func (s *story) node(n model.Node) {
+	n.Name, n.UID, n.ProviderID, n.Ready = "n", "n-1", "aws:///a/i-1", true
+	s.tell(world.ObjectWritten{Kind: world.KindNode, Name: "n", UID: "n-1", Verb: "update", Node: &n, Finalizer: n.Finalizer})
+	s.entries[len(s.entries)-1].Actor = "interruption-1"
+}
+
+func (s *story) leave(judged, uid string, forced bool, grace int64) {
+	s.tell(world.LeaveAsked{Pod: model.PodRef{Namespace: "default", Name: uid, UID: judged}, UID: uid, Node: "n", Forced: forced, GraceSeconds: grace})
+}
+
+// Each rule about what ends sees its breach, and nothing where all is well.
+func TestRulesOfEnds(t *testing.T) {
+	since := world.Start.Unix()
+	draining := &model.Drain{SinceUnix: since}
+	pressed := &model.Drain{SinceUnix: since, DeadlineUnix: since + 200}
+	for name, c := range map[string]struct {
+		tell func(s *story)
+		from *story
+		want string
+	}{
+		"evicted in order":              {func(s *story) { s.leave("plain", "plain", false, 0) }, occupied(model.Draining, draining), ""},
+		"another pod than was meant":    {func(s *story) { s.leave("old", "plain", false, 0) }, occupied(model.Draining, draining), "B6"},
+		"from a node that does not end": {func(s *story) { s.leave("plain", "plain", false, 0) }, occupied(model.Initialized, nil), "B6"},
+		"before an earlier tier":        {func(s *story) { s.leave("critical", "critical", false, 0) }, occupied(model.Draining, draining), "B14"},
+		"forced without a deadline":     {func(s *story) { s.leave("plain", "plain", true, 30) }, occupied(model.Draining, draining), "B1"},
+		"forced too early":              {func(s *story) { s.leave("plain", "plain", true, 30) }, occupied(model.Draining, pressed), "B1"},
+		"forced in time":                {func(s *story) { s.wait(2 * time.Minute); s.leave("plain", "plain", true, 20) }, occupied(model.Draining, pressed), ""},
+		"forced without grace":          {func(s *story) { s.wait(2 * time.Minute); s.leave("plain", "plain", true, 0) }, occupied(model.Draining, pressed), "B1"},
+		"tainted while it lives": {func(s *story) {
+			s.node(model.Node{Finalizer: true, Taints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}})
+		}, occupied(model.Initialized, nil), "C4"},
+		"finalizer off while the machine runs": {func(s *story) { s.node(model.Node{}) }, occupied(model.Draining, draining), "B7"},
+		"interrupted, and AWS never said so": {func(s *story) {
+			s.claim(model.Draining, 2, draining, model.EndedSpotInterrupted)
+		}, occupied(model.Initialized, nil), "C11"},
+		"nothing comes about": {func(s *story) {
+			for range 50 {
+				s.wait(6 * time.Second)
+				s.tell(world.MessageMoved{Queue: "plan", Verb: "send"})
+			}
+		}, occupied(model.Draining, draining), "C4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.tell(c.from)
+			a := New(DefaultRules)
+			var found []string
+			for _, e := range c.from.entries {
+				for _, v := range a.Check([]world.Entry{e}) {
+					found = append(found, v.Rule)
+				}
+			}
+			if c.want == "" && len(found) > 0 || c.want != "" && (len(found) == 0 || found[0] != c.want) {
+				t.Errorf("found %v, want %q", found, c.want)
+			}
+		})
+	}
+}
