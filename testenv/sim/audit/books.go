@@ -215,7 +215,7 @@ func (b *books) trouble(e world.Entry) {
 		of(fact.ID, func(m *machine) {
 			if fact.Kind == "" {
 				m.mendedAt = e.At
-			} else {
+			} else if was, known := m.impaired[fact.Kind]; !known || m.mendedAt.After(was) {
 				m.impaired[fact.Kind] = e.At
 			}
 		})
