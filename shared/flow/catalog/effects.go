@@ -1,13 +1,13 @@
 package catalog
 
-import "context"
+import (
+	"context"
 
-// Effects sees every effect of the flow before it is asked for and after it has happened. Its error before an effect
-// stops it. Production leaves it nil; tests count effects with it, fail the n-th, or kill the process there.
-type Effects interface {
-	Before(ctx context.Context, effect string) error
-	After(ctx context.Context, effect string)
-}
+	"github.com/joiner-sh/joiner/shared/fault"
+)
+
+// Effects sees every effect of the flow.
+type Effects = fault.Effects
 
 // Names of the effects of a pass over a cluster; no other function has one of the same name.
 const (
@@ -26,13 +26,5 @@ const (
 
 // effect carries out one effect under the eyes of Effects.
 func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
-	if f.Effects == nil {
-		return do()
-	}
-	if err := f.Effects.Before(ctx, name); err != nil {
-		return err
-	}
-	err := do()
-	f.Effects.After(ctx, name)
-	return err
+	return fault.Under(ctx, f.Effects, name, do)
 }

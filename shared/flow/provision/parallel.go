@@ -1,6 +1,6 @@
 package provision
 
-import "sync"
+import "github.com/joiner-sh/joiner/shared/fault"
 
 // parallel calls do(0) … do(n-1), at most settings.Parallel at once, and returns when all have. Each call writes only to
 // its own index, so results stand in order whatever the timing. Problems noted meanwhile are kept in order of arrival.
@@ -9,15 +9,5 @@ func (r *run) parallel(n int, do func(i int)) {
 		r.Abreast(n, do)
 		return
 	}
-	var group sync.WaitGroup
-	slots := make(chan struct{}, r.settings.Parallel)
-	for i := range n {
-		slots <- struct{}{}
-		group.Add(1)
-		go func() {
-			defer func() { <-slots; group.Done() }()
-			do(i)
-		}()
-	}
-	group.Wait()
+	fault.Abreast(n, r.settings.Parallel, do)
 }

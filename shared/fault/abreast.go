@@ -1,0 +1,18 @@
+package fault
+
+import "sync"
+
+// Abreast calls do(0) … do(n-1) on goroutines, at most so many at once, and returns when all have.
+func Abreast(n, most int, do func(i int)) {
+	var group sync.WaitGroup
+	slots := make(chan struct{}, max(1, most))
+	for i := range n {
+		slots <- struct{}{}
+		group.Add(1)
+		go func() {
+			defer func() { <-slots; group.Done() }()
+			do(i)
+		}()
+	}
+	group.Wait()
+}
