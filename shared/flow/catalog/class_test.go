@@ -89,11 +89,15 @@ func TestNC22VerdictIsKeptForHalfAnHourUnlessAnInputChanges(t *testing.T) {
 	if !tried(5 * time.Minute) {
 		t.Error("another set of subnets, and nothing was tried")
 	}
-	// A bad verdict is kept like a good one.
+	// A bad verdict is kept for two minutes: what it is about is mended elsewhere, and people wait for it.
 	w.fail["DryFleet"] = fault.New(fault.Denied, "UnauthorizedOperation", "CreateFleet: You are not authorized")
 	w.config.Classes[0].Annotations["example.com/again"] = "2"
 	if !tried(time.Second) || tried(time.Minute) || w.problem(model.Validated) != reasonFleetDenied {
 		t.Errorf("%+v", w.status())
+	}
+	delete(w.fail, "DryFleet") // somebody adds the permission
+	if !tried(time.Minute) || w.problem(model.Validated) != "" {
+		t.Errorf("after two minutes: %+v", w.status())
 	}
 }
 

@@ -38,7 +38,11 @@ type Settings struct {
 	RetryAfter time.Duration // while it is not ready: 50 s, so that each tick of a minute does
 	AgainAfter time.Duration // where a NodePool or EC2NodeClass was changed: 10 s
 
-	VerdictFor  time.Duration // how long a verdict is good while what it depends on stays the same: 30 min
+	// How long a verdict is good while what it depends on stays the same. What a bad one is about is mostly mended elsewhere,
+	// such as rights, and people wait for it.
+	VerdictFor time.Duration // a good one: 30 min
+	NoFor      time.Duration // a bad one: 110 s, so that every other tick of a minute tries again
+
 	KeepProfile time.Duration // how long an instance profile is kept that a class does not use any more: 1 h
 	SweepEvery  time.Duration // between looks for instance profiles left over: 30 min
 	EndAfter    time.Duration // how long a deletion must have been asked for, so that no launch that has not heard of it is under way: 30 s
@@ -57,6 +61,7 @@ func (s Settings) withDefaults() Settings {
 	s.RetryAfter = cmp.Or(s.RetryAfter, 50*time.Second)
 	s.AgainAfter = cmp.Or(s.AgainAfter, 10*time.Second)
 	s.VerdictFor = cmp.Or(s.VerdictFor, 30*time.Minute)
+	s.NoFor = cmp.Or(s.NoFor, 110*time.Second)
 	s.KeepProfile = cmp.Or(s.KeepProfile, time.Hour)
 	s.SweepEvery = cmp.Or(s.SweepEvery, 30*time.Minute)
 	s.EndAfter = cmp.Or(s.EndAfter, 30*time.Second)

@@ -16,7 +16,7 @@ import (
 )
 
 // judge says whether the class, as it was resolved, is fit to launch from: first what shows without asking AWS, then what
-// a trial on EC2 shows. The trial's verdict is kept for a while, good or bad, as long as nothing it depends on changes.
+// a trial on EC2 shows. The trial's verdict is kept for a while as long as nothing it depends on changes, a bad one for less.
 func (r *run) judge(ctx context.Context, class *model.Class, record *model.ClassRecord, asked string) {
 	if problem := r.wrong(class); problem != nil {
 		class.Status.Problems = append(class.Status.Problems, *problem)
@@ -24,15 +24,19 @@ func (r *run) judge(ctx context.Context, class *model.Class, record *model.Class
 		return
 	}
 	inputs := asked + "/" + digest(depends(class.Status))
-	if record.Inputs == inputs && record.Checked != 0 && r.now()-record.Checked < int64(r.settings.VerdictFor.Seconds()) {
-		if before := verdictOf(record.Status); before != nil {
+	before, good := verdictOf(record.Status), r.settings.VerdictFor
+	if before != nil {
+		good = r.settings.NoFor
+	}
+	if record.Inputs == inputs && record.Checked != 0 && r.now()-record.Checked < int64(good.Seconds()) {
+		if before != nil {
 			class.Status.Problems = append(class.Status.Problems, *before)
 		}
 		return
 	}
 	problem, final := r.try(ctx, *class)
 	if !final && record.Inputs == inputs && record.Checked != 0 && problem != nil && problem.Unknown {
-		problem = verdictOf(record.Status) // nothing was found out: what was found out last stays
+		problem = before // nothing was found out: what was found out last stays
 	}
 	if problem != nil {
 		class.Status.Problems = append(class.Status.Problems, *problem)
