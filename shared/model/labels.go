@@ -55,6 +55,26 @@ const (
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 )
 
+// NoPool is what the tag LabelNodePool says of a machine of no NodePool: of a NodeClaim that somebody made by hand. No NodePool
+// can have this name.
+const NoPool = "-"
+
+// PoolTag returns the value of the tag LabelNodePool of a pool's machines, of none's for "".
+func PoolTag(pool string) string {
+	if pool == "" {
+		return NoPool
+	}
+	return pool
+}
+
+// PoolOfTag returns the pool whose machines carry that value of the tag LabelNodePool, "" for none's and for no value.
+func PoolOfTag(value string) string {
+	if value == NoPool {
+		return ""
+	}
+	return value
+}
+
 // Capacity types, in the order they are preferred at launch.
 const (
 	Reserved = "reserved"

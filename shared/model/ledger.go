@@ -78,6 +78,7 @@ type Ledger struct {
 	Pointer *Pointer `json:"pointer,omitempty"` // nil = no watcher was ever here
 	NowUnix int64    `json:"now,omitempty"`     // when it was read, by the ledger's own clock: what ages are measured by
 
+	Former    []Claim   `json:"former,omitempty"`    // claims of no pool that have been Gone for less than a day, or whose item is there still, by name: it may be asked for again
 	Ended     []Claim   `json:"ended,omitempty"`     // claims that had a machine and have been Gone for less than an hour, by name
 	Allowance Allowance `json:"allowance,omitempty"` // of the cluster's account and region
 	Notes     Notes     `json:"notes,omitempty"`     // the planner's own
@@ -334,6 +335,7 @@ type NodePatch struct {
 type Report struct {
 	Events     []Event
 	Pools      []Condition // on NodePools
+	Claims     []Condition // on NodeClaims without a machine
 	Classes    []ClassReport
 	PoolStatus []PoolStatus
 }

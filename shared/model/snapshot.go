@@ -37,6 +37,17 @@ type Object struct {
 	Manual bool `json:"manual,omitempty"` // of no NodePool and without a machine: somebody made it by hand to have one launched
 }
 
+// Wish is a NodeClaim that somebody made by hand to have it launched.
+type Wish struct {
+	Name        string
+	UID         string
+	CreatedUnix int64
+	Template    Template  // its labels, annotations and spec, as if it were a pool's
+	Requests    Resources // what its machine has to hold, daemons included
+	// Invalid says why nothing can be launched for it, each a sentence naming field, value and remedy. Empty = something can.
+	Invalid []string
+}
+
 // DaemonSet puts one pod of Shape on every node that fits it.
 type DaemonSet struct {
 	Namespace string `json:"namespace"`

@@ -41,6 +41,7 @@ func Ledger(t *testing.T, start func(t *testing.T) LedgerPort) {
 		"deposed planner writes nothing":                                 deposedWritesNothing,
 		"record reaches a limit exactly and never passes it":             recordKeepsLimits,
 		"record is whole or nothing":                                     recordIsAtomic,
+		"record takes the name of a claim that is gone, once":            recordTakesNames,
 		"record of the very same intent is no error":                     recordRepeats,
 		"record takes 1 to 25 claims":                                    recordCountsClaims,
 		"calling notes attempts of open intents only":                    callingNotesAttempts,
@@ -245,6 +246,47 @@ func recordIsAtomic(t *testing.T, b book) {
 	}
 	if ledger := b.load(); len(ledger.Claims) != 3 || len(ledger.Intents) != 1 || b.held(model.CPU) != 3000 {
 		t.Errorf("something was written: %+v", ledger)
+	}
+}
+
+// recordTakesNames has the name of a claim of no pool, which people chose, asked for again after it gave no machine.
+func recordTakesNames(t *testing.T, b book) {
+	fence := b.acquire("a")
+	intent, claims := ledgerLaunch("1", 1)
+	alone := func(id string, version int64) (model.Intent, []model.Claim) {
+		intent, claims := ledgerLaunch(id, 1)
+		intent.Pool, intent.Claims = "", []string{"mine"}
+		claims[0].Pool, claims[0].Name, claims[0].ObjectUID, claims[0].Version = "", "mine", "u-mine", version
+		return intent, claims
+	}
+	b.must(b.Record(b.ctx(), fence, intent, claims, nil)) // of another name
+	first, firstClaims := alone("2", 1)
+	b.must(b.Record(b.ctx(), fence, first, firstClaims, nil))
+	taken := func(what, id string, version int64) {
+		t.Helper()
+		other, otherClaims := alone(id, version)
+		if err := b.Record(b.ctx(), fence, other, otherClaims, nil); fault.CodeOf(err) != provision.ClaimExists {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	taken("a claim that lives", "3", 2)
+	gone := firstClaims[0]
+	gone.State, gone.GoneUnix, gone.FailureCode = model.Gone, ledgerBegin, "Unfulfilled"
+	b.must(b.Settle(b.ctx(), fence, model.Settlement{Intent: first, Failed: []model.Claim{gone}, AtUnix: b.load().NowUnix}))
+	former := b.load().Former
+	if len(former) != 1 || former[0].Name != "mine" || former[0].Version != 2 || former[0].State != model.Gone {
+		t.Fatalf("claims whose names may be asked for again: %+v", former)
+	}
+	taken("at version 1", "4", 1)
+	taken("at the version it has", "5", 2)
+	second, secondClaims := alone("6", 3)
+	b.must(b.Record(b.ctx(), fence, second, secondClaims, nil))
+	b.must(b.Record(b.ctx(), fence, second, secondClaims, nil))
+	taken("once more", "7", 3)
+	b.must(b.Settle(b.ctx(), fence, model.Settlement{Intent: first, Failed: []model.Claim{gone}, AtUnix: ledgerBegin})) // is done already
+	ledger := b.load()
+	if len(ledger.Former) != 0 || len(ledger.Claims) != 2 || ledger.Claims[1].Name != "mine" || ledger.Claims[1].State != model.Intended || ledger.Claims[1].Intent != "6" {
+		t.Errorf("claims %+v, former %+v", ledger.Claims, ledger.Former)
 	}
 }
 

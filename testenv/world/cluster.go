@@ -310,6 +310,27 @@ func (c *Cluster) MakeClaim(claim model.Claim) {
 	put(c, &c.claims, KindNodeClaim, claim.Name, c.uid("claim"), "create", &NodeClaim{UID: fmt.Sprintf("claim-uid-%04d", c.uids), Claim: claim, CreatedUnix: c.now().Unix()})
 }
 
+// Wish returns what a NodeClaim object that people made asks for.
+func (c *Cluster) Wish(_ context.Context, object model.Object) (model.Wish, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.asked("wish"); err != nil {
+		return model.Wish{}, err
+	}
+	stored := c.claims.get(object.Name)
+	if stored == nil || stored.UID != object.UID || !c.objectOf(stored).Manual || stored.DeletedUnix != 0 {
+		return model.Wish{}, fault.New(fault.NotFound, "", "NodeClaim %s of UID %s asks for nothing", object.Name, object.UID)
+	}
+	claim := stored.Claim
+	return model.Wish{
+		Name: claim.Name, UID: stored.UID, CreatedUnix: stored.CreatedUnix, Requests: claim.Requests,
+		Template: model.Template{
+			Labels: claim.Labels, Annotations: claim.Annotations, Requirements: claim.Requirements, Taints: claim.Taints, StartupTaints: claim.StartupTaints,
+			ClassName: claim.Class, GraceSeconds: claim.GraceSeconds, ExpireAfterSeconds: claim.ExpireSeconds,
+		},
+	}, nil
+}
+
 // PutClaim creates or updates a claim's NodeClaim object.
 func (c *Cluster) PutClaim(_ context.Context, claim model.Claim) (string, error) {
 	c.mu.Lock()
@@ -407,6 +428,11 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 			continue
 		}
 		c.conditions[[3]string{KindPool, condition.Object, condition.Type}] = condition
+	}
+	for _, condition := range report.Claims {
+		if object := c.claims.get(condition.Object); object != nil && object.UID == condition.UID && object.Claim.ProviderID == "" {
+			c.conditions[[3]string{KindNodeClaim, condition.Object, condition.Type}] = condition
+		}
 	}
 	for _, status := range report.PoolStatus {
 		if stands(status.Pool, status.UID) {

@@ -210,7 +210,7 @@ func templateName(launch model.Launch, t model.LaunchTemplate) string {
 func tagsOf(launch model.Launch) map[string]string {
 	tags := union(launch.Class.Tags, map[string]string{
 		"kubernetes.io/cluster/" + launch.Cluster: "owned", "eks:eks-cluster-name": launch.Cluster,
-		model.LabelNodePool: launch.Pool, model.LabelNodeClass: launch.Class.Name, tagIntent: launch.Intent,
+		model.LabelNodePool: model.PoolTag(launch.Pool), model.LabelNodeClass: launch.Class.Name, tagIntent: launch.Intent,
 	})
 	if len(launch.Claims) == 1 {
 		tags["karpenter.sh/nodeclaim"] = launch.Claims[0]

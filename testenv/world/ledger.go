@@ -206,7 +206,8 @@ func (l *Ledger) Record(_ context.Context, fence model.Fence, intent model.Inten
 		return fault.New(fault.Conflict, "IntentExists", "intent %s is recorded already, and differs", intent.ID)
 	}
 	for _, claim := range claims {
-		if _, ok := b.claims[claim.Name]; ok {
+		before, ok := b.claims[claim.Name]
+		if ok && (claim.Version <= 1 || before.State != model.Gone || before.Version != claim.Version-1) {
 			return fault.New(fault.Conflict, "ClaimExists", "claim %s is recorded already", claim.Name)
 		}
 	}

@@ -158,8 +158,13 @@ func (l *Ledger) LoadSince(_ context.Context, reg model.Registration, began time
 	for _, claim := range l.claimsAt(b, began) {
 		if claim.Live() {
 			out.Claims = append(out.Claims, claim)
-		} else if claim.EndedLately(l.now().Unix()) {
+			continue
+		}
+		if claim.EndedLately(l.now().Unix()) {
 			out.Ended = append(out.Ended, claim)
+		}
+		if claim.Pool == "" && l.now().Unix()-claim.GoneUnix < int64(keptGone.Seconds()) {
+			out.Former = append(out.Former, claim)
 		}
 	}
 	out.Intents, out.Usage = l.ownAt(b, began)

@@ -60,6 +60,13 @@ func (c *Cluster) EventCount(kind, name, reason string) int {
 	return n
 }
 
+// ClaimCondition returns what was reported last of a NodeClaim.
+func (c *Cluster) ClaimCondition(claim, kind string) model.Condition {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.conditions[[3]string{KindNodeClaim, claim, kind}]
+}
+
 // PoolCondition returns a NodePool's condition; the zero value where it was never reported.
 func (c *Cluster) PoolCondition(pool, kind string) model.Condition {
 	c.mu.Lock()

@@ -36,7 +36,7 @@ func (p *Ports) Provision(now func() time.Time, settings provision.Settings) *pr
 func (p *Ports) Connect(ctx context.Context, _ model.Registration) (provision.Site, error) {
 	return read(ctx, p, "site.connect", func() (provision.Site, error) {
 		cluster := clusterPort{p}
-		return provision.Site{Cluster: cluster, Reporter: cluster, Fleet: fleetPort{p}, Templates: fleetPort{p}, Tagger: fleetPort{p}, Catalog: catalogPort{p}}, nil
+		return provision.Site{Cluster: cluster, Wishes: cluster, Reporter: cluster, Fleet: fleetPort{p}, Templates: fleetPort{p}, Tagger: fleetPort{p}, Catalog: catalogPort{p}}, nil
 	})
 }
 
@@ -168,6 +168,10 @@ func (p clusterPort) List(ctx context.Context) (*model.Snapshot, error) {
 
 func (p clusterPort) Unbound(ctx context.Context) ([]string, error) {
 	return read(ctx, p.Ports, "cluster.unbound", func() ([]string, error) { return p.world.Cluster.Unbound(ctx) })
+}
+
+func (p clusterPort) Wish(ctx context.Context, object model.Object) (model.Wish, error) {
+	return read(ctx, p.Ports, "cluster.wish", func() (model.Wish, error) { return p.world.Cluster.Wish(ctx, object) })
 }
 
 func (p clusterPort) PutClaim(ctx context.Context, claim model.Claim) (string, error) {

@@ -35,7 +35,7 @@ func (l *Ledger) Record(ctx context.Context, fence model.Fence, intent model.Int
 	const leaseAt, usageAt, intentAt = 0, 1, 2
 	writes := []types.TransactWriteItem{l.holds(fence), l.use(fence.Cluster, intent.Pool, heldBy(claims), limits), put}
 	for _, claim := range claims {
-		put, err := l.putClaim(fence.Cluster, claim, "attribute_not_exists(PK)", nil)
+		put, err := l.recordClaim(fence.Cluster, claim)
 		if err != nil {
 			return err
 		}
@@ -59,6 +59,14 @@ func (l *Ledger) Record(ctx context.Context, fence model.Fence, intent model.Int
 		}
 	}
 	return translate(err, "record intent %s", intent.ID)
+}
+
+// recordClaim is the write of a new claim. One above version 1 takes the place of a gone one of its name, as that was read.
+func (l *Ledger) recordClaim(cluster string, claim model.Claim) (types.TransactWriteItem, error) {
+	if claim.Version <= 1 {
+		return l.putClaim(cluster, claim, "attribute_not_exists(PK)", nil)
+	}
+	return l.putClaim(cluster, claim, "attribute_not_exists(PK) OR #ver = :ver AND #state = :gone", item{":ver": number(claim.Version - 1), ":gone": text(string(model.Gone))})
 }
 
 // Calling notes another attempt of an open intent under the fence.
@@ -154,6 +162,9 @@ func (l *Ledger) Advance(ctx context.Context, cluster string, claim model.Claim)
 	return claim, translate(err, "write claim %s at version %d", claim.Name, was)
 }
 
+// standalone is the attribute of claims of no pool.
+const standalone = "standalone"
+
 // putIntent is the write of an intent's item on a condition that may speak of #state.
 func (l *Ledger) putIntent(intent model.Intent, condition string, values item) (types.TransactWriteItem, error) {
 	doc, err := encode("intent "+intent.ID, intent)
@@ -177,6 +188,9 @@ func (l *Ledger) putClaim(cluster string, claim model.Claim, condition string, v
 	}
 	entry := key(claimPK(cluster, claim.Name), "CLAIM#"+claim.Name)
 	entry["doc"], entry["state"], entry["ver"], entry["intent"] = doc, text(string(claim.State)), number(claim.Version), text(claim.Intent)
+	if claim.Pool == "" {
+		entry[standalone] = number(1)
+	}
 	if claim.InstanceID != "" {
 		entry["instanceId"] = text(claim.InstanceID)
 	}

@@ -46,15 +46,16 @@ func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger
 			}
 		}
 	}
-	for _, claims := range [][]model.Claim{ledger.Claims, ledger.Ended} {
+	for _, claims := range [][]model.Claim{ledger.Claims, ledger.Ended, ledger.Former} {
 		sort.Slice(claims, func(i, j int) bool { return claims[i].Name < claims[j].Name })
 	}
 	return ledger, nil
 }
 
-// place puts one item where it belongs. Expired ones are dropped: DynamoDB deletes them only some days later.
+// place puts one item where it belongs. Expired ones are dropped: DynamoDB deletes them only some days later. Only claims of no
+// pool count until then, since their names may be asked for again and are in use.
 func place(ledger *model.Ledger, entry item, nowUnix int64) error {
-	if ttl := numberOf(entry, "ttl"); ttl != 0 && ttl <= nowUnix {
+	if ttl := numberOf(entry, "ttl"); ttl != 0 && ttl <= nowUnix && numberOf(entry, standalone) == 0 {
 		return nil
 	}
 	sk := textOf(entry, "SK")
@@ -67,8 +68,13 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		}
 		if claim.Live() {
 			ledger.Claims = append(ledger.Claims, claim)
-		} else if claim.EndedLately(nowUnix) {
+			return nil
+		}
+		if claim.EndedLately(nowUnix) {
 			ledger.Ended = append(ledger.Ended, claim)
+		}
+		if claim.Pool == "" {
+			ledger.Former = append(ledger.Former, claim)
 		}
 	case "INTENT":
 		return placeIntent(&ledger.Intents, entry)

@@ -152,7 +152,7 @@ func tagsOf(launch model.Launch) map[string]string {
 	}
 	tags["kubernetes.io/cluster/"+launch.Cluster] = "owned"
 	tags["eks:eks-cluster-name"] = launch.Cluster
-	tags[model.LabelNodePool] = launch.Pool
+	tags[model.LabelNodePool] = model.PoolTag(launch.Pool)
 	tags[model.LabelNodeClass] = launch.Class.Name
 	tags[TagIntent] = launch.Intent
 	if len(launch.Claims) == 1 {

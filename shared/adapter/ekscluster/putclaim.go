@@ -104,6 +104,13 @@ func (c *Client) updateMeta(ctx context.Context, object *apiv1.NodeClaim, claim 
 		meta["annotations"] = annotations
 	}
 	labels := map[string]any{}
+	if claim.Pool == "" && claim.ProviderID != "" && object.Status.ProviderID == "" { // people made it, and could not know what it becomes
+		for key, value := range claimLabels(claim, c.region) {
+			if _, said := object.Labels[key]; !said {
+				labels[key] = value
+			}
+		}
+	}
 	if partition := claim.Labels[model.LabelPartition]; partition != "" && object.Labels[model.LabelPartition] == "" {
 		labels[model.LabelPartition] = partition // EC2 chose it
 	}

@@ -27,7 +27,8 @@ func (c *Client) Report(ctx context.Context, report model.Report) error {
 	errEvents := each(report.Events, func(e model.Event) error { return c.publish(ctx, e) })
 	errPools := each(pools, func(p poolReport) error { return gone(c.reportPool(ctx, &p)) })
 	errClasses := each(report.Classes, func(r model.ClassReport) error { return gone(c.reportClass(ctx, &r)) })
-	for _, err := range []error{errEvents, errPools, errClasses} {
+	errClaims := each(report.Claims, func(said model.Condition) error { return gone(c.reportClaim(ctx, &said)) })
+	for _, err := range []error{errEvents, errPools, errClasses, errClaims} {
 		if err != nil {
 			return err
 		}

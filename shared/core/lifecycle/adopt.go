@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -38,7 +39,7 @@ func Adopt(orphan *Finding, names func(name string) bool, nowUnix int64) model.C
 	if o := orphan.Object; o != nil && o.DeletedUnix == 0 && !names(o.Claim.Name) {
 		claim, object = o.Claim, true
 	} else {
-		base := instance.Tags[model.LabelNodePool] + "-" + strings.TrimPrefix(instance.ID, "i-")
+		base := cmp.Or(model.PoolOfTag(instance.Tags[model.LabelNodePool]), "standalone") + "-" + strings.TrimPrefix(instance.ID, "i-")
 		claim.Name = base
 		for n := 2; names(claim.Name); n++ { // it was adopted and given up before
 			claim.Name = fmt.Sprintf("%s-%d", base, n)
@@ -61,7 +62,7 @@ func Adopt(orphan *Finding, names func(name string) bool, nowUnix int64) model.C
 
 // ofInstance fills in what EC2 says of a claim's machine.
 func ofInstance(claim *model.Claim, instance *model.Instance, nowUnix int64) {
-	claim.Pool = instance.Tags[model.LabelNodePool]
+	claim.Pool = model.PoolOfTag(instance.Tags[model.LabelNodePool])
 	if class := instance.Tags[model.LabelNodeClass]; class != "" {
 		claim.Class = class
 	}

@@ -465,11 +465,17 @@ func (j *judge) orphan(instance *model.Instance) {
 }
 
 // object judges a NodeClaim object: whether what it shows is gone for good. One that never showed a machine and that the
-// ledger knows nothing of was made by somebody else.
+// ledger knows nothing of was made by somebody else; one that people made is asked for again where it got no machine. Either is
+// let go of where it is being deleted.
 func (j *judge) object(object *model.ClaimObject) {
 	claim, finding := j.claims[object.Claim.Name], Finding{Kind: LeftObject, Subject: object.Claim.Name, Object: object}
 	id := InstanceID(object.Claim.ProviderID)
+	never := id == "" && (claim == nil || !claim.Live() && claim.Pool == "" && claim.InstanceID == "")
 	switch {
+	case never && (object.DeletedUnix == 0 || !object.Finalizer):
+		return
+	case never:
+		finding.Wait = j.settings.Confirm
 	case claim != nil && !claim.Live():
 		if claim.ObjectUID != "" && claim.ObjectUID != object.Claim.ObjectUID || id != "" && id != claim.InstanceID {
 			return

@@ -1,8 +1,11 @@
 package pack
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -18,10 +21,19 @@ func Fill(in Input, name string, n int) []model.PlannedClaim {
 		}
 	}
 	in.Snapshot, in.Pending = &snapshot, []int{}
-	p := newBoard(&in, noWishes).planner
+	claims, _ := fill(&in, n)
+	return claims
+}
+
+// fill returns up to n claims of the input's one pool, and why there can be none at all.
+func fill(in *Input, n int) ([]model.PlannedClaim, *model.Reason) {
+	p := newBoard(in, noWishes).planner
 	pools := p.pools()
-	if len(pools) == 0 || pools[0].skip != nil {
-		return nil
+	if len(pools) == 0 {
+		return nil, nil
+	}
+	if pools[0].skip != nil {
+		return nil, pools[0].skip
 	}
 	r := newRun(p, pools[0], nil, nil)
 	for range n {
@@ -42,5 +54,50 @@ func Fill(in Input, name string, n int) []model.PlannedClaim {
 	r.pool.left = slices.Clone(r.left)
 	p.runs = []*run{r}
 	claims, _ := p.claims()
-	return claims
+	return claims, nil
+}
+
+// One returns the claim of no pool that somebody asks for in so many words: its template is like a pool's, and the machine's
+// allocatable amounts are at least requests, what its daemons take included. It is the cheapest there is. Where there is none it
+// returns why; NoOffer says that there is one at other times. The claim's name is made up.
+func One(in Input, template model.Template, requests model.Resources) (*model.PlannedClaim, *model.Reason) {
+	snapshot := *in.Snapshot
+	snapshot.Pools = []model.Pool{{Template: template}}
+	in.Snapshot, in.Pending = &snapshot, []int{}
+	class := template.ClassName
+	if types := in.Catalogs[class]; len(types) > 0 && in.ClassProblems[class] == "" {
+		types = slices.DeleteFunc(slices.Clone(types), func(t model.InstanceType) bool { return !resource.Fits(requests, t.Allocatable()) })
+		if len(types) == 0 {
+			return nil, &model.Reason{Code: ResourcesTooLarge, Remedy: oneRemedy, Message: fmt.Sprintf(
+				"spec.resources.requests: none of the %d instance types of EC2NodeClass %q holds as much", len(in.Catalogs[class]), class)}
+		}
+		in.Catalogs = map[string][]model.InstanceType{class: types}
+	}
+	claims, reason := fill(&in, 1)
+	switch {
+	case reason != nil:
+		return nil, ofClaim(*reason)
+	case len(claims) == 0:
+		return nil, &model.Reason{Code: NoOffer, Message: "no instance type, zone and capacity type that suits it has capacity at this moment",
+			Remedy: "it is asked for again; more instance types, zones or capacity types in spec.requirements make this rare"}
+	}
+	claims[0].Requests = requests
+	return &claims[0], nil
+}
+
+const oneRemedy = "a NodeClaim cannot be changed: delete it and make another that asks for less"
+
+// ofClaim words a reason of a pool for a claim whose template it is.
+func ofClaim(reason model.Reason) *model.Reason {
+	reason.Message = strings.NewReplacer("spec.template.spec.", "spec.", "spec.template.metadata.", "metadata.").Replace(reason.Message)
+	switch reason.Code {
+	case ClassNotReady:
+		reason.Remedy = "create or correct the EC2NodeClass"
+	case NoInstanceTypes:
+		reason.Message += ", of those that hold spec.resources.requests"
+		reason.Remedy = oneRemedy
+	default:
+		reason.Remedy = "a NodeClaim cannot be changed: delete it and make a correct one"
+	}
+	return &reason
 }

@@ -148,9 +148,11 @@ func template(source *model.Pool) requirement.Requirements {
 	if err != nil {
 		read = nil
 	}
-	return read.
-		Intersect(requirement.FromLabels(source.Template.Labels)).
-		With(model.LabelNodePool, requirement.Values(source.Name)).
+	what := read.Intersect(requirement.FromLabels(source.Template.Labels))
+	if source.Name != "" { // "" stands for no pool: see One
+		what = what.With(model.LabelNodePool, requirement.Values(source.Name))
+	}
+	return what.
 		With(model.LabelNodeClass, requirement.Values(source.Template.ClassName))
 }
 

@@ -15,7 +15,7 @@ import (
 func (r *run) showClaims(ctx context.Context) {
 	var unshown []model.Claim
 	for _, claim := range r.ledger.Claims {
-		if claim.State == model.Launched && claim.ObjectUID == "" {
+		if claim.State == model.Launched && claim.ObjectUID == "" || r.unshown(&claim) {
 			unshown = append(unshown, claim)
 		}
 	}
@@ -40,6 +40,9 @@ func (r *run) showClaim(ctx context.Context, claim model.Claim) (model.Claim, er
 	})
 	if err != nil {
 		return claim, fmt.Errorf("write its NodeClaim: %w", err)
+	}
+	if claim.ObjectUID == uid { // of one that people made
+		return claim, nil
 	}
 	claim.ObjectUID = uid
 	err = r.effect(ctx, EffectNote, func() (err error) {

@@ -89,7 +89,7 @@ func withLess(class model.Class, gone map[string]int64) model.Class {
 // likeKey is equal for planned claims, of so much an hour at most, that are bought alike while nothing else changes.
 func likeKey(planned model.PlannedClaim, dearest model.MicroUSD) string {
 	key, err := json.Marshal([]any{
-		planned.Pool, planned.Class, planned.InstanceTypes, planned.Requirements, planned.Requests, dearest,
+		laneOf(&planned), planned.Class, planned.InstanceTypes, planned.Requirements, planned.Requests, dearest,
 		planned.Labels, planned.Annotations, planned.Taints, planned.StartupTaints,
 	})
 	if err != nil {

@@ -204,6 +204,7 @@ type run struct {
 	changed     map[string]bool           // pools whose health is to be told, by name
 	starved     bool                      // launches were not made so that others may
 	whole       map[string][]offer.Priced // of the classes, by name, without regard to marks
+	wishes      []*wish                   // NodeClaims made by hand that are due
 	podAt       map[string]int            // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
 
 	mutex  sync.Mutex // guards what parallel calls write: out.Problems and report

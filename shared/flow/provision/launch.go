@@ -192,18 +192,22 @@ func (r *run) group(ctx context.Context, plan model.Plan, catalogs map[string][]
 			waiting++ // one machine shows whether they join
 			continue
 		}
-		pool, class := pools[planned.Pool], r.usable[planned.Class]
+		pool, class := r.poolFor(&planned, pools), r.usable[planned.Class]
 		a, err := r.attemptFor(g, planned, pool, class, catalogs[planned.Class])
 		if fault.Is(err, fault.NoCapacity) {
 			r.problem("claim %s of pool %s waits: %v", planned.Name, planned.Pool, err)
 			again = true // what this round's other launches leave is known to the next
 			continue
 		}
+		if w := r.wishNamed(planned.Name); err != nil && planned.Pool == "" && w != nil { // what one person asks for says nothing about the class
+			w.deny(codeOr(err, "LaunchFailed"), err.Error())
+			continue
+		}
 		if err != nil {
 			r.refused(class, planned.Pool, fmt.Errorf("prepare claim %s: %w", planned.Name, err), blocked)
 			continue
 		}
-		a.claims = append(a.claims, r.claimOf(planned, a.launch, pool, class))
+		a.claims = append(a.claims, r.asked(r.claimOf(planned, a.launch, pool, class)))
 		taken[planned.Pool]++
 		taken["class "+planned.Class]++
 	}
@@ -224,7 +228,7 @@ func (r *run) group(ctx context.Context, plan model.Plan, catalogs map[string][]
 // groupKey is equal for claims whose machines may be dealt out among them.
 func groupKey(launch model.Launch, planned model.PlannedClaim) string {
 	key, err := json.Marshal([]any{
-		launch.Pool, launch.Class.Name, launch.CapacityType, launch.Templates,
+		laneOf(&planned), launch.Class.Name, launch.CapacityType, launch.Templates,
 		planned.Labels, planned.Annotations, planned.Taints, planned.StartupTaints,
 	})
 	if err != nil {
@@ -328,6 +332,9 @@ func (r *run) record(ctx context.Context, a *attempt, blocked map[string]string)
 	}
 	for i := range a.claims {
 		r.recordedNow[a.claims[i].Name] = true
+		if w := r.wishNamed(a.claims[i].Name); w != nil {
+			w.tries++
+		}
 	}
 	return true, false, nil
 }

@@ -127,29 +127,6 @@ func TestF101NothingWaitsForALaunchWithoutAReason(t *testing.T) {
 	}
 }
 
-// F107: a NodeClaim somebody made by hand is not passed over in silence, and holds up nothing: neither is it taken for a sign
-// that the ledger was lost.
-func TestF107ClaimMadeByHandIsToldAndHoldsUpNobody(t *testing.T) {
-	w := start(t, world.Options{Types: []string{"m5.large"}})
-	w.Cluster.MakeClaim(model.Claim{Name: "mine", Class: "default"})
-	pending(w, "web", 1, world.Shape(900, gib))
-	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 1 || len(outcome.Problems) != 0 {
-		t.Fatalf("%+v", outcome)
-	}
-	settle(t, w)
-	if n := len(w.Fleet.Machines()); n != 1 {
-		t.Errorf("%d machines", n)
-	}
-	if told := eventOf(w.Cluster.Events("NodeClaim", "mine"), "NotSupportedYet"); !told.Warning {
-		t.Errorf("the object is told %+v", w.Cluster.Events("NodeClaim", "mine"))
-	}
-	for _, object := range w.Cluster.Claims() {
-		if object.Claim.Name != "mine" && len(w.Cluster.Events("NodeClaim", object.Claim.Name)) != 0 {
-			t.Errorf("object %s is told %+v", object.Claim.Name, w.Cluster.Events("NodeClaim", object.Claim.Name))
-		}
-	}
-}
-
 // R60: while EC2 cannot be reached pods are told that, and nothing of limits or capacity.
 func TestR60AnOutageIsNotToldAsALimit(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})

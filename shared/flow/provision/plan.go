@@ -19,7 +19,8 @@ import (
 func (r *run) provision(ctx context.Context) error {
 	pending := len(r.pending())
 	r.out.Pending = pending
-	short := r.short()
+	r.readWishes(ctx)
+	short := r.short() || len(r.wishes) > 0
 	if pending == 0 && !short {
 		r.cared = r.draining()
 	}
@@ -54,7 +55,7 @@ func (r *run) provision(ctx context.Context) error {
 			input = r.planInput(machines, blocked)
 			plan = r.affordable(r.planned(input))
 		}
-		plan.Claims = append(plan.Claims, r.fill(input)...)
+		plan.Claims = append(append(plan.Claims, r.fill(input)...), r.grant(input)...)
 		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
 		round := model.Round{Plan: plan}
 		drains := r.draining()
@@ -255,6 +256,9 @@ func (r *run) resolveClasses(ctx context.Context) {
 	used := map[string]bool{}
 	for _, pool := range r.snapshot.Pools {
 		used[pool.Template.ClassName] = true
+	}
+	for _, w := range r.wishes {
+		used[w.Template.ClassName] = true
 	}
 	r.classes = map[string]model.Class{}
 	for _, class := range r.snapshot.Classes {

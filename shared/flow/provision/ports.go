@@ -36,7 +36,8 @@ type Claims interface {
 	// transaction. limits is what the pool allows now (nil = nothing): Exhausted, and nothing written, where held plus
 	// used would pass it. Recording the very same intent again changes nothing and is no error, so that a try whose answer
 	// was lost may be repeated; recording another of its id is Conflict, and so is a claim of a name that is in use, with the
-	// code ClaimExists. At most 25 claims at once.
+	// code ClaimExists. A claim above version 1 may take the place of the one of its name that is Gone and one version
+	// below. At most 25 claims at once.
 	Record(ctx context.Context, fence model.Fence, intent model.Intent, claims []model.Claim, limits model.Resources) error
 	// Calling notes another attempt of an open intent, with Attempt and DueUnix as given.
 	Calling(ctx context.Context, fence model.Fence, intent model.Intent) error
@@ -115,6 +116,7 @@ type Connector interface {
 // Site is an open cluster.
 type Site struct {
 	Cluster   Cluster
+	Wishes    Wishes
 	Reporter  Reporter
 	Fleet     Fleet
 	Templates Templates
@@ -135,6 +137,13 @@ type Cluster interface {
 	// PatchNode writes labels, annotations, taints and owner of a node, on condition of its UID. NotFound or Conflict
 	// where the node is gone or another.
 	PatchNode(ctx context.Context, patch model.NodePatch) error
+}
+
+// Wishes reads NodeClaims that people made by hand.
+type Wishes interface {
+	// Wish returns what the NodeClaim asks for, as the API server has it now. NotFound where it is gone, another, being
+	// deleted, of a pool, or has a machine.
+	Wish(ctx context.Context, object model.Object) (model.Wish, error)
 }
 
 // Reporter tells people: events on objects, conditions on pools and classes.

@@ -91,13 +91,22 @@ func (r *run) openTold(intent *model.Intent, open bool) {
 	if !open || age < tellAfter {
 		return
 	}
+	event := model.Event{
+		Kind: "NodePool", Name: intent.Pool, Warning: true, Reason: "LaunchOutcomeUnknown",
+		Message: fmt.Sprintf("EC2 has not said for minutes what became of launch %s of %d machines, which was recorded at %s; it is asked again, and given up at %s",
+			intent.ID, len(intent.Claims), stamp(intent.CreatedUnix), stamp(intent.CreatedUnix+int64(r.settings.GiveUpAfter.Seconds()))),
+	}
+	if intent.Pool == "" {
+		for _, claim := range r.claimsOf(*intent) {
+			event.Kind, event.Name, event.UID = "NodeClaim", claim.Name, claim.ObjectUID
+			r.event(event)
+		}
+		return
+	}
 	for i := range r.snapshot.Pools {
 		if pool := &r.snapshot.Pools[i]; pool.Name == intent.Pool {
-			r.event(model.Event{
-				Kind: "NodePool", Name: pool.Name, UID: pool.UID, Warning: true, Reason: "LaunchOutcomeUnknown",
-				Message: fmt.Sprintf("EC2 has not said for minutes what became of launch %s of %d machines, which was recorded at %s; it is asked again, and given up at %s",
-					intent.ID, len(intent.Claims), stamp(intent.CreatedUnix), stamp(intent.CreatedUnix+int64(r.settings.GiveUpAfter.Seconds()))),
-			})
+			event.UID = pool.UID
+			r.event(event)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (r *run) refused(class model.Class, pool string, err error, blocked map[str
 	}
 	if _, known := blocked[class.Name]; !known {
 		blocked[class.Name] = err.Error()
-		r.refuse(class, reasonOf(fault.CodeOf(err), err.Error()), fmt.Sprintf("nodepool %s: %v", pool, err))
+		r.refuse(class, reasonOf(fault.CodeOf(err), err.Error()), fmt.Sprintf("%s: %v", launcher(pool), err))
 	}
 	return true
 }

@@ -34,38 +34,16 @@ func (r *run) keepDecision(ctx context.Context) {
 // tell publishes what people want to know: where pods will go or why they cannot, and how pools and classes stand.
 func (r *run) tell(ctx context.Context) {
 	r.podEvents()
-	r.manualTold()
+	r.wishesTold()
 	r.conditions()
 	r.withRefusals()
-	if len(r.report.Events)+len(r.report.Pools)+len(r.report.Classes)+len(r.report.PoolStatus) == 0 {
+	if len(r.report.Events)+len(r.report.Pools)+len(r.report.Claims)+len(r.report.Classes)+len(r.report.PoolStatus) == 0 {
 		return
 	}
 	err := r.effect(ctx, EffectTell, func() error { return r.site.Reporter.Report(ctx, r.report) })
 	if err != nil {
 		r.problem("report to people: %v", err)
 	}
-}
-
-// manualTold tells NodeClaims that people made themselves that nothing is launched for them: a claim is born of pods or of a
-// static pool.
-func (r *run) manualTold() {
-	if r.request.Trigger == TriggerBatch || r.request.Trigger == TriggerNode || r.request.Trigger == TriggerDrain {
-		return // the sweep says it soon enough
-	}
-	for i := range r.snapshot.Claims {
-		if object := &r.snapshot.Claims[i]; object.Manual && object.DeletedUnix == 0 && !r.knows(object.Name) {
-			r.event(model.Event{
-				Kind: "NodeClaim", Name: object.Name, UID: object.UID, Warning: true, Reason: "NotSupportedYet",
-				Message: "NodeClaims made by hand are not launched; make a NodePool with spec.replicas of the same template, and delete this object",
-			})
-		}
-	}
-}
-
-// knows reports whether the ledger has a claim of that name, gone ones of the last hour too.
-func (r *run) knows(name string) bool {
-	is := func(c model.Claim) bool { return c.Name == name }
-	return slices.ContainsFunc(r.ledger.Claims, is) || slices.ContainsFunc(r.ledger.Ended, is)
 }
 
 func (r *run) event(event model.Event) {

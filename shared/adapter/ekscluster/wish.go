@@ -1,0 +1,40 @@
+package ekscluster
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Wish returns what a NodeClaim asks for that people made by hand, as the API server has it now. NotFound where it is gone,
+// another, being deleted, of a pool, or has a machine.
+func (c *Client) Wish(ctx context.Context, wanted model.Object) (model.Wish, error) {
+	untyped, err := c.custom.Resource(apiv1.NodeClaimResource).Get(ctx, wanted.Name, metav1.GetOptions{})
+	if err != nil {
+		return model.Wish{}, translateError(err, "read NodeClaim %s", wanted.Name)
+	}
+	shown, managed := translate.ClaimOf(untyped)
+	if shown.UID != wanted.UID || !shown.Manual || !managed || shown.DeletedUnix != 0 {
+		return model.Wish{}, fault.New(fault.NotFound, "", "NodeClaim %s of UID %s asks for nothing any more", wanted.Name, wanted.UID)
+	}
+	return translate.WishOf(untyped), nil
+}
+
+// reportClaim writes a condition of a NodeClaim that has no machine yet.
+func (c *Client) reportClaim(ctx context.Context, said *model.Condition) error {
+	return c.writeStatus(ctx, &status[apiv1.NodeClaim]{
+		resource: apiv1.NodeClaimResource, name: said.Object, uid: said.UID,
+		change: func(o *apiv1.NodeClaim) error {
+			if o.Status.ProviderID != "" {
+				return nil
+			}
+			return say(apiv1.NodeClaimConditions.On(o, c.now()), said)
+		},
+		of: func(o *apiv1.NodeClaim) any { return &o.Status },
+	})
+}
