@@ -187,3 +187,14 @@ func (c *Cluster) orphaned() {
 		}
 	}
 }
+
+// Hold has somebody put our finalizer on a NodeClaim object.
+func (c *Cluster) Hold(claim string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if before := c.claims.get(claim); before != nil {
+		next := *before
+		next.Finalizer = true
+		put(c, &c.claims, KindNodeClaim, claim, next.UID, "update", &next)
+	}
+}

@@ -26,7 +26,7 @@ func starting(node *model.Node) bool {
 	if node.Initialized() || node.DeletedUnix != 0 {
 		return false
 	}
-	if node.Pool() != "" {
+	if node.Pool() != "" || node.Registered() { // of a NodeClaim made by hand it has no pool
 		return true
 	}
 	for _, t := range node.Taints {
