@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
@@ -151,6 +152,22 @@ func TestJudge(t *testing.T) {
 			without(v, old)
 			v.Sight.Objects = v.Sight.Objects[1:]
 		}, ""},
+		"made by hand, without a machine":                          {func(v *lifecycle.View) { v.Sight.Objects = append(v.Sight.Objects, byHand(0, false)) }, ""},
+		"made by hand, deleted, held by somebody else's finalizer": {func(v *lifecycle.View) { v.Sight.Objects = append(v.Sight.Objects, byHand(1, false)) }, ""},
+		"made by hand, deleted, held by our finalizer":             {func(v *lifecycle.View) { v.Sight.Objects = append(v.Sight.Objects, byHand(1, true)) }, "LeftObject mine 30 false"},
+		"made by hand, got no machine": {func(v *lifecycle.View) {
+			v.Sight.Objects = append(v.Sight.Objects, byHand(0, true))
+			v.Survey.Claims = append(v.Survey.Claims, model.Claim{Name: "mine", ObjectUID: "o-mine", State: model.Gone, FailureCode: "Unfulfilled"})
+		}, ""},
+		"made by hand, got no machine, deleted": {func(v *lifecycle.View) {
+			v.Sight.Objects = append(v.Sight.Objects, byHand(1, true))
+			v.Survey.Claims = append(v.Survey.Claims, model.Claim{Name: "mine", ObjectUID: "o-mine", State: model.Gone, FailureCode: "Unfulfilled"})
+		}, "LeftObject mine 30 false"},
+		"made by hand, being launched, deleted": {func(v *lifecycle.View) {
+			v.Sight.Objects = append(v.Sight.Objects, byHand(1, true))
+			v.Survey.Claims = append(v.Survey.Claims, model.Claim{Name: "mine", ObjectUID: "o-mine", State: model.Intended, Intent: "open"})
+			v.Survey.Intents = append(v.Survey.Intents, model.Intent{ID: "open", State: model.IntentCalling})
+		}, ""},
 		"object nobody recorded, machine ended": {func(v *lifecycle.View) {
 			v.Survey.Claims = slices.Delete(v.Survey.Claims, young, young+1)
 			v.Instances[young].State = "terminated"
@@ -185,6 +202,30 @@ func TestJudge(t *testing.T) {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// byHand is a NodeClaim that people made, which shows no machine.
+func byHand(deletedUnix int64, finalizer bool) model.ClaimObject {
+	return model.ClaimObject{Claim: model.Claim{Name: "mine", Class: "default", ObjectUID: "o-mine"}, DeletedUnix: deletedUnix, Finalizer: finalizer}
+}
+
+// F107: the machine of a NodeClaim made by hand is ours by a tag that no NodePool can have, and adopted as of none.
+func TestF107MachineOfNoPoolIsOursAndAdoptedOfNone(t *testing.T) {
+	view := healthy()
+	view.Survey.Claims, view.Sight.Objects = nil, nil
+	for i := range view.Instances {
+		view.Instances[i].Tags[model.LabelNodePool] = model.NoPool
+	}
+	found := lifecycle.Judge(view, lifecycle.Settings{})
+	if len(found) != 3 {
+		t.Fatalf("%+v", found)
+	}
+	for i := range found {
+		claim := lifecycle.Adopt(&found[i], func(string) bool { return false }, now)
+		if found[i].Kind != lifecycle.Orphan || claim.Pool != "" || claim.Name != "standalone-"+strings.TrimPrefix(claim.InstanceID, "i-") {
+			t.Errorf("%s: %+v", found[i].Kind, claim)
+		}
 	}
 }
 

@@ -21,12 +21,12 @@ func Fill(in Input, name string, n int) []model.PlannedClaim {
 		}
 	}
 	in.Snapshot, in.Pending = &snapshot, []int{}
-	claims, _ := fill(&in, n)
+	claims, _ := fill(&in, n, nil)
 	return claims
 }
 
-// fill returns up to n claims of the input's one pool, and why there can be none at all.
-func fill(in *Input, n int) ([]model.PlannedClaim, *model.Reason) {
+// fill returns up to n claims of the input's one pool with room for load beside their daemons, and why there can be none at all.
+func fill(in *Input, n int, load model.Resources) ([]model.PlannedClaim, *model.Reason) {
 	p := newBoard(in, noWishes).planner
 	pools := p.pools()
 	if len(pools) == 0 {
@@ -37,7 +37,7 @@ func fill(in *Input, n int) ([]model.PlannedClaim, *model.Reason) {
 	}
 	r := newRun(p, pools[0], nil, nil)
 	for range n {
-		made := node{area: r.pool.area(r.pool.allowed), load: make(vector, len(p.dims))}
+		made := node{area: r.pool.area(r.pool.allowed), load: p.dims.vector(load)}
 		made.mask = made.area.mask
 		if !r.settle(&made) {
 			break
@@ -73,7 +73,7 @@ func One(in Input, template model.Template, requests model.Resources) (*model.Pl
 		}
 		in.Catalogs = map[string][]model.InstanceType{class: types}
 	}
-	claims, reason := fill(&in, 1)
+	claims, reason := fill(&in, 1, model.Resources{model.Pods: 1}) // so that daemons alone are not too much
 	switch {
 	case reason != nil:
 		return nil, ofClaim(*reason)

@@ -170,6 +170,7 @@ func TestANodeOfOursThatStartsOpensABatch(t *testing.T) {
 	}
 	expect("somebody else's node", nodeChange("other", nil, true), 0)
 	expect("a node with the unregistered taint", wire.Change{Node: &model.Node{Name: "new", Taints: []model.Taint{{Key: model.TaintUnregistered, Effect: model.NoExecute}}}}, 1)
+	expect("a node of a NodeClaim made by hand becomes ready (F107)", nodeChange("hand", map[string]string{model.LabelRegistered: "true"}, true), 1)
 	expect("a node that joins", nodeChange("n", ours, false), 1)
 	expect("the same again", nodeChange("n", ours, false), 0)
 	expect("it becomes ready", nodeChange("n", ours, true), 1)
