@@ -19,7 +19,7 @@ func (f *Fleet) Find(_ context.Context, intent string) ([]model.Instance, error)
 	}
 	var out []model.Instance
 	for _, m := range f.byIntent[intent] {
-		if f.visible(m) && living(m) {
+		if f.visible(m) && (living(m) || m.State == stateStopping || m.State == stateStopped) {
 			out = append(out, m.Instance)
 		}
 	}
