@@ -75,7 +75,7 @@ func TestF108_F110_F119_WhatPeopleDeleteDrains(t *testing.T) {
 	c.onlyTheseEnded(t, before, ends)
 	t.Logf("%d nodes ended %s after a Node, a NodeClaim and a NodePool were deleted; of %d pods at least %s were ready", len(ends), took.Round(time.Second), pods, house.kept(t))
 
-	granted, refused := byEviction(t, audit(t, c.Kube, began), "ends")
+	granted, refused := byEviction(t, audit(t, c.Kube, began), "ends", time.Time{})
 	inTiers(t, house, granted, ends, "web", "ordinary", "critical")
 	t.Logf("%d evictions granted, %d refused by the budget", len(granted), refused)
 }

@@ -53,7 +53,7 @@ func TestKilledAtEveryEffectOfADrainEndsOneMachine(t *testing.T) {
 	if os.Getenv("E2EDEBUG") != "" {
 		t.Log(c.logs.text())
 	}
-	byEviction(t, audit(t, c.Kube, began), "killed")
+	byEviction(t, audit(t, c.Kube, began), "killed", time.Time{})
 }
 
 // ofADrain are the effects that a drain cannot do without; mark only of a spot machine. The others need somebody's doubt, a

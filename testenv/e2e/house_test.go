@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	toolswatch "k8s.io/client-go/tools/watch"
 
 	"github.com/joiner-sh/joiner/testenv/kube"
 )
@@ -23,8 +25,8 @@ type house struct {
 	mutex  sync.Mutex
 	pods   map[types.UID]*corev1.Pod // that are there
 	homes  map[string]string         // node of every pod that was ever bound, by pod name
-	firsts map[string]time.Time      // when the first pod of a node was seen leaving, by node
 	floors map[string]int            // ready pods an app must always have; nil until hold
+	until  time.Time                 // when the last pods may be deleted whatever the budget; zero = never
 	lowest map[string]int            // that it had since
 	broken []string                  // what was below its floor, or is wrong with the watch
 }
@@ -36,26 +38,33 @@ func watchPods(t *testing.T, client kubernetes.Interface, namespace string) *hou
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{pods: map[types.UID]*corev1.Pod{}, homes: map[string]string{}, firsts: map[string]time.Time{}, lowest: map[string]int{}}
+	h := &house{pods: map[types.UID]*corev1.Pod{}, homes: map[string]string{}, lowest: map[string]int{}}
 	for i := range list.Items {
 		h.see(watch.Added, &list.Items[i])
 	}
-	stream, err := client.CoreV1().Pods(namespace).Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	stream, err := toolswatch.NewRetryWatcherWithContext(t.Context(), list.ResourceVersion, &cache.ListWatch{
+		WatchFuncWithContext: client.CoreV1().Pods(namespace).Watch,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(stream.Stop)
 	go func() {
 		for event := range stream.ResultChan() {
 			if pod, ok := event.Object.(*corev1.Pod); ok {
 				h.see(event.Type, pod)
+			} else {
+				h.breaks(fmt.Sprintf("the watch of pods says %+v", event.Object))
 			}
 		}
-		h.mutex.Lock()
-		defer h.mutex.Unlock()
-		h.broken = append(h.broken, "the watch of pods has ended") // matters only to who asks before the test's end
+		h.breaks("the watch of pods has ended") // matters only to who asks before the test's end
 	}()
 	return h
+}
+
+func (h *house) breaks(line string) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.broken = append(h.broken, line)
 }
 
 // see takes one change. What an app has that is ready, and not leaving, is held to its floor after each.
@@ -64,10 +73,6 @@ func (h *house) see(kind watch.EventType, pod *corev1.Pod) {
 	defer h.mutex.Unlock()
 	if pod.Spec.NodeName != "" {
 		h.homes[pod.Name] = pod.Spec.NodeName
-	}
-	leaves := kind == watch.Deleted || pod.DeletionTimestamp != nil
-	if node := pod.Spec.NodeName; leaves && node != "" && h.firsts[node].IsZero() {
-		h.firsts[node] = time.Now()
 	}
 	if kind == watch.Deleted {
 		delete(h.pods, pod.UID)
@@ -81,7 +86,7 @@ func (h *house) see(kind watch.EventType, pod *corev1.Pod) {
 	}
 	n := h.ready(app)
 	h.lowest[app] = min(h.lowest[app], n)
-	if n < floor {
+	if n < floor && (h.until.IsZero() || time.Now().Before(h.until)) {
 		h.broken = append(h.broken, fmt.Sprintf("%s: %d pods of %s are ready, fewer than %d, after %s of %s", time.Now().Format("15:04:05.000"), n, app, floor, kind, pod.Name))
 	}
 }
@@ -124,22 +129,18 @@ func (h *house) kept(t *testing.T) string {
 	return fmt.Sprint(h.lowest)
 }
 
+// mayDeleteFrom says from when on pods may be deleted for a deadline, so that floors are over.
+func (h *house) mayDeleteFrom(at time.Time) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.until = at
+}
+
 // home returns the node a pod ran on.
 func (h *house) home(name string) string {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	return h.homes[name]
-}
-
-// left returns when the first pod of each node was seen leaving.
-func (h *house) left() map[string]time.Time {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
-	out := map[string]time.Time{}
-	for node, at := range h.firsts {
-		out[node] = at
-	}
-	return out
 }
 
 // on returns the pods that are bound to a node and have not ended, as namespace-less names with when they are to be gone.
@@ -182,14 +183,18 @@ func audit(t *testing.T, plane *kube.ControlPlane, since time.Time) kube.Audit {
 }
 
 // byEviction fails the test unless every pod that left did so by an eviction of the interruption function that named its
-// UID: nobody deleted a pod but its kubelet, the controllers of who was scaled down, and nobody's pods were collected after
-// their node. It returns the evictions that were granted, and how many were refused.
-func byEviction(t *testing.T, log kube.Audit, namespace string) (granted []kube.Entry, refused int) {
+// UID, or from a time on, which may be never (zero), by its deletion of that UID. Nobody else but kubelets deleted any; pods
+// that are collected after their node are lost ones. It returns what made pods leave, and how many evictions were refused.
+func byEviction(t *testing.T, log kube.Audit, namespace string, deletions time.Time) (left []kube.Entry, refused int) {
 	t.Helper()
 	for _, entry := range log.PodDeletions() {
 		kubelet := strings.HasPrefix(entry.User, "system:node:") || entry.User == "system:admin" || slices.Contains(entry.Groups, "system:masters")
-		if entry.Namespace == namespace && !kubelet {
+		switch in := !deletions.IsZero() && !entry.Received.Before(deletions); {
+		case entry.Namespace != namespace || kubelet:
+		case !in || !slices.Contains(entry.Groups, "joiner:interruption") || entry.UID() == "" || entry.GraceSeconds() == nil || *entry.GraceSeconds() < 1:
 			t.Errorf("a pod was deleted: %s", entry.String())
+		default:
+			left = append(left, entry)
 		}
 	}
 	for _, entry := range log.Evictions() {
@@ -200,12 +205,12 @@ func byEviction(t *testing.T, log kube.Audit, namespace string) (granted []kube.
 		case entry.UID() == "":
 			t.Errorf("an eviction of whichever pod has the name: %s", entry.String())
 		case entry.Done():
-			granted = append(granted, entry)
+			left = append(left, entry)
 		case entry.Code == 429:
 			refused++
 		}
 	}
-	return granted, refused
+	return left, refused
 }
 
 // guarded is a deployment whose pods take their time to stop, and a PodDisruptionBudget.
