@@ -34,7 +34,7 @@ type Object struct {
 
 	// Of NodeClaims.
 	Bare   bool `json:"bare,omitempty"`   // it lacks our finalizer or the label of its class
-	Manual bool `json:"manual,omitempty"` // of no NodePool and without a machine: somebody made it by hand to have one launched
+	Manual bool `json:"manual,omitempty"` // without a machine, and of no NodePool or without our finalizer: somebody made it by hand to have one launched
 }
 
 // Wish is a NodeClaim that somebody made by hand to have it launched.

@@ -12,7 +12,7 @@ import (
 )
 
 // Wish returns what a NodeClaim asks for that people made by hand, as the API server has it now. NotFound where it is gone,
-// another, being deleted, of a pool, or has a machine.
+// another, being deleted, or has a machine.
 func (c *Client) Wish(ctx context.Context, wanted model.Object) (model.Wish, error) {
 	untyped, err := c.custom.Resource(apiv1.NodeClaimResource).Get(ctx, wanted.Name, metav1.GetOptions{})
 	if err != nil {

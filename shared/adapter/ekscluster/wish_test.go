@@ -132,7 +132,7 @@ spec:
 	}
 }
 
-// F107: one that is gone, being deleted, another, or of a pool asks for nothing.
+// F107: one that is gone, being deleted, or another asks for nothing; one that people say is of a pool, for nothing that can be had.
 func TestF107NobodyAsksAnyMore(t *testing.T) {
 	c, name := connect(t), unique("gone")
 	text := `apiVersion: karpenter.sh/v1
@@ -155,7 +155,12 @@ spec:
 			t.Fatal(err)
 		}
 	}
-	for _, o := range []model.Object{other, held, objectNamed(t, c, name+"-pooled"), {Name: name + "-never", UID: "u"}} {
+	pooled := objectNamed(t, c, name+"-pooled")
+	if wish, err := c.Wish(t.Context(), pooled); err != nil || len(wish.Invalid) != 1 ||
+		!strings.HasPrefix(wish.Invalid[0], `metadata.labels[karpenter.sh/nodepool]: "karpenter.sh/nodepool": `) || strings.Contains(wish.Invalid[0], "pool's name") {
+		t.Errorf("one of a pool: %+v, %v", wish, err)
+	}
+	for _, o := range []model.Object{other, held, {Name: name + "-never", UID: "u"}} {
 		if wish, err := c.Wish(t.Context(), o); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s asks for %+v (%v)", o.Name, wish, err)
 		}

@@ -142,7 +142,7 @@ type Cluster interface {
 // Wishes reads NodeClaims that people made by hand.
 type Wishes interface {
 	// Wish returns what the NodeClaim asks for, as the API server has it now. NotFound where it is gone, another, being
-	// deleted, of a pool, or has a machine.
+	// deleted, or has a machine. One that says it is of a pool is Invalid.
 	Wish(ctx context.Context, object model.Object) (model.Wish, error)
 }
 

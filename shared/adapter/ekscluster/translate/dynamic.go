@@ -49,12 +49,14 @@ func ClaimOf(object *unstructured.Unstructured) (claim model.Object, managed boo
 }
 
 // claimObject returns a NodeClaim as an object that is there: without our finalizer or the label of its class it is bare, and
-// without a NodePool and a machine somebody made it to have one launched.
+// without a machine and without a NodePool, or our finalizer, which those we make have from the start, somebody made it to have one
+// launched.
 func claimObject(object metav1.Object, providerID string) model.Object {
 	out := Object(object)
 	labels := object.GetLabels()
-	out.Bare = !slices.Contains(object.GetFinalizers(), model.Finalizer) || labels[model.LabelNodeClass] == ""
-	out.Manual = labels[model.LabelNodePool] == "" && providerID == ""
+	held := slices.Contains(object.GetFinalizers(), model.Finalizer)
+	out.Bare = !held || labels[model.LabelNodeClass] == ""
+	out.Manual = providerID == "" && (!held || labels[model.LabelNodePool] == "")
 	return out
 }
 

@@ -38,7 +38,8 @@ func Wish(object *apiv1.NodeClaim) model.Wish {
 	for _, problem := range pool.Invalid {
 		problem = strings.NewReplacer("spec.template.spec.", "spec.", "spec.template.metadata.", "metadata.").Replace(problem)
 		problem = strings.NewReplacer("a pool cannot require a pool", "a NodeClaim made by hand is of no NodePool",
-			"Remove the requirement: nodes of this pool carry the label anyway.", "Remove the requirement.").Replace(problem)
+			"Remove the requirement: nodes of this pool carry the label anyway.", "Remove the requirement.",
+			"Remove it: it is set from the pool's name.", "Remove it: a NodeClaim made by hand is of no NodePool.").Replace(problem)
 		out.Invalid = append(out.Invalid, problem)
 	}
 	requests, problems := rounded(spec.Resources.Requests, "spec.resources.requests", roundUp)
