@@ -20,17 +20,16 @@ type LedgerCollectPort interface {
 // LedgerCollect is the contract of a ledger towards the collector. start returns an empty one for each case.
 func LedgerCollect(t *testing.T, start func(t *testing.T) LedgerCollectPort) {
 	for name, rule := range map[string]func(*testing.T, shelf){
-		"leases of one cluster are apart":                        leasesAreApart,
-		"deposed collector writes nothing":                       deposedCollectorWritesNothing,
-		"survey shows live and gone claims and open intents":     surveyShowsGone,
-		"survey shows what was found out of the classes":         surveyShowsClasses,
-		"notes are replaced on condition of their version":       notesNeedVersion,
-		"retire needs the stored version and a live claim":       retireNeedsVersion,
-		"retired claim holds its share until it is closed":       closeRefundsOnce,
-		"close needs the stored version":                         closeNeedsVersion,
-		"adopt counts whatever the limits are, once":             adoptCountsOnce,
-		"adopt takes no name that is in use or was":              adoptTakesNoName,
-		"what is retired or closed is not settled or brought on": endedStaysEnded,
+		"leases of one cluster are apart":                     leasesAreApart,
+		"deposed collector writes nothing":                    deposedCollectorWritesNothing,
+		"survey shows live and gone claims and open intents":  surveyShowsGone,
+		"survey shows what was found out of the classes":      surveyShowsClasses,
+		"notes are replaced on condition of their version":    notesNeedVersion,
+		"claim that ends holds its share until it is closed":  closeRefundsOnce,
+		"close needs the stored version":                      closeNeedsVersion,
+		"adopt counts whatever the limits are, once":          adoptCountsOnce,
+		"adopt takes no name that is in use or was":           adoptTakesNoName,
+		"what ends or is closed is not settled or brought on": endedStaysEnded,
 	} {
 		t.Run(name, func(t *testing.T) {
 			ledger := start(t)
@@ -111,8 +110,6 @@ func deposedCollectorWritesNothing(t *testing.T, s shelf) {
 	before := s.survey()
 	_, err = s.collect.Note(s.ctx(), old, model.Casebook{AtUnix: ledgerBegin})
 	s.want(fault.Conflict, "note", err)
-	_, err = s.collect.Retire(s.ctx(), old, claims[0])
-	s.want(fault.Conflict, "retire", err)
 	s.want(fault.Conflict, "close", s.collect.Close(s.ctx(), old, claims[0], ledgerBegin))
 	adopted := claims[0]
 	adopted.Name, adopted.InstanceID = "other", "i-other"
@@ -166,33 +163,15 @@ func notesNeedVersion(t *testing.T, s shelf) {
 	}
 }
 
-func retireNeedsVersion(t *testing.T, s shelf) {
-	claim := s.launched(1)[0]
-	fence := s.hold("a")
-	old := claim
-	old.Version--
-	_, err := s.collect.Retire(s.ctx(), fence, old)
-	s.want(fault.Conflict, "at an older version", err)
-	claim.FailureCode = model.EndedNodeGone
-	next, err := s.collect.Retire(s.ctx(), fence, claim)
-	if err != nil || next.State != model.Terminating || next.Version != claim.Version+1 {
-		t.Fatalf("%+v %v", next, err)
-	}
-	if stored := s.load().Claims[0]; stored.State != model.Terminating || stored.FailureCode != model.EndedNodeGone {
-		t.Errorf("stored %+v", stored)
-	}
-	s.must(s.collect.Close(s.ctx(), fence, next, ledgerSoon))
-	_, err = s.collect.Retire(s.ctx(), fence, next)
-	s.want(fault.Conflict, "a claim that is gone", err)
-}
-
 func closeRefundsOnce(t *testing.T, s shelf) {
 	claims := s.launched(2)
 	fence := s.hold("a")
-	claim, err := s.collect.Retire(s.ctx(), fence, claims[0])
+	claim := claims[0]
+	claim.State = model.Terminating
+	claim, err := s.Advance(s.ctx(), "web", claim)
 	s.must(err)
 	if s.held(model.CPU) != 1200 || s.held(model.Nodes) != 2 {
-		t.Errorf("retiring gave back: cpu %d, nodes %d", s.held(model.CPU), s.held(model.Nodes))
+		t.Errorf("what only ends gave back: cpu %d, nodes %d", s.held(model.CPU), s.held(model.Nodes))
 	}
 	claim.FailureCode = model.EndedNodeGone
 	for range 3 {

@@ -24,23 +24,6 @@ func (l *Ledger) Note(_ context.Context, fence model.Fence, cases model.Casebook
 	return cases, nil
 }
 
-// Retire moves a claim to Terminating.
-func (l *Ledger) Retire(_ context.Context, fence model.Fence, claim model.Claim) (model.Claim, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer l.commit(fence.Cluster, "retire", &fence)
-	if !l.holds(fence) {
-		return claim, deposed(fence)
-	}
-	next := claim
-	next.State = model.Terminating
-	stored, err := l.book(fence.Cluster).advance(next)
-	if err != nil {
-		return claim, err
-	}
-	return stored, nil
-}
-
 // Close moves a claim to Gone and gives back what it holds.
 func (l *Ledger) Close(_ context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
 	l.mu.Lock()

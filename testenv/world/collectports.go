@@ -40,10 +40,6 @@ func (p ledgerPort) Note(ctx context.Context, fence model.Fence, cases model.Cas
 	return write(ctx, p.Ports, "ledger.note", func() (model.Casebook, error) { return p.world.Ledger.Note(ctx, fence, cases) })
 }
 
-func (p ledgerPort) Retire(ctx context.Context, fence model.Fence, claim model.Claim) (model.Claim, error) {
-	return write(ctx, p.Ports, "ledger.retire", func() (model.Claim, error) { return p.world.Ledger.Retire(ctx, fence, claim) })
-}
-
 func (p ledgerPort) Close(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {
 	return do(ctx, p.Ports, "ledger.close", func() error { return p.world.Ledger.Close(ctx, fence, claim, atUnix) })
 }

@@ -144,25 +144,6 @@ func (l *Ledger) Note(ctx context.Context, fence model.Fence, cases model.Casebo
 	return next, nil
 }
 
-// Retire moves a live claim to Terminating under the fence, on condition of its version.
-func (l *Ledger) Retire(ctx context.Context, fence model.Fence, claim model.Claim) (model.Claim, error) {
-	next := claim
-	next.State = model.Terminating
-	next.Version++
-	put, err := l.putClaim(fence.Cluster, next, "#ver = :ver AND #state <> :gone", item{":ver": number(claim.Version), ":gone": text(string(model.Gone))})
-	if err != nil {
-		return claim, err
-	}
-	err = l.transact(ctx, []types.TransactWriteItem{l.holds(fence), put})
-	if refused(cancelled(err), 0) {
-		return claim, deposed(fence)
-	}
-	if err != nil {
-		return claim, translate(err, "retire claim %s at version %d", claim.Name, claim.Version)
-	}
-	return next, nil
-}
-
 // Close moves a claim to Gone under the fence, on condition of its version, and gives back what it holds. A claim that
 // is Gone already stays as it is.
 func (l *Ledger) Close(ctx context.Context, fence model.Fence, claim model.Claim, atUnix int64) error {

@@ -12,7 +12,6 @@ type Effects = fault.Effects
 // Names of the flow's effects.
 const (
 	EffectNote      = "casebook"  // casebook written
-	EffectRetire    = "retire"    // claim Terminating in the ledger
 	EffectTerminate = "terminate" // TerminateInstances
 	EffectClose     = "close"     // claim Gone in the ledger
 	EffectAdopt     = "adopt"     // claim of a machine nobody recorded written to the ledger
@@ -33,7 +32,7 @@ const (
 
 // AllEffects lists them.
 var AllEffects = []string{
-	EffectNote, EffectRetire, EffectTerminate, EffectClose, EffectAdopt, EffectRemove, EffectHint,
+	EffectNote, EffectTerminate, EffectClose, EffectAdopt, EffectRemove, EffectHint,
 	EffectBegin, EffectTaint, EffectPlan, EffectDrain,
 	EffectStep, EffectEvict, EffectDelete, EffectShow, EffectFree, EffectTell, EffectMark,
 }

@@ -37,9 +37,6 @@ type Notebook interface {
 // Claims ends claims and begins those of machines that are adopted. Every write carries a fence and commits only while
 // that is the newest of its lease: otherwise Conflict, and nothing was written.
 type Claims interface {
-	// Retire moves a claim that has an instance to Terminating, with FailureCode and FailureMessage as given, on condition
-	// of its Version, and returns it with the next one. Conflict where the stored one is at another version or Gone.
-	Retire(ctx context.Context, fence model.Fence, claim model.Claim) (model.Claim, error)
 	// Close moves a claim to Gone as of atUnix, with FailureCode and FailureMessage as given, and gives back what it holds,
 	// in one transaction on condition of its Version. Closing a claim that is Gone changes nothing and is no error.
 	// Conflict where the stored one is live at another version.

@@ -22,11 +22,9 @@ func TestTerminatingClaimIsNoCapacity(t *testing.T) {
 		if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 || outcome.Nominated != 1 {
 			t.Fatalf("%s: %+v, want the pod nominated", name, outcome)
 		}
-		fence, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseCollector, "a", w.Clock.Now().Unix(), w.Clock.Now().Unix()+30)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Ledger.Retire(t.Context(), fence, load(t, w).Claims[0]); err != nil {
+		claim := load(t, w).Claims[0]
+		claim.State = model.Terminating
+		if _, err := w.Ledger.Advance(t.Context(), world.Name, claim); err != nil {
 			t.Fatal(err)
 		}
 		if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 1 || outcome.Nominated != 0 {
