@@ -322,6 +322,7 @@ func (r *run) record(ctx context.Context, a *attempt, blocked map[string]string)
 	r.uses(request)
 	err = r.effect(ctx, EffectRecord, func() error { return r.Claims.Record(ctx, r.fence, a.intent, a.claims, a.limits) })
 	if fault.CodeOf(err) == ClaimExists {
+		r.nameTaken(a)
 		return false, true, nil // a claim of that name ended lately; the next plan's names are others
 	}
 	if fault.Is(err, fault.Exhausted) {

@@ -24,6 +24,7 @@ const (
 	wishInvalid = "ValidationFailed"
 	wishDry     = "InsufficientCapacity"
 	wishWaits   = "LaunchPending"
+	wishName    = "NameInUse"
 )
 
 // wish is a NodeClaim that people made by hand and nobody launched yet.
@@ -177,6 +178,16 @@ func (r *run) asked(claim model.Claim) model.Claim {
 		claim.Version = former.Version + 1
 	}
 	return claim
+}
+
+// nameTaken has NodeClaims made by hand wait whose names the ledger keeps for claims of NodePools that ended lately.
+func (r *run) nameTaken(a *attempt) {
+	for i := range a.claims {
+		if w := r.wishNamed(a.claims[i].Name); w != nil {
+			w.tries = wishTries
+			w.deny(wishName, fmt.Sprintf("metadata.name: %q: a machine of that name ended within the last days. Choose another name, or wait.", w.Name))
+		}
+	}
 }
 
 // laneOf tells claims that may be of one launch from those that may not: each that people made by hand is launched alone.

@@ -271,3 +271,29 @@ func TestF107NameOfAnEndedClaimMadeByHandMayBeUsedAgain(t *testing.T) {
 	}
 	sound(t, w)
 }
+
+// F107: a name that the ledger keeps for a claim of a NodePool is told, and tried once in a run.
+func TestF107NameOfAPoolsEndedClaimIsTold(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.xlarge"}})
+	pending(w, "web", 1, world.Shape(900, gib))
+	settle(t, w)
+	first := onlyClaim(t, w)
+	w.Cluster.AddPool(model.Pool{Name: "default", UID: "none"})
+	w.Fleet.EndByHand(first.InstanceID)
+	for range 8 {
+		w.Tick(30 * time.Second)
+		if _, err := w.Process(world.Fault{}).Collect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Cluster.MakeClaim(model.Claim{Name: first.Name, Class: "default"})
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Rounds > 2 {
+		t.Errorf("%d rounds", outcome.Rounds)
+	}
+	if said := w.Cluster.ClaimCondition(first.Name, "Launched"); said.Reason != "NameInUse" || !strings.Contains(said.Message, first.Name) {
+		t.Errorf("condition %+v", said)
+	}
+	if n := len(w.Fleet.Machines()); n != 1 {
+		t.Errorf("%d machines", n)
+	}
+}
