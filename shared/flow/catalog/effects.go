@@ -3,11 +3,11 @@ package catalog
 import (
 	"context"
 
-	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // Effects sees every effect of the flow.
-type Effects = fault.Effects
+type Effects = work.Effects
 
 // Names of the effects of a pass over a cluster; no other function has one of the same name.
 const (
@@ -26,5 +26,5 @@ const (
 
 // effect carries out one effect under the eyes of Effects.
 func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
-	return fault.Under(ctx, f.Effects, name, do)
+	return work.Under(ctx, f.Effects, name, do)
 }

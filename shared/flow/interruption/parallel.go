@@ -1,6 +1,6 @@
 package interruption
 
-import "github.com/joiner-sh/joiner/shared/fault"
+import "github.com/joiner-sh/joiner/shared/work"
 
 // abreast calls do(0) … do(n-1), Parallel of them side by side, and returns when all have. Each call writes only to its own
 // index, so that results stand in order whatever the timing. A panic of one is the caller's, once the others have returned.
@@ -16,7 +16,7 @@ func (f *Flow) atOnce(n, most int, do func(i int)) {
 	if f.Abreast != nil {
 		f.Abreast(n, contained)
 	} else {
-		fault.Abreast(n, most, contained)
+		work.Abreast(n, most, contained)
 	}
 	for _, reason := range panics {
 		if reason != nil {

@@ -3,11 +3,11 @@ package provision
 import (
 	"context"
 
-	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // Effects sees every effect of the flow.
-type Effects = fault.Effects
+type Effects = work.Effects
 
 // Names of the flow's effects, in the order a launch meets them.
 const (
@@ -38,5 +38,5 @@ var AllEffects = []string{
 
 // effect carries out one effect under the eyes of Effects.
 func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
-	return fault.Under(ctx, f.Effects, name, do)
+	return work.Under(ctx, f.Effects, name, do)
 }

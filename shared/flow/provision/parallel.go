@@ -1,6 +1,6 @@
 package provision
 
-import "github.com/joiner-sh/joiner/shared/fault"
+import "github.com/joiner-sh/joiner/shared/work"
 
 // parallel calls do(0) … do(n-1), at most settings.Parallel at once, and returns when all have. Each call writes only to
 // its own index, so results stand in order whatever the timing. Problems noted meanwhile are kept in order of arrival.
@@ -9,5 +9,5 @@ func (r *run) parallel(n int, do func(i int)) {
 		r.Abreast(n, do)
 		return
 	}
-	fault.Abreast(n, r.settings.Parallel, do)
+	work.Abreast(n, r.settings.Parallel, do)
 }
