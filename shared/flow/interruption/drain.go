@@ -1,6 +1,7 @@
 package interruption
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -59,6 +60,9 @@ type drains struct {
 	read      time.Time     // by this process's clock, when the ledger had said what time it is
 	claims    []model.Claim // those that are to end, by name
 	again     []int64       // of each, when its next step is due; 0 = at once, -1 = never: it is Gone
+	released  bool          // the lease is given back
+	urgent    bool          // so many drains have just begun that nothing is done yet that only shows
+	after     [][]func()    // of each, what is done once every claim had its turn: pods go before what only shows
 	instances map[string]*model.Instance
 
 	mutex   sync.Mutex // of what follows
@@ -125,16 +129,22 @@ func (d *drains) do(ctx context.Context) error {
 	// 5. Each by itself; what fails or panics delays no other, and what hangs takes half of the time.
 	work, stop := context.WithTimeout(ctx, max(0, d.request.Deadline.Sub(d.Now())-d.settings.StopBefore)/2)
 	defer stop()
+	d.after = make([][]func(), len(d.claims))
 	d.abreast(len(due), func(n int) { d.claim(work, due[n]) })
 	d.reached("stepped")
 	d.terminate(ctx)
 	d.follow(ctx)
+
+	// 6. What only shows, once others may go on with what is due next.
+	d.release(ctx)
+	d.abreast(len(due), func(n int) { d.afterwards(due[n]) })
 	return nil
 }
 
 // due notes the claims that are to end and returns the indices of those whose next step is due.
 func (d *drains) due() []int {
 	var due []int
+	fresh := 0
 	for _, claim := range d.survey.Claims {
 		switch claim.State {
 		case model.Draining:
@@ -147,14 +157,43 @@ func (d *drains) due() []int {
 		if claim.Drain == nil { // recorded before drains were
 			claim.Drain = &model.Drain{SinceUnix: d.survey.NowUnix}
 		}
+		if claim.State == model.Draining && claim.Drain.ToldUnix == 0 && d.survey.NowUnix-claim.Drain.SinceUnix < urgentSeconds {
+			fresh++
+		}
 		if claim.Drain.AgainUnix <= d.survey.NowUnix {
 			due = append(due, len(d.claims))
 		}
 		d.claims, d.again = append(d.claims, claim), append(d.again, claim.Drain.AgainUnix)
 	}
+	if d.urgent = fresh > manyDrains; d.urgent {
+		due = slices.DeleteFunc(due, d.waits)
+	}
+	seen := func(i int) int64 { return min(1, d.claims[i].Drain.TaintedUnix) } // nodes nobody looked at yet come first
+	slices.SortStableFunc(due, func(i, j int) int { return cmp.Compare(seen(i), seen(j)) })
 	d.out.Due = len(due)
 	return due
 }
+
+// waits reports whether all there is to do for a claim is to wait until what its pods need is asked for, and notes until when.
+// Where there are many like it nobody looks at its node before.
+func (d *drains) waits(i int) bool {
+	claim := &d.claims[i]
+	until := claim.Drain.SinceUnix + d.settings.Drain.WithDefaults().ReplaceSeconds
+	if claim.State != model.Draining || claim.Drain.ToldUnix != 0 || until <= d.survey.NowUnix || slices.Contains(d.survey.Notes.Replaced, claim.Name) {
+		return false
+	}
+	if at := claim.Drain.DeadlineUnix; at != 0 && at-d.survey.NowUnix < urgentSeconds {
+		return false
+	}
+	d.again[i] = until
+	return true
+}
+
+// Where more drains than that began within so many seconds, their pods go before everything that only shows.
+const (
+	manyDrains    = 20
+	urgentSeconds = 10
+)
 
 // describe reads the machines of the claims from EC2.
 func (d *drains) describe(ctx context.Context, due []int) error {
@@ -182,7 +221,7 @@ func (d *drains) describe(ctx context.Context, due []int) error {
 // claim does what is due of one claim: a step, and those that follow it at once.
 func (d *drains) claim(ctx context.Context, i int) {
 	const most = 5 // in a row
-	s := &step{drains: d, claim: d.claims[i]}
+	s := &step{drains: d, claim: d.claims[i], number: i}
 	defer func() {
 		if reason := recover(); reason != nil {
 			d.problem("the drain of claim %s panicked: %v\n%s", s.claim.Name, reason, debug.Stack())
@@ -197,6 +236,20 @@ func (d *drains) claim(ctx context.Context, i int) {
 		}
 		if !s.do(ctx) {
 			return
+		}
+	}
+}
+
+// afterwards does what a claim's steps left for later, as far as there is time: the next run does what is not done by then.
+func (d *drains) afterwards(i int) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			d.problem("claim %s, after its step: panic: %v\n%s", d.claims[i].Name, reason, debug.Stack())
+		}
+	}()
+	for _, do := range d.after[i] {
+		if d.may() {
+			do()
 		}
 	}
 }
@@ -291,6 +344,10 @@ func (d *drains) hint(ctx context.Context, key string, after time.Duration) bool
 
 // release gives the lease back even when the invocation's own context is over.
 func (d *drains) release(ctx context.Context) {
+	if d.released {
+		return
+	}
+	d.released = true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := d.Leases.Release(ctx, d.fence); err != nil {
@@ -320,8 +377,9 @@ func (d *drains) count(number *int) {
 // step is one claim at work.
 type step struct {
 	*drains
-	claim model.Claim // as it is stored
-	again int64       // see drains.again
+	claim  model.Claim // as it is stored
+	number int         // among the claims of the run
+	again  int64       // see drains.again
 
 	node *model.Occupied // as it was last read; nil = it is gone
 	read time.Time       // by this process's clock, before that
@@ -343,7 +401,7 @@ func (s *step) do(ctx context.Context) bool {
 		return false
 	}
 	before := *s.claim.Drain
-	first := before.TaintedUnix == 0
+	first := before.ToldUnix == 0
 	next := drain.Next(drain.View{
 		Claim: s.claim, Node: s.node, Instance: instance, NowUnix: s.now(),
 		Replaced: slices.Contains(s.survey.Notes.Replaced, s.claim.Name),
@@ -352,28 +410,41 @@ func (s *step) do(ctx context.Context) bool {
 		return false
 	}
 	s.again = next.AgainUnix
-	s.tell(ctx, before, next)
 	s.stepped(next.Kind)
 	switch next.Kind {
 	case drain.Cordon:
 		if !s.cordon(ctx) {
 			return false
 		}
-		s.delete(ctx, first)
 	case drain.Evict:
-		s.delete(ctx, first)
 		s.evict(ctx, next.Evictions)
-	case drain.Wait:
-		s.delete(ctx, first)
 	case drain.Terminate:
-		s.delete(ctx, first)
 		s.mutex.Lock()
 		s.doomed = append(s.doomed, s.claim.InstanceID)
 		s.mutex.Unlock()
 	case drain.Done: // as where EC2 says so, above
 		return s.close(ctx)
 	}
+	if !s.quiet(next) {
+		now := *s // the steps that follow at once are others
+		s.postpone(func() {
+			now.tell(ctx, before, next)
+			now.delete(ctx, first)
+		})
+	}
 	return next.AgainUnix == 0
+}
+
+// postpone has something done once every claim had its turn.
+func (s *step) postpone(do func()) { s.after[s.number] = append(s.after[s.number], do) }
+
+// quiet reports whether a step of a drain is one of which nothing but the taint shows yet: it waits for what its pods need to be
+// asked for, or very many drains have just begun. That is a matter of seconds.
+func (s *step) quiet(next drain.Step) bool {
+	if s.claim.State != model.Draining || s.claim.Drain.ToldUnix != 0 {
+		return false
+	}
+	return s.urgent || next.Kind == drain.Wait && slices.ContainsFunc(next.Obstacles, func(o drain.Obstacle) bool { return o.Code == drain.CodeNotReplaced })
 }
 
 // stepped counts a step.

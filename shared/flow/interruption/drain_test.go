@@ -50,6 +50,10 @@ func TestF109_TaintAndBalancerExclusionAreThereAtOnce(t *testing.T) {
 	if node := nodeOf(w, claims[1]); !cordoned(node) {
 		t.Errorf("not tainted by whoever began it: %+v", node)
 	}
+	w.Tick(5 * time.Second) // replacements are waited for: nothing but the taint shows until then
+	if _, err := drainOnce(t, w, w.Process(world.Fault{})); err != nil {
+		t.Fatal(err)
+	}
 	for _, claim := range claims {
 		if node, object := nodeOf(w, claim), objectOf(w, claim); node.DeletedUnix == 0 || !node.Finalizer || object.DeletedUnix == 0 || !object.Finalizer {
 			t.Errorf("they are not deleted and held: %+v %+v", node, object)

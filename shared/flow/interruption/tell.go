@@ -25,7 +25,7 @@ const (
 // tell shows people how far a drain has come: the conditions of its NodeClaim where they change, its deadline when it
 // begins, and every so often what it waits for. before is the drain as it was recorded until now.
 func (s *step) tell(ctx context.Context, before model.Drain, next drain.Step) {
-	first := before.TaintedUnix == 0 && before.ToldUnix == 0
+	first := before.ToldUnix == 0
 	if first || shown(before) != shown(*s.claim.Drain) {
 		err := s.effect(ctx, EffectShow, func() error { return s.site.Objects.ShowEnd(ctx, s.claim) })
 		if err != nil && !absent(err) {
@@ -51,6 +51,9 @@ func shown(d model.Drain) string {
 // telling returns when people are told of the drain: now, where they were not for a while and there is something to tell.
 func (s *step) telling(next drain.Step) int64 {
 	told := s.claim.Drain.ToldUnix
+	if s.quiet(next) {
+		return told
+	}
 	if now := s.now(); told == 0 || len(next.Obstacles) > 0 && now-told >= s.settings.TellSeconds {
 		return now
 	}
