@@ -35,7 +35,14 @@ func TestC1_HalfAClusterOfSpotMachinesIsWarnedAtOnce(t *testing.T) {
 	if full() {
 		apps = 40
 	}
-	c := start(t, stack.Options{KubeOptions: kube.Options{AuditPolicy: kube.AuditEnds}})
+	options := stack.Options{KubeOptions: kube.Options{AuditPolicy: kube.AuditEnds}}
+	if full() { // as long as a machine really takes: hundreds of nodes do not join in the seconds after a warning
+		options.EC2 = ec2.Timing{
+			Boot: ec2.Delay{Min: 20 * time.Second, Max: 35 * time.Second}, Shutdown: ec2.Delay{Min: time.Second, Max: 2 * time.Second},
+			Visibility: time.Second, Gone: time.Hour,
+		}
+	}
+	c := start(t, options)
 	client := quick(t, c.Kube.Config())
 	house := watchPods(t, client, "warned")
 	// A pod fills a machine of four CPUs. Each pool may launch a hundred a minute.
