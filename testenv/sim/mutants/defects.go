@@ -91,7 +91,7 @@ var defects = []defect{
 	{"any pod of that name evicted", interruption + "evict.go",
 		"err := s.effect(ctx, EffectEvict, func() error { return s.site.Pods.Evict(ctx, e.Pod) })",
 		"e.Pod.UID = \"\"\n\terr := s.effect(ctx, EffectEvict, func() error { return s.site.Pods.Evict(ctx, e.Pod) })"},
-	{"evicted out of tier", emptying + "pods.go", "case p.tier > first:", "case false:"},
+	{"evicted out of tier", emptying + "pods.go", "case p.tier > first:", "case p.tier > first+9:"},
 	{"forced too early", emptying + "pods.go",
 		"return set && d.now >= deadline-p.grace &&", "return set && d.now >= deadline-2*p.grace-10 &&"},
 	{"protection from disruption ignored", emptying + "pods.go", "case p.shield.Active:", "case false:"},
