@@ -133,25 +133,30 @@ func (r *run) orphan(ctx context.Context, f *lifecycle.Finding) error {
 	return nil
 }
 
-// terminate ends the instances of this run's acts, in few calls. Each is named by its id, and the fleet reads its tags
-// once more.
+// terminate ends the instances of this run's acts. Claims that are Terminating are found again; so are orphans.
 func (r *run) terminate(ctx context.Context) {
+	may := func() bool { return !r.stopped && r.request.Deadline.Sub(r.Now()) > r.settings.StopBefore }
+	var throttled bool
+	r.out.Terminated, throttled = r.Flow.terminate(ctx, r.site.Fleet, r.reg.Cluster, r.doomed, may, r.problem)
+	r.stopped = r.stopped || throttled
+}
+
+// terminate ends instances in few calls, as long as there may be another and EC2 does not ask for less. Each is named by its
+// id, and the fleet reads its tags once more. It returns those that were told to end, and whether EC2 asked for less.
+func (f *Flow) terminate(ctx context.Context, fleet Fleet, cluster string, ids []string, may func() bool, problem func(string, ...any)) (ended []string, throttled bool) {
 	const most = 50 // in one call
-	for len(r.doomed) > 0 {
-		if r.stopped || r.request.Deadline.Sub(r.Now()) <= r.settings.StopBefore {
-			return // claims that are Terminating are found again; so are orphans
-		}
-		ids := r.doomed[:min(most, len(r.doomed))]
-		r.doomed = r.doomed[len(ids):]
-		var ended []string
-		err := r.effect(ctx, EffectTerminate, func() (err error) {
-			ended, err = r.site.Fleet.Terminate(ctx, r.reg.Cluster, ids)
+	for len(ids) > 0 && !throttled && may() {
+		some := ids[:min(most, len(ids))]
+		ids = ids[len(some):]
+		err := f.effect(ctx, EffectTerminate, func() error {
+			told, err := fleet.Terminate(ctx, cluster, some)
+			ended = append(ended, told...)
 			return err
 		})
-		r.out.Terminated = append(r.out.Terminated, ended...)
 		if err != nil {
-			r.problem("terminate %d instances: %v", len(ids), err)
-			r.stopped = r.stopped || fault.Is(err, fault.Throttled)
+			problem("terminate %d instances: %v", len(some), err)
+			throttled = fault.Is(err, fault.Throttled)
 		}
 	}
+	return ended, throttled
 }

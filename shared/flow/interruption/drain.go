@@ -57,12 +57,12 @@ type drains struct {
 	fence     model.Fence
 	site      Site
 	survey    model.Survey
-	read      time.Time     // by this process's clock, when the ledger had said what time it is
-	claims    []model.Claim // those that are to end, by name
-	again     []int64       // of each, when its next step is due; 0 = at once, -1 = never: it is Gone
-	released  bool          // the lease is given back
-	urgent    bool          // so many drains have just begun that nothing is done yet that only shows
-	after     [][]func()    // of each, what is done once every claim had its turn: pods go before what only shows
+	read      time.Time                     // by this process's clock, when the ledger had said what time it is
+	claims    []model.Claim                 // those that are to end, by name
+	again     []int64                       // of each, when its next step is due; 0 = at once, -1 = never: it is Gone
+	released  bool                          // the lease is given back
+	urgent    bool                          // so many drains have just begun that nothing is done yet that only shows
+	after     [][]func(ctx context.Context) // of each, what is done once every claim had its turn: pods go before what only shows
 	instances map[string]*model.Instance
 
 	mutex   sync.Mutex // of what follows
@@ -129,7 +129,7 @@ func (d *drains) do(ctx context.Context) error {
 	// 5. Each by itself; what fails or panics delays no other, and what hangs takes half of the time.
 	work, stop := context.WithTimeout(ctx, max(0, d.request.Deadline.Sub(d.Now())-d.settings.StopBefore)/2)
 	defer stop()
-	d.after = make([][]func(), len(d.claims))
+	d.after = make([][]func(ctx context.Context), len(d.claims))
 	d.abreast(len(due), func(n int) { d.claim(work, due[n]) })
 	d.reached("stepped")
 	d.terminate(ctx)
@@ -137,7 +137,7 @@ func (d *drains) do(ctx context.Context) error {
 
 	// 6. What only shows, once others may go on with what is due next.
 	d.release(ctx)
-	d.abreast(len(due), func(n int) { d.afterwards(due[n]) })
+	d.abreast(len(due), func(n int) { d.afterwards(ctx, due[n]) })
 	return nil
 }
 
@@ -241,7 +241,7 @@ func (d *drains) claim(ctx context.Context, i int) {
 }
 
 // afterwards does what a claim's steps left for later, as far as there is time: the next run does what is not done by then.
-func (d *drains) afterwards(i int) {
+func (d *drains) afterwards(ctx context.Context, i int) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			d.problem("claim %s, after its step: panic: %v\n%s", d.claims[i].Name, reason, debug.Stack())
@@ -249,7 +249,7 @@ func (d *drains) afterwards(i int) {
 	}()
 	for _, do := range d.after[i] {
 		if d.may() {
-			do()
+			do(ctx)
 		}
 	}
 }
@@ -273,27 +273,10 @@ func (d *drains) move(read time.Time) bool {
 	return true
 }
 
-// terminate ends the machines whose claims came to that, in few calls. Each is named by its id, and the fleet reads its
-// tags once more.
+// terminate ends the machines whose claims came to that. Those that are left are of claims that are Terminating, and come again.
 func (d *drains) terminate(ctx context.Context) {
-	const most = 50 // in one call
 	sort.Strings(d.doomed)
-	for len(d.doomed) > 0 && d.may() {
-		ids := d.doomed[:min(most, len(d.doomed))]
-		d.doomed = d.doomed[len(ids):]
-		var ended []string
-		err := d.effect(ctx, EffectTerminate, func() (err error) {
-			ended, err = d.site.Fleet.Terminate(ctx, d.reg.Cluster, ids)
-			return err
-		})
-		d.out.Terminated = append(d.out.Terminated, ended...)
-		if err != nil {
-			d.problem("terminate %d instances: %v", len(ids), err)
-			if fault.Is(err, fault.Throttled) {
-				return // their claims are Terminating, and come again
-			}
-		}
-	}
+	d.out.Terminated, _ = d.Flow.terminate(ctx, d.site.Fleet, d.reg.Cluster, d.doomed, d.may, d.problem)
 }
 
 // follow sends the hint for the next step of all. A hint is sent by whoever did something: of two runs that were asked for
@@ -427,7 +410,7 @@ func (s *step) do(ctx context.Context) bool {
 	}
 	if !s.quiet(next) {
 		now := *s // the steps that follow at once are others
-		s.postpone(func() {
+		s.postpone(func(ctx context.Context) {
 			now.tell(ctx, before, next)
 			now.delete(ctx, first)
 		})
@@ -436,7 +419,9 @@ func (s *step) do(ctx context.Context) bool {
 }
 
 // postpone has something done once every claim had its turn.
-func (s *step) postpone(do func()) { s.after[s.number] = append(s.after[s.number], do) }
+func (s *step) postpone(do func(ctx context.Context)) {
+	s.after[s.number] = append(s.after[s.number], do)
+}
 
 // quiet reports whether a step of a drain is one of which nothing but the taint shows yet: it waits for what its pods need to be
 // asked for, or very many drains have just begun. That is a matter of seconds.

@@ -31,7 +31,7 @@ func (s *step) evict(ctx context.Context, evictions []drain.Eviction) {
 			}
 		}
 	}
-	s.postpone(func() { s.tellLeft(ctx, left) })
+	s.postpone(func(ctx context.Context) { s.tellLeft(ctx, left) })
 	came.AgainUnix = s.again
 	claim := s.claim
 	claim.Drain = &came
