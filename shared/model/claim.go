@@ -58,6 +58,10 @@ type Claim struct {
 	FailureCode    string `json:"failureCode,omitempty"` // why it never came to be, or why it ends: one of the Ended… codes
 	FailureMessage string `json:"failureMessage,omitempty"`
 
+	// Command is the id of the command that gives it back by choice. While that is open its node is tainted, and nobody else
+	// gives it back by choice; whatever must end it does so all the same.
+	Command string `json:"command,omitempty"`
+
 	// Drain is how far emptying its node has come. Nil until Draining.
 	Drain *Drain `json:"drain,omitempty"`
 

@@ -6,6 +6,7 @@ const (
 	LeaseCollector = "collector" // who ends
 	LeaseCatalog   = "catalog"   // who resolves classes and makes instance profiles
 	LeaseDrainer   = "drainer"   // who empties nodes
+	LeaseJudge     = "judge"     // who decides what is given back by choice
 )
 
 // Why a claim ended, in FailureCode of claims that are Terminating or Gone.
@@ -22,6 +23,12 @@ const (
 	EndedUnhealthy   = "Unhealthy"   // a condition of its node was bad for longer than is tolerated
 	EndedBlockEnds   = "CapacityBlockEnds"
 
+	// By choice: the reasons of commands.
+	EndedEmpty         = ReasonEmpty
+	EndedUnderutilized = ReasonUnderutilized
+	EndedDrifted       = ReasonDrifted
+	EndedReplicas      = ReasonReplicas
+
 	// What AWS said of its machine.
 	EndedSpotInterrupted        = "SpotInterrupted"
 	EndedScheduledChange        = "ScheduledChange" // of AWS Health, or an event EC2 has scheduled for the instance
@@ -35,7 +42,7 @@ const (
 func EndedByUs(code string) bool {
 	switch code {
 	case EndedNeverRegistered, EndedObjectDeleted, EndedNodeGone, EndedNodeDeleted, EndedExpired, EndedUnhealthy, EndedBlockEnds,
-		EndedSpotInterrupted, EndedScheduledChange, EndedInstanceStopping, EndedReservationInterrupted, EndedStatusFailed:
+		EndedEmpty, EndedUnderutilized, EndedDrifted, EndedReplicas, EndedSpotInterrupted, EndedScheduledChange, EndedInstanceStopping, EndedReservationInterrupted, EndedStatusFailed:
 		return true
 	}
 	return false
@@ -44,12 +51,13 @@ func EndedByUs(code string) bool {
 // Survey is what the ledger knows of a cluster's claims, for whoever collects what is left over. It is read consistently
 // item by item, not at one instant.
 type Survey struct {
-	Claims  []Claim  // live ones and those gone in the last day, by name
-	Intents []Intent // open ones, by id
-	Cases   Casebook
-	Notes   Notes         // the planner's
-	Classes []ClassRecord // what the catalogue function found out last, by name
-	NowUnix int64         // when it was read, by the clock of the ledger itself: the only one ages are measured by
+	Claims   []Claim  // live ones and those gone in the last day, by name
+	Intents  []Intent // open ones, by id
+	Cases    Casebook
+	Notes    Notes         // the planner's
+	Classes  []ClassRecord // what the catalogue function found out last, by name
+	Commands []Command     // open ones and those ended in the last day, by id
+	NowUnix  int64         // when it was read, by the clock of the ledger itself: the only one ages are measured by
 }
 
 // Casebook is what the collector remembers of a cluster between its runs.

@@ -51,6 +51,10 @@ const (
 	AnnotationDeadline   = "karpenter.sh/nodeclaim-termination-timestamp" // RFC 3339: by then no pod is left on the claim's node
 	AnnotationNotDisrupt = "karpenter.sh/do-not-disrupt"
 
+	// "true" on a NodePool: its nodes expire as they drift, within budgets and with replacements first. Else expiry ends them
+	// whatever budgets say.
+	AnnotationGentleExpiry = "joiner.sh/expire-within-budgets"
+
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 )

@@ -44,7 +44,7 @@ func (r *Registration) Access() string {
 // with an older one commits any more.
 type Fence struct {
 	Cluster   string `json:"cluster"`
-	Lease     string `json:"lease"` // LeasePlanner or LeaseCollector
+	Lease     string `json:"lease"` // LeasePlanner, LeaseCollector, …
 	Owner     string `json:"owner"`
 	Token     int64  `json:"token"`
 	UntilUnix int64  `json:"until"`
@@ -84,6 +84,11 @@ type Ledger struct {
 	Notes     Notes     `json:"notes,omitempty"`     // the planner's own
 
 	Classes []ClassRecord `json:"classes,omitempty"` // what the catalogue function found out last, by name
+
+	Commands []Command  `json:"commands,omitempty"` // open ones and those ended in the last day, by id
+	Turns    []Turn     `json:"turns,omitempty"`    // by pool
+	Stops    []Stop     `json:"stops,omitempty"`    // of the cluster and of its account and region
+	Judge    JudgeNotes `json:"judge,omitempty"`    // the judge's own
 }
 
 // ClassRecord is what the selectors of a class resolved to, and whether it was found fit to launch from, as the catalogue

@@ -16,6 +16,11 @@ type Node struct {
 	DeletedUnix int64             `json:"deleted,omitempty"`
 	Finalizer   bool              `json:"finalizer,omitempty"` // ours is on it
 
+	// PodEventUnix is when a pod that belongs to no DaemonSet was last bound to the node, ended on it or was deleted from it, as far
+	// as whoever watches has seen, to within 10 seconds; 0 = it has seen none. What pods that are still there say of themselves
+	// counts beside it.
+	PodEventUnix int64 `json:"podEvent,omitempty"`
+
 	// Conditions are those of its conditions that are not as they are on a healthy node, by type, and Ready where it is not True.
 	Conditions []NodeCondition `json:"conditions,omitempty"`
 }

@@ -14,6 +14,9 @@ type Pool struct {
 
 	Disruption Disruption `json:"disruption"`
 
+	// Annotations are those of the NodePool object itself that are ours (joiner.sh/…).
+	Annotations map[string]string `json:"annotations,omitempty"`
+
 	// Invalid says why the pool may not be used, each a sentence naming field, value and remedy. Empty = usable.
 	Invalid []string `json:"invalid,omitempty"`
 }

@@ -41,6 +41,8 @@ const (
 	ReasonHeartbeat HintReason = "heartbeat" // nothing but time has passed
 	ReasonEnd       HintReason = "end"       // somebody deleted a Node or NodeClaim of ours
 	ReasonDrain     HintReason = "drain"     // a claim is to end: its node is to be emptied, and its pods need a place elsewhere
+	ReasonJudge     HintReason = "judge"     // there may be nodes to give back, or a command that can go on
+	ReasonReplace   HintReason = "replace"   // a command waits for its replacements to be launched
 )
 
 // Hint tells a function that there is something to look at, never what to do: it may be lost, late, doubled.
@@ -124,7 +126,7 @@ func (h *Hint) validate() error {
 		return fault.New(fault.Invalid, "TooLarge", "hint lists %d pods, at most %d are read", len(h.Pods), MaxHintPods)
 	}
 	switch h.Reason {
-	case ReasonBatch, ReasonNode, ReasonConfig, ReasonSweep, ReasonHeartbeat, ReasonEnd, ReasonDrain:
+	case ReasonBatch, ReasonNode, ReasonConfig, ReasonSweep, ReasonHeartbeat, ReasonEnd, ReasonDrain, ReasonJudge, ReasonReplace:
 	default:
 		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s has the unknown reason %.40q", h.Cluster, h.Reason)
 	}

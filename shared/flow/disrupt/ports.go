@@ -1,0 +1,122 @@
+package disrupt
+
+import (
+	"context"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Registry knows the clusters that are attached.
+type Registry interface {
+	// Clusters returns every registration, by name. Safe to repeat; may be stale by seconds.
+	Clusters(ctx context.Context) ([]model.Registration, error)
+	// Cluster returns one registration, read consistently; NotFound where there is none.
+	Cluster(ctx context.Context, name string) (model.Registration, error)
+}
+
+// Leases makes one judge at a time likely, and a second one harmless.
+type Leases interface {
+	// Hold takes one of the cluster's leases (model.LeaseJudge) for owner until untilUnix and returns a fence whose token is
+	// greater than any before of that lease. Conflict where another owner holds it at nowUnix, unless for more than twice as
+	// long as is asked for here: then its clock was ahead. Taking it again as the same owner renews it.
+	Hold(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
+	// Release gives it back early. A fence that is not the newest any more is left alone; that is no error.
+	Release(ctx context.Context, fence model.Fence) error
+}
+
+// Book is the ledger, as far as the judge reads it.
+type Book interface {
+	// Load reads everything there is to know of a cluster, consistently item by item, commands, turns and stops included.
+	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
+	// Glance reads the watcher's pointer (nil = no watcher was ever here) and the judge's notes, consistently, and the ledger's
+	// own time: what it takes to know that there is nothing to do.
+	Glance(ctx context.Context, cluster string) (pointer *model.Pointer, notes model.JudgeNotes, nowUnix int64, err error)
+	// Recall replaces the judge's notes, on condition that the fence is the newest of its lease and that the stored ones have the
+	// Version given, and returns them with the next one. Conflict otherwise, and nothing was written.
+	Recall(ctx context.Context, fence model.Fence, notes model.JudgeNotes) (model.JudgeNotes, error)
+}
+
+// Commands moves commands on. Every write carries a fence and commits only while that is the newest of its lease: otherwise
+// Conflict, and nothing was written.
+type Commands interface {
+	// Commit writes the command (state Committed, Version 1), its id into Claim.Command of each of its targets' claims (given at
+	// the versions they were judged at: live, in no command, not ending), and each pool's next turn, in one transaction, on
+	// condition that every claim and turn has the version given and that no command of that id is there. At most
+	// MaxCommandNodes claims. Conflict otherwise. Committing the very same command again changes nothing and is no error.
+	Commit(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim, turns []model.Turn) error
+	// Step writes the command on condition of its Version and returns it with the next. Conflict where it is not the stored one.
+	Step(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error)
+	// End writes the command (state Done or Undone) on condition of its Version, together with its claims, as given, each on
+	// condition of its Version, in one transaction: Draining for its reason, or without Command. Conflict otherwise, and nothing
+	// was written. It returns the command with its next version.
+	End(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim) (model.Command, error)
+}
+
+// Snapshots reads what the watcher publishes.
+type Snapshots interface {
+	// At returns the cluster's snapshot at the pointer. It may be kept between calls and shared. NotFound where an object the
+	// pointer names is missing.
+	At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error)
+}
+
+// Machines reads the machine catalogue that the catalogue function keeps for every cluster of an account and region.
+type Machines interface {
+	// Machines returns it with the ages of its parts; it may be old, may be kept between calls, and is shared. NotFound where
+	// there is none.
+	Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error)
+}
+
+// Plans asks provision for a command's replacements, and for the pods of what is drained.
+type Plans interface {
+	// Replace asks provision to look at the cluster's commands, now. The same key for the same cluster may be one hint, however
+	// often sent.
+	Replace(ctx context.Context, cluster, key string) error
+}
+
+// Drains asks for a drain step.
+type Drains interface {
+	// Drain asks for the next step of every drain of a cluster after some time. The same key may be one hint.
+	Drain(ctx context.Context, cluster, key string, after time.Duration) error
+}
+
+// Hints asks for another look by this flow.
+type Hints interface {
+	// Judge asks for one after some time. The same key for the same cluster may be one hint, however often sent.
+	Judge(ctx context.Context, cluster, key string, after time.Duration) error
+}
+
+// Decisions keeps decision records.
+type Decisions interface {
+	// PutDisruption stores a decision under its id. Putting it again replaces it.
+	PutDisruption(ctx context.Context, decision model.Disrupted) error
+}
+
+// Connector opens a cluster: its API server, with the cluster's own rights. No EC2 is written.
+type Connector interface {
+	Connect(ctx context.Context, reg model.Registration) (Site, error)
+}
+
+// Site is an open cluster.
+type Site struct {
+	Objects  Objects
+	Reporter Reporter
+}
+
+// Objects is the API server, as far as the judge reads and writes it.
+type Objects interface {
+	// Occupied reads a node live, with every pod on it. NotFound where the node of that UID is gone.
+	Occupied(ctx context.Context, node model.Object) (model.Occupied, error)
+	// Budgets reads every PodDisruptionBudget live.
+	Budgets(ctx context.Context) ([]model.PDB, error)
+	// PatchNode writes taints and annotations of a node, on condition of its UID. NotFound or Conflict where the node is gone or
+	// another.
+	PatchNode(ctx context.Context, patch model.NodePatch) error
+}
+
+// Reporter tells people: events on objects, conditions on NodeClaims.
+type Reporter interface {
+	// Report publishes events and conditions. Each is independent; the first error is returned after all were tried. Repeating
+	// one of the same object, reason and message counts it up.
+	Report(ctx context.Context, report model.Report) error
+}

@@ -1,0 +1,176 @@
+package model
+
+// Why nodes are given back or replaced by choice. Budgets speak of the first three.
+const (
+	ReasonEmpty         = "Empty"
+	ReasonUnderutilized = "Underutilized"
+	ReasonDrifted       = "Drifted"
+	ReasonExpired       = "Expired"        // where the pool wants its expiry to obey budgets
+	ReasonReplicas      = "OverReplicated" // a static pool has more machines than spec.replicas
+)
+
+// DisruptPlan is what a decision about giving back says to do. Same input, same plan, byte for byte.
+type DisruptPlan struct {
+	Commands []PlannedCommand `json:"commands"` // in the order they are to be committed; may be empty, never nil
+	Kept     []KeptNode       `json:"kept"`     // nodes of pools that are in no command, by name
+	// Of all nodes of pools, per hour, now and once the commands are carried out. A node whose offer is not known counts nothing.
+	PriceBefore MicroUSD `json:"priceBefore"`
+	PriceAfter  MicroUSD `json:"priceAfter"`
+	// Constrained says that budgets alone kept something back, so that the next window is to be looked at again.
+	Constrained bool `json:"constrained,omitempty"`
+	// AgainUnix is when the plan may be another without anything having changed: a consolidateAfter that runs out, a window that
+	// opens or closes, a do-not-disrupt that ends; 0 = there is no such time.
+	AgainUnix int64 `json:"again,omitempty"`
+}
+
+// PlannedCommand gives back some nodes together, for one reason. Its replacements are ready before any of them is drained.
+type PlannedCommand struct {
+	Reason       string         `json:"reason"`
+	Nodes        []string       `json:"nodes"`        // sorted; at most MaxCommandNodes
+	Replacements []PlannedClaim `json:"replacements"` // may be empty, never nil
+	Moves        []Nomination   `json:"moves"`        // which of the nodes' pods go to nodes that exist or are on their way, by node; never nil
+	PodsMoved    int            `json:"podsMoved"`    // pods that will be made anew elsewhere
+	Savings      MicroUSD       `json:"savings"`      // per hour; below 0 where a replacement costs more, as drift's may
+}
+
+// MaxCommandNodes is how many nodes one command gives back at most: the ledger writes it in one transaction.
+const MaxCommandNodes = 40
+
+// KeptNode is a node that stays, with why.
+type KeptNode struct {
+	Node    string       `json:"node"`
+	Reasons []KeptReason `json:"reasons"` // never empty
+}
+
+// KeptReason is a "no" as data.
+type KeptReason struct {
+	Code    string `json:"code"` // one of the codes of core/reclaim
+	Message string `json:"message"`
+}
+
+// CommandState is how far a command has come.
+type CommandState string
+
+// The states of a command.
+const (
+	CommandCommitted CommandState = "Committed" // recorded with its claims; its nodes are being tainted and looked at again
+	CommandReplacing CommandState = "Replacing" // it holds on a later look; its replacements are asked for
+	CommandDone      CommandState = "Done"      // its claims are Draining
+	CommandUndoing   CommandState = "Undoing"   // it does not hold, or a replacement failed: taints are taken off
+	CommandUndone    CommandState = "Undone"    // nothing of it is left on any node
+)
+
+// Open reports whether the command holds claims.
+func (s CommandState) Open() bool {
+	return s == CommandCommitted || s == CommandReplacing || s == CommandUndoing
+}
+
+// Command is a PlannedCommand on its way, as the ledger keeps it. Times are by the ledger's clock.
+type Command struct {
+	ID       string       `json:"id"`
+	Version  int64        `json:"version"` // bumped by every write; writers condition on it
+	State    CommandState `json:"state"`
+	Reason   string       `json:"reason"`
+	Targets  []Target     `json:"targets"` // by claim
+	Decision string       `json:"decision,omitempty"`
+
+	// Replacements are to be launched by provision under exactly these names, once State is Replacing.
+	Replacements []PlannedClaim `json:"replacements,omitempty"`
+	PodsMoved    int            `json:"podsMoved"`
+	Savings      MicroUSD       `json:"savings"`
+
+	// What it was judged by, and whose pods it moves: to tell an opposite decision by.
+	Epoch     int64    `json:"epoch"`
+	Seq       int64    `json:"seq"`
+	Inputs    string   `json:"inputs,omitempty"`    // digest of prices, pools and marks it depends on
+	Workloads []string `json:"workloads,omitempty"` // namespace/kind/name of the moved pods' owners, sorted, at most MaxWorkloads
+
+	SinceUnix     int64 `json:"since"`               // when it was committed
+	TaintedUnix   int64 `json:"tainted,omitempty"`   // when its nodes were last seen to carry the taint, all of them
+	ReplacingUnix int64 `json:"replacing,omitempty"` // when it was found to hold
+	EndedUnix     int64 `json:"ended,omitempty"`     // when it became Done or Undone
+	ToldUnix      int64 `json:"told,omitempty"`      // when people were last told what it waits for
+
+	FailureCode    string `json:"failureCode,omitempty"` // why it is undone
+	FailureMessage string `json:"failureMessage,omitempty"`
+}
+
+// MaxWorkloads is how many owners a command remembers.
+const MaxWorkloads = 100
+
+// Target is a node a command gives back, as it was judged.
+type Target struct {
+	Claim        string   `json:"claim"`
+	Pool         string   `json:"pool"`
+	Class        string   `json:"class"`
+	Node         string   `json:"node"`
+	NodeUID      string   `json:"nodeUID"`
+	Price        MicroUSD `json:"price"`
+	InstanceType string   `json:"instanceType,omitempty"`
+	Zone         string   `json:"zone,omitempty"`
+	CapacityType string   `json:"capacityType,omitempty"`
+}
+
+// Turn counts the commands of a pool. A command is committed on condition of the turns of its pools, so that of two that were
+// judged by the same budget one is refused.
+type Turn struct {
+	Pool    string `json:"pool"`
+	Version int64  `json:"version"` // 0 = there was none yet
+}
+
+// Stop says that nothing is disrupted by choice: in a pool, a cluster, or an account and region.
+type Stop struct {
+	Scope     StopScope `json:"scope"`
+	Pool      string    `json:"pool,omitempty"` // of StopPool
+	Why       string    `json:"why,omitempty"`
+	By        string    `json:"by,omitempty"` // who, as far as known
+	SinceUnix int64     `json:"since,omitempty"`
+}
+
+// StopScope is how far a Stop reaches.
+type StopScope string
+
+// The scopes of stops.
+const (
+	StopPool    StopScope = "pool"
+	StopCluster StopScope = "cluster"
+	StopRegion  StopScope = "region" // every cluster of the account in the region
+)
+
+// JudgeNotes are what the judge of a cluster remembers from one run to the next. Only the holder of its lease writes them.
+type JudgeNotes struct {
+	Version int64 `json:"version"` // 0 = never written
+	AtUnix  int64 `json:"at"`
+
+	// The last look that found nothing to do, and what it depended on: while all of it is the same and AgainUnix has not come,
+	// there is nothing to look at.
+	Epoch     int64  `json:"epoch,omitempty"`
+	Seq       int64  `json:"seq,omitempty"`
+	Ledger    string `json:"ledger,omitempty"` // digest of what the ledger says beyond the snapshot
+	Catalog   string `json:"catalog,omitempty"`
+	AgainUnix int64  `json:"again,omitempty"`
+
+	HintUnix int64 `json:"hint,omitempty"` // for when the next look was asked for; 0 = for none
+	// Blocked says of nodes why they stay, as people were last told, by node.
+	Told []ToldNode `json:"told,omitempty"`
+}
+
+// ToldNode is what people were last told of a node that stays.
+type ToldNode struct {
+	Node   string `json:"node"`
+	Code   string `json:"code"`
+	AtUnix int64  `json:"at"`
+}
+
+// Disrupted is the record of one decision about giving back: enough to say why, later.
+type Disrupted struct {
+	ID        string      `json:"id"`
+	Cluster   string      `json:"cluster"`
+	AtUnix    int64       `json:"at"`
+	Epoch     int64       `json:"epoch"` // of the snapshot
+	Seq       int64       `json:"seq"`
+	Build     string      `json:"build,omitempty"`
+	Plan      DisruptPlan `json:"plan"`
+	Committed []string    `json:"committed"` // command ids
+	Machines  CatalogUse  `json:"machines"`  // what prices and machine types it was decided by
+}
