@@ -16,6 +16,8 @@
 //	existing        diverse pods, and nodes 40 to 80 % full
 //	existingfull    diverse pods, and nodes 90 to 97 % full
 //	existingspread  spread pods, and nodes 40 to 80 % full
+//	underused       no pod waits; on-demand nodes 30 to 50 % full, of a pool that allows spot
+//	packed          no pod waits; spot nodes as full as they get, so that nothing is to be had by giving any back
 //
 // A problem is Kubernetes objects and a catalogue: [Problem.Input] gives them to the planner, [Problem.WriteCluster] and
 // [Problem.WriteCatalogue] write them in the files that `joiner plan provision` reads. What a good answer is, packages

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -65,9 +66,21 @@ func (g *generator) pod(w workload) *corev1.Pod {
 			Affinity:                  w.affinity,
 			TopologySpreadConstraints: w.spread,
 		},
-		Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
-			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}},
+		Status: pending(),
 	}
+}
+
+// pending is the status of a pod that no node there is can hold.
+func pending() corev1.PodStatus {
+	return corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}}
+}
+
+// running is the status of a pod that has run for as long as its node is there.
+func running() corev1.PodStatus {
+	since := metav1.Unix(createdUnix+60, 0)
+	return corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &since, Conditions: []corev1.PodCondition{
+		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: since}, {Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: since}}}
 }
 
 // amounts returns a list of resources; pods is left out where it is 0.
@@ -82,7 +95,8 @@ func amounts(cpuMilli, memoryBytes, pods int64) corev1.ResourceList {
 	return list
 }
 
-// pool returns the only pool: any architecture and capacity type, no limits.
+// pool returns the only pool: any architecture and capacity type, no limits, and nothing that keeps nodes from being given
+// back at once.
 func (g *generator) pool() *apiv1.NodePool {
 	pool := &apiv1.NodePool{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "karpenter.sh/v1", Kind: "NodePool"},
@@ -91,6 +105,8 @@ func (g *generator) pool() *apiv1.NodePool {
 	spec := &pool.Spec.Template.Spec
 	spec.NodeClassRef = apiv1.NodeClassReference{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass", Name: className}
 	spec.Requirements = []apiv1.Requirement{}
+	pool.Spec.Disruption = apiv1.Disruption{ConsolidationPolicy: apiv1.ConsolidateWhenEmptyOrUnderutilized, ConsolidateAfter: apiv1.NewNillableDuration(new(time.Duration)),
+		Budgets: []apiv1.Budget{{Nodes: "100%"}}}
 	if g.spec.Family == "benchfake" {
 		return pool
 	}

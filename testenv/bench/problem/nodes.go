@@ -15,9 +15,15 @@ import (
 // createdUnix is when every node that exists was made.
 const createdUnix = 1_780_000_000 - 24*3600
 
-// nodes emits nodes of middling types, half of them spot, on which pods of other workloads take a share of the CPU drawn
-// evenly between low and high, and the pods on them.
-func (g *generator) nodes(low, high float64) {
+// filling says what nodes that exist are like, and how full.
+type filling struct {
+	low, high     float64  // share of the CPU that pods of other workloads take, drawn evenly
+	capacityTypes []string // of the nodes, each as likely as the others
+	misses        int      // pods that no longer fit before the node is left as it is; 0 = the first
+}
+
+// nodes emits nodes of middling types and the pods on them.
+func (g *generator) nodes(f filling) {
 	catalogue := g.spec.Catalogue()
 	middling := slices.DeleteFunc(slices.Clone(catalogue), func(t model.InstanceType) bool {
 		_, size, _ := strings.Cut(t.Name, ".")
@@ -25,14 +31,14 @@ func (g *generator) nodes(low, high float64) {
 	})
 	for made := 0; made < g.spec.Nodes; {
 		t := pick(g, middling)
-		capacityType := pick(g, []string{model.Spot, model.OnDemand})
+		capacityType := pick(g, f.capacityTypes)
 		offers := slices.DeleteFunc(slices.Clone(t.Offers), func(o model.Offer) bool { return !o.Available || o.CapacityType != capacityType })
 		if len(offers) == 0 {
 			continue
 		}
 		node := g.node(made, &t, pick(g, offers))
 		g.emit(node)
-		g.fill(node, &t, low+(high-low)*g.random.Float64())
+		g.fill(node, &t, f.low+(f.high-f.low)*g.random.Float64(), f.misses)
 		made++
 	}
 }
@@ -61,12 +67,12 @@ func (g *generator) node(number int, t *model.InstanceType, o model.Offer) *core
 	}
 }
 
-// fill emits the daemons of a node, and running pods until share of its CPU is taken or one no longer fits.
-func (g *generator) fill(node *corev1.Node, t *model.InstanceType, share float64) {
+// fill emits the daemons of a node, and running pods until share of its CPU is taken or one more than misses no longer fits.
+func (g *generator) fill(node *corev1.Node, t *model.InstanceType, share float64, misses int) {
 	free := t.Allocatable()
 	take := func(pod *corev1.Pod, cpuMilli, memoryBytes int64) {
 		pod.Spec.NodeName = node.Name
-		pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}}
+		pod.CreationTimestamp, pod.Status = metav1.Unix(createdUnix+30, 0), running()
 		free[model.CPU] -= cpuMilli
 		free[model.Memory] -= memoryBytes
 		free[model.Pods]--
@@ -80,7 +86,10 @@ func (g *generator) fill(node *corev1.Node, t *model.InstanceType, share float64
 		cpuMilli, memoryBytes := g.size()
 		cpuMilli = min(cpuMilli, 4000)
 		if cpuMilli > free[model.CPU] || memoryBytes > free[model.Memory] {
-			return
+			if misses--; misses < 0 {
+				return
+			}
+			continue
 		}
 		w := workload{name: fmt.Sprintf("run%03d", g.random.IntN(200)), labels: map[string]string{"app": "run"}, cpuMilli: cpuMilli, memoryBytes: memoryBytes}
 		if g.random.Float64() < 0.2 {

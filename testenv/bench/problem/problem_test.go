@@ -29,8 +29,11 @@ func written(t *testing.T, spec Spec) string {
 }
 
 func TestSameSpecGivesTheSameProblemAndAnotherSeedAnother(t *testing.T) {
-	for _, family := range slices.Concat(Families, Existing) {
+	for _, family := range slices.Concat(Families, Existing, Clusters) {
 		spec := Spec{Family: family, Pods: 60, Types: 50}
+		if slices.Contains(Clusters, family) {
+			spec.Pods, spec.Nodes = 0, 5
+		}
 		if slices.Contains(Existing, family) {
 			spec.Nodes = 5
 		}
@@ -46,8 +49,11 @@ func TestSameSpecGivesTheSameProblemAndAnotherSeedAnother(t *testing.T) {
 }
 
 func TestEveryFamilyHasThePodsAndNodesAskedFor(t *testing.T) {
-	for _, family := range slices.Concat(Families, Existing) {
+	for _, family := range slices.Concat(Families, Existing, Clusters) {
 		spec := Spec{Family: family, Pods: 103, Types: 50}
+		if slices.Contains(Clusters, family) {
+			spec.Pods, spec.Nodes = 0, 7
+		}
 		if slices.Contains(Existing, family) {
 			spec.Nodes = 7
 		}
@@ -107,7 +113,7 @@ func TestMixHasFiveKindsInEqualParts(t *testing.T) {
 }
 
 func TestNodesAreAsFullAsTheFamilySaysAndNeverOver(t *testing.T) {
-	for family, want := range map[string][2]float64{"existing": {0.35, 0.8}, "existingfull": {0.6, 0.97}} {
+	for family, want := range map[string][2]float64{"existing": {0.35, 0.8}, "existingfull": {0.6, 0.97}, "underused": {0.25, 0.5}, "packed": {0.8, 1}} {
 		p, err := New(Spec{Family: family, Nodes: 100, Types: 400})
 		if err != nil {
 			t.Fatal(err)
@@ -192,10 +198,11 @@ func TestCatalogueFileNamesNothingTheOfferDecides(t *testing.T) {
 
 func TestSpecsThatMakeNoSenseAreRefused(t *testing.T) {
 	for name, spec := range map[string]Spec{
-		"an unknown family":           {Family: "other"},
-		"pods below zero":             {Family: "bench", Pods: -1},
-		"more types than there are":   {Family: "bench", Types: 100_000},
-		"nodes of an empty cluster's": {Family: "bench", Nodes: 3},
+		"an unknown family":             {Family: "other"},
+		"pods below zero":               {Family: "bench", Pods: -1},
+		"more types than there are":     {Family: "bench", Types: 100_000},
+		"nodes of an empty cluster's":   {Family: "bench", Nodes: 3},
+		"pods that wait of a cluster's": {Family: "packed", Pods: 3, Nodes: 3},
 	} {
 		if _, err := New(spec); err == nil {
 			t.Errorf("%s is accepted: %+v", name, spec)

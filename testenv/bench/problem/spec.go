@@ -16,9 +16,9 @@ import (
 // Spec names a problem.
 type Spec struct {
 	Family   string // one of Families
-	Pods     int    // pending pods
+	Pods     int    // pending pods; none of a family of Clusters
 	Types    int    // instance types to choose from; 0 = 400
-	Nodes    int    // nodes that exist; only the families of Existing have any
+	Nodes    int    // nodes that exist; only the families of Existing and Clusters have any
 	Seed     uint64 // 0 = 1
 	OnDemand bool   // the pool allows on-demand capacity only
 }
@@ -28,6 +28,9 @@ var Families = []string{"bench", "benchfake", "diverse", "homogeneous", "spread"
 
 // Existing are the families that start from nodes.
 var Existing = []string{"existing", "existingfull", "existingspread"}
+
+// Clusters are the families of running clusters in which nodes may be given back: of nodes and what runs on them.
+var Clusters = []string{"underused", "packed"}
 
 func (s Spec) withDefaults() Spec {
 	if s.Types == 0 {
@@ -55,7 +58,7 @@ func (s Spec) String() string {
 // Validate says what is wrong with the spec.
 func (s Spec) Validate() error {
 	s = s.withDefaults()
-	known := slices.Concat(Families, Existing)
+	known := slices.Concat(Families, Existing, Clusters)
 	switch {
 	case !slices.Contains(known, s.Family):
 		return fmt.Errorf("family %q is none of %s", s.Family, strings.Join(known, ", "))
@@ -63,8 +66,10 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("%s: %d pods and %d nodes: neither may be below 0", s.Family, s.Pods, s.Nodes)
 	case s.Family != "benchfake" && s.Types > len(machineNames()):
 		return fmt.Errorf("%s: %d instance types wanted, the catalogue has %d", s.Family, s.Types, len(machineNames()))
-	case s.Nodes > 0 && !slices.Contains(Existing, s.Family):
-		return fmt.Errorf("%s starts from no node; one of %s does", s.Family, strings.Join(Existing, ", "))
+	case s.Nodes > 0 && slices.Contains(Families, s.Family):
+		return fmt.Errorf("%s starts from no node; one of %s does", s.Family, strings.Join(slices.Concat(Existing, Clusters), ", "))
+	case s.Pods > 0 && slices.Contains(Clusters, s.Family):
+		return fmt.Errorf("%s has no pods that wait; one of %s has", s.Family, strings.Join(slices.Concat(Families, Existing), ", "))
 	}
 	return nil
 }
@@ -120,9 +125,13 @@ func (s Spec) Each(emit func(object any)) {
 	}
 	switch s.Family {
 	case "existing", "existingspread":
-		g.nodes(0.40, 0.80)
+		g.nodes(filling{low: 0.40, high: 0.80, capacityTypes: []string{model.Spot, model.OnDemand}})
 	case "existingfull":
-		g.nodes(0.90, 0.97)
+		g.nodes(filling{low: 0.90, high: 0.97, capacityTypes: []string{model.Spot, model.OnDemand}})
+	case "underused":
+		g.nodes(filling{low: 0.30, high: 0.50, capacityTypes: []string{model.OnDemand}})
+	case "packed":
+		g.nodes(filling{low: 0.99, high: 1, capacityTypes: []string{model.Spot}, misses: 60})
 	}
 	g.pods()
 }

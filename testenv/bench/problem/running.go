@@ -1,0 +1,86 @@
+package problem
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Running gives the problem to the judge of what may be given back: every node is of the pool and has a claim that came up
+// long ago, nothing else is going on.
+func (p *Problem) Running() reclaim.Input {
+	in := p.Input()
+	out := reclaim.Input{Snapshot: in.Snapshot, Catalogs: in.Catalogs, NowUnix: in.NowUnix, Usage: map[string]model.Resources{}}
+	types := make(map[string]*model.InstanceType, len(p.Types))
+	for i := range p.Types {
+		types[p.Types[i].Name] = &p.Types[i]
+	}
+	for i := range out.Snapshot.Nodes {
+		node := &out.Snapshot.Nodes[i]
+		claim := claimOf(node, types[node.Labels[model.LabelInstanceType]])
+		out.Claims = append(out.Claims, claim)
+		out.Snapshot.Claims = append(out.Snapshot.Claims, model.Object{Name: claim.Name, UID: claim.ObjectUID})
+		used := out.Usage[claim.Pool]
+		if used == nil {
+			used = model.Resources{}
+			out.Usage[claim.Pool] = used
+		}
+		for name, amount := range claim.Held {
+			used[name] += amount
+		}
+	}
+	slices.SortFunc(out.Claims, func(a, b model.Claim) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out.Snapshot.Claims, func(a, b model.Object) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// claimOf returns the ledger's claim of a node that exists.
+func claimOf(node *model.Node, t *model.InstanceType) model.Claim {
+	labels := node.Labels
+	claim := model.Claim{
+		Name: "claim-" + node.Name, Pool: node.Pool(), PoolUID: "pool-" + node.Pool(), Class: className, State: model.Initialized, Version: 5, Intent: "intent-" + node.Name,
+		InstanceTypes: []string{labels[model.LabelInstanceType]},
+		InstanceID:    "i-" + node.Name, ProviderID: node.ProviderID, InstanceType: labels[model.LabelInstanceType], Zone: labels[model.LabelZone],
+		CapacityType: labels[model.LabelCapacityType], Capacity: node.Capacity, Allocatable: node.Allocatable, NodeName: node.Name, NodeUID: node.UID,
+		CreatedUnix: node.CreatedUnix, LaunchedUnix: node.CreatedUnix, RegisteredUnix: node.CreatedUnix, InitializedUnix: node.CreatedUnix,
+		ObjectUID: "object-" + node.Name,
+	}
+	for i := range t.Offers {
+		if o := &t.Offers[i]; o.Zone == claim.Zone && o.CapacityType == claim.CapacityType {
+			claim.Price = o.Price
+		}
+	}
+	claim.Held = model.Resources{model.Nodes: 1}
+	for name, amount := range node.Capacity {
+		claim.Held[name] = amount
+	}
+	return claim
+}
+
+// Displaced returns the running pods that would be made anew elsewhere if every node went away.
+func (p *Problem) Displaced() []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(p.Bound), IsDaemon)
+}
+
+// IsDaemon reports whether a pod belongs to its node.
+func IsDaemon(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "DaemonSet" })
+}
+
+// FromNothing returns the problem of finding nodes for everything that runs, were there no node yet: what package bound
+// bounds the price of the cluster by.
+func (p *Problem) FromNothing() *Problem {
+	out := &Problem{Spec: p.Spec, Types: p.Types, Pools: p.Pools, DaemonSets: p.DaemonSets}
+	for _, pod := range p.Displaced() {
+		waiting := pod.DeepCopy()
+		waiting.Spec.NodeName = ""
+		waiting.Status = pending()
+		out.Pods = append(out.Pods, waiting)
+	}
+	return out
+}
