@@ -1001,7 +1001,7 @@ const (
 func judge(c *class, s *site) verdict {
 	hard, soft := c.untolerated(s.taints)
 	switch {
-	case hard != nil || !s.meets(c) || slices.ContainsFunc(c.foes, func(set int) bool { return slices.Contains(s.coming, set) }):
+	case hard != nil || c.settled && s.restless || !s.meets(c) || slices.ContainsFunc(c.foes, func(set int) bool { return slices.Contains(s.coming, set) }):
 		return refused
 	case soft:
 		return reluctant

@@ -151,6 +151,7 @@ func (b *board) merge(c, other *class, n int) *class {
 		}
 		unit.ports = slices.Concat(c.ports, other.ports)
 		unit.attaches = c.attaches || other.attaches
+		unit.settled = c.settled || other.settled
 		unit.foes = slices.Concat(c.foes, other.foes)
 		unit.priority = max(c.priority, other.priority)
 		unit.order = min(c.order, other.order)

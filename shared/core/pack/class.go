@@ -36,6 +36,7 @@ type class struct {
 	ports       []model.HostPort
 	attaches    bool // has volumes with an attach limit: its pods are looked at one by one
 
+	settled  bool  // its pods run well where they are: restless sites take none of them
 	foes     []int // DaemonSets whose pods cannot be beside it
 	uses     []use // hard rules
 	soft     []use
@@ -93,6 +94,7 @@ type census struct {
 	volumes         *volume.Index
 	ignorePreferred bool           // preferred node affinity is left to kube-scheduler
 	onceHeld        map[string]int // ReadWriteOncePod claims in use: by the pod
+	settled         map[int]bool   // pods of Input.Settled
 
 	names   map[string]bool // of nodes, that some pod asks for or refuses
 	shared  map[string]int  // claims whose volume is yet to be made: by how many waiting pods
@@ -242,6 +244,9 @@ func (c *census) addPod(n, i int) {
 		}
 		key += "\x00" + volumes
 	}
+	if c.settled[i] {
+		key += "\x00settled"
+	}
 	known := c.classes[key]
 	if known == nil {
 		if known = c.newClass(info, shape, alternatives, there, volumes); known == nil {
@@ -249,7 +254,7 @@ func (c *census) addPod(n, i int) {
 				Remedy: "remove the contradiction, or move the volume"}
 			return
 		}
-		known.order, known.attaches = n, attaches
+		known.order, known.attaches, known.settled = n, attaches, c.settled[i]
 		known.share(c.book, shared)
 		c.classes[key] = known
 	}

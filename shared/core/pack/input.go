@@ -27,7 +27,11 @@ type Input struct {
 	// Pending are the pods to place, as indexes into Snapshot.Pods; nil means what Pending returns. A pod listed here
 	// takes nothing of the node it is bound to. Indexes out of range and repeated ones are ignored.
 	Pending []int
-	NowUnix int64
+	// Settled are those of the pods to place, as indexes into Snapshot.Pods, that run well where they are and would be made to
+	// leave by choice. Nodes and claims of Restless, by name, take none of them.
+	Settled  []int
+	Restless map[string]bool
+	NowUnix  int64
 	// IgnorePreferences leaves preferred affinity and ScheduleAnyway constraints to kube-scheduler alone.
 	IgnorePreferences bool
 	// BestEffortMinValues lowers a pool's minValues to what can be had instead of refusing the pod. Such a claim carries the
@@ -131,6 +135,10 @@ func PendingAt(snapshot *model.Snapshot, leaving Leaving, nowUnix int64) []int {
 // and a minute's sweep.
 const aheadSeconds = 240
 
+// Displaced reports whether pod i of the snapshot will be made anew elsewhere once its node has gone away, whatever forbids that
+// it is evicted.
+func Displaced(snapshot *model.Snapshot, i int) bool { return displaced(snapshot, i, 1, 2) }
+
 // displaced reports whether a pod of a node that goes away will be made anew elsewhere: it is neither a daemon nor a static
 // pod, has not ended, and may be evicted or is to go soon whatever forbids it. A StatefulSet's pod on its way out comes back
 // under the same name.
@@ -156,17 +164,46 @@ func displaced(snapshot *model.Snapshot, i int, deadlineUnix, nowUnix int64) boo
 // keeps reports whether a pod's do-not-disrupt keeps it from being evicted soon: "true" always does, a duration for so long
 // after the pod's start. Anything else says nothing.
 func keeps(pod *model.Pod, shape *model.PodShape, nowUnix int64) bool {
-	switch shape.DoNotDisrupt {
+	shield := Shielded(shape.DoNotDisrupt, pod.StartedUnix)
+	switch {
+	case !shield.Says:
+		return false
+	case shield.UntilUnix == 0:
+		return shield.Always || nowUnix != 0
+	}
+	return nowUnix != 0 && nowUnix+aheadSeconds < shield.UntilUnix
+}
+
+// Shield is what a pod's annotation karpenter.sh/do-not-disrupt says.
+type Shield struct {
+	Says      bool  // it shields the pod, or did
+	Always    bool  // for good
+	UntilUnix int64 // when it ends, by the clock of the pod's start; 0 = it does not, or the pod has not started
+	Invalid   bool  // it is neither true nor a positive duration, and says nothing
+}
+
+// Active reports whether the pod is shielded at nowUnix.
+func (s Shield) Active(nowUnix int64) bool {
+	return s.Says && (s.UntilUnix == 0 || nowUnix < s.UntilUnix)
+}
+
+// Shielded reads the annotation of a pod that started then (0 = it has not): "true" shields it for good, a positive duration for
+// as long after its start, and as long as it has not started.
+func Shielded(annotation string, startedUnix int64) Shield {
+	switch annotation {
 	case "":
-		return false
+		return Shield{}
 	case "true":
-		return true
+		return Shield{Says: true, Always: true}
 	}
-	d, err := time.ParseDuration(shape.DoNotDisrupt)
-	if err != nil || d <= 0 || nowUnix == 0 {
-		return false
+	d, err := time.ParseDuration(annotation)
+	switch {
+	case err != nil || d <= 0:
+		return Shield{Invalid: true}
+	case startedUnix <= 0:
+		return Shield{Says: true}
 	}
-	return pod.StartedUnix == 0 || nowUnix+aheadSeconds < pod.StartedUnix+int64(d.Seconds())
+	return Shield{Says: true, UntilUnix: startedUnix + int64((d+time.Second-1)/time.Second)}
 }
 
 // blocks reports whether the budget never lets a pod of the shape be evicted.

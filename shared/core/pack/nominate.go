@@ -63,6 +63,9 @@ func (b *board) keepPromises() {
 // nothing is known of, the promise is all there is.
 func (l *ledger) keeps(n int) bool {
 	s := l.places.site(n)
+	if l.class.settled && s.restless {
+		return false
+	}
 	if s.blind {
 		s.pods = append(s.pods, l.class.takeUnits(1)...)
 		return true

@@ -16,6 +16,7 @@ type site struct {
 	name        string
 	closed      bool // takes no pods: it is being deleted or drained, or its instance is gone. What runs there still counts.
 	initialized bool
+	restless    bool              // takes no settled pods
 	labels      map[string]string // as written: label reads them by today's names
 	host        string            // its host name where no label says it; empty = it has none then
 	taints      []model.Taint
@@ -106,6 +107,7 @@ func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 		s.free = room[i*len(p.dims) : (i+1)*len(p.dims) : (i+1)*len(p.dims)]
 		p.fromNode(s, node)
 		p.note(s, keys)
+		s.restless = p.in.Restless[node.Name]
 		s.closed = !p.asIs && (node.DeletedUnix != 0 || draining(node) || claim != nil && !claim.Live())
 		p.sites = append(p.sites, s)
 	}
@@ -117,6 +119,7 @@ func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 	for i := range p.in.Claims {
 		if claim := &p.in.Claims[i]; claim.Live() && !p.joined[claim.Name] && !p.asIs {
 			s := p.fromClaim(claim)
+			s.restless = p.in.Restless[claim.Name]
 			p.note(s, keys)
 			p.sites = append(p.sites, s)
 		}
@@ -482,6 +485,9 @@ func (p *places) sign() {
 		}
 		if !s.initialized {
 			b = append(append(b, end...), "coming"+end...)
+		}
+		if s.restless {
+			b = append(append(b, end...), "restless"+end...)
 		}
 		n, known := p.signs[string(b)]
 		if !known {

@@ -14,6 +14,11 @@ const (
 	tolerationLt     = "Lt"
 )
 
+// Tolerates reports whether any toleration covers the taint.
+func Tolerates(tolerations []model.Toleration, taint model.Taint) bool {
+	return tolerates(tolerations, taint)
+}
+
 // tolerates reports whether any toleration covers the taint.
 func tolerates(tolerations []model.Toleration, taint model.Taint) bool {
 	for _, t := range tolerations {
