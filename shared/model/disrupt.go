@@ -1,5 +1,10 @@
 package model
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
 // Why nodes are given back or replaced by choice. Budgets speak of the first three.
 const (
 	ReasonEmpty         = "Empty"
@@ -109,6 +114,14 @@ type Target struct {
 	InstanceType string   `json:"instanceType,omitempty"`
 	Zone         string   `json:"zone,omitempty"`
 	CapacityType string   `json:"capacityType,omitempty"`
+	Pods         []string `json:"pods,omitempty"` // PodMark of each pod that would have to leave, as it was judged; sorted
+}
+
+// PodMark stands for a pod's UID where many are kept: 32 bits of its digest. That another pod of one node has the same is not to be
+// expected.
+func PodMark(uid string) string {
+	sum := sha256.Sum256([]byte(uid))
+	return hex.EncodeToString(sum[:4])
 }
 
 // Turn counts the commands of a pool. A command is committed on condition of the turns of its pools, so that of two that were

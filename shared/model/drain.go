@@ -43,6 +43,8 @@ type Occupied struct {
 type Occupant struct {
 	PodRef
 	Phase         Phase
+	Ready         bool
+	Labels        map[string]string
 	OwnerKind     string // of its controlling owner: DaemonSet, Node, ReplicaSet, …; empty = none
 	Static        bool   // a mirror of a pod the kubelet runs by itself
 	Priority      int32

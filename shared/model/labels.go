@@ -79,6 +79,9 @@ func PoolOfTag(value string) string {
 	return value
 }
 
+// ConditionDisruptionReason of a NodeClaim says why its node is being given back by choice.
+const ConditionDisruptionReason = "DisruptionReason"
+
 // Capacity types, in the order they are preferred at launch.
 const (
 	Reserved = "reserved"

@@ -340,7 +340,7 @@ type NodePatch struct {
 type Report struct {
 	Events     []Event
 	Pools      []Condition // on NodePools
-	Claims     []Condition // on NodeClaims without a machine
+	Claims     []Condition // on NodeClaims without a machine; DisruptionReason on others too
 	Classes    []ClassReport
 	PoolStatus []PoolStatus
 }
@@ -361,7 +361,7 @@ type Condition struct {
 	Object  string // name
 	UID     string
 	Type    string
-	Status  string // True, False, Unknown
+	Status  string // True, False, Unknown; of DisruptionReason also empty: it is taken off
 	Reason  string
 	Message string
 }

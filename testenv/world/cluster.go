@@ -430,8 +430,14 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 		c.conditions[[3]string{KindPool, condition.Object, condition.Type}] = condition
 	}
 	for _, condition := range report.Claims {
-		if object := c.claims.get(condition.Object); object != nil && object.UID == condition.UID && object.Claim.ProviderID == "" {
-			c.conditions[[3]string{KindNodeClaim, condition.Object, condition.Type}] = condition
+		object, key := c.claims.get(condition.Object), [3]string{KindNodeClaim, condition.Object, condition.Type}
+		choice := condition.Type == model.ConditionDisruptionReason
+		switch {
+		case object == nil || object.UID != condition.UID:
+		case choice && condition.Status == "":
+			delete(c.conditions, key)
+		case choice || object.Claim.ProviderID == "":
+			c.conditions[key] = condition
 		}
 	}
 	for _, status := range report.PoolStatus {

@@ -46,7 +46,7 @@ func (c *Cluster) Occupied(_ context.Context, object model.Object) (model.Occupi
 func (c *Cluster) occupant(pod *model.Pod) model.Occupant {
 	shape := &c.shapes[pod.Shape]
 	return model.Occupant{
-		PodRef: model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, Phase: pod.Phase, OwnerKind: shape.OwnerKind,
+		PodRef: model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, Phase: pod.Phase, Ready: pod.Ready, Labels: shape.Labels, OwnerKind: shape.OwnerKind,
 		Static: shape.OwnerKind == KindNode, Priority: shape.Priority, PriorityClass: shape.PriorityClass, Tolerations: shape.Tolerations,
 		DoNotDisrupt: shape.DoNotDisrupt, GraceSeconds: c.graceOf(pod), StartedUnix: pod.StartedUnix, DeletedUnix: pod.DeletedUnix, Volumes: c.volumesOf(pod),
 	}

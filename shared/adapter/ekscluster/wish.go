@@ -25,15 +25,20 @@ func (c *Client) Wish(ctx context.Context, wanted model.Object) (model.Wish, err
 	return translate.WishOf(untyped), nil
 }
 
-// reportClaim writes a condition of a NodeClaim that has no machine yet.
+// reportClaim writes a condition of a NodeClaim that has no machine yet, or why one is given back by choice.
 func (c *Client) reportClaim(ctx context.Context, said *model.Condition) error {
 	return c.writeStatus(ctx, &status[apiv1.NodeClaim]{
 		resource: apiv1.NodeClaimResource, name: said.Object, uid: said.UID,
 		change: func(o *apiv1.NodeClaim) error {
-			if o.Status.ProviderID != "" {
+			set := apiv1.NodeClaimConditions.On(o, c.now())
+			switch {
+			case said.Type == apiv1.ConditionDisruptionReason && said.Status == "":
+				set.Remove(said.Type)
+				return nil
+			case o.Status.ProviderID != "" && said.Type != apiv1.ConditionDisruptionReason:
 				return nil
 			}
-			return say(apiv1.NodeClaimConditions.On(o, c.now()), said)
+			return say(set, said)
 		},
 		of: func(o *apiv1.NodeClaim) any { return &o.Status },
 	})

@@ -103,6 +103,16 @@ spec:
 	if err := c.Report(t.Context(), model.Report{Claims: []model.Condition{said}}); err != nil || conditionOf(readClaim(t, c, name), apiv1.ConditionLaunched).Status != metav1.ConditionTrue {
 		t.Errorf("what was said late is believed (%v)", err)
 	}
+	reason := model.Condition{Object: name, UID: object.UID, Type: apiv1.ConditionDisruptionReason, Status: "True", Reason: model.ReasonEmpty, Message: "nothing runs there"}
+	if err := c.Report(t.Context(), model.Report{Claims: []model.Condition{reason}}); err != nil || conditionOf(readClaim(t, c, name), reason.Type).Reason != reason.Reason {
+		t.Errorf("why it is given back is not said (%v)", err)
+	}
+	reason.Status = ""
+	for range 2 {
+		if err := c.Report(t.Context(), model.Report{Claims: []model.Condition{reason}}); err != nil || conditionOf(readClaim(t, c, name), reason.Type).Type != "" {
+			t.Errorf("why it was given back is still said (%v)", err)
+		}
+	}
 	if object = objectNamed(t, c, name); object.Manual || object.Bare {
 		t.Errorf("listed as %+v", object)
 	}

@@ -15,6 +15,7 @@ func Occupant(pod *corev1.Pod) (model.Occupant, []string) {
 	out := model.Occupant{
 		PodRef:        model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)},
 		Phase:         phase(pod.Status.Phase),
+		Labels:        pod.Labels,
 		PriorityClass: pod.Spec.PriorityClassName,
 		Tolerations:   tolerations(pod.Spec.Tolerations),
 		DoNotDisrupt:  pod.Annotations[wellknown.AnnotationDoNotDisrupt],
@@ -28,6 +29,11 @@ func Occupant(pod *corev1.Pod) (model.Occupant, []string) {
 	}
 	if grace := pod.Spec.TerminationGracePeriodSeconds; grace != nil {
 		out.GraceSeconds = max(0, *grace)
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			out.Ready = c.Status == corev1.ConditionTrue
+		}
 	}
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		out.OwnerKind = ownerKind(owner)

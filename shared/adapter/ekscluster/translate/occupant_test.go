@@ -18,6 +18,7 @@ func TestOccupantIsThePodAsDrainingLooksAtIt(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "n", Name: "p", UID: "u", DeletionTimestamp: &ends,
+			Labels:          map[string]string{"app": "web"},
 			Annotations:     map[string]string{corev1.MirrorPodAnnotationKey: "x", model.AnnotationNotDisrupt: "true"},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "DaemonSet", APIVersion: "example.com/v1", Name: "o", Controller: &yes}, {Kind: "Other"}},
 		},
@@ -29,10 +30,11 @@ func TestOccupantIsThePodAsDrainingLooksAtIt(t *testing.T) {
 				{Name: "b", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}},
 			},
 		},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
 	}
 	got, claims := Occupant(pod)
 	want := model.Occupant{
-		PodRef: model.PodRef{Namespace: "n", Name: "p", UID: "u"}, Phase: model.Pending, OwnerKind: "DaemonSet.example.com", Static: true,
+		PodRef: model.PodRef{Namespace: "n", Name: "p", UID: "u"}, Phase: model.Pending, Ready: true, Labels: map[string]string{"app": "web"}, OwnerKind: "DaemonSet.example.com", Static: true,
 		Priority: 7, PriorityClass: "c", DoNotDisrupt: "true", DeletedUnix: 1_900_000_060,
 		Tolerations: []model.Toleration{{Key: "k", Operator: "Equal", Value: "v", Effect: "NoSchedule"}},
 	}
