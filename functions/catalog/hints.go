@@ -22,3 +22,11 @@ func (h hints) Look(ctx context.Context, cluster, key string) error {
 func (h hints) Ready(ctx context.Context, cluster, key string) error {
 	return h.plan.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonConfig, Tick: key})
 }
+
+// judges asks who gives nodes back through a standard queue.
+type judges struct{ queue *sqsqueue.Delayed }
+
+// Judge sends a judge hint.
+func (j judges) Judge(ctx context.Context, cluster, key string) error {
+	return j.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonJudge, Tick: key}, 0)
+}

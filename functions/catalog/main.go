@@ -25,6 +25,7 @@ type settings struct {
 	Bucket      string `env:"JOINER_BUCKET,required"`
 	QueueURL    string `env:"JOINER_CATALOG_QUEUE_URL,required"` // the function's own, FIFO
 	PlanURL     string `env:"JOINER_QUEUE_URL,required"`         // the plan queue, FIFO
+	JudgeURL    string `env:"JOINER_DISRUPTION_QUEUE_URL"`       // of who gives nodes back, standard; empty = its own tick finds what has drifted
 	IsolatedVPC bool   `env:"JOINER_ISOLATED_VPC"`               // no call to IAM and to the price list
 	NoDryRun    bool   `env:"JOINER_DISABLE_DRY_RUN"`            // classes are not tried on EC2
 	CrashFile   string `env:"JOINER_CRASH_FILE"`                 // tests only: see boot.Crash
@@ -49,6 +50,9 @@ func main() {
 			IsolatedVPC: s.IsolatedVPC, NoDryRun: s.NoDryRun,
 			Offers: offer.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},
+	}
+	if s.JudgeURL != "" {
+		flow.Judges = judges{sqsqueue.NewDelayed(queues, s.JudgeURL)}
 	}
 	region := &catalog.Region{
 		Registry: ledger, Books: ledger, Snapshots: s3snapshot.New(objects, s.Bucket), Shelf: shelf, Learnings: ledger, Allowances: ledger,

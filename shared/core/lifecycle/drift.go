@@ -15,6 +15,8 @@ import (
 // Reasons of a claim's drift, in the order they are looked for. The first that holds is the one that is told.
 const (
 	PoolDrifted            = "NodePoolDrifted"          // the NodePool's template changed
+	RequirementsDrifted    = "RequirementsDrifted"      // the machine's labels do not meet the NodePool's requirements any more
+	TypeDrifted            = "InstanceTypeNotFound"     // the machine's type is not sold any more where it runs, in the way it was bought
 	ClassDrifted           = "NodeClassDrift"           // the EC2NodeClass's own fields changed
 	ImageDrifted           = "AMIDrift"                 // a machine of this type would boot another image now
 	SecurityGroupsDrifted  = "SecurityGroupDrift"       // the machine has other security groups than the class
@@ -29,8 +31,10 @@ type DriftView struct {
 	Pool     *model.Pool         // the claim's; nil = there is none of that name
 	Class    *model.Class        // the claim's, with its status resolved for its generation; nil = there is none of that name
 	CA       []byte              // of the cluster's API server
-	Type     *model.InstanceType // the claim's, as the class sees it; nil = it is not on offer
+	Type     *model.InstanceType // the claim's, as the class sees it; nil = it is not on offer, where Sold says so, else not known
+	Sold     bool                // the machine catalogue is known: a type that is not in it is not sold
 	Instance *model.Instance     // as EC2 shows it now; nil = it does not
+	NowUnix  int64
 }
 
 // Drift says why a machine launched now would differ from a claim's. The zero value says that it would not.
@@ -45,10 +49,17 @@ func Drifted(v DriftView) (Drift, error) {
 	if v.Pool == nil || v.Class == nil || v.Class.DeletedUnix != 0 {
 		return Drift{}, nil
 	}
-	if d := hashDrift(v); d.Reason != "" {
+	resolved := v.Class.Status.ObservedGeneration == v.Class.Generation
+	if d := DriftedByPool(v); d.Reason != "" {
 		return d, nil
 	}
-	if v.Class.Status.ObservedGeneration != v.Class.Generation {
+	if d := typeDrift(v); resolved && d.Reason != "" {
+		return d, nil
+	}
+	if d := classHashDrift(v); d.Reason != "" {
+		return d, nil
+	}
+	if !resolved {
 		return Drift{}, unknown("EC2NodeClass %s is not resolved at generation %d", v.Class.Name, v.Class.Generation)
 	}
 	for _, judge := range []func(DriftView) (Drift, error){imageDrift, groupsDrift, subnetDrift, reservationDrift, placementDrift} {
@@ -59,23 +70,46 @@ func Drifted(v DriftView) (Drift, error) {
 	return Drift{}, nil
 }
 
+// DriftedByPool judges a claim by its NodePool alone, which takes no look at the machine: what comes first of what Drifted
+// finds. Without a pool it is the zero value.
+func DriftedByPool(v DriftView) Drift {
+	if v.Pool == nil {
+		return Drift{}
+	}
+	if d := poolHashDrift(v); d.Reason != "" {
+		return d
+	}
+	return requirementsDrift(v)
+}
+
+// OfPool reports whether a reason of drift is one that DriftedByPool finds.
+func OfPool(reason string) bool { return reason == PoolDrifted || reason == RequirementsDrifted }
+
 func unknown(format string, args ...any) error { return fault.New(fault.NotFound, "", format, args...) }
 
-// hashDrift compares the hashes a claim was launched with. Hashes made by other rules than today's say nothing.
-func hashDrift(v DriftView) Drift {
-	was := v.Claim.Annotations
-	differs := func(key, versionKey, version, now string) bool {
-		return was[key] != "" && now != "" && was[versionKey] == version && was[key] != now
+// differs compares the hash a claim was launched with. One made by other rules than today's says nothing, nor does one that is
+// not there.
+func differs(claim *model.Claim, key, versionKey, version, now string) bool {
+	was := claim.Annotations
+	return was[key] != "" && now != "" && was[versionKey] == version && was[key] != now
+}
+
+func poolHashDrift(v DriftView) Drift {
+	now := v.Pool.Hash
+	if !differs(&v.Claim, model.AnnotationPoolHash, model.AnnotationPoolHashVersion, model.PoolHashVersion, now) {
+		return Drift{}
 	}
-	if now := v.Pool.Hash; differs(model.AnnotationPoolHash, model.AnnotationPoolHashVersion, model.PoolHashVersion, now) {
-		return Drift{PoolDrifted, fmt.Sprintf("NodePool %s: spec.template has changed since the machine was launched (hash %s, now %s)",
-			v.Pool.Name, was[model.AnnotationPoolHash], now)}
+	return Drift{PoolDrifted, fmt.Sprintf("NodePool %s: spec.template has changed since the machine was launched (hash %s, now %s)",
+		v.Pool.Name, v.Claim.Annotations[model.AnnotationPoolHash], now)}
+}
+
+func classHashDrift(v DriftView) Drift {
+	now := v.Class.HashFor(v.CA)
+	if !differs(&v.Claim, model.AnnotationClassHash, model.AnnotationClassHashVersion, model.ClassHashVersion, now) {
+		return Drift{}
 	}
-	if now := v.Class.HashFor(v.CA); differs(model.AnnotationClassHash, model.AnnotationClassHashVersion, model.ClassHashVersion, now) {
-		return Drift{ClassDrifted, fmt.Sprintf("EC2NodeClass %s: spec, or the cluster's certificate authority, has changed since the machine was launched (hash %s, now %s)",
-			v.Class.Name, was[model.AnnotationClassHash], now)}
-	}
-	return Drift{}
+	return Drift{ClassDrifted, fmt.Sprintf("EC2NodeClass %s: spec, or the cluster's certificate authority, has changed since the machine was launched (hash %s, now %s)",
+		v.Class.Name, v.Claim.Annotations[model.AnnotationClassHash], now)}
 }
 
 func imageDrift(v DriftView) (Drift, error) {
@@ -204,10 +238,12 @@ func Rehashed(claim model.Claim, pool *model.Pool, class *model.Class, ca []byte
 	return annotations, changed
 }
 
-// mayDiffer reports whether a claim that has drifted for a reason may have done so by the hash of this annotation. A reason
-// this build does not look for, such as Karpenter's RequirementsDrifted, may hide any.
+// mayDiffer reports whether the hash of this annotation may differ on a claim that has drifted for a reason. A reason this
+// build does not look for may hide any.
 func mayDiffer(reason, key string) bool {
 	switch reason {
+	case RequirementsDrifted, TypeDrifted: // looked for between the two
+		return key == model.AnnotationClassHash
 	case "", ImageDrifted, SecurityGroupsDrifted, SubnetDrifted, ReservationDrifted, PlacementGroupsDrifted:
 		return false
 	case ClassDrifted:

@@ -199,7 +199,8 @@ func TestF136_S31_R45_HashesOfKarpenterAreNoDrift(t *testing.T) {
 		{"", ""}, {lifecycle.PoolDrifted, lifecycle.PoolDrifted}, {lifecycle.ClassDrifted, lifecycle.ClassDrifted},
 		// Nothing of these is in the view, so a look at the machine finds them gone.
 		{lifecycle.ImageDrifted, ""}, {lifecycle.SecurityGroupsDrifted, ""}, {lifecycle.SubnetDrifted, ""}, {lifecycle.PlacementGroupsDrifted, ""},
-		{"RequirementsDrifted", lifecycle.PoolDrifted}, {"InstanceTypeNotFound", lifecycle.PoolDrifted},
+		// Looked for after the pool's hash, which was equal, and before the class's, which may have been another.
+		{lifecycle.RequirementsDrifted, lifecycle.ClassDrifted}, {lifecycle.TypeDrifted, lifecycle.ClassDrifted}, {"SomethingElse", lifecycle.PoolDrifted},
 	} {
 		view := like(func(v *lifecycle.DriftView) {
 			v.Claim.Drift = test.reason

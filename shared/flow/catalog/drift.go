@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -11,8 +12,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// drift judges the claims of the classes that were looked up in this pass, by one look at their instances. What cannot be
-// judged stays as it was.
+// drift judges the claims of the classes that were looked up in this pass, by one look at their instances. Of the other classes
+// those claims are looked at, too, that a changed NodePool speaks of: an edit shows within seconds. What cannot be judged stays
+// as it was.
 func (r *run) drift(ctx context.Context) {
 	claims, ids := r.drifters()
 	if len(claims) == 0 {
@@ -22,36 +24,36 @@ func (r *run) drift(ctx context.Context) {
 	if err != nil {
 		r.answered(ctx, err)
 		r.problem("describe %d instances to judge their drift: %v", len(ids), err)
-		return
+		claims = slices.DeleteFunc(claims, func(c model.Claim) bool { return lifecycle.DriftedByPool(r.view(c)).Reason == "" })
 	}
 	instances := map[string]*model.Instance{}
 	for i := range found {
 		instances[found[i].ID] = &found[i]
 	}
-	types := r.typesOf(ctx, claims)
-	pools := map[string]*model.Pool{}
-	for i := range r.config.Pools {
-		pools[r.config.Pools[i].Name] = &r.config.Pools[i]
-	}
-	for i := range r.judged {
-		class := &r.judged[i]
-		for _, claim := range claims {
-			if claim.Class == class.Name {
-				r.driftOf(ctx, lifecycle.DriftView{
-					Claim: claim, Pool: pools[claim.Pool], Class: class, CA: r.reg.CA, Type: types[typeOf{class.Name, claim.InstanceType}], Instance: instances[claim.InstanceID],
-				})
-			}
+	types, sold := r.typesOf(ctx, claims)
+	fresh := 0
+	for _, claim := range claims {
+		view := r.view(claim)
+		view.Type, view.Sold, view.Instance = types[typeOf{claim.Class, claim.InstanceType}], sold, instances[claim.InstanceID]
+		if r.driftOf(ctx, view) {
+			fresh++
 		}
+	}
+	if fresh > 0 {
+		r.hintJudge(ctx)
 	}
 }
 
 // drifters are the claims to judge, with a machine that is not ending.
 func (r *run) drifters() (claims []model.Claim, ids []string) {
+	looked := map[string]bool{}
+	for i := range r.judged {
+		looked[r.judged[i].Name] = true
+	}
 	for _, claim := range r.ledger.Claims {
-		judged := slices.ContainsFunc(r.judged, func(c model.Class) bool { return c.Name == claim.Class })
 		switch claim.State {
 		case model.Launched, model.Registered, model.Initialized:
-			if judged && claim.InstanceID != "" {
+			if claim.InstanceID != "" && (looked[claim.Class] || r.moved(claim)) {
 				claims, ids = append(claims, claim), append(ids, claim.InstanceID)
 			}
 		}
@@ -59,37 +61,85 @@ func (r *run) drifters() (claims []model.Claim, ids []string) {
 	return claims, ids
 }
 
+// moved reports whether its NodePool says something else of a claim than is recorded.
+func (r *run) moved(claim model.Claim) bool {
+	view := r.view(claim)
+	if view.Class == nil {
+		return false
+	}
+	drift := lifecycle.DriftedByPool(view)
+	return drift.Reason != "" && (drift.Reason != claim.Drift || drift.Message != claim.DriftMessage) || drift.Reason == "" && lifecycle.OfPool(claim.Drift)
+}
+
+// view is what is known of a claim without a look at the machine and at what is sold: its pool as it is now, and its class with
+// what was found out last.
+func (r *run) view(claim model.Claim) lifecycle.DriftView {
+	view := lifecycle.DriftView{Claim: claim, CA: r.reg.CA, NowUnix: r.now()}
+	for i := range r.config.Pools {
+		if r.config.Pools[i].Name == claim.Pool {
+			view.Pool = &r.config.Pools[i]
+		}
+	}
+	for i := range r.judged {
+		if r.judged[i].Name == claim.Class {
+			view.Class = &r.judged[i]
+			return view
+		}
+	}
+	for i := range r.config.Classes {
+		if class := r.config.Classes[i].Class; class.Name == claim.Class {
+			if record := r.records[class.Name]; record.UID == class.UID {
+				class.Status = record.Status
+			}
+			view.Class = &class
+		}
+	}
+	return view
+}
+
 type typeOf struct{ class, name string }
 
-// typesOf returns the claims' instance types as their classes see them; without a catalogue there are none, and images are
-// not judged.
-func (r *run) typesOf(ctx context.Context, claims []model.Claim) map[typeOf]*model.InstanceType {
+// typesOf returns the claims' instance types as their classes see them, and whether what is sold is known: without a catalogue
+// there are none, and images are not judged.
+func (r *run) typesOf(ctx context.Context, claims []model.Claim) (map[typeOf]*model.InstanceType, bool) {
 	out := map[typeOf]*model.InstanceType{}
 	machines, err := r.types(ctx)
 	if err != nil {
 		r.problem("judge no image for want of a catalogue: %v", err)
-		return out
+		return out, false
 	}
-	for _, class := range r.judged {
+	of := map[string][]model.Claim{}
+	for _, claim := range claims {
+		of[claim.Class] = append(of[claim.Class], claim)
+	}
+	for _, users := range of {
+		class := r.view(users[0]).Class
+		if class == nil {
+			continue
+		}
 		var facts []model.MachineType
 		for _, m := range machines.Types {
-			if slices.ContainsFunc(claims, func(c model.Claim) bool { return c.Class == class.Name && c.InstanceType == m.Name }) {
+			if slices.ContainsFunc(users, func(c model.Claim) bool { return c.InstanceType == m.Name }) {
 				facts = append(facts, m)
 			}
 		}
-		types := offer.Catalog(facts, class, r.offers())
+		types := offer.Catalog(facts, *class, r.offers())
 		for i := range types {
 			out[typeOf{class.Name, types[i].Name}] = &types[i]
 		}
 	}
-	return out
+	return out, len(machines.Types) > 0
 }
 
-// driftOf judges one claim, and brings its hashes and what a reservation left behind up to date on the way.
-func (r *run) driftOf(ctx context.Context, view lifecycle.DriftView) {
+// driftOf judges one claim, and brings its hashes and what a reservation left behind up to date on the way. It reports whether
+// that it has drifted, for this reason, is news.
+func (r *run) driftOf(ctx context.Context, view lifecycle.DriftView) (news bool) {
 	was := view.Claim
 	claim := was
-	claim.Annotations, _ = lifecycle.Rehashed(was, view.Pool, view.Class, r.reg.CA)
+	rehashed := false
+	if claim.Annotations, rehashed = lifecycle.Rehashed(was, view.Pool, view.Class, r.reg.CA); rehashed {
+		r.out.Rehashed++
+	}
 	fell := false
 	if view.Instance != nil && claim.State != model.Launched { // EC2 may not show all of a young one
 		claim, fell = lifecycle.FellBack(claim, *view.Instance)
@@ -109,11 +159,24 @@ func (r *run) driftOf(ctx context.Context, view lifecycle.DriftView) {
 	if claim.Drift != "" {
 		r.out.Drifted[claim.Drift]++
 	}
+	news = claim.Drift != "" && claim.Drift != was.Drift
 	switch {
 	case !reflect.DeepEqual(was, claim):
 		r.write(ctx, claim, fell)
 	case claim.Drift != "": // once more: an earlier pass may have been cut short
 		r.show(ctx, claim)
+	}
+	return news
+}
+
+// hintJudge asks for a look at what to give back. Where it is lost the judge's own tick finds the record.
+func (r *run) hintJudge(ctx context.Context) {
+	if r.Judges == nil {
+		return
+	}
+	key := fmt.Sprintf("drift/%d", r.now())
+	if err := r.effect(ctx, EffectHint, func() error { return r.Judges.Judge(ctx, r.reg.Cluster, key) }); err != nil {
+		r.problem("ask for a look at what has drifted; the next tick makes it: %v", err)
 	}
 }
 

@@ -1,6 +1,10 @@
 package catalog
 
 import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -102,5 +106,176 @@ func TestNC27HashesOfOtherRulesAreWrittenAnew(t *testing.T) {
 	if w.pass(5*time.Minute, nil); w.drifted() != "" || w.ledger.Claims[0].Annotations[model.AnnotationClassHashVersion] != model.ClassHashVersion ||
 		w.ledger.Claims[0].Annotations[model.AnnotationClassHash] != w.class().HashFor(w.reg.CA) || len(w.shown) != 1 {
 		t.Errorf("%+v", w.ledger.Claims[0])
+	}
+}
+
+// told records who was asked to give nodes back.
+type told struct{ keys []string }
+
+func (j *told) Judge(_ context.Context, cluster, key string) error {
+	j.keys = append(j.keys, cluster+" "+key)
+	return nil
+}
+
+// F132: kubectl apply of a NodePool sends a config hint within seconds, and the pass it causes finds the drift although the class
+// was looked up a moment ago and is left alone. Whoever gives nodes back is told once.
+func TestF132AChangedNodePoolIsNoticedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.launched()
+	judge := &told{}
+	config := func(f *Flow, r *Request) { r.Config, f.Judges = true, judge }
+	w.pass(5*time.Minute, config)
+	if w.drifted() != "" || len(judge.keys) != 0 {
+		t.Fatalf("%q, told %v", w.drifted(), judge.keys)
+	}
+	w.config.Pools[0].Hash = "12"
+	out := w.pass(time.Second, config)
+	if w.drifted() != "NodePoolDrifted" || out.Resolved != 0 || out.Drifted["NodePoolDrifted"] != 1 || len(w.shown) != 1 || len(judge.keys) != 1 {
+		t.Errorf("%q: %+v, shown %d, told %v", w.drifted(), out, len(w.shown), judge.keys)
+	}
+	w.pass(time.Second, config)
+	if len(judge.keys) != 1 || w.asked("Describe") != 0 || len(w.shown) != 0 {
+		t.Errorf("no news, and told %v, asked %v", judge.keys, w.aws)
+	}
+	w.config.Pools[0].Hash = "11" // taken back
+	if w.pass(time.Second, config); w.drifted() != "" || w.asked("Describe 1") != 1 {
+		t.Errorf("%q, asked %v", w.drifted(), w.aws)
+	}
+}
+
+// F133: requirements that are narrowed drift the claims that do not meet them at once, those and no other; widened again they are
+// as before.
+func TestF133NarrowedRequirementsDriftIncompatibleClaimsOnly(t *testing.T) {
+	w := newWorld(t)
+	w.launched()
+	other := w.ledger.Claims[0]
+	other.Name, other.InstanceID, other.Zone = "b", "i-2", "us-west-2b"
+	w.ledger.Claims[0].Zone = "us-west-2a"
+	w.ledger.Claims = append(w.ledger.Claims, other)
+	w.instances = append(w.instances, w.instances[0])
+	w.instances[1].ID = "i-2"
+	w.pass(5*time.Minute, nil)
+	w.config.Pools[0].Template.Requirements = []model.Requirement{{Key: model.LabelZone, Operator: model.In, Values: []string{"us-west-2a"}}}
+	w.pass(time.Second, nil)
+	if a, b := w.ledger.Claims[0].Drift, w.ledger.Claims[1].Drift; a != "" || b != "RequirementsDrifted" {
+		t.Errorf("%q and %q", a, b)
+	}
+	w.config.Pools[0].Template.Requirements = nil
+	if w.pass(time.Second, nil); w.ledger.Claims[1].Drift != "" {
+		t.Errorf("%q", w.ledger.Claims[1].Drift)
+	}
+}
+
+// What needs no look at the machine does not wait for EC2.
+func TestF132ByTheNodePoolWhileEC2IsDown(t *testing.T) {
+	w := newWorld(t)
+	w.launched()
+	w.fail["Describe"] = fault.New(fault.Internal, "", "down")
+	w.config.Pools[0].Hash = "12"
+	if w.pass(5*time.Minute, nil); w.drifted() != "NodePoolDrifted" {
+		t.Errorf("%q", w.drifted())
+	}
+	w.config.Pools[0].Hash = "11"
+	if w.pass(time.Second, nil); w.drifted() != "NodePoolDrifted" {
+		t.Errorf("taken back without a look: %q", w.drifted())
+	}
+}
+
+// F134: a type that is sold no more drifts its machines an hour after they were made; a catalogue that cannot be read, or has nothing
+// at all, drifts nobody.
+func TestF134DriftByMissingType(t *testing.T) {
+	w := newWorld(t)
+	w.launched()
+	claim := &w.ledger.Claims[0]
+	claim.CreatedUnix, claim.Zone = w.now, "us-west-2a"
+	all := w.machines
+	w.machines = slices.DeleteFunc(slices.Clone(all), func(m model.MachineType) bool { return m.Name == "m5.large" })
+	if w.pass(50*time.Minute, nil); w.drifted() != "" {
+		t.Fatalf("a young machine: %q", w.drifted())
+	}
+	without := w.machines
+	w.machines = nil
+	if w.pass(20*time.Minute, nil); w.drifted() != "" {
+		t.Fatalf("an empty catalogue: %q", w.drifted())
+	}
+	w.machines = without
+	w.fail["Types"] = fault.New(fault.Internal, "", "down")
+	if w.pass(5*time.Minute, nil); w.drifted() != "" {
+		t.Fatalf("no catalogue: %q", w.drifted())
+	}
+	delete(w.fail, "Types")
+	if w.pass(5*time.Minute, nil); w.drifted() != "InstanceTypeNotFound" {
+		t.Errorf("%q", w.drifted())
+	}
+	w.machines = all
+	if w.pass(5*time.Minute, nil); w.drifted() != "" {
+		t.Errorf("sold again: %q", w.drifted())
+	}
+}
+
+// F135: what says how nodes behave is no drift.
+func TestF135BehaviouralFieldsLeaveClaimsAlone(t *testing.T) {
+	w := newWorld(t)
+	w.launched()
+	w.pass(5*time.Minute, nil)
+	pool := &w.config.Pools[0]
+	pool.Weight, pool.Limits, pool.Generation = 7, model.Resources{model.CPU: 1}, 9
+	pool.Disruption = model.Disruption{Policy: "WhenEmpty", Budgets: []model.Budget{{Nodes: "0"}}}
+	if out := w.pass(5*time.Minute, nil); w.drifted() != "" || len(out.Drifted) != 0 || w.ledger.Claims[0].Version != 1 {
+		t.Errorf("%+v", w.ledger.Claims[0])
+	}
+}
+
+// S31: the template is edited while a machine of the older one is being launched. Its claim says what it was launched from, so that
+// the edit shows as soon as it has a machine, and the machines launched afterwards have not drifted.
+func TestS31AnEditDuringALaunchIsDrift(t *testing.T) {
+	w := newWorld(t)
+	w.launched()
+	claim := &w.ledger.Claims[0]
+	after := *claim
+	after.Name, after.InstanceID, after.Annotations = "b", "i-2", maps.Clone(claim.Annotations)
+	after.Annotations[model.AnnotationPoolHash] = "12"
+	claim.State, claim.InstanceID = model.Intended, ""
+	w.config.Pools[0].Hash = "12" // while CreateFleet is under way
+	w.ledger.Claims = append(w.ledger.Claims, after)
+	w.instances = append(w.instances, w.instances[0])
+	w.instances[1].ID = "i-2"
+	if w.pass(5*time.Minute, nil); w.drifted() != "" {
+		t.Fatalf("a claim without a machine: %q", w.drifted())
+	}
+	w.ledger.Claims[0].State, w.ledger.Claims[0].InstanceID = model.Launched, "i-1"
+	w.pass(time.Second, nil)
+	if a, b := w.ledger.Claims[0].Drift, w.ledger.Claims[1].Drift; a != "NodePoolDrifted" || b != "" {
+		t.Errorf("%q and %q", a, b)
+	}
+}
+
+// S31, R45, F136: claims of a build with other rules: no drift, no word to who gives nodes back, and the log says how many there were.
+func TestS31_R45_F136UpgradeWithOldHashesIsReportedAndNoDrift(t *testing.T) {
+	w := newWorld(t)
+	w.launched()
+	first := w.ledger.Claims[0]
+	w.ledger.Claims, w.instances = nil, nil
+	for i := range 50 {
+		claim := first
+		claim.Name, claim.InstanceID = fmt.Sprintf("c%02d", i), fmt.Sprintf("i-%02d", i)
+		claim.Annotations = map[string]string{
+			model.AnnotationPoolHash: "old", model.AnnotationPoolHashVersion: "joiner-v0", model.AnnotationClassHash: "old", model.AnnotationClassHashVersion: "joiner-v0",
+		}
+		w.ledger.Claims = append(w.ledger.Claims, claim)
+		w.instances = append(w.instances, model.Instance{ID: claim.InstanceID, State: "running", SubnetID: "subnet-a", SecurityGroups: []string{"sg-1"}})
+	}
+	judge := &told{}
+	out := w.pass(5*time.Minute, func(f *Flow, _ *Request) { f.Judges = judge })
+	if len(out.Drifted) != 0 || out.Rehashed != 50 || len(judge.keys) != 0 {
+		t.Errorf("%+v, told %v", out, judge.keys)
+	}
+	if out := w.pass(5*time.Minute, nil); len(out.Drifted) != 0 || out.Rehashed != 0 {
+		t.Errorf("at the next look: %+v", out)
+	}
+	for _, claim := range w.ledger.Claims {
+		if claim.Drift != "" || claim.Annotations[model.AnnotationPoolHash] != "11" {
+			t.Errorf("%s: %q, %v", claim.Name, claim.Drift, claim.Annotations)
+		}
 	}
 }

@@ -20,7 +20,8 @@ type Flow struct {
 	Allowances Allowances
 	Hints      Hints
 	Connector  Connector
-	Shelf      Shelf // where the region pass keeps the machine catalogue; nil = each pass reads EC2 itself
+	Shelf      Shelf  // where the region pass keeps the machine catalogue; nil = each pass reads EC2 itself
+	Judges     Judges // told of claims that have newly drifted; nil = nobody is
 
 	Now      func() time.Time
 	Settings Settings
@@ -85,10 +86,11 @@ type Outcome struct {
 	Resolved int              `json:"resolved"`          // looked up in this pass
 	Tried    int              `json:"tried,omitempty"`   // tried on EC2
 	NotReady []string         `json:"notReady,omitempty"`
-	Ended    []string         `json:"ended,omitempty"`   // classes whose deletion was finished
-	Drifted  map[string]int   `json:"drifted,omitempty"` // claims found drifted, by reason
-	Tidied   int              `json:"tidied,omitempty"`  // instance profiles deleted
-	Millis   map[string]int64 `json:"millis,omitempty"`  // since the start of the run, by what was reached
+	Ended    []string         `json:"ended,omitempty"`    // classes whose deletion was finished
+	Drifted  map[string]int   `json:"drifted,omitempty"`  // claims found drifted, by reason
+	Rehashed int              `json:"rehashed,omitempty"` // claims whose hashes were of other rules: written anew, and no drift
+	Tidied   int              `json:"tidied,omitempty"`   // instance profiles deleted
+	Millis   map[string]int64 `json:"millis,omitempty"`   // since the start of the run, by what was reached
 	Problems []string         `json:"problems,omitempty"`
 }
 

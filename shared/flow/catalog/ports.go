@@ -46,6 +46,12 @@ type Hints interface {
 	Ready(ctx context.Context, cluster, key string) error
 }
 
+// Judges asks who gives nodes back.
+type Judges interface {
+	// Judge asks for a look at the cluster. The same key for the same cluster may be one hint; a hint may be lost.
+	Judge(ctx context.Context, cluster, key string) error
+}
+
 // Allowances keeps what all clusters of an account and region share of EC2's API.
 type Allowances interface {
 	// Allowance reads it consistently; the zero value where it was never written.
