@@ -26,6 +26,8 @@ type cluster struct {
 	claims  []*karpv1.NodeClaim // of nodes, by the same index
 	bound   []*corev1.Pod
 	waiting []*corev1.Pod
+
+	launched int // nodes so far, by decisions that were carried out
 }
 
 func (c *cluster) objects() []client.Object {
@@ -112,7 +114,7 @@ func (c *cluster) add(item json.RawMessage) error {
 	return nil
 }
 
-// claimOf returns the NodeClaim a node of a pool has once it is initialised.
+// claimOf returns the NodeClaim a node of a pool has once it is initialised and its pods have been left alone for long.
 func claimOf(node *corev1.Node) *karpv1.NodeClaim {
 	claim := &karpv1.NodeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: "claim-" + node.Name, UID: types.UID("claim-" + node.Name), Labels: node.Labels, CreationTimestamp: node.CreationTimestamp},
@@ -120,7 +122,7 @@ func claimOf(node *corev1.Node) *karpv1.NodeClaim {
 			Taints: node.Spec.Taints},
 		Status: karpv1.NodeClaimStatus{NodeName: node.Name, ProviderID: node.Spec.ProviderID, Capacity: node.Status.Capacity, Allocatable: node.Status.Allocatable},
 	}
-	for _, condition := range []string{karpv1.ConditionTypeLaunched, karpv1.ConditionTypeRegistered, karpv1.ConditionTypeInitialized} {
+	for _, condition := range []string{karpv1.ConditionTypeLaunched, karpv1.ConditionTypeRegistered, karpv1.ConditionTypeInitialized, karpv1.ConditionTypeConsolidatable} {
 		claim.StatusConditions().SetTrue(condition)
 	}
 	return claim

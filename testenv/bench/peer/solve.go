@@ -64,10 +64,16 @@ func settings() context.Context {
 	return log.IntoContext(injection.WithControllerName(ctx, "provisioner"), logging.NopLogger)
 }
 
-// solve makes the provisioner's decision and measures it. A solve cut short by the timeout is no error: what it left is in
-// the answer.
-func solve(c *cluster, types []*cloudprovider.InstanceType, timeout time.Duration) (*answer, error) {
-	ctx := settings()
+// loaded is a cluster as Karpenter's controllers hold it.
+type loaded struct {
+	kube        *cached
+	cloud       *provider
+	known       *state.Cluster
+	provisioner *provisioning.Provisioner
+}
+
+// load reads the cluster into Karpenter's own state.
+func load(ctx context.Context, c *cluster, types []*cloudprovider.InstanceType) (*loaded, error) {
 	kube, err := newCached(c.objects())
 	if err != nil {
 		return nil, err
@@ -88,14 +94,24 @@ func solve(c *cluster, types []*cloudprovider.InstanceType, timeout time.Duratio
 	}
 	known.SetSynced(true)
 	provisioner := provisioning.NewProvisioner(kube, events.NewRecorder(&record.FakeRecorder{}), cloud, known, now, deviceallocation.NewController(kube), &virtualpods.Cache{})
+	return &loaded{kube, cloud, known, provisioner}, nil
+}
 
+// solve makes the provisioner's decision and measures it. A solve cut short by the timeout is no error: what it left is in
+// the answer.
+func solve(c *cluster, types []*cloudprovider.InstanceType, timeout time.Duration) (*answer, error) {
+	ctx := settings()
+	e, err := load(ctx, c, types)
+	if err != nil {
+		return nil, err
+	}
 	var before, after runtime.MemStats
 	runtime.GC()
 	debug.FreeOSMemory()
 	resetPeak()
 	runtime.ReadMemStats(&before)
 	start := time.Now()
-	results, err := decide(ctx, provisioner, known, c.waiting, timeout)
+	results, err := decide(ctx, e.provisioner, e.known, c.waiting, timeout)
 	seconds := time.Since(start).Seconds()
 	runtime.ReadMemStats(&after)
 	peak := peakBytes()
