@@ -36,7 +36,14 @@ type PlannedCommand struct {
 	Moves        []Nomination   `json:"moves"`        // which of the nodes' pods go to nodes that exist or are on their way, by node; never nil
 	PodsMoved    int            `json:"podsMoved"`    // pods that will be made anew elsewhere
 	Savings      MicroUSD       `json:"savings"`      // per hour; below 0 where a replacement costs more, as drift's may
+
+	// What the command is to remember: see Command.
+	Inputs    string   `json:"inputs,omitempty"`
+	Workloads []string `json:"workloads,omitempty"`
 }
+
+// ReplacementFailed is the FailureCode of a command that was undone because a replacement did not come, or did not come in time.
+const ReplacementFailed = "ReplacementFailed"
 
 // MaxCommandNodes is how many nodes one command gives back at most: the ledger writes it in one transaction.
 const MaxCommandNodes = 40
