@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/disrupt"
 	"github.com/joiner-sh/joiner/shared/flow/forward"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -18,8 +19,11 @@ type StorePort interface {
 	forward.Publisher
 	provision.Snapshots
 	provision.Decisions
+	disrupt.Decisions
 	// Decided returns a decision that was kept. NotFound where there is none.
 	Decided(ctx context.Context, cluster string, atUnix int64, id string) (model.Decision, error)
+	// Disrupted returns a decision about giving back that was kept. NotFound where there is none.
+	Disrupted(ctx context.Context, cluster string, atUnix int64, id string) (model.Disrupted, error)
 }
 
 // Store is the contract of a store. start returns an empty one for each case.
@@ -33,6 +37,7 @@ func Store(t *testing.T, start func(t *testing.T) StorePort) {
 		"a pointer that makes no sense is Invalid":            storeRefusesPointers,
 		"epochs and clusters are apart":                       storeKeepsApart,
 		"a decision is kept, and the later one of its id":     storeKeepsDecisions,
+		"a decision about giving back is kept beside others":  storeKeepsDisruptions,
 	} {
 		t.Run(name, func(t *testing.T) { rule(bucket{start(t), t}) })
 	}
@@ -201,5 +206,29 @@ func storeKeepsDecisions(b bucket) {
 		if kept, err := b.Decided(b.t.Context(), "web", ledgerBegin, "01A"); err != nil || !reflect.DeepEqual(kept, decision) {
 			b.t.Errorf("%+v %v", kept, err)
 		}
+	}
+}
+
+// storeKeepsDisruptions gives both kinds of decision the same id.
+func storeKeepsDisruptions(b bucket) {
+	_, err := b.Disrupted(b.t.Context(), "web", ledgerBegin, "01A")
+	b.want(fault.NotFound, "a decision nobody took", err)
+	if err := b.Put(b.t.Context(), model.Decision{ID: "01A", Cluster: "web", AtUnix: ledgerBegin, Pending: 3}); err != nil {
+		b.t.Fatal(err)
+	}
+	for _, committed := range []string{"c-1", "c-2"} {
+		decision := model.Disrupted{
+			ID: "01A", Cluster: "web", AtUnix: ledgerBegin, Epoch: 2, Seq: 7, Committed: []string{committed},
+			Plan: model.DisruptPlan{Commands: []model.PlannedCommand{}, Kept: []model.KeptNode{{Node: "n", Reasons: []model.KeptReason{{Code: "Busy", Message: "m"}}}}},
+		}
+		if err := b.PutDisruption(b.t.Context(), decision); err != nil {
+			b.t.Fatal(err)
+		}
+		if kept, err := b.Disrupted(b.t.Context(), "web", ledgerBegin, "01A"); err != nil || !reflect.DeepEqual(kept, decision) {
+			b.t.Errorf("%+v %v", kept, err)
+		}
+	}
+	if kept, err := b.Decided(b.t.Context(), "web", ledgerBegin, "01A"); err != nil || kept.Pending != 3 {
+		b.t.Errorf("the other decision of that id: %+v %v", kept, err)
 	}
 }

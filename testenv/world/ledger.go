@@ -27,6 +27,7 @@ type Ledger struct {
 	marks         map[string]map[model.Mark]model.Mark     // by account and region, then by what they are about
 	allowances    map[string]model.Allowance               // by account and region
 	learned       map[string]map[[2]string]model.LearnedOf // by account and region, then type and images
+	stops         map[string]model.Stop                    // of accounts and regions
 }
 
 type lease struct {
@@ -46,6 +47,11 @@ type book struct {
 	classes map[string]model.ClassRecord
 	index   map[string]indexed // of claims, by instance id
 
+	commands map[string]model.Command
+	turns    map[string]model.Turn // by pool
+	judge    model.JudgeNotes
+	stops    map[string]model.Stop // by pool; "" = the whole cluster
+
 	written LedgerWritten // by the transaction under way
 	undo    past          // what it changed
 	history []past        // of the last minutes, oldest first
@@ -57,7 +63,7 @@ func (l *Ledger) commit(cluster, op string, fence *model.Fence) {
 	b := l.book(cluster)
 	written := b.written
 	b.written = LedgerWritten{}
-	if len(written.Claims)+len(written.Intents)+len(written.Usage) > 0 {
+	if len(written.Claims)+len(written.Intents)+len(written.Usage)+len(written.Commands)+len(written.Turns) > 0 {
 		written.Cluster, written.Op, written.Fence = cluster, op, fence
 		l.note(written)
 		b.undo.claims = written.Claims
@@ -95,12 +101,16 @@ func NewLedger(now func() time.Time) *Ledger {
 	return &Ledger{
 		now: now, registrations: map[string]model.Registration{}, leases: map[[2]string]*lease{}, books: map[string]*book{},
 		marks: map[string]map[model.Mark]model.Mark{}, allowances: map[string]model.Allowance{}, learned: map[string]map[[2]string]model.LearnedOf{},
+		stops: map[string]model.Stop{},
 	}
 }
 
 func (l *Ledger) book(cluster string) *book {
 	if l.books[cluster] == nil {
-		l.books[cluster] = &book{claims: map[string]model.Claim{}, intents: map[string]model.Intent{}, usage: map[string]model.Usage{}, classes: map[string]model.ClassRecord{}, index: map[string]indexed{}}
+		l.books[cluster] = &book{
+			claims: map[string]model.Claim{}, intents: map[string]model.Intent{}, usage: map[string]model.Usage{}, classes: map[string]model.ClassRecord{}, index: map[string]indexed{},
+			commands: map[string]model.Command{}, turns: map[string]model.Turn{}, stops: map[string]model.Stop{},
+		}
 	}
 	return l.books[cluster]
 }

@@ -24,6 +24,10 @@ func TestLedgerKeepsTheCollectorsContract(t *testing.T) {
 	conform.LedgerCollect(t, func(*testing.T) conform.LedgerCollectPort { return world.NewLedger(time.Now) })
 }
 
+func TestLedgerKeepsTheJudgesContract(t *testing.T) {
+	conform.LedgerJudge(t, func(*testing.T) conform.LedgerJudgePort { return world.NewLedger(time.Now) })
+}
+
 // A read that takes time may see an intent open and its claims settled, the other way round, or one claim of two; never
 // what was before it began, or what no transaction wrote.
 func TestLedgerReadsAreTornBetweenPartitions(t *testing.T) {

@@ -35,6 +35,9 @@ type past struct {
 	claims  []ClaimChange
 	intents map[string]*model.Intent // nil = there was none
 	usage   map[string]*model.Usage
+
+	commands map[string]*model.Command
+	turns    map[string]*model.Turn
 }
 
 // Tear makes reads that take time see partitions as they were at different instants of it; nil makes every read see all of
@@ -93,16 +96,30 @@ func (l *Ledger) claimsAt(b *book, began time.Time) []model.Claim {
 	return out
 }
 
-// ownAt returns open intents by id and usage by pool, as a read that began at a time sees them.
-func (l *Ledger) ownAt(b *book, began time.Time) ([]model.Intent, []model.Usage) {
+// own is what is in a cluster's own partition: open intents by id, usage by pool, commands of the last day by id, turns by pool.
+type own struct {
+	intents  []model.Intent
+	usage    []model.Usage
+	commands []model.Command
+	turns    []model.Turn
+}
+
+// ownAt returns the cluster's own partition, as a read that began at a time sees it.
+func (l *Ledger) ownAt(b *book, began time.Time) own {
 	read := l.instant(began)
-	intents, usage := b.intents, b.usage
+	intents, usage, commands, turns := b.intents, b.usage, b.commands, b.turns
 	for i := len(b.history) - 1; i >= 0 && b.history[i].at.After(read); i-- {
 		if i == len(b.history)-1 {
-			intents, usage = maps.Clone(intents), maps.Clone(usage)
+			intents, usage, commands, turns = maps.Clone(intents), maps.Clone(usage), maps.Clone(commands), maps.Clone(turns)
 		}
 		undo(intents, b.history[i].intents)
 		undo(usage, b.history[i].usage)
+		undo(commands, b.history[i].commands)
+		undo(turns, b.history[i].turns)
+	}
+	out := own{commands: keptCommands(commands, began.Unix())}
+	for _, pool := range slices.Sorted(maps.Keys(turns)) {
+		out.turns = append(out.turns, turns[pool])
 	}
 	var open []model.Intent
 	for _, intent := range intents {
@@ -116,7 +133,8 @@ func (l *Ledger) ownAt(b *book, began time.Time) ([]model.Intent, []model.Usage)
 	}
 	sort.Slice(open, func(i, j int) bool { return open[i].ID < open[j].ID })
 	sort.Slice(held, func(i, j int) bool { return held[i].Pool < held[j].Pool })
-	return open, held
+	out.intents, out.usage = open, held
+	return out
 }
 
 // remember adds what a key is now to what a transaction has to undo, unless that is known already.
@@ -167,7 +185,9 @@ func (l *Ledger) LoadSince(_ context.Context, reg model.Registration, began time
 			out.Former = append(out.Former, claim)
 		}
 	}
-	out.Intents, out.Usage = l.ownAt(b, began)
+	own := l.ownAt(b, began)
+	out.Intents, out.Usage, out.Commands, out.Turns = own.intents, own.usage, own.commands, own.turns
+	out.Judge, out.Stops = b.judge, l.stopsOf(reg)
 	for _, m := range l.marks[scope(reg)] {
 		if !m.Forgotten(l.now().Unix()) {
 			out.Marks = append(out.Marks, m)
@@ -197,7 +217,8 @@ func (l *Ledger) SurveySince(_ context.Context, reg model.Registration, began ti
 			out.Claims = append(out.Claims, claim)
 		}
 	}
-	out.Intents, _ = l.ownAt(b, began)
+	own := l.ownAt(b, began)
+	out.Intents, out.Commands = own.intents, own.commands
 	for _, name := range slices.Sorted(maps.Keys(b.classes)) {
 		out.Classes = append(out.Classes, b.classes[name])
 	}

@@ -117,11 +117,24 @@ type LedgerWritten struct {
 	Marks   []model.Mark  // as stored now
 	Cleared []model.Mark  // as stored until now
 
+	Commands []CommandChange
+	Turns    []model.Turn // as stored now
+
 	Replaced []string // of remember: the claims whose pods are planned for elsewhere
 }
 
 // ClaimChange is a claim before and after. Before is nil for a new one, After for one that was removed.
 type ClaimChange struct{ Before, After *model.Claim }
+
+// CommandChange is a command before and after. Before is nil for a new one.
+type CommandChange struct{ Before, After *model.Command }
+
+// StopMoved is a stop of disruption by choice that somebody set or, Over, took back. Cluster is whose registration it was set for.
+type StopMoved struct {
+	Cluster string
+	Stop    model.Stop
+	Over    bool
+}
 
 // ObjectWritten is one change of one object at the API server.
 type ObjectWritten struct {
@@ -212,6 +225,7 @@ func (TerminateCalled) fact()  {}
 func (LeaseTaken) fact()       {}
 func (LeaseReleased) fact()    {}
 func (LedgerWritten) fact()    {}
+func (StopMoved) fact()        {}
 func (ObjectWritten) fact()    {}
 func (MessageMoved) fact()     {}
 func (ProcessMoved) fact()     {}

@@ -24,6 +24,7 @@ type Store struct {
 	objects   map[string][]byte
 	decoded   map[string]*model.Snapshot // by key of the base: the snapshot that was asked for last
 	decisions map[string]model.Decision
+	disrupted map[string]model.Disrupted
 	outage    time.Time // until then nothing gets through
 	chances   StoreChances
 }
@@ -38,6 +39,7 @@ type StoreChances struct {
 func NewStore(now func() time.Time, chance *rand.Rand) *Store {
 	return &Store{
 		now: now, chance: chance, objects: map[string][]byte{}, decoded: map[string]*model.Snapshot{}, decisions: map[string]model.Decision{},
+		disrupted: map[string]model.Disrupted{},
 	}
 }
 
@@ -149,6 +151,25 @@ func (s *Store) Decision(id string) (model.Decision, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	decision, ok := s.decisions[id]
+	return decision, ok
+}
+
+// PutDisruption keeps a decision about giving back. It must not be written to afterwards.
+func (s *Store) PutDisruption(_ context.Context, decision model.Disrupted) error {
+	unlock, err := s.enter()
+	defer unlock()
+	if err != nil {
+		return err
+	}
+	s.disrupted[decision.ID] = decision
+	return nil
+}
+
+// Disruption returns a kept decision about giving back; false where there is none.
+func (s *Store) Disruption(id string) (model.Disrupted, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	decision, ok := s.disrupted[id]
 	return decision, ok
 }
 

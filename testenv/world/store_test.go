@@ -21,6 +21,14 @@ func (s storeUnderTest) Decided(_ context.Context, _ string, _ int64, id string)
 	return decision, nil
 }
 
+func (s storeUnderTest) Disrupted(_ context.Context, _ string, _ int64, id string) (model.Disrupted, error) {
+	decision, ok := s.Disruption(id)
+	if !ok {
+		return decision, fault.New(fault.NotFound, "", "no decision %s", id)
+	}
+	return decision, nil
+}
+
 func TestStoreKeepsTheContract(t *testing.T) {
 	conform.Store(t, func(*testing.T) conform.StorePort { return storeUnderTest{world.NewStore(time.Now, nil)} })
 }

@@ -20,15 +20,15 @@ import (
 // casesSK is the sort key of what the collector remembers of a cluster.
 const casesSK = "CASES"
 
-// Survey reads the cluster's claims and intents, the collector's casebook, the planner's notes and the classes' records,
-// consistently. Its time is DynamoDB's own, out
-// of the answer's Date header, read before everything else: what it says is a moment when none of the rest was read yet.
+// Survey reads the cluster's claims and intents, the collector's casebook, the planner's notes, the classes' records and the
+// commands, consistently. Its time is DynamoDB's own, out of the answer's Date header, read before everything else: what it says
+// is a moment when none of the rest was read yet.
 func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Survey, error) {
 	survey, err := l.cases(ctx, reg.Cluster)
 	if err != nil {
 		return model.Survey{}, err
 	}
-	parts := [][2]string{{clusterPK(reg.Cluster), "INTENT#"}, {clusterPK(reg.Cluster), "CLASS#"}} // partition, prefix of sort keys
+	parts := [][2]string{{clusterPK(reg.Cluster), "INTENT#"}, {clusterPK(reg.Cluster), "CLASS#"}, {clusterPK(reg.Cluster), commandSK}} // partition, prefix of sort keys
 	for shard := range shards {
 		parts = append(parts, [2]string{shardPK(reg.Cluster, shard)})
 	}
@@ -111,6 +111,8 @@ func placeSurveyed(survey *model.Survey, entry item) error {
 			return err
 		}
 		survey.Classes = append(survey.Classes, record) // by name, as the sort key has it
+	case "COMMAND":
+		return placeCommand(&survey.Commands, entry) // by id
 	}
 	return nil
 }

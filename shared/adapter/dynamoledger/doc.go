@@ -1,5 +1,7 @@
 // Package dynamoledger keeps the ledger in one DynamoDB table: registrations, leases, claims, intents, pool usage,
-// offers without capacity, what clusters share of EC2's API, the planner's notes and the snapshot pointer. It stores and compares; what any of it means is decided elsewhere.
+// offers without capacity, what clusters share of EC2's API, the planner's and the judge's
+// notes, commands that give nodes back, what stops them, and the snapshot pointer. It stores and compares; what any of it means is
+// decided elsewhere.
 //
 //	item            PK                     SK                    attributes beside doc
 //	registration    CLUSTERS               <cluster>
@@ -11,6 +13,11 @@
 //	open intent     C#<cluster>#           INTENT#<id>           state, ttl once done
 //	claim           C#<cluster>#N#<0-7>    CLAIM#<name>          state, ver, intent, instanceId, ttl once gone
 //	planner's notes C#<cluster>#           NOTES
+//	command         C#<cluster>#           COMMAND#<id>          state, ver, ttl once ended
+//	pool's turn     C#<cluster>#           TURN#<pool>           ver
+//	judge's notes   C#<cluster>#           JUDGE                 ver
+//	stop            C#<cluster>#           STOP, STOP#<pool>
+//	region's stop   R#<account>#<region>#  STOP
 //	mark            R#<account>#<region>#  MARK#<what>           until, failures, ttl
 //	API allowance   R#<account>#<region>#  ALLOWANCE             v
 //	learned memory  R#…#LEARNED            <type>#<images>       mib, seen, ttl

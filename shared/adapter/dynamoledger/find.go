@@ -131,7 +131,7 @@ func (l *Ledger) batchGet(ctx context.Context, keys []item) (items []item, at ti
 			RequestItems: map[string]types.KeysAndAttributes{l.table: {Keys: keys, ConsistentRead: aws.Bool(true)}},
 		})
 		if err != nil {
-			return nil, at, translate(err, "read %d claims", len(keys))
+			return nil, at, translate(err, "read %d items", len(keys))
 		}
 		if at.IsZero() {
 			var told bool

@@ -16,6 +16,9 @@ func FuzzPlace(f *testing.F) {
 	f.Add("INTENT#a", `{"id":"a","claims":["b"]}`, "Done", "0")
 	f.Add("USE#general#cpu", `{}`, "", "-1")
 	f.Add("MARK#a", `{"until":1}`, "", "9223372036854775808")
+	f.Add("COMMAND#a", `{"id":"a","state":"Replacing","targets":[{"claim":"b"}]}`, "Replacing", "1")
+	f.Add("TURN#general", `{}`, "", "3")
+	f.Add("STOP#general", `{"scope":"pool","pool":"general"}`, "", "0")
 	f.Add("SNAP", `{"baseKey":"a","headSeq":1}`, "", "1e3")
 	f.Fuzz(func(t *testing.T, sk, doc, state, amount string) {
 		bounds.Check(t, len(sk)+len(doc)+len(state)+len(amount), func() {
@@ -26,7 +29,7 @@ func FuzzPlace(f *testing.F) {
 			}
 			var ledger model.Ledger
 			err := place(&ledger, entry, 10)
-			held := len(ledger.Claims) + len(ledger.Intents) + len(ledger.Usage) + len(ledger.Marks)
+			held := len(ledger.Claims) + len(ledger.Intents) + len(ledger.Usage) + len(ledger.Marks) + len(ledger.Commands) + len(ledger.Turns) + len(ledger.Stops)
 			if ledger.Pointer != nil {
 				held++
 			}
@@ -35,7 +38,7 @@ func FuzzPlace(f *testing.F) {
 			}
 			entry["ttl"] = &types.AttributeValueMemberN{Value: strconv.Itoa(9)}
 			ledger = model.Ledger{}
-			if err := place(&ledger, entry, 10); err != nil || len(ledger.Claims)+len(ledger.Intents)+len(ledger.Usage)+len(ledger.Marks) > 0 || ledger.Pointer != nil {
+			if err := place(&ledger, entry, 10); err != nil || len(ledger.Claims)+len(ledger.Intents)+len(ledger.Usage)+len(ledger.Marks)+len(ledger.Commands)+len(ledger.Turns)+len(ledger.Stops) > 0 || ledger.Pointer != nil {
 				t.Errorf("an expired item is held or read: %v, %+v", err, ledger)
 			}
 		})

@@ -48,3 +48,7 @@ func TestLedgerKeepsTheCollectorsContract(t *testing.T) {
 func TestLedgerKeepsTheContractOfNotices(t *testing.T) {
 	conform.LedgerFind(t, func(t *testing.T) conform.LedgerFindPort { return start(t, nil) })
 }
+
+func TestLedgerKeepsTheJudgesContract(t *testing.T) {
+	conform.LedgerJudge(t, func(t *testing.T) conform.LedgerJudgePort { return start(t, nil) })
+}

@@ -46,6 +46,7 @@ func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger
 			}
 		}
 	}
+	model.SortStops(ledger.Stops)
 	for _, claims := range [][]model.Claim{ledger.Claims, ledger.Ended, ledger.Former} {
 		sort.Slice(claims, func(i, j int) bool { return claims[i].Name < claims[j].Name })
 	}
@@ -96,6 +97,18 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		ledger.Classes = append(ledger.Classes, record) // by name, as the sort key has it
 	case "NOTES":
 		return decode(entry, &ledger.Notes)
+	case "COMMAND":
+		return placeCommand(&ledger.Commands, entry) // by id, as the sort key has it
+	case "TURN":
+		ledger.Turns = append(ledger.Turns, model.Turn{Pool: rest, Version: numberOf(entry, "ver")}) // by pool
+	case stopSK:
+		var stop model.Stop
+		if err := decode(entry, &stop); err != nil {
+			return err
+		}
+		ledger.Stops = append(ledger.Stops, stop)
+	case judgeSK:
+		return decode(entry, &ledger.Judge)
 	case "SNAP":
 		var pointer model.Pointer
 		if err := decode(entry, &pointer); err != nil {
@@ -160,4 +173,4 @@ func (l *Ledger) queryAt(ctx context.Context, pk, prefix string, consistent bool
 var errNoServerTime = fault.New(fault.Internal, "NoServerTime", "DynamoDB's answer carries no Date, so no age can be told")
 
 // errStarved is a read that DynamoDB put off again and again.
-var errStarved = fault.New(fault.Throttled, "UnprocessedKeys", "DynamoDB has put the read of claims off several times")
+var errStarved = fault.New(fault.Throttled, "UnprocessedKeys", "DynamoDB has put the read of items off several times")

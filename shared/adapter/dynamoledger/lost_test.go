@@ -69,6 +69,40 @@ func TestTransactionWhoseAnswerIsLostMayBeRepeated(t *testing.T) {
 	}
 }
 
+// A command whose commit's answer is lost is committed once, and its claims and turns are as one commit leaves them.
+func TestCommitWhoseAnswerIsLostMayBeRepeated(t *testing.T) {
+	lost := &loser{}
+	l := start(t, func(inner http.Handler) http.Handler { lost.inner = inner; return lost })
+	ctx := t.Context()
+	adopt(t, l, "default-1", "i-1")
+	fence, err := l.Hold(ctx, "web", model.LeaseJudge, "a", 1000, 1030)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := model.Command{
+		ID: "c", Version: 1, State: model.CommandCommitted, Reason: model.ReasonEmpty, SinceUnix: 1000,
+		Targets: []model.Target{{Claim: "default-1", Pool: "default", Node: "n"}},
+	}
+	ledger, err := l.Load(ctx, model.Registration{Cluster: "web"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit := func() error { return l.Commit(ctx, fence, command, ledger.Claims, []model.Turn{{Pool: "default"}}) }
+	lost.action.Store("TransactWriteItems")
+	if err := commit(); !fault.Is(err, fault.Internal) {
+		t.Errorf("without an answer: %v, want Internal", err)
+	}
+	for range 2 {
+		if err := commit(); err != nil {
+			t.Errorf("again: %v", err)
+		}
+	}
+	ledger, err = l.Load(ctx, model.Registration{Cluster: "web"})
+	if err != nil || len(ledger.Commands) != 1 || ledger.Commands[0].Version != 1 || ledger.Turns[0].Version != 1 || ledger.Claims[0].Version != 2 || ledger.Claims[0].Command != "c" {
+		t.Errorf("%+v %v", ledger, err)
+	}
+}
+
 // The lease taken by an invocation that never heard of it is taken again by the same one.
 func TestLeaseWhoseAnswerIsLostIsTakenAgain(t *testing.T) {
 	lost := &loser{}

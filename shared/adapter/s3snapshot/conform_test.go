@@ -14,6 +14,10 @@ func (s underTest) Decided(ctx context.Context, cluster string, atUnix int64, id
 	return s.Decision(ctx, cluster, Day(atUnix), id)
 }
 
+func (s underTest) Disrupted(ctx context.Context, cluster string, atUnix int64, id string) (model.Disrupted, error) {
+	return s.Disruption(ctx, cluster, Day(atUnix), id)
+}
+
 func TestStoreKeepsTheContract(t *testing.T) {
 	conform.Store(t, func(t *testing.T) conform.StorePort {
 		_, store := start(t)

@@ -23,22 +23,41 @@ const (
 
 // Put stores a decision under its id. Putting it again replaces it.
 func (s *Store) Put(ctx context.Context, decision model.Decision) error {
+	return s.putRecord(ctx, decisionKey(decision.Cluster, Day(decision.AtUnix), decision.ID), decision)
+}
+
+// Decision reads a decision record of a day, as Day names it. NotFound where there is none.
+func (s *Store) Decision(ctx context.Context, cluster, day, id string) (model.Decision, error) {
+	return record[model.Decision](ctx, s, decisionKey(cluster, day, id))
+}
+
+// PutDisruption stores a decision about giving back under its id. Putting it again replaces it.
+func (s *Store) PutDisruption(ctx context.Context, decision model.Disrupted) error {
+	return s.putRecord(ctx, disruptionKey(decision.Cluster, Day(decision.AtUnix), decision.ID), decision)
+}
+
+// Disruption reads a decision record about giving back of a day, as Day names it. NotFound where there is none.
+func (s *Store) Disruption(ctx context.Context, cluster, day, id string) (model.Disrupted, error) {
+	return record[model.Disrupted](ctx, s, disruptionKey(cluster, day, id))
+}
+
+// putRecord stores a decision record, packed, in place of what is there.
+func (s *Store) putRecord(ctx context.Context, key string, decision any) error {
 	text, err := json.Marshal(decision)
 	if err != nil {
-		return fault.Wrap(fault.Invalid, "", err, "encode decision %s", decision.ID)
+		return fault.Wrap(fault.Invalid, "", err, "encode %s", key)
 	}
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
 	if _, err := zip.Write(text); err != nil {
-		return fault.Wrap(fault.Internal, "", err, "compress decision %s", decision.ID)
+		return fault.Wrap(fault.Internal, "", err, "compress %s", key)
 	}
 	if err := zip.Close(); err != nil {
-		return fault.Wrap(fault.Internal, "", err, "compress decision %s", decision.ID)
+		return fault.Wrap(fault.Internal, "", err, "compress %s", key)
 	}
 	if packed.Len() > maxDecisionBytes {
-		return fault.New(fault.Invalid, "TooLarge", "decision %s has %d bytes, at most %d are kept", decision.ID, packed.Len(), maxDecisionBytes)
+		return fault.New(fault.Invalid, "TooLarge", "%s would have %d bytes, at most %d are kept", key, packed.Len(), maxDecisionBytes)
 	}
-	key := decisionKey(decision.Cluster, Day(decision.AtUnix), decision.ID)
 	_, err = s.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(packed.Bytes()), ContentLength: aws.Int64(int64(packed.Len())),
 		ContentType: aws.String("application/json"), ContentEncoding: aws.String("gzip"),
@@ -46,10 +65,8 @@ func (s *Store) Put(ctx context.Context, decision model.Decision) error {
 	return translate(err, "write s3://%s/%s", s.bucket, key)
 }
 
-// Decision reads a decision record of a day, as Day names it. NotFound where there is none.
-func (s *Store) Decision(ctx context.Context, cluster, day, id string) (model.Decision, error) {
-	var decision model.Decision
-	key := decisionKey(cluster, day, id)
+// record reads a decision record.
+func record[T any](ctx context.Context, s *Store, key string) (decision T, err error) {
 	data, err := s.get(ctx, key, maxDecisionBytes)
 	if err != nil {
 		return decision, err
@@ -59,7 +76,8 @@ func (s *Store) Decision(ctx context.Context, cluster, day, id string) (model.De
 		return decision, fault.Wrap(fault.Invalid, "Malformed", err, "decompress s3://%s/%s", s.bucket, key)
 	}
 	if err := json.NewDecoder(io.LimitReader(zip, maxDecisionExpandedBytes)).Decode(&decision); err != nil {
-		return model.Decision{}, fault.Wrap(fault.Invalid, "Malformed", err, "decode s3://%s/%s", s.bucket, key)
+		var none T
+		return none, fault.Wrap(fault.Invalid, "Malformed", err, "decode s3://%s/%s", s.bucket, key)
 	}
 	return decision, nil
 }
@@ -69,4 +87,8 @@ func Day(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.DateOn
 
 func decisionKey(cluster, day, id string) string {
 	return fmt.Sprintf("decisions/%s/%s/%s.json.gz", cluster, day, id)
+}
+
+func disruptionKey(cluster, day, id string) string {
+	return fmt.Sprintf("decisions/%s/%s/disrupt-%s.json.gz", cluster, day, id)
 }

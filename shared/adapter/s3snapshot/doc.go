@@ -3,9 +3,10 @@
 // It decides the layout of keys, that no object is ever written over, and what of a snapshot is kept in memory between
 // calls. It leaves the encoding to package wire, and when to write which object to flow/forward.
 //
-//	snap/<cluster>/<epoch>/base-<seq>        a whole cluster
-//	snap/<cluster>/<epoch>/seg-<seq>         what changed since seq-1
-//	decisions/<cluster>/<day>/<id>.json.gz   a decision record
+//	snap/<cluster>/<epoch>/base-<seq>                a whole cluster
+//	snap/<cluster>/<epoch>/seg-<seq>                 what changed since seq-1
+//	decisions/<cluster>/<day>/<id>.json.gz           a decision record
+//	decisions/<cluster>/<day>/disrupt-<id>.json.gz   one about giving back
 //
 // Numbers in keys have 20 digits, so that keys sort as their numbers do. Every object carries the SHA-256 of its content
 // as metadata: writing the same bytes again succeeds, other bytes under a key that exists are a Conflict, and so a

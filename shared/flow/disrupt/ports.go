@@ -43,13 +43,17 @@ type Commands interface {
 	// Commit writes the command (state Committed, Version 1), its id into Claim.Command of each of its targets' claims (given at
 	// the versions they were judged at: live, in no command, not ending), and each pool's next turn, in one transaction, on
 	// condition that every claim and turn has the version given and that no command of that id is there. At most
-	// MaxCommandNodes claims. Conflict otherwise. Committing the very same command again changes nothing and is no error.
+	// MaxCommandNodes claims. Conflict otherwise: with code ClaimBusy where a claim is given that is not free, ClaimChanged,
+	// TurnTaken, CommandExists, FenceLost. Invalid where claims or turns are not those of its targets. Committing the very same
+	// command again changes nothing and is no error.
 	Commit(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim, turns []model.Turn) error
-	// Step writes the command on condition of its Version and returns it with the next. Conflict where it is not the stored one.
+	// Step writes an open command on condition of its Version and returns it with the next. Conflict where it is not the stored
+	// one, Invalid where it is not open.
 	Step(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error)
 	// End writes the command (state Done or Undone) on condition of its Version, together with its claims, as given, each on
 	// condition of its Version, in one transaction: Draining for its reason, or without Command. Conflict otherwise, and nothing
-	// was written. It returns the command with its next version.
+	// was written. EndedUnix is set; a target that is gone, or is another's end, is not among the claims. It returns the command with
+	// its next version, and as it is kept, for a day from EndedUnix on: its replacements without what launching them takes.
 	End(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim) (model.Command, error)
 }
 

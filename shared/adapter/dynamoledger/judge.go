@@ -1,0 +1,53 @@
+package dynamoledger
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// judgeSK is the sort key of what the judge remembers of a cluster.
+const judgeSK = "JUDGE"
+
+// Glance reads the watcher's pointer and the judge's notes in one consistent read of two items. The time is DynamoDB's own.
+func (l *Ledger) Glance(ctx context.Context, cluster string) (*model.Pointer, model.JudgeNotes, int64, error) {
+	items, at, err := l.batchGet(ctx, []item{key(clusterPK(cluster), "SNAP"), key(clusterPK(cluster), judgeSK)})
+	if err != nil {
+		return nil, model.JudgeNotes{}, 0, err
+	}
+	var seen model.Ledger
+	for _, entry := range items {
+		if err := place(&seen, entry, at.Unix()); err != nil {
+			return nil, model.JudgeNotes{}, 0, err
+		}
+	}
+	return seen.Pointer, seen.Judge, at.Unix(), nil
+}
+
+// Recall replaces the judge's notes under the fence, on condition of their version.
+func (l *Ledger) Recall(ctx context.Context, fence model.Fence, notes model.JudgeNotes) (model.JudgeNotes, error) {
+	next := notes
+	next.Version++
+	doc, err := encode("the judge's notes", next)
+	if err != nil {
+		return notes, err
+	}
+	entry := key(clusterPK(fence.Cluster), judgeSK)
+	entry["doc"], entry["ver"] = doc, number(next.Version)
+	put := &types.Put{TableName: &l.table, Item: entry, ConditionExpression: aws.String("attribute_not_exists(PK)")}
+	if notes.Version != 0 {
+		put.ConditionExpression = aws.String("#ver = :ver")
+		put.ExpressionAttributeNames, put.ExpressionAttributeValues = versionNamed, item{":ver": number(notes.Version)}
+	}
+	err = l.transact(ctx, []types.TransactWriteItem{l.holds(fence), {Put: put}})
+	if refused(cancelled(err), 0) {
+		return notes, deposed(fence)
+	}
+	if err != nil {
+		return notes, translate(err, "write the judge's notes at version %d", notes.Version)
+	}
+	return next, nil
+}

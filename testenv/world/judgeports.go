@@ -1,0 +1,54 @@
+package world
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// glanced is what Glance answers.
+type glanced struct {
+	pointer *model.Pointer
+	notes   model.JudgeNotes
+	nowUnix int64
+}
+
+func (p ledgerPort) Glance(ctx context.Context, cluster string) (*model.Pointer, model.JudgeNotes, int64, error) {
+	out, err := read(ctx, p.Ports, "ledger.glance", func() (glanced, error) {
+		pointer, notes, nowUnix, err := p.world.Ledger.Glance(ctx, cluster)
+		return glanced{pointer, notes, nowUnix}, err
+	})
+	return out.pointer, out.notes, out.nowUnix, err
+}
+
+func (p ledgerPort) Recall(ctx context.Context, fence model.Fence, notes model.JudgeNotes) (model.JudgeNotes, error) {
+	next, err := write(ctx, p.Ports, "ledger.recall", func() (model.JudgeNotes, error) { return p.world.Ledger.Recall(ctx, fence, notes) })
+	if err != nil {
+		return notes, err
+	}
+	return next, nil
+}
+
+func (p ledgerPort) Commit(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim, turns []model.Turn) error {
+	return do(ctx, p.Ports, "ledger.commit", func() error { return p.world.Ledger.Commit(ctx, fence, command, claims, turns) })
+}
+
+func (p ledgerPort) Step(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error) {
+	next, err := write(ctx, p.Ports, "ledger.step", func() (model.Command, error) { return p.world.Ledger.Step(ctx, fence, command) })
+	if err != nil {
+		return command, err
+	}
+	return next, nil
+}
+
+func (p ledgerPort) End(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim) (model.Command, error) {
+	next, err := write(ctx, p.Ports, "ledger.end", func() (model.Command, error) { return p.world.Ledger.End(ctx, fence, command, claims) })
+	if err != nil {
+		return command, err
+	}
+	return next, nil
+}
+
+func (p storePort) PutDisruption(ctx context.Context, decision model.Disrupted) error {
+	return do(ctx, p.Ports, "store.disruption", func() error { return p.world.Store.PutDisruption(ctx, decision) })
+}
