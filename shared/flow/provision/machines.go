@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -13,13 +14,6 @@ import (
 const (
 	sourceShared = "s3"  // the one the catalogue function keeps for every cluster of the region
 	sourceOwn    = "ec2" // read by this function itself
-)
-
-// Ages from which parts of a catalogue are called stale: what the catalogue function reads again after ten minutes or twelve
-// hours, and some patience. A stale catalogue is used, and everything that was decided by it says so.
-const (
-	staleTypes = 13 * time.Hour
-	staleSpot  = 30 * time.Minute
 )
 
 // machines returns the region's machine catalogue: the shared one, or what EC2 says where that is missing or too old, so
@@ -67,29 +61,9 @@ func (r *run) ownMachines(ctx context.Context) (model.MachineCatalog, error) {
 // use notes by which catalogue this run decides, and how old it is.
 func (r *run) use(source string, catalog model.MachineCatalog) model.MachineCatalog {
 	r.catalog = &catalog
-	r.out.Machines = &model.CatalogUse{
-		Source: source, Version: catalog.Version, ReadUnix: catalog.ReadUnix, PriceUnix: catalog.PriceUnix, SpotUnix: catalog.SpotUnix, Stale: r.staleParts(catalog),
-	}
+	use := offer.Use(source, catalog, r.now())
+	r.out.Machines = &use
 	return catalog
-}
-
-// staleParts says what of a catalogue is older than it should be, or stands in for what was never read.
-func (r *run) staleParts(catalog model.MachineCatalog) []string {
-	var stale []string
-	if age := r.age(catalog.ReadUnix); age > staleTypes {
-		stale = append(stale, fmt.Sprintf("machine types are %s old", age))
-	}
-	if catalog.PriceUnix == 0 {
-		stale = append(stale, "on-demand prices were never read: a built-in table stands in")
-	} else if age := r.age(catalog.PriceUnix); age > staleTypes {
-		stale = append(stale, fmt.Sprintf("on-demand prices are %s old", age))
-	}
-	if catalog.SpotUnix == 0 {
-		stale = append(stale, "spot prices were never read: on-demand prices stand in")
-	} else if age := r.age(catalog.SpotUnix); age > staleSpot {
-		stale = append(stale, fmt.Sprintf("spot prices are %s old", age))
-	}
-	return stale
 }
 
 func (r *run) age(unix int64) time.Duration { return time.Duration(r.now()-unix) * time.Second }

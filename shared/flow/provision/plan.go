@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/image"
 	"github.com/joiner-sh/joiner/shared/core/offer"
@@ -175,7 +173,7 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 	r.usable = make(map[string]model.Class, len(r.classes))
 	r.whole = map[string][]offer.Priced{}
 	for name, class := range r.classes {
-		if why := classProblem(class); why != "" {
+		if why := offer.ClassProblem(class); why != "" {
 			input.ClassProblems[name] = why
 			continue
 		}
@@ -277,24 +275,14 @@ func (r *run) resolveClasses(ctx context.Context) {
 	r.reached("classes")
 }
 
-// latest returns the newest that is known of what a class resolves to: the catalogue function's record, which also says what
-// the object's status does not, or else the status itself.
+// latest returns the newest that is known of what a class resolves to.
 func (r *run) latest(class model.Class) model.ClassStatus {
-	if record := r.recorded(class); record != nil && record.Status.ResolvedUnix >= class.Status.ResolvedUnix {
-		return record.Status
-	}
-	return class.Status
+	return offer.Latest(class, r.ledger.Classes)
 }
 
 // recorded returns the catalogue function's record of a class as it is now, nil where there is none of this generation.
 func (r *run) recorded(class model.Class) *model.ClassRecord {
-	for i := range r.ledger.Classes {
-		record := &r.ledger.Classes[i]
-		if record.Name == class.Name && record.UID == class.UID && record.Status.ObservedGeneration == class.Generation && record.Status.ResolvedUnix != 0 {
-			return record
-		}
-	}
-	return nil
+	return offer.Recorded(class, r.ledger.Classes)
 }
 
 // resolve returns what the class means now. Where that cannot be found out, what was known of the same generation stays
@@ -363,19 +351,4 @@ func (r *run) configDue() bool {
 		}
 	}
 	return false
-}
-
-// classProblem says why nothing may be launched from a class, and "" where something may.
-func classProblem(class model.Class) string {
-	var why []string
-	why = append(why, class.Unsupported...)
-	for _, problem := range slices.Concat(class.Invalid, class.Status.Problems) {
-		if text := problem.Condition + ": " + problem.Message; !slices.Contains(why, text) { // the status may say the same
-			why = append(why, text)
-		}
-	}
-	if class.DeletedUnix != 0 {
-		why = append(why, "it is being deleted")
-	}
-	return strings.Join(why, "; ")
 }

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -166,7 +167,7 @@ func (r *run) conditions() {
 	}
 	for _, name := range sortedClasses(r.classes) {
 		class := r.classes[name]
-		if why := classProblem(class); why != "" {
+		if why := offer.ClassProblem(class); why != "" {
 			r.report.Events = append(r.report.Events, model.Event{
 				Kind: "EC2NodeClass", Name: name, UID: class.UID, Warning: true, Reason: "NotReady", Message: why,
 			})
