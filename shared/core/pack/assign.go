@@ -94,12 +94,13 @@ func (a *assigner) place(c *class) []*party {
 // rather avoid last.
 func (a *assigner) placePlain(c *class) {
 	p := a.places
-	if len(p.sites) == 0 {
+	if p.total == 0 {
 		return
 	}
-	groups := a.groups(c)
+	groups := a.groupsMade(c)
 	for i := range groups {
 		groups[i].cursor = p.like(groups[i].sign, c.request)
+		groups[i].wrapped = groups[i].cursor == 0
 	}
 	for _, soft := range []bool{false, true} {
 		for c.units() > 0 {
@@ -115,13 +116,17 @@ func (a *assigner) placePlain(c *class) {
 					slot = p.firstWith(g.sign, c.request, 0)
 				}
 				if slot < 0 {
-					g.settled = true
+					g.settled, g.cursor = true, len(p.bySign[g.sign])
 					continue
 				}
 				g.cursor = slot
 				if n := p.bySign[g.sign][slot]; best < 0 || n < best {
 					best, bestGroup = n, i
 				}
+			}
+			if best < 0 && p.more() {
+				groups = a.grown(c, groups)
+				continue
 			}
 			if best < 0 {
 				break
@@ -144,8 +149,27 @@ func (p *places) take(n int, request vector, copies int) {
 	}
 }
 
+// grown returns the class's groups once more sites are made. Where one was searched before, the search goes on.
+func (a *assigner) grown(c *class, before []group) []group {
+	cursors := make(map[int]int, len(before))
+	for i := range before {
+		cursors[before[i].sign] = before[i].cursor
+	}
+	groups := a.groupsMade(c)
+	for i := range groups {
+		groups[i].cursor, groups[i].wrapped = cursors[groups[i].sign], true
+	}
+	return groups
+}
+
 // groups returns the sites that may hold the class as far as labels and taints go.
 func (a *assigner) groups(c *class) []group {
+	a.places.all()
+	return a.groupsMade(c)
+}
+
+// groupsMade is groups of the sites that are made.
+func (a *assigner) groupsMade(c *class) []group {
 	p := a.places
 	var out []group
 	for sign, list := range p.bySign {

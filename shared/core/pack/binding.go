@@ -39,7 +39,7 @@ func (b *board) entangled() bool {
 
 // surveyable reports whether binding can be gone through pod by pod.
 func (b *board) surveyable() bool {
-	places := len(b.places.sites)
+	places := b.places.total
 	for _, r := range b.planner.runs {
 		places += len(r.nodes)
 	}

@@ -220,6 +220,7 @@ func (b *board) fitsSomewhere(unit *class) bool {
 			return true
 		}
 	}
+	b.places.all()
 	for n, s := range b.places.sites {
 		if !s.closed && !s.blind && unit.request.fits(s.free) && judge(unit, s) != refused && unit.request.fits(b.places.site(n).free) {
 			return true

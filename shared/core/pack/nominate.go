@@ -9,7 +9,7 @@ import (
 
 // keepPromises gives pods the place they were planned for, where it still holds them.
 func (b *board) keepPromises() {
-	if !slices.ContainsFunc(b.places.sites, func(s *site) bool { return len(s.promised) > 0 }) {
+	if len(b.in.Claims) == 0 {
 		return
 	}
 	const nowhere = -1
@@ -18,6 +18,10 @@ func (b *board) keepPromises() {
 		owed[b.in.Snapshot.Pods[i].UID] = nowhere
 	}
 	delete(owed, "")
+	if !owesAny(b.in.Claims, owed) {
+		return
+	}
+	b.places.all()
 	for n, s := range b.places.sites {
 		if s.closed {
 			continue
@@ -57,6 +61,18 @@ func (b *board) keepPromises() {
 			progress = progress || len(others) < len(pods)
 		}
 	}
+}
+
+// owesAny reports whether any pod of the claims is among those, by UID.
+func owesAny(claims []model.Claim, pods map[string]int) bool {
+	for i := range claims {
+		for _, pod := range claims[i].Pods {
+			if _, waits := pods[pod.UID]; waits {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // keeps places the class's next unit on the site it was promised; false where that does not hold it any more. Of a site

@@ -66,7 +66,7 @@ func solve(in *Input, wishes wishes) *board {
 func placeAll(in *Input, wishes wishes) *board {
 	// What exists may be enough. kube-scheduler counts the domains of nodes that are there, so that is what counts now.
 	first := newBoard(in, wishes)
-	if len(first.places.sites) > 0 && first.spreads() {
+	if first.places.total > 0 && first.spreads() {
 		first.nominate()
 		first.makeRoom()
 		if first.left() == 0 && !first.verify(false) {
@@ -182,7 +182,7 @@ func prepare(in *Input, wishes wishes, asIs bool) *board {
 		b.book.baseline()
 		b.daemons = b.countedDaemons()
 	}
-	if !b.book.empty() || len(b.places.sites) > 0 {
+	if !b.book.empty() || b.places.total > 0 {
 		b.classOf = make([]*class, len(in.Snapshot.Pods))
 		for _, c := range b.classes {
 			for _, i := range c.pods {
@@ -299,7 +299,7 @@ func (b *board) arrange(wide func(*class) bool, strict, boundFirst bool) bool {
 // boundFirst returns the order with classes moved that no new node could hold before others of their priority and rank: what exists is all
 // they have.
 func (b *board) boundFirst(order []*class) []*class {
-	if len(b.places.sites) == 0 {
+	if b.places.total == 0 {
 		return order
 	}
 	bound := make(map[*class]bool)

@@ -33,7 +33,7 @@ func (b *board) retry() {
 }
 
 // retries returns how many places may be tried.
-func (b *board) retries() int { return retryCost / max(1, len(b.pending)+len(b.places.sites)) }
+func (b *board) retries() int { return retryCost / max(1, len(b.pending)+b.places.total) }
 
 // dissolve gives pods of units that found no place back to their own classes: what keeps one of them out need not keep
 // out the others.

@@ -8,7 +8,7 @@ const reuseCost = 60_000
 // reuse moves pods from new nodes onto what exists or is on its way, where every rule still holds then: what kept them off
 // while pods were placed need not hold of the plan that came of it. It reports whether any was moved.
 func (b *board) reuse() bool {
-	if b.book.empty() || len(b.places.sites) == 0 || !b.surveyable() {
+	if b.book.empty() || b.places.total == 0 || !b.surveyable() {
 		return false
 	}
 	m := mover{board: b, budget: reuseCost, groups: make(map[*class][]group)}
@@ -104,7 +104,7 @@ func (m *mover) try(r *run, n *node, at, site int) bool {
 	r.cheapen(n)
 	left := c.pods
 	c.pods = append([]int{pod}, left...)
-	m.budget -= len(m.pending) + len(m.places.sites)
+	m.budget -= len(m.pending) + m.places.total
 	if !m.trySite(c, site) {
 		c.pods, *n = left, before
 		return false

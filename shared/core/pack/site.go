@@ -3,7 +3,6 @@ package pack
 import (
 	"cmp"
 	"slices"
-	"strconv"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/core/resource"
@@ -56,11 +55,18 @@ type places struct {
 	asIs    bool // nodes as they are now, with no room kept for daemons to come
 	few     bool // so few pods wait that sites are read when they are looked at, and not lined up
 
-	nodeOf []int32 // by pod: the number of the node it holds something of; −1 = none
-	on     podsOn  // the same by node; only where few
+	moving map[int]bool // pods that hold nothing of the node they are on
+	nodeOf []int32      // by pod: the number of the node it holds something of; −1 = none
+	on     podsOn       // the same by node; only where few
 	sets   map[daemonName]int
 
+	inTurn bool    // not all sites are made yet: more makes the next ones
+	next   int     // of the nodes: the first without a site
+	late   []*site // of nodes before it that are not initialised
+
+	keys      []string       // of labels any class or rule asks about
 	noted     []byte         // of all sites
+	total     int            // sites there are, made or not
 	sites     []*site        // initialised first, then by name
 	signs     map[string]int // signatures
 	bySign    [][]int        // open sites by signature, ascending
@@ -74,8 +80,7 @@ type places struct {
 	joined  map[string]bool         // by claim name: its node is in the snapshot
 }
 
-// newPlaces describes what exists or is on its way, initialised nodes first, then by name. moving pods take nothing of
-// the node they are on.
+// newPlaces describes what exists or is on its way, initialised nodes first, then by name.
 func newPlaces(in *Input, dims dimensions, markets *markets, daemons []daemon, asIs bool) *places {
 	p := &places{in: in, dims: dims, markets: markets, daemons: daemons, asIs: asIs, sets: make(map[daemonName]int, len(daemons))}
 	for i := range daemons {
@@ -83,65 +88,6 @@ func newPlaces(in *Input, dims dimensions, markets *markets, daemons []daemon, a
 	}
 	p.indexClaims()
 	return p
-}
-
-// fewPart says which part of the nodes' number the waiting pods' number is at most where they are few.
-const fewPart = 16
-
-// build makes the sites and counts the pods on them.
-func (p *places) build(waiting int, moving map[int]bool, keys []string) {
-	snapshot := p.in.Snapshot
-	p.few = waiting*fewPart <= len(snapshot.Nodes) && !p.asIs && !p.needFoes
-	numbers := make(map[string]int32, len(snapshot.Nodes))
-	p.sites, p.noted = make([]*site, 0, len(snapshot.Nodes)), make([]byte, 0, 16*len(keys)*len(snapshot.Nodes))
-	backing, room := make([]site, len(snapshot.Nodes)), make(vector, len(snapshot.Nodes)*len(p.dims))
-	for i := range snapshot.Nodes {
-		node := &snapshot.Nodes[i]
-		if _, twice := numbers[node.Name]; twice {
-			continue
-		}
-		s := &backing[i]
-		s.number, s.unread = len(p.sites), true
-		numbers[node.Name] = int32(s.number)
-		claim := p.claimOf[node.Name]
-		s.free = room[i*len(p.dims) : (i+1)*len(p.dims) : (i+1)*len(p.dims)]
-		p.fromNode(s, node)
-		p.note(s, keys)
-		s.restless = p.in.Restless[node.Name]
-		s.closed = !p.asIs && (node.DeletedUnix != 0 || draining(node) || claim != nil && !claim.Live())
-		p.sites = append(p.sites, s)
-	}
-	nodes := len(p.sites)
-	if !p.few { // else sites are told apart before pods are looked at, while what they are is at hand
-		p.locate(numbers, moving)
-		p.readAll()
-	}
-	for i := range p.in.Claims {
-		if claim := &p.in.Claims[i]; claim.Live() && !p.joined[claim.Name] && !p.asIs {
-			s := p.fromClaim(claim)
-			s.restless = p.in.Restless[claim.Name]
-			p.note(s, keys)
-			p.sites = append(p.sites, s)
-		}
-	}
-	before := func(a, b *site) int {
-		if a.initialized != b.initialized {
-			if a.initialized {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.name, b.name)
-	}
-	if !slices.IsSortedFunc(p.sites, before) {
-		slices.SortStableFunc(p.sites, before)
-	}
-	p.sign()
-	if p.few {
-		p.locate(numbers, moving)
-		p.on = podsByNode(p.nodeOf, nodes)
-	}
-	p.tallyUp()
 }
 
 // indexClaims joins claims and nodes, by provider ID or by name.
@@ -177,20 +123,6 @@ func (p *places) indexClaims() {
 func onNode(snapshot *model.Snapshot, i int, moving map[int]bool) bool {
 	pod := &snapshot.Pods[i]
 	return pod.NodeName != "" && !pod.Terminal() && pod.Shape >= 0 && pod.Shape < len(snapshot.Shapes) && (len(moving) == 0 || !moving[i])
-}
-
-// locate notes which node each pod holds something of.
-func (p *places) locate(numbers map[string]int32, moving map[int]bool) {
-	snapshot := p.in.Snapshot
-	p.nodeOf = make([]int32, len(snapshot.Pods))
-	for i := range snapshot.Pods {
-		p.nodeOf[i] = -1
-		if onNode(snapshot, i, moving) {
-			if n, known := numbers[snapshot.Pods[i].NodeName]; known {
-				p.nodeOf[i] = n
-			}
-		}
-	}
 }
 
 // podsOn lists pods by the number of their node, in the order of the snapshot.
@@ -244,7 +176,7 @@ func (p *places) site(n int) *site {
 	if s.unread {
 		s.unread = false
 		running := make([]bool, len(p.daemons))
-		for _, i := range p.on.of(s.number) {
+		for _, i := range p.podsOf(s.number) {
 			p.hold(s, int(i), running)
 		}
 		p.reserveDaemons(s, running)
@@ -466,48 +398,6 @@ func (p *places) note(s *site, keys []string) {
 		p.noted = append(p.noted, end...)
 	}
 	s.noted = p.noted[from:]
-}
-
-// sign numbers what of each site the classes can see, so that like sites are judged once.
-func (p *places) sign() {
-	p.signs = make(map[string]int)
-	b := make([]byte, 0, 256)
-	for i, s := range p.sites {
-		b = append(b[:0], s.noted...)
-		for _, t := range s.taints {
-			b = append(append(append(append(append(append(b, end...), t.Key...), end...), t.Value...), end...), t.Effect...)
-		}
-		for _, set := range s.coming {
-			b = strconv.AppendInt(append(append(b, end...), "daemon"+end...), int64(set), 10)
-		}
-		if s.market != nil {
-			b = append(append(append(b, end...), "claim"+end...), s.name...)
-		}
-		if !s.initialized {
-			b = append(append(b, end...), "coming"+end...)
-		}
-		if s.restless {
-			b = append(append(b, end...), "restless"+end...)
-		}
-		n, known := p.signs[string(b)]
-		if !known {
-			n = len(p.signs)
-			p.signs[string(b)] = n
-			p.bySign = append(p.bySign, nil)
-		}
-		s.signature = n
-		if !s.closed && !s.blind {
-			s.slot = len(p.bySign[n])
-			p.bySign[n] = append(p.bySign[n], i)
-		}
-	}
-	p.finders = make([]finder, len(p.bySign))
-	for n := range p.bySign {
-		if !p.few {
-			p.lineUp(p.bySign[n])
-		}
-		p.finders[n] = newFinder(len(p.dims), p.bySign[n], p.sites)
-	}
 }
 
 // fewSites is how many like sites are not worth lining up.

@@ -42,6 +42,7 @@ func TestSitesReadWhenLookedAtHaveTheRoomTheyHave(t *testing.T) {
 			return p
 		}
 		all, few := read(1<<40), read(0)
+		few.all()
 		for n, want := range all.sites {
 			got := few.site(n)
 			if got.name != want.name || fmt.Sprint(got.free, got.ports, got.attached) != fmt.Sprint(want.free, want.ports, want.attached) {

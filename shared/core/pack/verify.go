@@ -98,6 +98,7 @@ func (b *board) vacated() *outcome {
 		o.maybe = append(o.maybe, maps.Clone(t.beforeMaybe))
 		o.nodes, o.total = append(o.nodes, maps.Clone(t.nodes)), append(o.total, t.beforeTotal)
 	}
+	b.places.all()
 	for _, s := range b.places.sites {
 		o.spots = append(o.spots, spot{site: s, taints: s.taints})
 	}

@@ -1,0 +1,227 @@
+package pack
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const (
+	// fewPart says which part of the nodes' number the waiting pods' number is at most where they are few.
+	fewPart = 16
+	// firstSites is how many sites are made at first where they are made in turn; then there are twice as many each time.
+	firstSites = 64
+)
+
+// build makes the sites and counts the pods on them. Where few pods wait and no rule is between pods, it makes none yet:
+// more does, in the order in which pods look for room.
+func (p *places) build(waiting int, moving map[int]bool, keys []string) {
+	nodes := p.in.Snapshot.Nodes
+	p.moving, p.keys, p.signs = moving, keys, make(map[string]int)
+	p.few = waiting*fewPart <= len(nodes) && !p.asIs && !p.needFoes
+	if p.few && p.book.empty() && p.ascending() {
+		p.inTurn = true
+		p.total = len(nodes) + len(p.coming())
+		return
+	}
+	numbers := make(map[string]int32, len(nodes)) // of duplicates the first counts
+	p.sites, p.noted = make([]*site, 0, len(nodes)), make([]byte, 0, 16*len(keys)*len(nodes))
+	backing, room := make([]site, len(nodes)), make(vector, len(nodes)*len(p.dims))
+	for i := range nodes {
+		if _, twice := numbers[nodes[i].Name]; !twice {
+			numbers[nodes[i].Name] = int32(len(p.sites))
+			s := &backing[i]
+			s.free = room[i*len(p.dims) : (i+1)*len(p.dims) : (i+1)*len(p.dims)]
+			p.describe(s, &nodes[i], len(p.sites))
+			p.sites = append(p.sites, s)
+		}
+	}
+	if !p.few { // else sites are told apart before pods are looked at, while what they are is at hand
+		p.locate(numbers)
+		p.readAll()
+	}
+	p.sites = append(p.sites, p.claimSites()...)
+	p.total = len(p.sites)
+	if !slices.IsSortedFunc(p.sites, inLine) {
+		slices.SortStableFunc(p.sites, inLine)
+	}
+	p.sign(0)
+	for n := range p.bySign {
+		if !p.few {
+			p.lineUp(p.bySign[n])
+		}
+		p.finders[n] = newFinder(len(p.dims), p.bySign[n], p.sites)
+	}
+	if p.few {
+		p.locate(numbers)
+	}
+	p.tallyUp()
+}
+
+// inLine compares sites by their place among all: initialised ones first, then by name.
+func inLine(a, b *site) int {
+	return cmp.Or(compareBools(b.initialized, a.initialized), cmp.Compare(a.name, b.name))
+}
+
+// ascending reports whether the nodes are sorted by name, each there once, as a snapshot's are.
+func (p *places) ascending() bool {
+	nodes := p.in.Snapshot.Nodes
+	for i := 1; i < len(nodes); i++ {
+		if nodes[i-1].Name >= nodes[i].Name {
+			return false
+		}
+	}
+	return true
+}
+
+// describe makes the site of a node, whose pods are not looked at yet. s.free may be given to write to.
+func (p *places) describe(s *site, node *model.Node, number int) {
+	claim := p.claimOf[node.Name]
+	s.number, s.unread = number, true
+	p.fromNode(s, node)
+	p.note(s, p.keys)
+	s.restless = p.in.Restless[node.Name]
+	s.closed = !p.asIs && (node.DeletedUnix != 0 || draining(node) || claim != nil && !claim.Live())
+}
+
+// coming returns the claims whose node is not in the snapshot yet.
+func (p *places) coming() []*model.Claim {
+	var out []*model.Claim
+	for i := range p.in.Claims {
+		if claim := &p.in.Claims[i]; claim.Live() && !p.joined[claim.Name] && !p.asIs {
+			out = append(out, claim)
+		}
+	}
+	return out
+}
+
+// claimSites makes the sites of claims on their way.
+func (p *places) claimSites() []*site {
+	var out []*site
+	for _, claim := range p.coming() {
+		s := p.fromClaim(claim)
+		s.restless = p.in.Restless[claim.Name]
+		p.note(s, p.keys)
+		out = append(out, s)
+	}
+	return out
+}
+
+// more makes the next sites in line where they are made in turn; false where there are no more to make. Nodes that are not
+// initialised come after all that are, together with claims on their way.
+func (p *places) more() bool {
+	nodes, from := p.in.Snapshot.Nodes, len(p.sites)
+	if !p.inTurn {
+		return false
+	}
+	if p.next < len(nodes) {
+		count := min(max(firstSites, p.next), len(nodes)-p.next)
+		backing, room := make([]site, count), make(vector, count*len(p.dims))
+		for i := range backing {
+			s := &backing[i]
+			s.free = room[i*len(p.dims) : (i+1)*len(p.dims) : (i+1)*len(p.dims)]
+			p.describe(s, &nodes[p.next], p.next)
+			if p.next++; s.initialized {
+				p.sites = append(p.sites, s)
+			} else {
+				p.late = append(p.late, s)
+			}
+		}
+	} else {
+		p.inTurn = false
+		p.late = append(p.late, p.claimSites()...)
+		slices.SortStableFunc(p.late, inLine)
+		p.sites, p.late = append(p.sites, p.late...), nil
+	}
+	for _, n := range p.sign(from) {
+		p.finders[n] = newFinder(len(p.dims), p.bySign[n], p.sites)
+	}
+	return true
+}
+
+// all makes every site that is not made yet. Whoever looks at them in another order than their own calls it first.
+func (p *places) all() {
+	for p.more() {
+	}
+}
+
+// sign numbers what of each site from the given one on the classes can see, so that like sites are judged once. It returns
+// the numbers that sites were added to.
+func (p *places) sign(from int) []int {
+	var grown []int
+	b := make([]byte, 0, 256)
+	for i := from; i < len(p.sites); i++ {
+		s := p.sites[i]
+		b = p.appendSign(b[:0], s)
+		n, known := p.signs[string(b)]
+		if !known {
+			n = len(p.signs)
+			p.signs[string(b)] = n
+			p.bySign, p.finders = append(p.bySign, nil), append(p.finders, finder{})
+		}
+		s.signature = n
+		if s.closed || s.blind {
+			continue
+		}
+		s.slot = len(p.bySign[n])
+		if s.slot == p.finders[n].count {
+			grown = append(grown, n)
+		}
+		p.bySign[n] = append(p.bySign[n], i)
+	}
+	return grown
+}
+
+// appendSign writes down what of the site the classes can see.
+func (p *places) appendSign(b []byte, s *site) []byte {
+	b = append(b, s.noted...)
+	for _, t := range s.taints {
+		b = append(append(append(append(append(append(b, end...), t.Key...), end...), t.Value...), end...), t.Effect...)
+	}
+	for _, set := range s.coming {
+		b = strconv.AppendInt(append(append(b, end...), "daemon"+end...), int64(set), 10)
+	}
+	if s.market != nil {
+		b = append(append(append(b, end...), "claim"+end...), s.name...)
+	}
+	if !s.initialized {
+		b = append(append(b, end...), "coming"+end...)
+	}
+	if s.restless {
+		b = append(append(b, end...), "restless"+end...)
+	}
+	return b
+}
+
+// locate notes which node each pod holds something of. numbers are the nodes' by name; nil where they are as the nodes lie.
+func (p *places) locate(numbers map[string]int32) {
+	snapshot := p.in.Snapshot
+	if numbers == nil {
+		numbers = make(map[string]int32, len(snapshot.Nodes))
+		for i := range snapshot.Nodes {
+			numbers[snapshot.Nodes[i].Name] = int32(i)
+		}
+	}
+	p.nodeOf = make([]int32, len(snapshot.Pods))
+	for i := range snapshot.Pods {
+		p.nodeOf[i] = -1
+		if onNode(snapshot, i, p.moving) {
+			if n, known := numbers[snapshot.Pods[i].NodeName]; known {
+				p.nodeOf[i] = n
+			}
+		}
+	}
+	if p.few {
+		p.on = podsByNode(p.nodeOf, len(snapshot.Nodes))
+	}
+}
+
+// podsOf returns the pods that hold something of the node of the number, where few pods wait.
+func (p *places) podsOf(number int) []int32 {
+	if p.nodeOf == nil {
+		p.locate(nil)
+	}
+	return p.on.of(number)
+}
