@@ -38,3 +38,23 @@ type Settings struct {
 	BreakerSeconds      int64          // for how long: 1,800
 	MaxCommands         int            // in one plan: 100
 }
+
+// withDefaults returns the settings with the defaults filled in.
+func (s Settings) withDefaults() Settings {
+	fill(&s.SpotTypes, 15)
+	fill(&s.MinSavingPercent, 1)
+	fill(&s.MinSaving, 1000)
+	fill(&s.BalancedPercent, 50)
+	fill(&s.OppositeSeconds, 1800)
+	fill(&s.BreakerFailures, 3)
+	fill(&s.BreakerOutcomes, 5)
+	fill(&s.BreakerSeconds, 1800)
+	fill(&s.MaxCommands, 100)
+	return s
+}
+
+func fill[T int | int64 | model.MicroUSD](field *T, value T) {
+	if *field <= 0 {
+		*field = value
+	}
+}

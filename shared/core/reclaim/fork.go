@@ -1,0 +1,374 @@
+package reclaim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// begin makes the fork as it is before this plan decides anything: nodes of open commands are gone and what replaces them is on
+// its way, and pods that wait are where they will be.
+func (v *view) begin() {
+	snapshot := *v.in.Snapshot
+	v.snapshot = &snapshot
+	v.gone, v.unready, v.restless = make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	leaving, staying, moved := v.leave()
+	v.comingOf(leaving)
+	v.calm()
+	v.place(leaving, staying, moved)
+}
+
+// leave takes the nodes of open commands away, and marks those of claims that are to end. It returns by when nothing is left on
+// the latter, by name, which nodes show that they leave and do not, and the pods of the former.
+func (v *view) leave() (leaving pack.Leaving, staying map[string]bool, moved []int) {
+	leaving, staying = pack.Leaving{}, make(map[string]bool)
+	nodes := make([]model.Node, 0, len(v.snapshot.Nodes))
+	for i := range v.snapshot.Nodes {
+		node := v.snapshot.Nodes[i]
+		m := v.byName[node.Name]
+		switch {
+		case m == nil || m.Claim == nil:
+		case ending(m.Claim):
+			leaving[node.Name] = deadlineOf(m.Claim, v.now)
+			if !disrupted(&node) {
+				node.Taints = append(slices.Clone(node.Taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
+			}
+		case m.command != nil && m.command.State != model.CommandUndoing:
+			v.gone[node.Name] = true
+			moved = append(moved, m.Pods...)
+			continue
+		case node.DeletedUnix == 0 && disrupted(&node): // the taint is left over, or about to be taken off
+			staying[node.Name] = true
+		}
+		nodes = append(nodes, node)
+	}
+	v.snapshot.Nodes = nodes
+	return leaving, staying, moved
+}
+
+// ending reports whether a claim is on its way out.
+func ending(claim *model.Claim) bool {
+	return claim.State == model.Draining || claim.State == model.Terminating
+}
+
+// disrupted reports whether a node carries the taint of nodes that are given back.
+func disrupted(node *model.Node) bool {
+	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
+}
+
+// deadlineOf returns by when no pod is left on the node of a claim that is to end; 0 where nobody says so.
+func deadlineOf(claim *model.Claim, now int64) int64 {
+	switch {
+	case claim.State == model.Terminating:
+		return now
+	case claim.Drain == nil:
+		return 0
+	}
+	return claim.Drain.DeadlineUnix
+}
+
+// comingOf lists the claims that are capacity, or may be, and the replacements of open commands that are not launched yet.
+func (v *view) comingOf(leaving pack.Leaving) {
+	for _, name := range slices.Sorted(maps.Keys(v.claims)) {
+		if claim := v.claims[name]; v.commands[name] == nil || v.commands[name].State == model.CommandUndoing || ending(claim) {
+			v.coming = append(v.coming, *claim)
+		}
+	}
+	for i := range v.in.Commands {
+		command := &v.in.Commands[i]
+		if !command.State.Open() || command.State == model.CommandUndoing {
+			continue
+		}
+		for j := range command.Replacements {
+			if planned := &command.Replacements[j]; v.claims[planned.Name] == nil && planned.Name != "" {
+				v.coming = append(v.coming, claimOf(planned))
+			}
+		}
+	}
+	slices.SortStableFunc(v.coming, func(a, b model.Claim) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// claimOf returns a replacement as the claim it will be.
+func claimOf(p *model.PlannedClaim) model.Claim {
+	return model.Claim{
+		Name: p.Name, Pool: p.Pool, Class: p.Class, State: model.Intended, Requirements: p.Requirements, Requests: p.Requests,
+		InstanceTypes: p.InstanceTypes, Labels: p.Labels, Annotations: p.Annotations, Taints: p.Taints, StartupTaints: p.StartupTaints,
+		Pods: p.Pods, Held: p.Hold,
+	}
+}
+
+// calm finds where no pod is moved to that runs well where it is: nodes that are not ready or have not joined wholly, nodes that
+// pods came to or went from a moment ago, and machines that are yet to come.
+func (v *view) calm() {
+	there := make(map[string]bool, len(v.members))
+	for i := range v.snapshot.Nodes {
+		node := &v.snapshot.Nodes[i]
+		m := v.byName[node.Name]
+		if m != nil && m.Claim != nil {
+			there[m.Claim.Name] = true
+		}
+		switch {
+		case !node.Ready, m != nil && (m.Claim == nil || m.Claim.State != model.Initialized || !node.Initialized()):
+			v.unready[node.Name], v.restless[node.Name] = true, true
+		case m != nil && v.unquiet(m) > v.now:
+			v.restless[node.Name] = true
+		}
+	}
+	for i := range v.coming {
+		if name := v.coming[i].Name; !there[name] {
+			v.unready[name], v.restless[name] = true, true
+		}
+	}
+}
+
+// unquiet returns until when the pool's consolidateAfter keeps the node as it is for pods that came or went; 0 = it does not.
+func (v *view) unquiet(m *member) int64 {
+	if m.Pool == nil || m.Pool.Disruption.ConsolidateAfterSeconds == nil || *m.Pool.Disruption.ConsolidateAfterSeconds <= 0 {
+		return 0
+	}
+	return later(v.lastEvent(m), *m.Pool.Disruption.ConsolidateAfterSeconds)
+}
+
+// later adds seconds to a time, no further than some 34,000 years from now.
+func later(unix, seconds int64) int64 {
+	const latest = int64(1) << 40
+	return max(0, min(unix, latest)) + max(0, min(seconds, latest))
+}
+
+// place gives pods that wait their place: on what exists they are there from now on, so that nobody else is planned onto it.
+// Those that need a machine nobody has asked for yet are left to whoever asks for it.
+func (v *view) place(leaving pack.Leaving, staying map[string]bool, moved []int) {
+	pending := slices.DeleteFunc(pack.PendingAt(v.snapshot, leaving, v.now), func(i int) bool { return staying[v.snapshot.Pods[i].NodeName] })
+	pending = append(pending, moved...)
+	v.reserve()
+	if len(pending) == 0 {
+		return
+	}
+	plan := pack.Plan(v.input(nil, pending, nil))
+	v.bind(plan.Nominations, pending)
+}
+
+// reserve notes whom pods wait for in so many words.
+func (v *view) reserve() {
+	for i := range v.snapshot.Pods {
+		if pod := &v.snapshot.Pods[i]; pod.NominatedNode != "" && pod.NodeName == "" && !pod.Terminal() && pod.DeletedUnix == 0 {
+			if m := v.byName[pod.NominatedNode]; m != nil {
+				m.expects = append(m.expects, pod.Key())
+			}
+		}
+	}
+}
+
+// bind puts pods where they are nominated to: those on nodes that exist are there, those on claims go on waiting for them.
+func (v *view) bind(nominations []model.Nomination, pods []int) {
+	if len(nominations) == 0 {
+		return
+	}
+	index := v.indexOf(pods)
+	there := make(map[string]bool, len(v.snapshot.Nodes))
+	for i := range v.snapshot.Nodes {
+		there[v.snapshot.Nodes[i].Name] = true
+	}
+	if !v.owned {
+		v.snapshot.Pods, v.owned = slices.Clone(v.snapshot.Pods), true
+	}
+	for _, n := range nominations {
+		for _, ref := range n.Pods {
+			i, known := index[ref]
+			switch {
+			case !known:
+			case there[n.Node]:
+				v.snapshot.Pods[i].NodeName = n.Node
+				if m := v.byName[n.Node]; m != nil {
+					m.expects = append(m.expects, ref.Key())
+				}
+			default:
+				v.waiting = append(v.waiting, i)
+			}
+		}
+	}
+	slices.Sort(v.waiting)
+	v.waiting = slices.Compact(v.waiting)
+}
+
+// indexOf finds pods by what names them.
+func (v *view) indexOf(pods []int) map[model.PodRef]int {
+	index := make(map[model.PodRef]int, len(pods))
+	for _, i := range pods {
+		index[refOf(&v.snapshot.Pods[i])] = i
+	}
+	return index
+}
+
+func refOf(pod *model.Pod) model.PodRef {
+	return model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+}
+
+// input returns what core/pack is asked: the fork without some nodes more, and the pods to place, some of them moved by choice.
+func (v *view) input(without []*member, pods, settled []int) pack.Input {
+	snapshot := *v.snapshot
+	claims := v.coming
+	if len(without) > 0 {
+		snapshot.Nodes = withoutNodes(snapshot.Nodes, without)
+		claims = withoutClaims(claims, without)
+	}
+	return pack.Input{
+		Snapshot: &snapshot, Catalogs: v.in.Catalogs, ClassProblems: v.in.ClassProblems, Claims: claims, Usage: v.usage(), Marks: v.in.Marks,
+		Pending: append([]int{}, pods...), Settled: settled, Restless: v.restless, NowUnix: v.now, IgnorePreferences: v.set.IgnorePreferences,
+		BestEffortMinValues: v.set.BestEffortMinValues, Salt: saltOf(v.in.Salt, without),
+	}
+}
+
+// usage returns what is held against the pools' limits: the nodes given back hold their share until they are gone, and what is
+// not launched yet will hold its own.
+func (v *view) usage() map[string]model.Resources {
+	var out map[string]model.Resources
+	for i := range v.coming {
+		claim := &v.coming[i]
+		if v.claims[claim.Name] != nil || len(claim.Held) == 0 {
+			continue
+		}
+		if out == nil {
+			out = maps.Clone(v.in.Usage)
+			if out == nil {
+				out = make(map[string]model.Resources)
+			}
+		}
+		sum := maps.Clone(out[claim.Pool])
+		if sum == nil {
+			sum = make(model.Resources)
+		}
+		for name, amount := range claim.Held { // each on its own: the order does not matter
+			sum[name] += amount
+		}
+		out[claim.Pool] = sum
+	}
+	if out == nil {
+		return v.in.Usage
+	}
+	return out
+}
+
+// saltOf tells the names of replacements of these nodes from those the nodes themselves may have had.
+func saltOf(salt string, without []*member) string {
+	names := []string{salt}
+	for _, m := range without {
+		names = append(names, m.name())
+	}
+	slices.Sort(names[1:])
+	return strings.Join(names, "/")
+}
+
+func withoutNodes(nodes []model.Node, without []*member) []model.Node {
+	names := make(map[string]bool, len(without))
+	for _, m := range without {
+		names[m.name()] = true
+	}
+	out := make([]model.Node, 0, len(nodes))
+	for i := range nodes {
+		if !names[nodes[i].Name] {
+			out = append(out, nodes[i])
+		}
+	}
+	return out
+}
+
+func withoutClaims(claims []model.Claim, without []*member) []model.Claim {
+	names := make(map[string]bool, len(without))
+	for _, m := range without {
+		if m.Claim != nil {
+			names[m.Claim.Name] = true
+		}
+	}
+	out := make([]model.Claim, 0, len(claims))
+	for i := range claims {
+		if !names[claims[i].Name] {
+			out = append(out, claims[i])
+		}
+	}
+	return out
+}
+
+// outcome is what becomes of the pods of nodes that are given back.
+type outcome struct {
+	claims   []model.PlannedClaim  // to be launched for them
+	moves    []model.Nomination    // those that go to nodes that exist
+	homeless []model.Unschedulable // those without a place, and those that would lose theirs
+	price    model.MicroUSD        // of claims, per hour
+}
+
+// without says what becomes of the pods of some nodes if those were given back too. None of them goes to a node of restless.
+func (v *view) without(members []*member, restless map[string]bool) outcome {
+	pods := podsOf(members)
+	if len(pods) == 0 {
+		return outcome{}
+	}
+	in := v.input(members, append(slices.Clone(v.waiting), pods...), pods)
+	in.Restless = restless
+	return v.read(pack.Plan(in), pods)
+}
+
+// podsOf returns the pods of nodes that will be made anew elsewhere.
+func podsOf(members []*member) []int {
+	var pods []int
+	for _, m := range members {
+		pods = append(pods, m.Pods...)
+	}
+	return pods
+}
+
+// read picks out what a plan says of some of its pods. The others have to keep their places.
+func (v *view) read(plan model.Plan, pods []int) outcome {
+	moved := v.indexOf(pods)
+	var out outcome
+	for i := range plan.Claims {
+		claim := plan.Claims[i]
+		for _, ref := range claim.Pods {
+			if _, is := moved[ref]; !is {
+				out.homeless = append(out.homeless, model.Unschedulable{Pod: ref, Reasons: []model.Reason{{
+					Code: PodsExpected, Message: "its place on a machine that is on its way would be taken",
+				}}})
+			}
+		}
+		out.claims = append(out.claims, claim)
+		out.price += claim.Price
+	}
+	for _, n := range plan.Nominations {
+		kept := slices.DeleteFunc(slices.Clone(n.Pods), func(ref model.PodRef) bool { _, is := moved[ref]; return !is })
+		if len(kept) > 0 {
+			out.moves = append(out.moves, model.Nomination{Node: n.Node, Pods: kept})
+		}
+	}
+	out.homeless = append(out.homeless, plan.Unschedulable...)
+	return out
+}
+
+// carryOut makes the fork show a command of the plan as carried out.
+func (v *view) carryOut(command *model.PlannedCommand, members []*member) {
+	v.snapshot.Nodes, v.coming = withoutNodes(v.snapshot.Nodes, members), withoutClaims(v.coming, members)
+	pods := podsOf(members)
+	for _, m := range members {
+		v.gone[m.name()], m.planned = true, true
+	}
+	v.bind(command.Moves, pods)
+	index := v.indexOf(pods)
+	for i := range command.Replacements {
+		replacement := &command.Replacements[i]
+		v.coming = append(v.coming, claimOf(replacement))
+		v.unready[replacement.Name], v.restless[replacement.Name] = true, true
+		for _, ref := range replacement.Pods {
+			if p, known := index[ref]; known {
+				v.waiting = append(v.waiting, p)
+			}
+		}
+	}
+	slices.Sort(v.waiting)
+	for _, move := range command.Moves {
+		if m := v.byName[move.Node]; m != nil {
+			v.expect(m)
+		}
+	}
+}

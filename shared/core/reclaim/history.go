@@ -1,0 +1,311 @@
+package reclaim
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// workloads returns the owners of the pods of nodes, as a command remembers them.
+func (v *view) workloads(members []*member) []string {
+	var out []string
+	seen := make(map[int]bool)
+	for _, i := range podsOf(members) {
+		pod := &v.in.Snapshot.Pods[i]
+		if shape := v.in.Snapshot.ShapeOf(pod); !seen[pod.Shape] || shape.OwnerKind == "" {
+			seen[pod.Shape] = true
+			out = append(out, workload(pod, shape))
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return out[:min(len(out), model.MaxWorkloads)]
+}
+
+// workload returns namespace/kind/name of a pod's owner; of the pod itself where it has none.
+func workload(pod *model.Pod, shape *model.PodShape) string {
+	if shape.OwnerKind == "" {
+		return pod.Namespace + "/Pod/" + pod.Name
+	}
+	return pod.Namespace + "/" + shape.OwnerKind + "/" + shape.OwnerName
+}
+
+// inputs digests what a command depends on: its pools, and how its nodes and their replacements are bought.
+func (v *view) inputs(members []*member, replacements []model.PlannedClaim) string {
+	var offers []priceKey
+	var pools []string
+	for _, m := range members {
+		offers = append(offers, keyOf(m.Claim))
+		pools = append(pools, m.Node.Pool())
+	}
+	return v.digest(pools, offers, replacements)
+}
+
+// inputsOf digests what an earlier command depends on as it is now.
+func (v *view) inputsOf(c *model.Command) string {
+	var offers []priceKey
+	var pools []string
+	for _, t := range c.Targets {
+		offers = append(offers, priceKey{class: t.Class, OfferKey: model.OfferKey{InstanceType: t.InstanceType, Zone: t.Zone, CapacityType: t.CapacityType}})
+		pools = append(pools, t.Pool)
+	}
+	return v.digest(pools, offers, c.Replacements)
+}
+
+func keyOf(claim *model.Claim) priceKey {
+	return priceKey{class: claim.Class, OfferKey: model.OfferKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType}}
+}
+
+// digest stands for pools and offers as they are: another means that what was decided by them may be decided otherwise now.
+func (v *view) digest(pools []string, offers []priceKey, replacements []model.PlannedClaim) string {
+	type bought struct {
+		Class string
+		Offer model.OfferKey
+		Price model.MicroUSD
+		Has   bool
+	}
+	var what struct {
+		Pools  []model.Pool
+		Offers []bought
+	}
+	for i := range replacements {
+		offers = append(offers, priceKey{class: replacements[i].Class, OfferKey: replacements[i].Offer})
+		pools = append(pools, replacements[i].Pool)
+	}
+	slices.Sort(pools)
+	for _, name := range slices.Compact(pools) {
+		pool := model.Pool{Name: name}
+		if known := v.pools[name]; known != nil {
+			pool = *known
+			pool.Generation = 0
+		}
+		what.Pools = append(what.Pools, pool)
+	}
+	slices.SortFunc(offers, compareKeys)
+	for _, key := range slices.Compact(offers) {
+		price, has := v.offered(key)
+		what.Offers = append(what.Offers, bought{key.class, key.OfferKey, roughly(price), has})
+	}
+	text, err := json.Marshal(what)
+	if err != nil { // nothing in it can fail
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+func compareKeys(a, b priceKey) int {
+	return cmp.Or(strings.Compare(a.class, b.class), strings.Compare(a.InstanceType, b.InstanceType), strings.Compare(a.Zone, b.Zone),
+		strings.Compare(a.CapacityType, b.CapacityType))
+}
+
+// roughly rounds a price down to two digits that count: less is no reason to think again.
+func roughly(price model.MicroUSD) model.MicroUSD {
+	unit := model.MicroUSD(1)
+	for price/unit >= 100 {
+		unit *= 10
+	}
+	return price / unit * unit
+}
+
+// offered returns the lowest price of an offer, whatever the reservation, and whether it can be had now.
+func (v *view) offered(key priceKey) (model.MicroUSD, bool) {
+	t := v.typeOf(key.class, key.InstanceType)
+	if t == nil {
+		return 0, false
+	}
+	best, known, available := model.MicroUSD(0), false, false
+	for i := range t.Offers {
+		if o := &t.Offers[i]; o.Zone == key.Zone && o.CapacityType == key.CapacityType {
+			if !known || o.Price < best {
+				best, known = o.Price, true
+			}
+			available = available || o.Available
+		}
+	}
+	return best, available
+}
+
+// typeOf returns an instance type as nodes of a class see it; nil where there is none.
+func (v *view) typeOf(class, name string) *model.InstanceType {
+	if v.types == nil {
+		v.types = make(map[string]map[string]*model.InstanceType, len(v.in.Catalogs))
+	}
+	if v.types[class] == nil {
+		list := v.in.Catalogs[class]
+		v.types[class] = make(map[string]*model.InstanceType, len(list))
+		for i := range list {
+			v.types[class][list[i].Name] = &list[i]
+		}
+	}
+	return v.types[class][name]
+}
+
+// holdByHistory holds nodes that giving back went wrong of lately, or would turn round what was decided lately.
+func (v *view) holdByHistory(m *member) {
+	if m.Claim == nil || m.command != nil {
+		return
+	}
+	if until := v.broken(m.Claim.Class); until > v.now {
+		v.lookAgain(until)
+		m.forbid(everything, Breaker, "replacements of EC2NodeClass %s failed again and again; no node of it is given back before %s", m.Claim.Class, clock(until))
+	}
+	if until, last := v.backoff(m.Claim.Name); until > v.now {
+		v.lookAgain(until)
+		m.forbid(budgeted, TriedLately, "command %s, which was to give it back, was undone (%s); it is tried again at %s", last.ID, last.FailureCode, clock(until))
+	}
+	for i := range v.in.Commands {
+		if c := &v.in.Commands[i]; v.recent(c) && v.cameOf(m, c) {
+			until := later(endOf(c, v.now), v.set.OppositeSeconds)
+			v.lookAgain(until)
+			m.forbid(consolidating, Opposite, "it was launched because of command %s; nothing that was decided by has changed since, so that it is left alone until %s", c.ID, clock(until))
+			return
+		}
+	}
+}
+
+// broken returns until when no node of a class is given back because replacements of it failed: once BreakerFailures of the
+// latest BreakerOutcomes commands with such did; 0 = it is not so.
+func (v *view) broken(class string) int64 {
+	if known, read := v.breaks[class]; read {
+		return known
+	}
+	var ended []*model.Command
+	for i := range v.in.Commands {
+		c := &v.in.Commands[i]
+		of := slices.ContainsFunc(c.Replacements, func(p model.PlannedClaim) bool { return p.Class == class })
+		if of && (c.State == model.CommandDone || failed(c)) {
+			ended = append(ended, c)
+		}
+	}
+	slices.SortFunc(ended, func(a, b *model.Command) int {
+		return cmp.Or(cmp.Compare(endOf(b, v.now), endOf(a, v.now)), strings.Compare(b.ID, a.ID))
+	})
+	until, failures := int64(0), 0
+	for _, c := range ended[:min(len(ended), v.set.BreakerOutcomes)] {
+		if failed(c) {
+			failures++
+			until = max(until, later(endOf(c, v.now), v.set.BreakerSeconds))
+		}
+	}
+	if failures < v.set.BreakerFailures {
+		until = 0
+	}
+	if v.breaks == nil {
+		v.breaks = make(map[string]int64)
+	}
+	v.breaks[class] = until
+	return until
+}
+
+// failed reports whether a command is undone, or being undone, for its replacements.
+func failed(c *model.Command) bool {
+	return (c.State == model.CommandUndone || c.State == model.CommandUndoing) && c.FailureCode == model.ReplacementFailed
+}
+
+// endOf returns when a command ended; now where it has not.
+func endOf(c *model.Command, now int64) int64 { return min(cmp.Or(c.EndedUnix, now), now) }
+
+// How long a node is left alone after a command for it was undone: from a minute on, and where its replacements failed from
+// OppositeSeconds on, twice as long each time, up to most.
+const (
+	retrySeconds = 60
+	mostRetry    = 8 * 3600
+)
+
+// backoff returns until when a claim is left alone because commands for it were undone, and the last of these.
+func (v *view) backoff(claim string) (int64, *model.Command) {
+	if v.undone == nil {
+		v.undone = make(map[string][]*model.Command)
+		for i := range v.in.Commands {
+			c := &v.in.Commands[i]
+			if c.State != model.CommandUndone {
+				continue
+			}
+			for _, t := range c.Targets {
+				v.undone[t.Claim] = append(v.undone[t.Claim], c)
+			}
+		}
+	}
+	var last *model.Command
+	pause, long := int64(0), false
+	for _, c := range v.undone[claim] {
+		switch {
+		case pause == 0:
+			pause = retrySeconds
+		default:
+			pause = min(pause*2, mostRetry)
+		}
+		if failed(c) && !long {
+			pause, long = max(pause, v.set.OppositeSeconds), true
+		}
+		if last == nil || endOf(c, v.now) > endOf(last, v.now) || endOf(c, v.now) == endOf(last, v.now) && c.ID > last.ID {
+			last = c
+		}
+	}
+	if last == nil {
+		return 0, nil
+	}
+	if !long {
+		pause = min(pause, v.set.OppositeSeconds)
+	}
+	return later(endOf(last, v.now), pause), last
+}
+
+// recent reports whether a command must not be turned round: it is under way or was carried out lately, and what it was decided
+// by is as it was.
+func (v *view) recent(c *model.Command) bool {
+	if c.State == model.CommandUndone || c.State == model.CommandUndoing || later(endOf(c, v.now), v.set.OppositeSeconds) <= v.now {
+		return false
+	}
+	if v.same == nil {
+		v.same = make(map[string]bool)
+	}
+	same, known := v.same[c.ID]
+	if !known {
+		same = c.Inputs == v.inputsOf(c)
+		v.same[c.ID] = same
+	}
+	return same
+}
+
+// cameOf reports whether the member was launched because of a command: as one of its replacements, or since, and all it carries
+// are pods of workloads that the command moved.
+func (v *view) cameOf(m *member, c *model.Command) bool {
+	if slices.ContainsFunc(c.Replacements, func(p model.PlannedClaim) bool { return p.Name == m.Claim.Name }) {
+		return true
+	}
+	if m.Claim.CreatedUnix <= c.SinceUnix || len(m.Pods) == 0 || len(c.Workloads) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(v.workloads([]*member{m}), func(w string) bool { return !slices.Contains(c.Workloads, w) })
+}
+
+// turnsRound returns why a command to consolidate would buy again what was just given back, for the same workloads; nil where it
+// would not. cameOf has seen to the other way round.
+func (v *view) turnsRound(command *model.PlannedCommand) *model.KeptReason {
+	if command.Reason != model.ReasonUnderutilized || len(command.Replacements) == 0 {
+		return nil
+	}
+	for i := range v.in.Commands {
+		c := &v.in.Commands[i]
+		if c.Reason != model.ReasonUnderutilized || !v.recent(c) || !slices.ContainsFunc(command.Workloads, func(w string) bool { return slices.Contains(c.Workloads, w) }) {
+			continue
+		}
+		for _, t := range c.Targets {
+			offer := model.OfferKey{InstanceType: t.InstanceType, Zone: t.Zone, CapacityType: t.CapacityType}
+			if slices.ContainsFunc(command.Replacements, func(p model.PlannedClaim) bool { return p.Offer == offer && p.Pool == t.Pool }) {
+				until := later(endOf(c, v.now), v.set.OppositeSeconds)
+				v.lookAgain(until)
+				return &model.KeptReason{Code: Opposite, Message: "it would buy again a " + t.InstanceType + " that command " + c.ID +
+					" has just given back, for the same pods; nothing that was decided by has changed, so that it is left alone until " + clock(until)}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package reclaim
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/core/topology"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// view is a cluster as one plan sees it: everything that deciding asks for, looked up once, and what the plan has decided so
+// far: nodes it gives back are gone, their pods are where they will be, and what replaces them is on its way.
+type view struct {
+	in       *Input
+	set      Settings // with defaults
+	now      int64
+	pools    map[string]*model.Pool
+	claims   map[string]*model.Claim   // live ones, by name
+	commands map[string]*model.Command // open ones, by the names of the claims they give back
+	members  []*member                 // the nodes of pools, by name
+	byName   map[string]*member        // the same
+	podsOf   map[string][]int          // pods that have not ended, by node name, by key
+	prices   map[priceKey]model.MicroUSD
+	pdbs     []topology.Peers // by budget; whom it is about
+	pdbsOf   map[int][]int    // budgets that are about a shape, as indexes
+	stops    []model.Stop
+	unbound  map[model.PodRef]bool // pods that have no node yet; nil = not looked up
+	deletes  map[string]bool       // NodeClaims that are being deleted, by name; nil = not looked up
+	surplus  map[string]int        // by static pool; see excess
+	room     *room
+
+	types  map[string]map[string]*model.InstanceType // by class and name, as far as asked for
+	breaks map[string]int64                          // by class; see broken
+	undone map[string][]*model.Command               // by the names of the claims they were to give back; nil = not looked up
+	same   map[string]bool                           // by command: what it was decided by is as it was
+
+	fork // the cluster as it will be
+
+	chosen      []model.PlannedCommand // so far
+	constrained bool                   // budgets alone kept something back
+	again       int64                  // see model.DisruptPlan.AgainUnix
+}
+
+// fork is a cluster as it will be once every open command, and those of the plan so far, are carried out.
+type fork struct {
+	snapshot *model.Snapshot // nodes that are to end show it; pods that wait are on the nodes they have their place on
+	gone     map[string]bool // nodes given back, by name
+	coming   []model.Claim   // live claims, without those of nodes that are gone, and replacements that are not launched
+	waiting  []int           // pods whose place is a claim that is on its way, ascending
+	unready  map[string]bool // nodes and claims that are not sure to be there: they take no pods that are moved by choice, by name
+	restless map[string]bool // the same, and nodes that pods came to or went from a moment ago: these take none that are moved to save
+	owned    bool            // snapshot.Pods is the fork's own and may be written to
+}
+
+// member is a node of a pool with all that is known of it.
+type member struct {
+	Candidate
+	command *model.Command // that gives it back; nil = none
+	holds   []hold         // why it stays, each once
+	allowed method         // what nothing forbids, of what there is reason for
+	could   method         // what there is reason for, whatever forbids it
+	expects []string       // pods that have their place there soon, by key
+	planned bool           // by this plan: it is in a command
+
+	why []model.KeptReason // why the plan did not choose it
+}
+
+func (m *member) name() string { return m.Node.Name }
+
+// may reports whether the member may be given back by a method now, budgets aside.
+func (m *member) may(by method) bool { return m.allowed&by != 0 && !m.planned }
+
+// newView looks everything up.
+func newView(in *Input) *view {
+	v := &view{in: in, set: in.Settings.withDefaults(), now: in.NowUnix, stops: in.Stops}
+	if in.Snapshot == nil {
+		in.Snapshot = &model.Snapshot{}
+	}
+	v.indexPools()
+	v.indexClaims()
+	v.indexBudgets()
+	v.indexPods()
+	v.indexMembers()
+	v.begin()
+	v.room = newRoom(v)
+	for _, m := range v.members {
+		v.judge(m)
+	}
+	return v
+}
+
+func (v *view) indexPools() {
+	v.pools = make(map[string]*model.Pool, len(v.in.Snapshot.Pools))
+	for i := range v.in.Snapshot.Pools {
+		pool := &v.in.Snapshot.Pools[i]
+		v.pools[pool.Name] = pool
+	}
+}
+
+// indexClaims joins claims with the open commands that give them back.
+func (v *view) indexClaims() {
+	v.claims = make(map[string]*model.Claim, len(v.in.Claims))
+	for i := range v.in.Claims {
+		if claim := &v.in.Claims[i]; claim.Live() {
+			v.claims[claim.Name] = claim
+		}
+	}
+	v.commands = make(map[string]*model.Command)
+	for i := range v.in.Commands {
+		command := &v.in.Commands[i]
+		if !command.State.Open() {
+			continue
+		}
+		for _, target := range command.Targets {
+			if claim := v.claims[target.Claim]; claim != nil && claim.Command == command.ID {
+				v.commands[target.Claim] = command
+			}
+		}
+	}
+}
+
+// indexBudgets reads the selectors of PodDisruptionBudgets. One that cannot be read is about every pod of its namespace.
+func (v *view) indexBudgets() {
+	v.pdbsOf = make(map[int][]int)
+	v.pdbs = make([]topology.Peers, len(v.in.Snapshot.Budgets))
+	for i := range v.in.Snapshot.Budgets {
+		b := &v.in.Snapshot.Budgets[i]
+		peers, err := topology.OfSelector(b.Namespace, b.Selector)
+		if err != nil {
+			peers, _ = topology.OfSelector(b.Namespace, &model.Selector{})
+		}
+		v.pdbs[i] = peers
+	}
+}
+
+// budgetsOf returns the PodDisruptionBudgets that are about a pod, as indexes, by name.
+func (v *view) budgetsOf(pod *model.Pod) []int {
+	known, read := v.pdbsOf[pod.Shape]
+	if read {
+		return known
+	}
+	shape := v.in.Snapshot.ShapeOf(pod)
+	for i := range v.pdbs {
+		if v.pdbs[i].Match(shape.Namespace, shape.Labels) {
+			known = append(known, i)
+		}
+	}
+	slices.SortStableFunc(known, func(a, b int) int {
+		return strings.Compare(v.in.Snapshot.Budgets[a].Name, v.in.Snapshot.Budgets[b].Name)
+	})
+	v.pdbsOf[pod.Shape] = known
+	return known
+}
+
+func (v *view) indexPods() {
+	snapshot := v.in.Snapshot
+	v.podsOf = make(map[string][]int, len(snapshot.Nodes))
+	for i := range snapshot.Pods {
+		if pod := &snapshot.Pods[i]; pod.NodeName != "" && !pod.Terminal() && pod.Shape >= 0 && pod.Shape < len(snapshot.Shapes) {
+			v.podsOf[pod.NodeName] = append(v.podsOf[pod.NodeName], i)
+		}
+	}
+	for _, pods := range v.podsOf { // each list on its own
+		v.sortPods(pods)
+	}
+}
+
+// sortPods orders pods by key, then UID.
+func (v *view) sortPods(pods []int) {
+	compare := func(i, j int) int {
+		a, b := &v.in.Snapshot.Pods[i], &v.in.Snapshot.Pods[j]
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.UID, b.UID))
+	}
+	if !slices.IsSortedFunc(pods, compare) {
+		slices.SortFunc(pods, compare)
+	}
+}
+
+// indexMembers joins the nodes of pools with claim, pool, pods and price.
+func (v *view) indexMembers() {
+	byProvider, byNode := make(map[string]*model.Claim, len(v.claims)), make(map[string]*model.Claim, len(v.claims))
+	for i := range v.in.Claims {
+		claim := &v.in.Claims[i]
+		if !claim.Live() {
+			continue
+		}
+		if claim.ProviderID != "" {
+			byProvider[claim.ProviderID] = claim
+		}
+		if claim.NodeName != "" {
+			byNode[claim.NodeName] = claim
+		}
+	}
+	v.byName, v.prices = make(map[string]*member), make(map[priceKey]model.MicroUSD)
+	nodes := v.in.Snapshot.Nodes
+	backing := make([]member, 0, len(nodes))
+	for i := range nodes {
+		node := &nodes[i]
+		if node.Pool() == "" || v.byName[node.Name] != nil {
+			continue
+		}
+		claim := byProvider[node.ProviderID]
+		if claim == nil || node.ProviderID == "" {
+			claim = byNode[node.Name]
+		}
+		backing = append(backing, member{Candidate: Candidate{Node: node, Claim: claim, Pool: v.pools[node.Pool()]}})
+		m := &backing[len(backing)-1]
+		v.byName[node.Name] = m
+		v.members = append(v.members, m)
+		for _, p := range v.podsOf[node.Name] {
+			if pack.Displaced(v.in.Snapshot, p) {
+				m.Pods = append(m.Pods, p)
+			}
+		}
+		m.CostMilli, m.Empty = nodeCost(v.in.Snapshot, m.Pods)
+		if claim != nil {
+			m.Price, m.command = v.priceOf(claim), v.commands[claim.Name]
+		}
+	}
+	slices.SortFunc(v.members, func(a, b *member) int { return strings.Compare(a.name(), b.name()) })
+}
+
+// priceKey is what the price of a machine depends on.
+type priceKey struct {
+	class string
+	model.OfferKey
+	reservation string
+}
+
+// priceOf returns what a claim's machine costs per hour today, whether or not its offer can be had; what it cost at launch where
+// the catalogue does not know the offer. 0 = not known.
+func (v *view) priceOf(claim *model.Claim) model.MicroUSD {
+	key := priceKey{claim.Class, model.OfferKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType}, claim.Reservation}
+	price, known := v.prices[key]
+	if !known {
+		price = -1
+		if t := v.typeOf(claim.Class, claim.InstanceType); t != nil {
+			price = priceAmong(t.Offers, &key)
+		}
+		v.prices[key] = price
+	}
+	if price < 0 {
+		return claim.Price
+	}
+	return price
+}
+
+// priceAmong returns the price of the offer, −1 where it is not among them.
+func priceAmong(offers []model.Offer, key *priceKey) model.MicroUSD {
+	for i := range offers {
+		o := &offers[i]
+		if o.Zone == key.Zone && o.CapacityType == key.CapacityType && (o.CapacityType != model.Reserved || o.ReservationID == key.reservation) {
+			return o.Price
+		}
+	}
+	return -1
+}
+
+// lookAgain notes that the plan may be another at a time; one that is past says nothing.
+func (v *view) lookAgain(unix int64) {
+	if unix > v.now && (v.again == 0 || unix < v.again) {
+		v.again = unix
+	}
+}
