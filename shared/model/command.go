@@ -90,6 +90,25 @@ func (c Command) Over() Command {
 	return c
 }
 
+// SpentOf returns those of the claims that are Gone and have the name of an open command's replacement, in their order.
+func SpentOf(claims []Claim, commands []Command) []Claim {
+	names := map[string]bool{}
+	for i := range commands {
+		for _, r := range commands[i].Replacements {
+			if commands[i].State.Open() {
+				names[r.Name] = true
+			}
+		}
+	}
+	var spent []Claim
+	for i := range claims {
+		if !claims[i].Live() && names[claims[i].Name] {
+			spent = append(spent, claims[i])
+		}
+	}
+	return spent
+}
+
 // Ending reports whether the claim is to end or is ending.
 func (c *Claim) Ending() bool { return c.State == Draining || c.State == Terminating }
 

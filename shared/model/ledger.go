@@ -85,6 +85,10 @@ type Ledger struct {
 
 	Classes []ClassRecord `json:"classes,omitempty"` // what the catalogue function found out last, by name
 
+	// Spent are the Gone claims of the names of open commands' replacements, by name: those replacements have failed. One that is
+	// neither here nor among Claims was not launched yet.
+	Spent []Claim `json:"spent,omitempty"`
+
 	Commands []Command  `json:"commands,omitempty"` // open ones and those ended in the last day, by id
 	Turns    []Turn     `json:"turns,omitempty"`    // by pool
 	Stops    []Stop     `json:"stops,omitempty"`    // of the cluster and of its account and region

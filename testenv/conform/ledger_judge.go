@@ -39,6 +39,7 @@ func LedgerJudge(t *testing.T, start func(t *testing.T) LedgerJudgePort) {
 		"end is whole or nothing":                                            endIsAtomic,
 		"end lets go of claims, or ends them":                                endNeedsClaimsLetGo,
 		"a command that has ended is kept for a day and stays as it is":      endedCommandStays,
+		"load shows replacements that have failed":                           loadShowsSpent,
 		"whoever ends machines does so whatever the command":                 endsWinOverCommands,
 		"glance shows the pointer, the judge's notes and the time":           glanceShowsNotes,
 		"the judge's notes need the fence and their version":                 recallNeedsVersion,
@@ -511,6 +512,36 @@ func endedCommandStays(t *testing.T, b bench) {
 		if len(commands) != 1 || commands[0].ID != "c0" || commands[0].State != model.CommandUndone || commands[0].FailureCode != "Why" {
 			t.Errorf("%s: %+v, want the one that ended within a day", name, commands)
 		}
+	}
+}
+
+// loadShowsSpent has both replacements of a command launched, of which one gives no machine.
+func loadShowsSpent(t *testing.T, b bench) {
+	claims := b.running("default", "default")
+	fence, planner := b.sit("a"), b.acquire("planner")
+	command := ledgerCommand("c1", claims[0])
+	command.Replacements = append(command.Replacements, command.Replacements[0])
+	command.Replacements[1].Name = "c1-r1"
+	b.must(b.judge.Commit(b.ctx(), fence, command, claims[:1], b.turnsOf(claims[0])))
+	if spent := b.load().Spent; len(spent) != 0 {
+		t.Errorf("before any was launched: %+v", spent)
+	}
+	intent, launched := ledgerLaunch("1", 3)
+	for i, name := range []string{"c1-r0", "c1-r1", "other"} {
+		launched[i].Name, intent.Claims[i] = name, name
+	}
+	b.must(b.Record(b.ctx(), planner, intent, launched, nil))
+	outcome := ledgerOutcome(intent, launched, 1)
+	outcome.AtUnix = farUnix
+	b.must(b.Settle(b.ctx(), planner, outcome))
+	if spent := b.load().Spent; len(spent) != 1 || spent[0].Name != "c1-r1" || spent[0].FailureCode != "InsufficientInstanceCapacity" || spent[0].State != model.Gone {
+		t.Errorf("while the command is open: %+v, want c1-r1", spent)
+	}
+	command.State, command.EndedUnix = model.CommandUndone, b.load().NowUnix
+	_, err := b.judge.End(b.ctx(), fence, command, nil)
+	b.must(err)
+	if spent := b.load().Spent; len(spent) != 0 {
+		t.Errorf("after its end: %+v", spent)
 	}
 }
 

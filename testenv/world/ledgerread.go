@@ -173,7 +173,8 @@ func (l *Ledger) LoadSince(_ context.Context, reg model.Registration, began time
 	defer l.mu.Unlock()
 	b := l.book(reg.Cluster)
 	var out model.Ledger
-	for _, claim := range l.claimsAt(b, began) {
+	claims := l.claimsAt(b, began)
+	for _, claim := range claims {
 		if claim.Live() {
 			out.Claims = append(out.Claims, claim)
 			continue
@@ -188,6 +189,7 @@ func (l *Ledger) LoadSince(_ context.Context, reg model.Registration, began time
 	own := l.ownAt(b, began)
 	out.Intents, out.Usage, out.Commands, out.Turns = own.intents, own.usage, own.commands, own.turns
 	out.Judge, out.Stops = b.judge, l.stopsOf(reg)
+	out.Spent = model.SpentOf(claims, own.commands)
 	for _, m := range l.marks[scope(reg)] {
 		if !m.Forgotten(l.now().Unix()) {
 			out.Marks = append(out.Marks, m)

@@ -47,7 +47,8 @@ func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger
 		}
 	}
 	model.SortStops(ledger.Stops)
-	for _, claims := range [][]model.Claim{ledger.Claims, ledger.Ended, ledger.Former} {
+	ledger.Spent = model.SpentOf(ledger.Spent, ledger.Commands)
+	for _, claims := range [][]model.Claim{ledger.Claims, ledger.Ended, ledger.Former, ledger.Spent} {
 		sort.Slice(claims, func(i, j int) bool { return claims[i].Name < claims[j].Name })
 	}
 	return ledger, nil
@@ -74,6 +75,7 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		if claim.EndedLately(nowUnix) {
 			ledger.Ended = append(ledger.Ended, claim)
 		}
+		ledger.Spent = append(ledger.Spent, claim) // as yet: which of them are depends on all the commands
 		if claim.Pool == "" {
 			ledger.Former = append(ledger.Former, claim)
 		}

@@ -27,7 +27,8 @@ type Leases interface {
 
 // Book is the ledger, as far as the judge reads it.
 type Book interface {
-	// Load reads everything there is to know of a cluster, consistently item by item, commands, turns and stops included.
+	// Load reads everything there is to know of a cluster, consistently item by item, commands, turns, stops and the failed
+	// replacements of open commands (Spent) included.
 	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
 	// Glance reads the watcher's pointer (nil = no watcher was ever here) and the judge's notes, consistently, and the ledger's
 	// own time: what it takes to know that there is nothing to do.
