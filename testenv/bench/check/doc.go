@@ -13,6 +13,9 @@
 //
 // An [Answer] is the JSON of `joiner plan provision -o json`; [FromPlan] makes one of a model.Plan.
 //
+// [Disrupt] judges a plan about giving nodes back of a cluster in the same way: the cluster its commands lead to is judged as
+// a plan for the pods they displace, and besides that budgets, what keeps nodes and pods, sums, and names.
+//
 //	report := check.Plan(p, check.FromPlan(pack.Plan(p.Input())))
 //	for _, v := range report.Violations { fmt.Println(v) }
 package check

@@ -18,24 +18,36 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/bench/check"
 	"github.com/joiner-sh/joiner/testenv/bench/problem"
 )
 
 // Plan plans the input and measures it. Peak memory includes the input, and is 0 where the system does not tell it.
-func Plan(in pack.Input) (model.Plan, check.Stats) {
+func Plan(in pack.Input) (plan model.Plan, stats check.Stats) {
+	stats = measured(func() { plan = pack.Plan(in) })
+	stats.Pods = waiting(in.Snapshot)
+	return plan, stats
+}
+
+// Disrupt has decided what to give back, and measures it as Plan does. Pods are not counted.
+func Disrupt(in reclaim.Input, decide func(reclaim.Input) model.DisruptPlan) (plan model.DisruptPlan, stats check.Stats) {
+	stats = measured(func() { plan = decide(in) })
+	return plan, stats
+}
+
+func measured(do func()) check.Stats {
 	var before, after runtime.MemStats
 	runtime.GC()
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // forget the peak so far, where that can be done
 	runtime.ReadMemStats(&before)
 	start := time.Now()
-	plan := pack.Plan(in)
+	do()
 	seconds := time.Since(start).Seconds()
 	runtime.ReadMemStats(&after)
-	return plan, check.Stats{
-		Pods:        waiting(in.Snapshot),
+	return check.Stats{
 		PlanSeconds: seconds,
 		AllocBytes:  after.TotalAlloc - before.TotalAlloc,
 		AllocCount:  after.Mallocs - before.Mallocs,

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +23,7 @@ import (
 type cluster struct {
 	pools   []*karpv1.NodePool
 	daemons []*appsv1.DaemonSet
+	budgets []*policyv1.PodDisruptionBudget
 	nodes   []*corev1.Node
 	claims  []*karpv1.NodeClaim // of nodes, by the same index
 	bound   []*corev1.Pod
@@ -36,6 +38,9 @@ func (c *cluster) objects() []client.Object {
 		out = append(out, o)
 	}
 	for _, o := range c.daemons {
+		out = append(out, o)
+	}
+	for _, o := range c.budgets {
 		out = append(out, o)
 	}
 	for i := range c.nodes {
@@ -92,6 +97,12 @@ func (c *cluster) add(item json.RawMessage) error {
 			return err
 		}
 		c.daemons = append(c.daemons, set)
+	case "PodDisruptionBudget":
+		budget := &policyv1.PodDisruptionBudget{}
+		if err := json.Unmarshal(item, budget); err != nil {
+			return err
+		}
+		c.budgets = append(c.budgets, budget)
 	case "Node":
 		node := &corev1.Node{}
 		if err := json.Unmarshal(item, node); err != nil {

@@ -18,6 +18,8 @@
 //	existingspread  spread pods, and nodes 40 to 80 % full
 //	underused       no pod waits; on-demand nodes 30 to 50 % full, of a pool that allows spot
 //	packed          no pod waits; spot nodes as full as they get, so that nothing is to be had by giving any back
+//	guarded         no pod waits; nodes empty to 60 % full, of pools with all kinds of policies and budgets, and now and
+//	                then with what keeps a node: do-not-disrupt, budgets of pods, pods that just came
 //
 // A problem is Kubernetes objects and a catalogue: [Problem.Input] gives them to the planner, [Problem.WriteCluster] and
 // [Problem.WriteCatalogue] write them in the files that `joiner plan provision` reads. What a good answer is, packages

@@ -20,6 +20,7 @@ type filling struct {
 	low, high     float64  // share of the CPU that pods of other workloads take, drawn evenly
 	capacityTypes []string // of the nodes, each as likely as the others
 	misses        int      // pods that no longer fit before the node is left as it is; 0 = the first
+	empty         float64  // share of nodes with nothing but daemons
 }
 
 // nodes emits nodes of middling types and the pods on them.
@@ -36,17 +37,24 @@ func (g *generator) nodes(f filling) {
 		if len(offers) == 0 {
 			continue
 		}
-		node := g.node(made, &t, pick(g, offers))
+		node := nodeNamed(fmt.Sprintf("node-%05d", made), poolName, &t, pick(g, offers))
+		if g.spec.Family == "guarded" {
+			g.guardedNode(node)
+		}
 		g.emit(node)
-		g.fill(node, &t, f.low+(f.high-f.low)*g.random.Float64(), f.misses)
+		share := f.low + (f.high-f.low)*g.random.Float64()
+		if f.empty > 0 && g.random.Float64() < f.empty {
+			share = 0
+		}
+		g.fill(node, &t, share, f.misses)
 		made++
 	}
 }
 
-func (g *generator) node(number int, t *model.InstanceType, o model.Offer) *corev1.Node {
-	name := fmt.Sprintf("node-%05d", number)
+// nodeNamed returns a node of a pool, bought as an offer of a type.
+func nodeNamed(name, pool string, t *model.InstanceType, o model.Offer) *corev1.Node {
 	labels := map[string]string{
-		model.LabelHostname: name, model.LabelZone: o.Zone, model.LabelCapacityType: o.CapacityType, model.LabelNodePool: poolName,
+		model.LabelHostname: name, model.LabelZone: o.Zone, model.LabelCapacityType: o.CapacityType, model.LabelNodePool: pool,
 		model.LabelRegistered: "true", model.LabelInitialized: "true",
 	}
 	for key, values := range t.Labels {
@@ -76,6 +84,9 @@ func (g *generator) fill(node *corev1.Node, t *model.InstanceType, share float64
 		free[model.CPU] -= cpuMilli
 		free[model.Memory] -= memoryBytes
 		free[model.Pods]--
+		if g.spec.Family == "guarded" && !IsDaemon(pod) {
+			g.guardedPod(pod)
+		}
 		g.emit(pod)
 	}
 	for i, d := range daemons {
@@ -95,7 +106,11 @@ func (g *generator) fill(node *corev1.Node, t *model.InstanceType, share float64
 		if g.random.Float64() < 0.2 {
 			w.nodeSelector = map[string]string{model.LabelZone: node.Labels[model.LabelZone]}
 		}
-		take(g.pod(w), cpuMilli, memoryBytes)
+		pod := g.pod(w)
+		if g.spec.Family == "guarded" && used == 0 {
+			g.apart(pod)
+		}
+		take(pod, cpuMilli, memoryBytes)
 		used += cpuMilli
 	}
 }

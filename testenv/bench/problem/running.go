@@ -62,6 +62,21 @@ func claimOf(node *model.Node, t *model.InstanceType) model.Claim {
 	return claim
 }
 
+// PriceOfNodes returns what the nodes there are cost per hour.
+func (p *Problem) PriceOfNodes() model.MicroUSD {
+	offers := map[model.OfferKey]model.MicroUSD{}
+	for i := range p.Types {
+		for _, o := range p.Types[i].Offers {
+			offers[model.OfferKey{InstanceType: p.Types[i].Name, Zone: o.Zone, CapacityType: o.CapacityType}] = o.Price
+		}
+	}
+	sum := model.MicroUSD(0)
+	for _, node := range p.Nodes {
+		sum += offers[model.OfferKey{InstanceType: node.Labels[model.LabelInstanceType], Zone: node.Labels[model.LabelZone], CapacityType: node.Labels[model.LabelCapacityType]}]
+	}
+	return sum
+}
+
 // Displaced returns the running pods that would be made anew elsewhere if every node went away.
 func (p *Problem) Displaced() []*corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(p.Bound), IsDaemon)

@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -30,7 +31,7 @@ var Families = []string{"bench", "benchfake", "diverse", "homogeneous", "spread"
 var Existing = []string{"existing", "existingfull", "existingspread"}
 
 // Clusters are the families of running clusters in which nodes may be given back: of nodes and what runs on them.
-var Clusters = []string{"underused", "packed"}
+var Clusters = []string{"underused", "packed", "guarded"}
 
 func (s Spec) withDefaults() Spec {
 	if s.Types == 0 {
@@ -80,6 +81,7 @@ type Problem struct {
 	Types      []model.InstanceType // by name
 	Pools      []*apiv1.NodePool
 	DaemonSets []*appsv1.DaemonSet
+	Budgets    []*policyv1.PodDisruptionBudget
 	Nodes      []*corev1.Node
 	Bound      []*corev1.Pod // that run on Nodes, daemons' pods included
 	Pods       []*corev1.Pod // that wait
@@ -97,6 +99,8 @@ func New(spec Spec) (*Problem, error) {
 			p.Pools = append(p.Pools, o)
 		case *appsv1.DaemonSet:
 			p.DaemonSets = append(p.DaemonSets, o)
+		case *policyv1.PodDisruptionBudget:
+			p.Budgets = append(p.Budgets, o)
 		case *corev1.Node:
 			p.Nodes = append(p.Nodes, o)
 		case *corev1.Pod:
@@ -115,7 +119,11 @@ func New(spec Spec) (*Problem, error) {
 func (s Spec) Each(emit func(object any)) {
 	s = s.withDefaults()
 	g := &generator{spec: s, emit: emit, random: rand.New(rand.NewPCG(s.Seed, 0x6a6f696e6572))}
-	emit(g.pool())
+	if s.Family == "guarded" {
+		g.guardedPools()
+	} else {
+		emit(g.pool())
+	}
 	if g.hasDaemons() {
 		for _, d := range daemons {
 			set := d.set()
@@ -130,6 +138,8 @@ func (s Spec) Each(emit func(object any)) {
 		g.nodes(filling{low: 0.90, high: 0.97, capacityTypes: []string{model.Spot, model.OnDemand}})
 	case "underused":
 		g.nodes(filling{low: 0.30, high: 0.50, capacityTypes: []string{model.OnDemand}})
+	case "guarded":
+		g.nodes(filling{low: 0.05, high: 0.60, capacityTypes: []string{model.Spot, model.OnDemand}, empty: 0.15})
 	case "packed":
 		g.nodes(filling{low: 0.99, high: 1, capacityTypes: []string{model.Spot}, misses: 60})
 	}

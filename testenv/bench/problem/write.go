@@ -36,6 +36,9 @@ func (p *Problem) each(emit func(object any)) {
 	for _, o := range p.DaemonSets {
 		emit(o)
 	}
+	for _, o := range p.Budgets {
+		emit(o)
+	}
 	for _, o := range p.Nodes {
 		emit(o)
 	}
