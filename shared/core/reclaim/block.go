@@ -26,6 +26,7 @@ const (
 	Young            = "Young"            // it has not been initialised for consolidateAfter
 	NotQuiet         = "NotQuiet"         // pods came or went less than consolidateAfter ago
 	UnknownMachine   = "UnknownMachine"   // its type, zone, capacity type or price is not known
+	Changed          = "Changed"          // what it was to be given back for is so no more
 	Unplaceable      = "Unplaceable"      // some of its pods would have no place
 	TriedLately      = "TriedLately"      // a command for it was undone lately
 	Opposite         = "Opposite"         // it would turn round what was decided lately

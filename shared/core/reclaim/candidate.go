@@ -33,7 +33,7 @@ type Candidate struct {
 // Candidates returns the nodes of pools that may be given back for some reason now, by name, and every other one with all that
 // speaks against it. Budgets of the pools are not looked at: how many may go at a time is the plan's.
 func Candidates(in *Input) ([]Candidate, []model.KeptNode) {
-	v := newView(in)
+	v := newView(in, nil)
 	candidates, kept := []Candidate{}, []model.KeptNode{}
 	for _, m := range v.members {
 		if m.allowed != 0 {

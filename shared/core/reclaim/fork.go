@@ -36,6 +36,9 @@ func (v *view) leave() (leaving pack.Leaving, staying map[string]bool, moved []i
 			if !disrupted(&node) {
 				node.Taints = append(slices.Clone(node.Taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
 			}
+		case v.givesBack(m):
+			v.gone[node.Name] = true
+			continue
 		case m.command != nil && m.command.State != model.CommandUndoing:
 			v.gone[node.Name] = true
 			moved = append(moved, m.Pods...)
@@ -73,15 +76,24 @@ func deadlineOf(claim *model.Claim, now int64) int64 {
 // comingOf lists the claims that are capacity, or may be, and the replacements of open commands that are not launched yet.
 func (v *view) comingOf(leaving pack.Leaving) {
 	for _, name := range slices.Sorted(maps.Keys(v.claims)) {
-		if claim := v.claims[name]; v.commands[name] == nil || v.commands[name].State == model.CommandUndoing || ending(claim) {
+		claim := v.claims[name]
+		if v.judged != nil && !ending(claim) && slices.ContainsFunc(v.judged.Targets, func(t model.Target) bool { return t.Claim == name }) {
+			continue
+		}
+		if v.commands[name] == nil || v.commands[name].State == model.CommandUndoing || ending(claim) {
 			v.coming = append(v.coming, *claim)
 		}
 	}
+	commands := make([]*model.Command, 0, len(v.in.Commands)+1)
 	for i := range v.in.Commands {
-		command := &v.in.Commands[i]
-		if !command.State.Open() || command.State == model.CommandUndoing {
-			continue
+		if c := &v.in.Commands[i]; c.State.Open() && c.State != model.CommandUndoing && !v.isJudged(c) {
+			commands = append(commands, c)
 		}
+	}
+	if v.judged != nil {
+		commands = append(commands, v.judged)
+	}
+	for _, command := range commands {
 		for j := range command.Replacements {
 			if planned := &command.Replacements[j]; v.claims[planned.Name] == nil && planned.Name != "" {
 				v.coming = append(v.coming, claimOf(planned))
@@ -111,6 +123,7 @@ func (v *view) calm() {
 			there[m.Claim.Name] = true
 		}
 		switch {
+		case m != nil && m.Claim != nil && v.replaces(m.Claim.Name):
 		case !node.Ready, m != nil && (m.Claim == nil || m.Claim.State != model.Initialized || !node.Initialized()):
 			v.unready[node.Name], v.restless[node.Name] = true, true
 		case m != nil && v.unquiet(m) > v.now:
@@ -118,7 +131,7 @@ func (v *view) calm() {
 		}
 	}
 	for i := range v.coming {
-		if name := v.coming[i].Name; !there[name] {
+		if name := v.coming[i].Name; !there[name] && !v.replaces(name) {
 			v.unready[name], v.restless[name] = true, true
 		}
 	}
@@ -148,7 +161,20 @@ func (v *view) place(leaving pack.Leaving, staying map[string]bool, moved []int)
 		return
 	}
 	plan := pack.Plan(v.input(nil, pending, nil))
+	if v.judged != nil {
+		v.lacking(&plan)
+	}
 	v.bind(plan.Nominations, pending)
+}
+
+// lacking notes the pods that have no place on what exists or is on its way.
+func (v *view) lacking(plan *model.Plan) {
+	for i := range plan.Claims {
+		v.lack = append(v.lack, plan.Claims[i].Pods...)
+	}
+	for i := range plan.Unschedulable {
+		v.lack = append(v.lack, plan.Unschedulable[i].Pod)
+	}
 }
 
 // reserve notes whom pods wait for in so many words.

@@ -11,7 +11,7 @@ import (
 // static pool has beyond its size, those that drifted or are too old, and last those whose pods fit elsewhere for less. Each
 // command is planned on the cluster as it will be after those before it, and all share the budgets.
 func Plan(in Input) model.DisruptPlan {
-	v := newView(&in)
+	v := newView(&in, nil)
 	before := v.price()
 	v.empty()
 	v.shrink()

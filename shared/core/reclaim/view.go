@@ -26,10 +26,12 @@ type view struct {
 	pdbs     []topology.Peers // by budget; whom it is about
 	pdbsOf   map[int][]int    // budgets that are about a shape, as indexes
 	stops    []model.Stop
+	judged   *model.Command        // nil = none
 	unbound  map[model.PodRef]bool // pods that have no node yet; nil = not looked up
 	deletes  map[string]bool       // NodeClaims that are being deleted, by name; nil = not looked up
 	surplus  map[string]int        // by static pool; see excess
 	room     *room
+	totals   map[string]totals // by pool; see whole
 
 	types  map[string]map[string]*model.InstanceType // by class and name, as far as asked for
 	breaks map[string]int64                          // by class; see broken
@@ -51,6 +53,7 @@ type fork struct {
 	waiting  []int           // pods whose place is a claim that is on its way, ascending
 	unready  map[string]bool // nodes and claims that are not sure to be there: they take no pods that are moved by choice, by name
 	restless map[string]bool // the same, and nodes that pods came to or went from a moment ago: these take none that are moved to save
+	lack     []model.PodRef  // pods without a place there; only where a command is judged once more
 	owned    bool            // snapshot.Pods is the fork's own and may be written to
 }
 
@@ -72,9 +75,10 @@ func (m *member) name() string { return m.Node.Name }
 // may reports whether the member may be given back by a method now, budgets aside.
 func (m *member) may(by method) bool { return m.allowed&by != 0 && !m.planned }
 
-// newView looks everything up.
-func newView(in *Input) *view {
-	v := &view{in: in, set: in.Settings.withDefaults(), now: in.NowUnix, stops: in.Stops}
+// newView looks everything up. A command that is judged once more holds nothing: its nodes are judged as if it were not there, and
+// the fork is without them and with its replacements.
+func newView(in *Input, judged *model.Command) *view {
+	v := &view{in: in, set: in.Settings.withDefaults(), now: in.NowUnix, stops: in.Stops, judged: judged}
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
@@ -110,7 +114,7 @@ func (v *view) indexClaims() {
 	v.commands = make(map[string]*model.Command)
 	for i := range v.in.Commands {
 		command := &v.in.Commands[i]
-		if !command.State.Open() {
+		if !command.State.Open() || v.isJudged(command) {
 			continue
 		}
 		for _, target := range command.Targets {
@@ -119,6 +123,19 @@ func (v *view) indexClaims() {
 			}
 		}
 	}
+}
+
+// isJudged reports whether the command is the one that is judged once more.
+func (v *view) isJudged(c *model.Command) bool { return v.judged != nil && v.judged.ID == c.ID }
+
+// givesBack reports whether the command that is judged once more gives the member back.
+func (v *view) givesBack(m *member) bool {
+	return v.judged != nil && m.Claim != nil && slices.ContainsFunc(v.judged.Targets, func(t model.Target) bool { return t.Claim == m.Claim.Name })
+}
+
+// replaces reports whether a claim is a replacement of the command that is judged once more.
+func (v *view) replaces(claim string) bool {
+	return v.judged != nil && slices.ContainsFunc(v.judged.Replacements, func(p model.PlannedClaim) bool { return p.Name == claim })
 }
 
 // indexBudgets reads the selectors of PodDisruptionBudgets. One that cannot be read is about every pod of its namespace.

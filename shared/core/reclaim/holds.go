@@ -1,0 +1,200 @@
+package reclaim
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Holds judges a command that was committed once more, on a later snapshot: its nodes may still be given back for its reason, its
+// own taint and record aside, budgets have room for it, no pod that waits needs its nodes, and with them gone and its replacements
+// there every one of their pods has a place without a machine more, for at least the saving a command must bring at today's prices.
+// It returns everything that speaks against it; none where it holds. Nodes that are ending by themselves are passed over.
+func Holds(in Input, command *model.Command) []model.KeptReason {
+	v := newView(&in, command)
+	members, out := v.targets(command)
+	if len(members) == 0 {
+		return out
+	}
+	out = append(out, v.stillFor(command, members)...)
+	if command.Reason != model.ReasonReplicas && !v.room.fits(command.Reason, members...) {
+		for _, m := range members {
+			if v.room.left(m.Node.Pool(), command.Reason) == 0 || len(members) > 1 {
+				out = append(out, v.room.full(m.Node.Pool(), command.Reason))
+				break
+			}
+		}
+	}
+	out = append(out, v.needed(members)...)
+	if static := func(m *member) bool { return m.Pool == nil || m.Pool.Replicas != nil }; command.Reason != model.ReasonEmpty && !slices.ContainsFunc(members, static) {
+		out = append(out, v.stillPlaced(command, members)...)
+	}
+	if command.Reason == model.ReasonUnderutilized {
+		out = append(out, v.stillSaves(command, members)...)
+	}
+	return out
+}
+
+// targets returns the command's nodes, and why some are not what they were.
+func (v *view) targets(command *model.Command) ([]*member, []model.KeptReason) {
+	var members []*member
+	var out []model.KeptReason
+	for _, t := range command.Targets {
+		claim := v.claims[t.Claim]
+		if claim == nil || ending(claim) {
+			continue
+		}
+		m := v.byName[t.Node]
+		if m == nil || m.Claim == nil || m.Claim.Name != t.Claim || t.NodeUID != "" && m.Node.UID != t.NodeUID {
+			out = append(out, model.KeptReason{Code: Changed, Message: fmt.Sprintf("node %s of claim %s is not there any more, or is another", t.Node, t.Claim)})
+			continue
+		}
+		members = append(members, m)
+	}
+	return members, out
+}
+
+// stillFor returns why some of the nodes may not be given back for the command's reason any more.
+func (v *view) stillFor(command *model.Command, members []*member) []model.KeptReason {
+	var out []model.KeptReason
+	by := methodOf(command.Reason)
+	shrunk := make(map[string]int)
+	for _, m := range members {
+		of := by
+		if by == consolidating && m.Empty { // all the better
+			of = emptying
+		}
+		switch {
+		case m.could&of == 0:
+			out = append(out, model.KeptReason{Code: Changed, Message: "node " + m.name() + " is not to be given back as " + command.Reason + " any more"})
+		case m.allowed&of == 0:
+			for _, reason := range reasonsOf(m.holds, of) {
+				reason.Message = "node " + m.name() + ": " + reason.Message
+				out = append(out, reason)
+			}
+		}
+		if pool := m.Node.Pool(); of == shrinking && m.Pool != nil {
+			if shrunk[pool]++; shrunk[pool] == v.excess(m.Pool)+1 {
+				out = append(out, model.KeptReason{Code: Changed, Message: "NodePool " + pool + " has no more nodes beyond spec.replicas than others that are given back"})
+			}
+		}
+	}
+	return out
+}
+
+// needed returns which pods would have a place on the nodes and have none without them.
+func (v *view) needed(members []*member) []model.KeptReason {
+	if len(v.lack) == 0 {
+		return nil
+	}
+	index := make(map[model.PodRef]int, len(v.in.Snapshot.Pods))
+	for i := range v.in.Snapshot.Pods {
+		index[refOf(&v.in.Snapshot.Pods[i])] = i
+	}
+	var pods []int
+	for _, ref := range v.lack {
+		if i, known := index[ref]; known {
+			pods = append(pods, i)
+		}
+	}
+	in := v.input(nil, pods, nil)
+	nodes := slices.Clone(in.Snapshot.Nodes)
+	for _, m := range members {
+		node := *m.Node
+		node.Taints = slices.DeleteFunc(slices.Clone(node.Taints), func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
+		nodes = append(nodes, node)
+		in.Claims = append(slices.Clip(in.Claims), *m.Claim)
+	}
+	in.Snapshot.Nodes = nodes
+	var names []string
+	for _, n := range pack.Plan(in).Nominations {
+		if slices.ContainsFunc(members, func(m *member) bool { return m.name() == n.Node }) {
+			for _, ref := range n.Pods {
+				names = append(names, ref.Key())
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return []model.KeptReason{{Code: PodsExpected, Message: "without its nodes there is no place for " + some("pod", names)}}
+}
+
+// stillPlaced returns which pods of the nodes would not have a place on what exists and on the command's replacements.
+func (v *view) stillPlaced(command *model.Command, members []*member) []model.KeptReason {
+	pods := podsOf(members)
+	if len(pods) == 0 {
+		return nil
+	}
+	in := v.input(nil, append(slices.Clone(v.waiting), pods...), pods)
+	in.Restless = v.unready
+	if command.Reason == model.ReasonUnderutilized {
+		in.Restless = v.restless
+	}
+	o := v.read(pack.Plan(in), pods)
+	var out []model.KeptReason
+	if len(o.homeless) > 0 {
+		out = append(out, describe(o.homeless))
+	}
+	for i := range o.claims {
+		var names []string
+		for _, ref := range o.claims[i].Pods {
+			names = append(names, ref.Key())
+		}
+		out = append(out, model.KeptReason{Code: Unplaceable, Message: some("pod", names) + " would need a machine more than the command has"})
+	}
+	return out
+}
+
+// stillSaves returns why the command does not save what one must, or too little for what it disturbs.
+func (v *view) stillSaves(command *model.Command, members []*member) []model.KeptReason {
+	before := model.MicroUSD(0)
+	for _, m := range members {
+		before += m.Price
+	}
+	savings := before
+	for i := range command.Replacements {
+		price, has := v.priceNow(&command.Replacements[i])
+		if !has {
+			return []model.KeptReason{{Code: NoReplacement, Message: "nothing that replacement " + command.Replacements[i].Name + " may be bought as can be had now"}}
+		}
+		savings -= price
+	}
+	if least := v.leastSaving(before); savings < least {
+		return []model.KeptReason{{Code: NothingToGain, Message: fmt.Sprintf("at today's prices it saves $%.4f per hour, and a command has to save $%.4f", savings.USD(), least.USD())}}
+	}
+	if reason := v.approves(members, savings); reason != nil {
+		return []model.KeptReason{*reason}
+	}
+	return nil
+}
+
+// leastSaving returns what a command must save that gives back nodes of a price, per hour.
+func (v *view) leastSaving(price model.MicroUSD) model.MicroUSD {
+	return max(v.set.MinSaving, (price*model.MicroUSD(v.set.MinSavingPercent)+99)/100)
+}
+
+// priceNow returns what a replacement costs: its machine's price where it has one, or else the lowest of the offers that it may be
+// bought as and that can be had; false where there is none.
+func (v *view) priceNow(p *model.PlannedClaim) (model.MicroUSD, bool) {
+	if claim := v.claims[p.Name]; claim != nil && claim.InstanceType != "" {
+		return v.priceOf(claim), true
+	}
+	best, found := model.MicroUSD(0), false
+	for _, name := range p.InstanceTypes {
+		t := v.typeOf(p.Class, name)
+		if t == nil {
+			continue
+		}
+		for i := range t.Offers {
+			o := &t.Offers[i]
+			if o.Available && slices.Contains(p.Zones, o.Zone) && slices.Contains(p.CapacityTypes, o.CapacityType) && (!found || o.Price < best) {
+				best, found = o.Price, true
+			}
+		}
+	}
+	return best, found
+}
