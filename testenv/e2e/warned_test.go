@@ -119,6 +119,7 @@ func quick(t *testing.T, config *rest.Config) kubernetes.Interface {
 	t.Helper()
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = 500, 500
+	config.ContentType, config.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
