@@ -110,6 +110,19 @@ func TestWhatEndsAClaim(t *testing.T) {
 		"draining, expired":          {func(v *lifecycle.View) { drains(v, 0); claim(v, old).ExpireSeconds = seconds(1) }, ""},
 		"draining, then interrupted": {func(v *lifecycle.View) { drains(v, 0); v.Interrupted = []string{"i-old"} }, "Interrupted default-old SpotInterrupted 0 false 85"},
 		"draining, in time anyway":   {func(v *lifecycle.View) { drains(v, now+60); v.Interrupted = []string{"i-old"} }, ""},
+		"draining, warned already": {func(v *lifecycle.View) {
+			drains(v, now+115)
+			claim(v, old).FailureCode = model.EndedSpotInterrupted
+			v.Interrupted = []string{"i-old"}
+		}, ""},
+		"draining, warned and asked to be sooner": {func(v *lifecycle.View) {
+			drains(v, now+115)
+			claim(v, old).FailureCode, v.Interrupted, v.Sight.Objects[old].DeadlineUnix = model.EndedSpotInterrupted, []string{"i-old"}, now+60
+		}, "ObjectDeleted default-old NodeClaimDeleted 0 false 60"},
+		"draining, warned and stopped": {func(v *lifecycle.View) {
+			drains(v, now+115)
+			claim(v, old).FailureCode, v.Interrupted, v.Instances[old].State = model.EndedSpotInterrupted, []string{"i-old"}, "stopped"
+		}, "Stopping default-old InstanceStopping 0 false 0"},
 		"draining, check failed": {func(v *lifecycle.View) {
 			drains(v, now+600)
 			v.Impaired = impaired("old", model.ImpairedSystem, now-300)

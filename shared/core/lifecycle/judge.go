@@ -349,6 +349,12 @@ func (j *judge) hasten(f Finding) {
 	}
 }
 
+// warned reports whether a claim drains because EC2 takes its machine back, with a deadline that says when: that EC2 goes on
+// saying so is no news, and the moment it first did is known better than by a later look.
+func warned(claim *model.Claim) bool {
+	return claim.State == model.Draining && claim.FailureCode == model.EndedSpotInterrupted && claim.Drain != nil && claim.Drain.DeadlineUnix != 0
+}
+
 // asked fills in a finding of what people, their objects or AWS ask for in so many words, and reports whether there is any.
 // Its deadline is what the asking itself says.
 func (j *judge) asked(f *Finding) bool {
@@ -359,7 +365,7 @@ func (j *judge) asked(f *Finding) bool {
 		state = f.Instance.State
 	}
 	switch {
-	case j.interrupted[f.Claim.InstanceID]:
+	case j.interrupted[f.Claim.InstanceID] && !warned(f.Claim):
 		f.Kind, f.DeadlineUnix = Interrupted, now+j.settings.SpotLeft
 	case state == "stopped": // nothing runs there any more, and nobody says so of the pods
 		f.Kind, f.Detail, f.DeadlineUnix = Stopping, state, now
