@@ -20,7 +20,7 @@ func (r *run) showClaims(ctx context.Context) {
 		}
 	}
 	shown := make([]model.Claim, len(unshown))
-	r.parallel(len(unshown), func(i int) {
+	r.gently(len(unshown), func(i int) {
 		claim, err := r.showClaim(ctx, unshown[i])
 		if err != nil && !passing(err) {
 			r.problem("show claim %s: %v", unshown[i].Name, err)

@@ -3,6 +3,7 @@ package provision
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/core/pack"
@@ -78,6 +79,47 @@ func (r *run) draining() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// more reports whether nodes are being emptied that were not yet when there were those named. A run that has probed an offer leaves
+// them to the next: it would ask for that offer once more.
+func (r *run) more(drains []string) bool {
+	return !r.pressed && len(r.probes) == 0 && slices.ContainsFunc(r.draining(), func(name string) bool {
+		_, known := slices.BinarySearch(drains, name)
+		return !known
+	})
+}
+
+// What only shows is done few at a time while more drains than that began within so many seconds, for so long after the run began:
+// meanwhile the API server has pods to evict.
+const (
+	manyDrains   = 20
+	rushSeconds  = 10
+	rushAtOnce   = 2
+	rushForAtAll = 8 * time.Second
+)
+
+// rush reports whether very many drains have just begun.
+func (r *run) rush() bool {
+	fresh := 0
+	for i := range r.ledger.Claims {
+		if claim := &r.ledger.Claims[i]; claim.State == model.Draining && claim.Drain != nil && r.now()-claim.Drain.SinceUnix < rushSeconds {
+			fresh++
+		}
+	}
+	return fresh > manyDrains && r.Now().Sub(r.started) < rushForAtAll
+}
+
+// gently is parallel, with few at once during a rush.
+func (r *run) gently(n int, do func(i int)) {
+	for from := 0; from < n; {
+		some := n - from
+		if r.rush() {
+			some = min(some, rushAtOnce)
+		}
+		r.parallel(some, func(i int) { do(from + i) })
+		from += some
+	}
 }
 
 // askedFor returns those of the draining claims all of whose pods have a place by the plan, or had one asked of EC2, or can

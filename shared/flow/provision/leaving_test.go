@@ -1,6 +1,7 @@
 package provision_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -260,5 +261,93 @@ func TestDrainHintAsksForARun(t *testing.T) {
 	request.Take(wire.Hint{Cluster: "c", Reason: wire.ReasonDrain})
 	if request.Trigger != provision.TriggerDrain {
 		t.Errorf("a drain hint makes a run of %q", request.Trigger)
+	}
+}
+
+// C1: of ends that begin while a run launches for others the same run takes care, before it shows what it launched, and each of
+// them is noted as soon as EC2 was asked for what its pods need.
+func TestC1_EndsThatBeginDuringALaunchArePlannedForBeforeAnythingIsShown(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	w.Workloads.Add(world.Workload{Kind: world.Deployment, Name: "web", Shape: world.Shape(1500, gib), Replicas: 2})
+	w.Tick(5 * time.Second)
+	run(t, w, provision.TriggerBatch)
+	settle(t, w)
+	claims := load(t, w).Claims
+	end(t, w, claims[0], 0)
+	flow := w.Process(world.Fault{}).Flow()
+	launches, spent, shown := 0, []string(nil), []string(nil) // who is noted when calls were last taken, and when something is shown
+	flow.Effects = beforeEffect(func(effect string) {
+		switch effect {
+		case provision.EffectLaunch:
+			if launches++; launches == 1 {
+				end(t, w, claims[1], 0)
+			}
+		case provision.EffectSpend:
+			spent = load(t, w).Notes.Replaced
+		case provision.EffectShow:
+			if shown == nil {
+				shown = load(t, w).Notes.Replaced
+			}
+		}
+	})
+	outcome, err := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Trigger: provision.TriggerDrain, Owner: "a", Deadline: w.Clock.Now().Add(world.InvocationTimeout)})
+	if err != nil || outcome.Claims != 2 || launches != 2 {
+		t.Fatalf("%d launches, %+v, %v", launches, outcome, err)
+	}
+	both := []string{claims[0].Name, claims[1].Name}
+	slices.Sort(both)
+	if !slices.Equal(spent, []string{claims[0].Name}) || !slices.Equal(shown, both) {
+		t.Errorf("noted before the second launch %v, want %s; before anything is shown %v, want %v", spent, claims[0].Name, shown, both)
+	}
+	if n := len(w.Fleet.Machines()); n != 4 {
+		t.Errorf("%d machines, want one more for each of two", n)
+	}
+}
+
+// beforeEffect is an Effects that is called before each effect.
+type beforeEffect func(effect string)
+
+func (do beforeEffect) Before(_ context.Context, effect string) error {
+	do(effect)
+	return nil
+}
+
+func (beforeEffect) After(context.Context, string) {}
+
+// C1: while very many pods are asked to leave NodeClaims are shown a few at a time, and all of them in the end; afterwards, and
+// where few leave, as many at once as ever.
+func TestC1_ShowingMakesRoomForManyEvictions(t *testing.T) {
+	for name, c := range map[string]struct {
+		nodes int
+		since time.Duration // since the ends began
+		most  int           // NodeClaims shown at once
+	}{"many": {21, 0, 2}, "few": {20, 0, 20}, "many, a while ago": {21, 11 * time.Second, 21}} {
+		t.Run(name, func(t *testing.T) {
+			w := start(t, world.Options{Types: []string{"m5.large"}})
+			w.Workloads.Add(world.Workload{Kind: world.Deployment, Name: "web", Shape: world.Shape(1500, gib), Replicas: c.nodes})
+			w.Tick(5 * time.Second)
+			run(t, w, provision.TriggerBatch)
+			settle(t, w)
+			for _, claim := range load(t, w).Claims {
+				end(t, w, claim, 0)
+			}
+			w.Clock.Advance(c.since)
+			flow, atOnce, most, shows := w.Process(world.Fault{}).Flow(), 0, 0, 0
+			flow.Abreast = func(n int, do func(int)) {
+				atOnce = n
+				for i := range n {
+					do(i)
+				}
+			}
+			flow.Effects = beforeEffect(func(effect string) {
+				if effect == provision.EffectShow {
+					most, shows = max(most, atOnce), shows+1
+				}
+			})
+			outcome, err := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Trigger: provision.TriggerDrain, Owner: "a", Deadline: w.Clock.Now().Add(world.InvocationTimeout)})
+			if err != nil || outcome.Claims != c.nodes || shows != c.nodes || most != c.most {
+				t.Errorf("%d of %d NodeClaims were shown, %d at once, want %d; %v", shows, outcome.Claims, most, c.most, err)
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/image"
 	"github.com/joiner-sh/joiner/shared/core/offer"
@@ -60,16 +61,18 @@ func (r *run) provision(ctx context.Context) error {
 		again, err := r.launch(ctx, input.Catalogs, &round, blocked)
 		r.decision.Rounds = append(r.decision.Rounds, round)
 		r.countRound(plan, round)
-		if again || len(round.Launched) > 0 {
+		if again || len(round.Launched) > 0 || len(drains) > 0 {
 			err = errors.Join(err, r.reload(ctx))
 		}
 		if err != nil {
 			return err
 		}
-		r.cared = r.askedFor(drains, plan)
-		if !r.next(again, round) {
+		r.cared = r.askedFor(slices.Clone(drains), plan)
+		if next := r.next(again, round); !next && !r.more(drains) {
 			return nil
 		}
+		// Ends that began meanwhile are planned for before anything is shown; those that were need not wait for that.
+		r.replaced(ctx)
 	}
 	r.problem("stopped after %d rounds of planning; the next sweep goes on", r.out.Rounds)
 	return nil
