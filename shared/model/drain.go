@@ -13,6 +13,9 @@ type Drain struct {
 	ToldUnix     int64     `json:"told,omitempty"`     // when people were last told what it waits for
 	Refused      []Refusal `json:"refused,omitempty"`  // by pod UID
 	Waits        []string  `json:"waits,omitempty"`    // what it last waited for, as sentences for people; at most MaxDrainWaits
+
+	// Notice is what AWS said for which the claim ends, while people have not been told of it; empty = they have, or AWS said nothing.
+	Notice NoticeKind `json:"notice,omitempty"`
 }
 
 // MaxDrainWaits is how many sentences a Drain keeps.

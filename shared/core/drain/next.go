@@ -33,6 +33,7 @@ type Settings struct {
 	SettleSeconds  int64 // a node stays empty for so long before its machine ends, for pods that were bound before the taint was seen: 5
 	StuckSeconds   int64 // a pod that ought to have gone so long ago is not waited for: 60
 	BackoffSeconds int64 // of a pod whose eviction was refused, doubling from 1 up to this: 10
+	LeaveSeconds   int64 // after pods were asked to leave it is looked how far they have come: 1
 	MaxEvictions   int   // in one step: 100
 
 	// DetachSeconds is how long an empty node's volumes are waited for where no deadline says when to stop: 600. Kubernetes
@@ -54,6 +55,7 @@ func (s Settings) WithDefaults() Settings {
 	fill(&s.SettleSeconds, 5)
 	fill(&s.StuckSeconds, 60)
 	fill(&s.BackoffSeconds, 10)
+	fill(&s.LeaveSeconds, 1)
 	fill(&s.DetachSeconds, 600)
 	fill(&s.CordonSeconds, 10)
 	fill(&s.UnreadyAfter, 30*60)

@@ -756,3 +756,20 @@ func TestRefuseKeepsWhatWasSaidShort(t *testing.T) {
 		t.Errorf("%+v", record.Refused)
 	}
 }
+
+// After pods were asked to leave the node is looked at again when the settings say, or sooner where a deadline presses.
+func TestLeaveSecondsAfterAnEviction(t *testing.T) {
+	for _, c := range []struct{ leave, deadline, want int64 }{{0, 0, 1}, {6, 0, 6}, {6, 33, 3}} {
+		w := newWorld(t)
+		if c.deadline != 0 {
+			w.deadline(c.deadline)
+		}
+		w.pod("a") // with a grace of 30 s
+		w.record(w.next())
+		w.act(drain.Step{Kind: drain.Cordon})
+		step := drain.Next(w.view(), drain.Settings{LeaveSeconds: c.leave})
+		if step.Kind != drain.Evict || step.AgainUnix != w.now+c.want {
+			t.Errorf("%+v: %s, again after %d s", c, step.Kind, step.AgainUnix-w.now)
+		}
+	}
+}

@@ -230,7 +230,7 @@ func (d *drainer) choose(chosen []chosenPod) {
 	for _, c := range chosen {
 		d.step.Evictions = append(d.step.Evictions, c.eviction)
 	}
-	d.after(1)
+	d.after(d.settings.LeaveSeconds)
 	if more {
 		d.again = 0
 	}

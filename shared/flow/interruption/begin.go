@@ -16,6 +16,9 @@ type Cause struct {
 	Message      string // a sentence for people
 	DeadlineUnix int64  // when no pod may be left, as far as the cause itself says; 0 = it does not
 	NowUnix      int64  // by the ledger's clock
+
+	// Notice is what AWS said, of which the drain run is to tell people; empty = nothing, or whoever begins the end tells them.
+	Notice model.NoticeKind
 }
 
 // begin writes down that a claim is to end and taints its node. From then on nothing brings it back: its node is emptied,
@@ -46,7 +49,7 @@ func (f *Flow) begin(ctx context.Context, site Site, reg model.Registration, cla
 		if next.State, moves = lifecycle.Next(claim.State, asked(&claim)); !moves {
 			return claim, false, fault.New(fault.Conflict, "NotLaunched", "claim %s is %s and has no machine that could end", claim.Name, claim.State)
 		}
-		next.Drain = &model.Drain{SinceUnix: why.NowUnix, DeadlineUnix: claim.Deadline(why.NowUnix, why.DeadlineUnix)}
+		next.Drain = &model.Drain{SinceUnix: why.NowUnix, DeadlineUnix: claim.Deadline(why.NowUnix, why.DeadlineUnix), Notice: why.Notice}
 		next.FailureCode, next.FailureMessage = why.Code, why.Message
 	}
 	err = f.effect(ctx, EffectBegin, func() (err error) {

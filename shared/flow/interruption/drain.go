@@ -167,6 +167,7 @@ func (d *drains) due() []int {
 	}
 	if d.urgent = fresh > manyDrains; d.urgent {
 		due = slices.DeleteFunc(due, d.waits)
+		d.settings.Drain.LeaveSeconds = urgentLeaveSeconds
 	}
 	seen := func(i int) int64 { return min(1, d.claims[i].Drain.TaintedUnix) } // nodes nobody looked at yet come first
 	slices.SortStableFunc(due, func(i, j int) int { return cmp.Compare(seen(i), seen(j)) })
@@ -193,6 +194,8 @@ func (d *drains) waits(i int) bool {
 const (
 	manyDrains    = 20
 	urgentSeconds = 10
+
+	urgentLeaveSeconds = 6 // until a node whose pods were asked to leave is looked at again: others were not looked at once
 )
 
 // describe reads the machines of the claims from EC2.
@@ -478,6 +481,9 @@ func (s *step) object(kind string) model.Object {
 func (s *step) record(ctx context.Context, next drain.Step) bool {
 	claim, came := s.claim, next.Drain
 	came.AgainUnix, came.ToldUnix = next.AgainUnix, s.telling(next)
+	if came.ToldUnix != s.claim.Drain.ToldUnix {
+		came.Notice = "" // told after this, see tell
+	}
 	claim.Drain = &came
 	if next.Kind == drain.Terminate {
 		claim.State, _ = lifecycle.Next(claim.State, lifecycle.NodeEmpty)
@@ -566,6 +572,7 @@ func (s *step) free(ctx context.Context, kind string) bool {
 // close lets the objects of a machine that has ended go, and closes its claim. It reports that nothing may follow.
 func (s *step) close(ctx context.Context) bool {
 	s.stepped(drain.Done)
+	s.report(ctx, s.noticed(*s.claim.Drain))
 	for _, kind := range []string{KindNode, KindNodeClaim} {
 		if !s.remove(ctx, kind) || !s.free(ctx, kind) {
 			return false

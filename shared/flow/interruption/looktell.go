@@ -23,16 +23,9 @@ func (r *run) tellEnd(claim *model.Claim, f *lifecycle.Finding) {
 		event.Reason, event.Warning = reasonInterrupted, true
 	}
 	if kind, ok := noticedAs[f.Kind]; ok { // as if EventBridge had told of it
-		r.events = append(r.events, eventsOf(*claim, []said{{Notice: model.Notice{Kind: kind}}}, false)...)
+		r.events = append(r.events, eventsOf(*claim, []said{{Notice: model.Notice{Kind: kind}}})...)
 	}
-	if claim.ObjectUID != "" {
-		event.Kind, event.Name, event.UID = KindNodeClaim, claim.Name, claim.ObjectUID
-		r.events = append(r.events, event)
-	}
-	if claim.NodeName != "" && claim.NodeUID != "" {
-		event.Kind, event.Name, event.UID = KindNode, claim.NodeName, claim.NodeUID
-		r.events = append(r.events, event)
-	}
+	r.events = append(r.events, onBoth(*claim, []model.Event{event})...)
 }
 
 // tellHeld says on a pool that ends of its claims are put off. Nodes without a pool have no object to say it on.

@@ -348,7 +348,7 @@ func (h *home) cause(a affected) (cause Cause, kind model.NoticeKind, ends bool)
 			continue
 		}
 		if !ends {
-			cause, kind, ends = Cause{Code: code, Message: message, NowUnix: h.nowUnix}, s.Kind, true
+			cause, kind, ends = Cause{Code: code, Message: message, NowUnix: h.nowUnix, Notice: s.Kind}, s.Kind, true
 		}
 		cause.DeadlineUnix = earliest(cause.DeadlineUnix, h.leaves(s.Notice))
 	}
@@ -421,7 +421,9 @@ func (h *home) end(ctx context.Context, a affected, cause Cause, kind model.Noti
 		h.out.Already++
 	case before.State != begun.State:
 		h.out.Begun[string(kind)]++
-		h.events = append(h.events, eventsOf(begun, a.said, true)...)
+		// Of what it ends for the drain run tells, once pods were asked to leave: of hundreds of warnings at once the events alone
+		// would keep the API server from tainting nodes for seconds.
+		h.events = append(h.events, eventsOf(begun, slices.DeleteFunc(slices.Clone(a.said), func(s said) bool { return s.Kind == kind }))...)
 	default:
 		h.out.Hastened++
 	}
@@ -472,7 +474,7 @@ func (h *home) taint(ctx context.Context, claim model.Claim) bool {
 func (h *home) inform(a affected) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	h.events = append(h.events, eventsOf(a.claim, a.said, false)...)
+	h.events = append(h.events, eventsOf(a.claim, a.said)...)
 	for _, s := range a.said {
 		switch code, _ := endOf(s.Notice); {
 		case code != "":

@@ -62,6 +62,12 @@ func TestIN01EachKindOfNoticeHasItsActionItsEventsAndIsDeleted(t *testing.T) {
 			if (out.Begun[string(c.notice.Kind)] == 1) != ended {
 				t.Errorf("begun: %v", out.Begun)
 			}
+			if ended { // people are told by the drain run, of what the claim says
+				if claims, nodes := o.told(); len(claims)+len(nodes) > 0 || claim.Drain.Notice != c.notice.Kind {
+					t.Errorf("told at once: %q %q; left to be told: %q", claims, nodes, claim.Drain.Notice)
+				}
+				o.events = append(o.events, endEvents(claim, claim.Drain.Notice)...)
+			}
 			claims, nodes := o.told()
 			if slices.Sort(c.events); !slices.Equal(claims, c.events) || kind != "young" && !slices.Equal(nodes, c.events) || kind == "young" && len(nodes) != 0 {
 				t.Errorf("told of the claim %q and of the node %q, want %q", claims, nodes, c.events)

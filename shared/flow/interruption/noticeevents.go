@@ -20,9 +20,9 @@ var noticedAs = map[lifecycle.Kind]model.NoticeKind{
 	lifecycle.Interrupted: model.NoticeSpotInterrupted, lifecycle.Impaired: model.NoticeScheduledChange, lifecycle.Stopping: model.NoticeStopped,
 }
 
-// eventsOf returns what people are told of a claim's machine, each kind once, and that its node is drained for it where it
-// is: on the NodeClaim object and on the node, as far as there are such.
-func eventsOf(claim model.Claim, about []said, ends bool) []model.Event {
+// eventsOf returns what people are told of a claim's machine, each kind once: on the NodeClaim object and on the node, as far as
+// there are such.
+func eventsOf(claim model.Claim, about []said) []model.Event {
 	var told []model.Event
 	seen := map[string]bool{}
 	for _, s := range about {
@@ -32,11 +32,19 @@ func eventsOf(claim model.Claim, about []said, ends bool) []model.Event {
 			told = append(told, event)
 		}
 	}
-	if ends {
-		told = append(told, model.Event{
-			Warning: true, Reason: "TerminatingOnInterruption", Message: "the node is drained and its instance terminated, because of what AWS said of it",
-		})
-	}
+	return onBoth(claim, told)
+}
+
+// endEvents returns what people are told of a claim that ends for what AWS said of its machine: that, and that its node is
+// drained for it.
+func endEvents(claim model.Claim, kind model.NoticeKind) []model.Event {
+	return append(eventsOf(claim, []said{{Notice: model.Notice{Kind: kind}}}), onBoth(claim, []model.Event{{
+		Warning: true, Reason: reasonInterrupted, Message: "the node is drained and its instance terminated, because of what AWS said of it",
+	}})...)
+}
+
+// onBoth says each event on a claim's NodeClaim object and on its node, as far as there are such.
+func onBoth(claim model.Claim, told []model.Event) []model.Event {
 	var events []model.Event
 	for _, event := range told {
 		if claim.ObjectUID != "" {

@@ -248,3 +248,71 @@ func BenchmarkNotices(b *testing.B) {
 	}
 	b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
 }
+
+// F147: a warning deletes the NodeClaim, and the machine that takes its place starts while the old one still runs and before the
+// pod is asked to leave.
+func TestF147_WarningDeletesTheClaimAndItsReplacementStartsInParallel(t *testing.T) {
+	w := house(t, 3, world.Options{}, nil)
+	claim, before := of(t, w, model.Spot)[0], len(w.Fleet.Machines())
+	w.Fleet.Interrupt(claim.InstanceID, 2*time.Minute)
+	w.Tick(2 * time.Second)
+	hear(t, w)
+	for range 10 {
+		if play(t, w, time.Second); len(leaves(w)) > 0 {
+			break
+		}
+	}
+	if m, _ := w.Fleet.Machine(claim.InstanceID); m.State != "running" {
+		t.Errorf("the old machine is %s while the new one starts", m.State)
+	}
+	play(t, w, 2*time.Second)
+	if object := objectOf(w, claim); object == nil || object.DeletedUnix == 0 {
+		t.Errorf("the NodeClaim is not being deleted: %+v", object)
+	}
+	fleet, left := w.Fleet.Machines(), leaves(w)
+	if len(fleet) != before+1 || len(left) != 1 {
+		t.Fatalf("%d machines, want one more than %d; %+v", len(fleet), before, left)
+	}
+	if bought := fleet[before].LaunchedAt; !bought.Before(left[0].at) {
+		t.Errorf("bought %s, and the pod was asked to leave %s", bought, left[0].at)
+	}
+	play(t, w, 3*time.Minute)
+	ended(t, w, claim)
+	sound(t, w)
+}
+
+// IN-01, C1: people are told once of each warning, on the NodeClaim and on the node, however many there are at once; and of one
+// whose machine ended before any drain run came to it.
+func TestIN01PeopleAreToldOnceOfEachOfManyWarnings(t *testing.T) {
+	reasons := []string{"SpotInterrupted", "TerminatingOnInterruption"}
+	for name, c := range map[string]struct {
+		pods  int
+		early bool // the machines end before anybody drains
+	}{"one": {1, false}, "many": {30, false}, "one that ends at once": {1, true}, "many that end at once": {30, true}} {
+		t.Run(name, func(t *testing.T) {
+			w := house(t, c.pods, world.Options{}, nil)
+			claims := of(t, w, model.Spot)
+			for _, claim := range claims {
+				w.Fleet.Interrupt(claim.InstanceID, 2*time.Minute)
+			}
+			w.Tick(2 * time.Second)
+			hear(t, w)
+			if n := w.Cluster.EventCount(interruption.KindNode, claims[0].NodeName, reasons[0]); n != 0 {
+				t.Errorf("told %d times before the drain run", n)
+			}
+			if c.early {
+				w.Tick(3 * time.Minute)
+			}
+			play(t, w, 5*time.Minute)
+			for _, claim := range claims {
+				ended(t, w, claim)
+				for _, reason := range reasons {
+					onClaim, onNode := w.Cluster.EventCount(interruption.KindNodeClaim, claim.Name, reason), w.Cluster.EventCount(interruption.KindNode, claim.NodeName, reason)
+					if onClaim != 1 || onNode != 1 {
+						t.Errorf("%s of %s: told %d times of the claim and %d of the node, want once", reason, claim.Name, onClaim, onNode)
+					}
+				}
+			}
+		})
+	}
+}

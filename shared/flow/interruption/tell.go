@@ -35,12 +35,20 @@ func (s *step) tell(ctx context.Context, before model.Drain, next drain.Step) {
 	if s.claim.Drain.ToldUnix == before.ToldUnix {
 		return
 	}
-	var events []model.Event
+	events := s.noticed(before)
 	if at := s.claim.Drain.DeadlineUnix; at != 0 && before.ToldUnix == 0 {
 		message := "All pods will be deleted by " + time.Unix(at, 0).UTC().Format(time.RFC3339)
 		events = append(events, s.event(KindNodeClaim, true, reasonExpiring, message), s.event(KindNode, true, reasonExpiring, message))
 	}
 	s.report(ctx, append(events, s.obstacles(next)...))
+}
+
+// noticed is what AWS said for which the claim ends, where people have not been told of it.
+func (s *step) noticed(before model.Drain) []model.Event {
+	if before.Notice == "" {
+		return nil
+	}
+	return endEvents(s.claim, before.Notice)
 }
 
 // shown is what of a drain shows in the conditions of a NodeClaim.
