@@ -50,11 +50,12 @@ sim-mutants: ## thirty-odd mistakes put into the flows one at a time: the simula
 bench: ## benchmarks, and how each figure of the design is met; BENCH=regexp picks some
 	$(GO) test -timeout 60m -run '^$$' -bench '$(or $(BENCH),.)' -benchmem ./shared/... ./cmd/... ./testenv/bench/...
 
-bench-peer: ## the same problems side by side with Karpenter's scheduler; COMPARE="--only bench --large" and the like
+bench-peer: ## the same problems side by side with Karpenter's scheduler; COMPARE="--only bench --large", "--consolidate --nodes 100,500" and the like
 	@mkdir -p $(BIN)
 	cd testenv/bench/peer && $(GO) build -o ../../../$(BIN)/peer .
 	$(GO) build -o $(BIN)/compare ./testenv/bench/compare
 	$(BIN)/compare --peer $(BIN)/peer $(COMPARE)
+	$(if $(COMPARE),,$(BIN)/compare --peer $(BIN)/peer --consolidate)
 
 fuzz: ## every fuzz test, FUZZTIME (default 10m) in all
 	./testenv/fuzz.sh $(or $(FUZZTIME),10m)

@@ -9,6 +9,9 @@
 //	                 design promises, each in a process of its own so that its peak memory is its own
 //	make bench-peer  the same problems side by side with Karpenter's own scheduler, in a table with ratios
 //
+// Clusters of which nodes are given back are measured in the same way, decision after decision, by package converge:
+// BenchmarkGoalConsolidate, and make bench-peer COMPARE="--consolidate --nodes 100,500 --seeds 1,2".
+//
 // A benchmark reports, beside time and allocations, pods/s, USD/h and, where the bound says something, the price over the
 // bound; a goal reports its figure and fails where it is missed by more than the noise of a shared machine explains.
 package bench

@@ -14,6 +14,7 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/bench/bound"
 	"github.com/joiner-sh/joiner/testenv/bench/check"
+	"github.com/joiner-sh/joiner/testenv/bench/converge"
 	"github.com/joiner-sh/joiner/testenv/bench/measure"
 	"github.com/joiner-sh/joiner/testenv/bench/problem"
 )
@@ -27,10 +28,17 @@ type config struct {
 	runs    int
 	large   bool
 	timeout time.Duration
+
+	consolidate bool
+	nodes       string
+	seeds       string
+	peerNodes   int
+	boundNodes  int
 }
 
 func main() {
 	measure.Serve()
+	converge.Serve()
 	var c config
 	flag.StringVar(&c.peer, "peer", "", "the peer's program; empty measures ours alone")
 	flag.StringVar(&c.only, "only", "", "families, separated by commas; empty means all")
@@ -39,8 +47,17 @@ func main() {
 	flag.IntVar(&c.runs, "runs", 3, "of which the median counts; one that takes 20 s is not repeated")
 	flag.BoolVar(&c.large, "large", false, "10,000 and 20,000 pods too, which take the peer minutes each")
 	flag.DurationVar(&c.timeout, "timeout", 6*time.Minute, "limit on one run of the peer")
+	flag.BoolVar(&c.consolidate, "consolidate", false, "clusters of which nodes are given back, in place of pods that wait; --pods, --seed, --runs and --large say nothing then")
+	flag.StringVar(&c.nodes, "nodes", "100,500", "with --consolidate: sizes of the clusters, separated by commas")
+	flag.StringVar(&c.seeds, "seeds", "1", "with --consolidate: seeds of the clusters, separated by commas")
+	flag.IntVar(&c.peerNodes, "peer-nodes", 1000, "with --consolidate: the largest cluster that the peer is given")
+	flag.IntVar(&c.boundNodes, "bound-nodes", 2000, "with --consolidate: the largest cluster whose price is bounded")
 	flag.Parse()
-	ok, err := run(c)
+	do := run
+	if c.consolidate {
+		do = consolidations
+	}
+	ok, err := do(c)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(2)

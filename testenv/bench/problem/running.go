@@ -7,18 +7,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // Running gives the problem to the judge of what may be given back: every node is of the pool and has a claim that came up
 // long ago, nothing else is going on.
-func (p *Problem) Running() reclaim.Input {
-	in := p.Input()
+func (p *Problem) Running() reclaim.Input { return settled(p.Input(), p.Types) }
+
+// Running is Problem.Running without the problem's objects ever being held together. The spec must be valid.
+func (s Spec) Running() reclaim.Input { return settled(s.Input(), s.Catalogue()) }
+
+// settled adds to a problem what the ledger knows of a cluster that has been as it is for long.
+func settled(in pack.Input, catalogue []model.InstanceType) reclaim.Input {
 	out := reclaim.Input{Snapshot: in.Snapshot, Catalogs: in.Catalogs, NowUnix: in.NowUnix, Usage: map[string]model.Resources{}}
-	types := make(map[string]*model.InstanceType, len(p.Types))
-	for i := range p.Types {
-		types[p.Types[i].Name] = &p.Types[i]
+	types := make(map[string]*model.InstanceType, len(catalogue))
+	for i := range catalogue {
+		types[catalogue[i].Name] = &catalogue[i]
 	}
 	for i := range out.Snapshot.Nodes {
 		node := &out.Snapshot.Nodes[i]
