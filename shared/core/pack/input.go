@@ -39,6 +39,8 @@ type Input struct {
 	BestEffortMinValues bool
 	// Salt goes into the claims' names, so that planning the same pods again after a failed launch gives new names.
 	Salt string
+
+	desk *Desk // what is known already; nil = nothing
 }
 
 // Provisionable reports whether pod i of the snapshot asks for capacity; where it does not, why says so in a sentence.

@@ -10,11 +10,7 @@ import (
 // setLimits works out what the pool's limits leave and what a node of each offer would take of that.
 func (p *pool) setLimits(used model.Resources) {
 	p.limited = resource.Names(p.source.Limits)
-	remaining := resource.Sub(p.source.Limits, used)
-	p.left = make([]int64, len(p.limited))
-	for i, name := range p.limited {
-		p.left[i] = remaining[name]
-	}
+	p.left = p.leftOf(used)
 	p.taken = make([][]int64, len(p.market.columns))
 	for c, column := range p.market.columns {
 		p.taken[c] = make([]int64, len(p.limited))
@@ -29,6 +25,16 @@ func (p *pool) setLimits(used model.Resources) {
 			}
 		}
 	}
+}
+
+// leftOf returns what the limits leave of what is not used yet, by limited.
+func (p *pool) leftOf(used model.Resources) []int64 {
+	remaining := resource.Sub(p.source.Limits, used)
+	left := make([]int64, len(p.limited))
+	for i, name := range p.limited {
+		left[i] = remaining[name]
+	}
+	return left
 }
 
 // least returns what a node of the type takes of the limits at its cheapest usable offer, of which there is one.

@@ -162,12 +162,21 @@ func prepare(in *Input, wishes wishes, asIs bool) *board {
 		}
 	}
 	b.classes, b.refused = b.census.classesOf(b.pending, guardShapes(in.Snapshot, moving))
-	b.dims = dimensionsOf(in.Snapshot, b.classes)
+	if in.desk != nil {
+		b.dims = in.desk.dims
+	} else {
+		b.dims = dimensionsOf(in.Snapshot, b.classes)
+	}
 	for _, c := range b.classes {
 		c.request = b.dims.vector(c.resources)
 	}
-	markets := newMarkets(in, b.dims)
-	daemons := daemonsOf(in.Snapshot, b.dims)
+	var markets *markets
+	var daemons []daemon
+	if in.desk != nil {
+		markets, daemons = in.desk.markets, in.desk.daemons
+	} else {
+		markets, daemons = newMarkets(in, b.dims), daemonsOf(in.Snapshot, b.dims)
+	}
 	b.planner = &planner{in: in, dims: b.dims, book: b.book, markets: markets, daemons: daemons,
 		standsOf: make(map[string][]stand), divisions: make(map[string][]cell)}
 	b.places = newPlaces(in, b.dims, markets, daemons, asIs)
@@ -507,7 +516,11 @@ func (p *planner) expect(classes []*class) {
 
 // pools returns the pools, in the order they are asked. Where what exists is enough, none is ever looked at.
 func (p *planner) pools() []*pool {
-	if p.ready == nil {
+	switch {
+	case p.ready != nil:
+	case p.in.desk != nil:
+		p.ready, p.reserved = p.in.desk.poolsFor(p.in), p.markets.reservations()
+	default:
 		p.ready, p.reserved = newPools(p.in, p.dims, p.markets, p.daemons), p.markets.reservations()
 	}
 	return p.ready

@@ -1,11 +1,396 @@
 package reclaim
 
-import "github.com/joiner-sh/joiner/shared/model"
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
-// consolidate looks for nodes whose pods fit elsewhere for less. It finds none yet.
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// How consolidation works. What each pod is worth at what is sold now is the dual of the linear programme of core/pack, were
+// nodes sold by the part: the least it can cost on a new node, its part of the daemons and of what stays empty included. The room
+// that is free on a node is worth what the cheapest pods that fill it would be. So no set of nodes that holds these pods can cost
+// less than they are worth together, and a node wastes what it costs beyond what is on it and what could be.
 //
-// The view is left as it was, the room is the optimiser's own. Commands are in the order they are to be carried out, each of them
-// planned on the fork as it is after those before it; why says, by node, why a candidate stays.
-func consolidate(v *view, candidates []Candidate, room *room) (commands []model.PlannedCommand, why map[string]model.KeptReason) {
-	return nil, nil
+//  1. A node that wastes more than worthwhile is not worth keeping even if it were full. It takes no moved pods any more, and goes
+//     as soon as budgets let it: together with others of its zone, in groups that one command holds, whose pods are packed anew.
+//  2. Of the others, those go whose pods fit the room the others have: those first that save most for what that disturbs.
+//  3. What is left and costs more than its pods are worth is too large for them: it is replaced as in 1.
+//
+// Every group is planned by core/pack on the cluster without its nodes and with what was decided before; the duals only say where
+// to look. All bounds are counts.
+const (
+	worthwhilePercent = 5   // of its price, that a node must waste for its pods to be packed anew
+	mostGroups        = 200 // of nodes that are packed anew in one plan
+	mostTries         = 4   // for one group, each with fewer nodes than the one before
+	mostDrops         = 200 // times it is looked whether nodes fit into the others
+)
+
+// asset is a candidate with what it is worth.
+type asset struct {
+	*member
+	worth   model.MicroUSD // of its pods, per hour, at what is sold now
+	spare   model.MicroUSD // of the room that is free on it
+	stuck   bool           // some of its pods no new node could hold
+	dear    bool           // it is not worth keeping, however full
+	settled bool           // it is in a command
+	host    bool           // pods of nodes in commands go there
 }
+
+// gain is what packing its pods anew saves at best.
+func (a *asset) gain() model.MicroUSD { return a.Price - a.worth }
+
+// waste is what packing its pods anew would save at best, were its free room filled by others.
+func (a *asset) waste() model.MicroUSD { return a.Price - a.worth - a.spare }
+
+// much reports whether an amount is worth disturbing the asset's pods for.
+func (a *asset) much(amount model.MicroUSD) bool {
+	return amount > 0 && amount >= a.Price/100*worthwhilePercent
+}
+
+// optimiser searches for nodes to give back for less.
+type optimiser struct {
+	v        *view
+	room     *room
+	desk     *pack.Desk
+	assets   []*asset // by name
+	scene    scene
+	commands []model.PlannedCommand
+	why      map[string]model.KeptReason
+	groups   int // of mostGroups, spent
+	drops    int // of mostDrops, spent
+}
+
+// consolidate returns commands that give candidates back for less than they cost, and of candidates that stay why. Each command
+// holds after those before it, and saves by itself. It takes what it uses of room.
+func consolidate(v *view, candidates []Candidate, room *room) (commands []model.PlannedCommand, why map[string]model.KeptReason) {
+	o := &optimiser{v: v, room: room, why: make(map[string]model.KeptReason)}
+	for i := range candidates {
+		if m := v.byName[candidates[i].Node.Name]; m != nil && m.Price > 0 {
+			o.assets = append(o.assets, &asset{member: m})
+		}
+	}
+	if len(o.assets) == 0 {
+		return nil, o.why
+	}
+	slices.SortFunc(o.assets, func(a, b *asset) int { return strings.Compare(a.name(), b.name()) })
+	o.appraise()
+	o.scene = newScene(v, o.desk, o.assets)
+	o.repack(o.those(func(a *asset) bool { return a.dear }))
+	o.dropAll(o.those(func(a *asset) bool { return !a.dear }))
+	o.repack(o.those(func(a *asset) bool { return !a.dear && o.replaceable(a) && a.much(a.gain()) }))
+	o.explainRest()
+	if o.scene.plain { // in whatever order: no pod's place depends on another's
+		slices.SortStableFunc(o.commands, func(a, b model.PlannedCommand) int {
+			return cmp.Or(compareProducts(b.Savings, int64(a.PodsMoved), a.Savings, int64(b.PodsMoved)), strings.Compare(a.Nodes[0], b.Nodes[0]))
+		})
+	}
+	return o.commands, o.why
+}
+
+// those returns the assets in no command that a test holds of, by name.
+func (o *optimiser) those(test func(*asset) bool) []*asset {
+	var out []*asset
+	for _, a := range o.assets {
+		if !a.settled && !a.host && test(a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// appraise works out what the assets are worth.
+func (o *optimiser) appraise() {
+	var pods []int
+	for _, a := range o.assets {
+		pods = append(pods, a.Pods...)
+	}
+	in := o.v.input(nil, pods, nil)
+	o.desk = pack.NewDesk(in)
+	rates := o.desk.NewRates(in)
+	for _, a := range o.assets {
+		for _, i := range a.Pods {
+			worth, known := rates.Pod(i)
+			a.worth, a.stuck = a.worth+worth, a.stuck || !known
+		}
+		a.spare = rates.Room(o.v.freeOn(a.member))
+		a.dear = o.replaceable(a) && a.much(a.waste())
+	}
+}
+
+// freeOn returns what is free on a node.
+func (v *view) freeOn(m *member) model.Resources {
+	free := maps.Clone(m.Node.Allocatable)
+	for _, i := range v.podsOf[m.name()] {
+		for name, amount := range v.in.Snapshot.ShapeOf(&v.in.Snapshot.Pods[i]).Requests { // each on its own: the order does not matter
+			free[name] -= amount
+		}
+	}
+	return free
+}
+
+// replaceable reports whether new nodes may take the asset's place.
+func (o *optimiser) replaceable(a *asset) bool {
+	return !a.stuck && a.Claim.CapacityType != model.Reserved && (a.Claim.CapacityType != model.Spot || o.v.set.SpotToSpot)
+}
+
+// byMerit orders assets: those first that save most, at best, for what it disturbs.
+func byMerit(list []*asset, saving func(*asset) model.MicroUSD) {
+	slices.SortStableFunc(list, func(a, b *asset) int {
+		return cmp.Or(compareProducts(saving(b), a.CostMilli, saving(a), b.CostMilli), strings.Compare(a.name(), b.name()))
+	})
+}
+
+// compareProducts compares a·b with c·d, which are below 2⁵³.
+func compareProducts(a model.MicroUSD, b int64, c model.MicroUSD, d int64) int {
+	return cmp.Compare(float64(a)*float64(b), float64(c)*float64(d))
+}
+
+// allowance is what budgets leave, by pool, while nodes are picked.
+type allowance struct {
+	*optimiser
+	left map[string]int
+}
+
+func (o *optimiser) allowance() allowance { return allowance{o, make(map[string]int)} }
+
+// lets reports whether budgets let the asset go too, and notes it if they do not.
+func (l allowance) lets(a *asset) bool {
+	pool := a.Node.Pool()
+	n, asked := l.left[pool]
+	if !asked {
+		n = l.room.left(pool, model.ReasonUnderutilized)
+	}
+	l.left[pool] = n - 1
+	if n <= 0 {
+		l.note(a, l.room.full(pool, model.ReasonUnderutilized))
+	}
+	return n > 0
+}
+
+// note notes why an asset stays, if nothing is noted yet.
+func (o *optimiser) note(a *asset, reason model.KeptReason) {
+	if _, known := o.why[a.name()]; !known {
+		o.why[a.name()] = reason
+	}
+}
+
+// keep is note in words.
+func (o *optimiser) keep(a *asset, code, format string, values ...any) {
+	o.note(a, model.KeptReason{Code: code, Message: fmt.Sprintf(format, values...)})
+}
+
+// mostCommands is how many commands the plan has room for.
+func (o *optimiser) mostCommands() int { return max(0, o.v.set.MaxCommands-len(o.v.chosen)) }
+
+// full reports whether the plan takes no more commands.
+func (o *optimiser) full() bool { return len(o.commands) >= o.mostCommands() }
+
+// share returns how many commands each of so many groups may become.
+func (o *optimiser) share(groups int) int {
+	return max(1, (o.mostCommands()-len(o.commands))/max(1, groups))
+}
+
+// repack gives nodes back whose pods are packed anew, in groups.
+func (o *optimiser) repack(list []*asset) {
+	byMerit(list, (*asset).gain)
+	let := o.allowance()
+	groups := grouped(slices.DeleteFunc(list, func(a *asset) bool { return !let.lets(a) }))
+	for n, group := range groups {
+		if o.full() || o.groups >= mostGroups {
+			o.cut(group)
+			continue
+		}
+		o.groups++
+		o.try(group, o.share(len(groups)-n))
+	}
+}
+
+// cut notes that nodes stay because a plan has only so many commands.
+func (o *optimiser) cut(group []*asset) {
+	for _, a := range group {
+		o.keep(a, TooManyCommands, "this plan has as many commands as one may have; the next has more")
+	}
+}
+
+// grouped divides assets into groups of about equal size that one command holds, of one pool, zone and capacity type where there
+// are enough: those share what their pods ask for. No group has spot nodes and others.
+func grouped(list []*asset) [][]*asset {
+	list = slices.Clone(list)
+	kind := func(a *asset) string { return a.Claim.CapacityType }
+	slices.SortStableFunc(list, func(a, b *asset) int {
+		return cmp.Or(strings.Compare(kind(a), kind(b)), strings.Compare(a.Pool.Name, b.Pool.Name), strings.Compare(a.Claim.Zone, b.Claim.Zone))
+	})
+	var out [][]*asset
+	for len(list) > 0 {
+		end := 1
+		for end < len(list) && (kind(list[end]) == model.Spot) == (kind(list[0]) == model.Spot) {
+			end++
+		}
+		count := (end + model.MaxCommandNodes - 1) / model.MaxCommandNodes
+		for n := range count {
+			out = append(out, list[n*end/count:(n+1)*end/count])
+		}
+		list = list[end:]
+	}
+	return out
+}
+
+// try plans a group without its nodes, and without those that turn out to be better kept, and adds what came of it as at most so
+// many commands.
+func (o *optimiser) try(group []*asset, most int) {
+	for range mostTries {
+		if len(group) == 0 {
+			return
+		}
+		out := o.scene.without(group)
+		kept := group
+		if len(out.homeless) > 0 {
+			kept = o.withoutHomeless(group, out.homeless)
+		} else {
+			kept = o.payers(group, &out)
+		}
+		if len(kept) == len(group) {
+			o.add(o.split(group, &out, most))
+			return
+		}
+		group = kept
+	}
+}
+
+// withoutHomeless returns the group without the nodes of pods that find no place, which stay; nothing where pods of others would
+// lose theirs.
+func (o *optimiser) withoutHomeless(group []*asset, homeless []model.Unschedulable) []*asset {
+	owner := o.owners(group)
+	lost := make(map[*asset][]model.Unschedulable)
+	for _, h := range homeless {
+		lost[owner[h.Pod]] = append(lost[owner[h.Pod]], h)
+	}
+	if foreign := lost[nil]; len(foreign) > 0 {
+		for _, a := range group {
+			o.note(a, describe(foreign))
+		}
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(group), func(a *asset) bool {
+		if len(lost[a]) > 0 {
+			o.note(a, describe(lost[a]))
+		}
+		return len(lost[a]) > 0
+	})
+}
+
+// owners returns the group's nodes by pod.
+func (o *optimiser) owners(group []*asset) map[model.PodRef]*asset {
+	out := make(map[model.PodRef]*asset)
+	for _, a := range group {
+		for _, i := range a.Pods {
+			out[refOf(&o.v.in.Snapshot.Pods[i])] = a
+		}
+	}
+	return out
+}
+
+// payers returns the group without the nodes whose pods would cost as much as the nodes do, each new node's price shared out by
+// what pods of the nodes are worth on average.
+func (o *optimiser) payers(group []*asset, out *outcome) []*asset {
+	owner := o.owners(group)
+	charged := make(map[*asset]float64)
+	for i := range out.claims {
+		claim := &out.claims[i]
+		total := 0.0
+		for _, ref := range claim.Pods {
+			total += owner[ref].average()
+		}
+		for _, ref := range claim.Pods {
+			if a := owner[ref]; a != nil && total > 0 {
+				charged[a] += float64(claim.Price) * a.average() / total
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(group), func(a *asset) bool {
+		if charged[a] < float64(a.Price) {
+			return false
+		}
+		o.keep(a, NothingToGain, "its pods would cost $%.4f per hour elsewhere, and it costs $%.4f", charged[a]/1e6, a.Price.USD())
+		return true
+	})
+}
+
+// average is what a pod of the asset is worth on average.
+func (a *asset) average() float64 {
+	if a == nil || len(a.Pods) == 0 {
+		return 0
+	}
+	return float64(max(1, a.worth)) / float64(len(a.Pods))
+}
+
+// dropAll gives nodes back whose pods fit the others, best first: as many at a time as fit together.
+func (o *optimiser) dropAll(list []*asset) {
+	byMerit(list, func(a *asset) model.MicroUSD { return a.Price })
+	for size := model.MaxCommandNodes; len(list) > 0 && o.drops < mostDrops; {
+		if o.full() {
+			o.cut(list)
+			return
+		}
+		chunk := o.nextToDrop(&list, size)
+		if len(chunk) == 0 {
+			return
+		}
+		o.drops++
+		out := o.scene.without(chunk)
+		switch fit := len(out.homeless)+len(out.claims) == 0; {
+		case fit:
+			list, size = list[len(chunk):], min(model.MaxCommandNodes, 2*size)
+			o.add(o.split(chunk, &out, o.share(1+len(list)/model.MaxCommandNodes)))
+		case len(chunk) > 1:
+			size = len(chunk) / 2
+		default:
+			if len(out.homeless) > 0 && chunk[0].stuck {
+				o.note(chunk[0], describe(out.homeless))
+			}
+			list = list[1:]
+		}
+	}
+}
+
+// nextToDrop returns the first nodes of the list that budgets let go and that may fit, at most size; what cannot go is taken off
+// the list before them.
+func (o *optimiser) nextToDrop(list *[]*asset, size int) []*asset {
+	let := o.allowance()
+	var chunk []*asset
+	rest := *list
+	for len(rest) > 0 && len(chunk) < size {
+		if a := rest[0]; !a.host && o.scene.mayFit(a) && let.lets(a) {
+			chunk = append(chunk, a)
+		}
+		rest = rest[1:]
+	}
+	*list = slices.Concat(chunk, rest)
+	return chunk
+}
+
+// explainRest notes why what is left stays.
+func (o *optimiser) explainRest() {
+	for _, a := range o.assets {
+		switch {
+		case a.settled:
+			delete(o.why, a.name())
+		case a.host:
+			o.keep(a, NothingToGain, "it takes pods of nodes that are given back")
+		case a.stuck:
+			o.keep(a, Unplaceable, "its pods fit no other node, and no new node could hold all of them")
+		case a.Claim.CapacityType == model.Spot && !o.v.set.SpotToSpot && a.much(a.gain()):
+			o.keep(a, SpotToSpot, "its pods fit no other node, and spot nodes are not to be replaced by spot nodes")
+		default:
+			o.keep(a, NothingToGain, "it costs $%.4f per hour, and its pods would cost $%.4f at best", a.Price.USD(), a.worth.USD())
+		}
+	}
+}
+
+// SpotToSpot is the code of spot nodes that only other spot nodes could take the place of.
+const SpotToSpot = "SpotToSpot"

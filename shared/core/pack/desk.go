@@ -1,0 +1,136 @@
+package pack
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/volume"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Desk makes many plans of one cluster one after another: what-ifs, which differ in the nodes there are, in where pods are bound,
+// in what is used of limits and in which pods are to be placed. What the others of an Input say has to stay as it was. A Desk
+// is for one goroutine.
+type Desk struct {
+	dims    dimensions
+	markets *markets
+	daemons []daemon
+	pools   []*pool
+}
+
+// NewDesk prepares for plans that differ from the input as said above.
+func NewDesk(in Input) *Desk {
+	if in.Snapshot == nil {
+		in.Snapshot = &model.Snapshot{}
+	}
+	d := &Desk{dims: everyDimension(in.Snapshot)}
+	d.markets, d.daemons = newMarkets(&in, d.dims), daemonsOf(in.Snapshot, d.dims)
+	d.pools = newPools(&in, d.dims, d.markets, d.daemons)
+	return d
+}
+
+// everyDimension returns the resources that any pod asks for, whether it is to be placed or not.
+func everyDimension(snapshot *model.Snapshot) dimensions {
+	all := &class{resources: make(model.Resources)}
+	for i := range snapshot.Shapes {
+		for name, amount := range snapshot.Shapes[i].Requests { // into a set
+			if amount != 0 {
+				all.resources[name] = 1
+			}
+		}
+	}
+	return dimensionsOf(snapshot, []*class{all})
+}
+
+// Plan is the package's Plan, but for what it need not find out again.
+func (d *Desk) Plan(in Input) model.Plan {
+	in.desk = d
+	return Plan(in)
+}
+
+// poolsFor returns the pools as the input has them.
+func (d *Desk) poolsFor(in *Input) []*pool {
+	out := make([]*pool, len(d.pools))
+	for i, known := range d.pools {
+		p := *known
+		if p.skip == nil {
+			p.natures, p.flags, p.left = nil, newFlags(p.custom), p.leftOf(in.Usage[p.source.Name])
+		}
+		out[i] = &p
+	}
+	return out
+}
+
+// Rates say what pods and room on nodes are worth: what they would cost at best at what is sold now, were nodes sold by the part.
+// No set of nodes that can hold some pods costs less than they are worth together, but for what of it is held already.
+type Rates struct {
+	dims   dimensions
+	worth  map[int]int64 // by pod, nano-USD per hour
+	byPool []*pricing
+}
+
+// NewRates prices the pods in.Pending names. Reserved capacity, whose price says nothing, is left out.
+func (d *Desk) NewRates(in Input) *Rates {
+	pending, moving := pendingPods(&in)
+	book := newRulebook(&in, noWishes)
+	census := &census{snapshot: in.Snapshot, book: book, volumes: volume.New(in.Snapshot), onceHeld: holders(in.Snapshot, moving), ignorePreferred: in.IgnorePreferences}
+	classes, _ := census.classesOf(sortedPods(in.Snapshot, pending), nil)
+	p := &planner{in: &in, dims: d.dims, book: book, markets: d.markets, daemons: d.daemons, standsOf: make(map[string][]stand), divisions: make(map[string][]cell)}
+	p.ready, p.reserved = d.poolsFor(&in), map[string]int64{}
+	asks := make([][]ask, len(p.ready))
+	for _, c := range classes {
+		c.request = d.dims.vector(c.resources)
+		for _, s := range p.stands(c) {
+			if options := p.ready[s.pool].options(s.grounds, c.request, c.most()); len(options) > 0 {
+				asks[s.pool] = append(asks[s.pool], ask{c, options, c.units()})
+				break
+			}
+		}
+	}
+	out := &Rates{dims: d.dims, worth: make(map[int]int64, len(pending))}
+	for n, list := range asks {
+		if len(list) == 0 {
+			continue
+		}
+		pool := p.ready[n]
+		priced := newPricing(p, pool, pool.withoutReserved(pool.open), list)
+		out.byPool = append(out.byPool, priced)
+		for i := range list {
+			worth := priced.worth(list[i].class, list[i].options)
+			if worth == 0 {
+				worth = slices.MinFunc(list[i].options, func(a, b *option) int { return cmp.Compare(a.alone, b.alone) }).alone
+			}
+			for _, pod := range list[i].class.pods {
+				out.worth[pod] = worth
+			}
+		}
+	}
+	return out
+}
+
+// Pod returns what the pod is worth; false where no new node could hold it.
+func (r *Rates) Pod(i int) (model.MicroUSD, bool) {
+	worth, known := r.worth[i]
+	return model.MicroUSD((worth + 999) / 1000), known
+}
+
+// Room returns what so much room on a node is worth at least to pods that take any offer; 0 where nothing is sold.
+func (r *Rates) Room(free model.Resources) model.MicroUSD {
+	var room []float64
+	for _, name := range r.dims {
+		room = append(room, float64(max(0, free[name])))
+	}
+	least := 0.0
+	for i, p := range r.byPool {
+		offers := p.used
+		if len(offers) == 0 {
+			offers = p.every
+		}
+		for n, o := range offers {
+			if worth := p.cost(room, nil, p.best[o]); i+n == 0 || worth < least {
+				least = worth
+			}
+		}
+	}
+	return model.MicroUSD(least)
+}

@@ -1,0 +1,182 @@
+package reclaim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// part is nodes of a group that share what replaces them with none of the others.
+type part struct {
+	group   []*asset
+	claims  []model.PlannedClaim
+	moves   []model.Nomination
+	command model.PlannedCommand
+}
+
+// price returns what the part's nodes cost per hour.
+func (p *part) price() model.MicroUSD {
+	sum := model.MicroUSD(0)
+	for _, a := range p.group {
+		sum += a.Price
+	}
+	return sum
+}
+
+// split divides a group into commands that do not depend on each other: nodes whose pods share a new node go together. Where
+// that makes more than most, neighbours are joined.
+func (o *optimiser) split(group []*asset, out *outcome, most int) []part {
+	number := make(map[*asset]int, len(group))
+	root := make([]int, len(group))
+	for n, a := range group {
+		number[a], root[n] = n, n
+	}
+	find := func(n int) int {
+		for root[n] != n {
+			root[n] = root[root[n]]
+			n = root[n]
+		}
+		return n
+	}
+	join := func(a, b int) {
+		if a, b = find(a), find(b); a != b {
+			root[max(a, b)] = min(a, b)
+		}
+	}
+	owner := o.owners(group)
+	for i := range out.claims {
+		pods := out.claims[i].Pods
+		for _, ref := range pods[1:] {
+			join(number[owner[pods[0]]], number[owner[ref]])
+		}
+	}
+	var roots []int
+	for n := range root {
+		if find(n) == n {
+			roots = append(roots, n)
+		}
+	}
+	for i := 0; i < len(roots); i++ { // neighbours, so that at most so many are left
+		join(roots[i*most/max(most, len(roots))*len(roots)/max(most, len(roots))], roots[i])
+	}
+	partOf := make(map[int]int)
+	var parts []part
+	for n, a := range group {
+		r := find(n)
+		p, known := partOf[r]
+		if !known {
+			p = len(parts)
+			partOf[r] = p
+			parts = append(parts, part{})
+		}
+		parts[p].group = append(parts[p].group, a)
+	}
+	of := func(ref model.PodRef) int { return partOf[find(number[owner[ref]])] }
+	for i := range out.claims {
+		p := &parts[of(out.claims[i].Pods[0])]
+		p.claims = append(p.claims, out.claims[i])
+	}
+	for _, move := range out.moves {
+		byPart := make(map[int][]model.PodRef)
+		for _, ref := range move.Pods {
+			byPart[of(ref)] = append(byPart[of(ref)], ref)
+		}
+		for p := range parts {
+			if len(byPart[p]) > 0 {
+				parts[p].moves = append(parts[p].moves, model.Nomination{Node: move.Node, Pods: byPart[p]})
+			}
+		}
+	}
+	return parts
+}
+
+// add adds parts as commands, best first, where each saves enough by itself and all that are asked approve.
+func (o *optimiser) add(parts []part) {
+	kept := parts[:0]
+	for i := range parts {
+		p := &parts[i]
+		if no := o.finish(p); no != nil {
+			for _, a := range p.group {
+				o.note(a, *no)
+			}
+			continue
+		}
+		kept = append(kept, *p)
+	}
+	slices.SortStableFunc(kept, func(a, b part) int {
+		return cmp.Or(compareProducts(b.command.Savings, a.cost(), a.command.Savings, b.cost()), strings.Compare(a.group[0].name(), b.group[0].name()))
+	})
+	for i := range kept {
+		p := &kept[i]
+		if o.full() {
+			o.cut(p.group)
+			continue
+		}
+		for _, a := range p.group {
+			a.settled = true
+			o.room.take(a.member)
+		}
+		o.commands = append(o.commands, p.command)
+		o.scene.carryOut(&p.command, p.group)
+		for _, move := range p.command.Moves {
+			if i, known := slices.BinarySearchFunc(o.assets, move.Node, func(a *asset, name string) int { return strings.Compare(a.name(), name) }); known {
+				o.assets[i].host = true
+			}
+		}
+	}
+}
+
+// cost is what carrying the part out disturbs.
+func (p *part) cost() int64 {
+	sum := int64(0)
+	for _, a := range p.group {
+		sum += a.CostMilli
+	}
+	return sum
+}
+
+// finish makes the part a command; else it says why it is none.
+func (o *optimiser) finish(p *part) *model.KeptReason {
+	price, planned := p.price(), model.MicroUSD(0)
+	for i := range p.claims {
+		planned += p.claims[i].Price
+	}
+	most := price - o.least(price) // that replacements may cost together
+	if planned > most {
+		return &model.KeptReason{Code: NothingToGain, Message: fmt.Sprintf("giving back %s would save $%.4f of $%.4f per hour, which is too little",
+			some("node", namesOf(p.group)), (price - planned).USD(), price.USD())}
+	}
+	for i := range p.claims {
+		g := guard{v: o.v, group: p.group, claim: p.claims[i], ceiling: ceilingOf(p.claims[i].Price, planned, most, len(p.claims))}
+		if code, why := g.narrow(); code != "" {
+			return &model.KeptReason{Code: code, Message: why}
+		}
+		p.claims[i] = g.claim
+	}
+	p.command = o.v.command(model.ReasonUnderutilized, membersOf(p.group), outcome{claims: p.claims, moves: p.moves, price: planned})
+	return nil
+}
+
+func namesOf(group []*asset) []string {
+	var names []string
+	for _, a := range group {
+		names = append(names, a.name())
+	}
+	return names
+}
+
+// least returns what giving back nodes of such a price together must save.
+func (o *optimiser) least(price model.MicroUSD) model.MicroUSD {
+	return max(o.v.set.MinSaving, (price*model.MicroUSD(o.v.set.MinSavingPercent)+99)/100)
+}
+
+// ceilingOf returns what a claim may cost at worst, so that all together stay within most: its part of that.
+func ceilingOf(price, planned, most model.MicroUSD, claims int) model.MicroUSD {
+	if planned <= 0 {
+		return most / model.MicroUSD(claims)
+	}
+	return model.MicroUSD(float64(most) * (float64(price) / float64(planned)))
+}

@@ -1,0 +1,136 @@
+package reclaim
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// guard narrows a replacement so that whatever it is launched as, the price does not rise.
+type guard struct {
+	v       *view
+	group   []*asset // that are given back for it, among others
+	claim   model.PlannedClaim
+	ceiling model.MicroUSD // the most it may cost per hour
+}
+
+// narrow leaves of the claim the capacity type of its cheapest offer, the zones where that is cheap enough and the types whose
+// dearest offer there is; else it says why nothing is left. Where what it replaces is spot, enough types must be left to fall
+// back on, and for a single node only the cheapest so many are.
+func (g *guard) narrow() (code, why string) {
+	kind := g.claim.Offer.CapacityType
+	types := make(map[string]*model.InstanceType)
+	for i := range g.v.in.Catalogs[g.claim.Class] {
+		t := &g.v.in.Catalogs[g.claim.Class][i]
+		types[t.Name] = t
+	}
+	first := types[g.claim.Offer.InstanceType]
+	zones := slices.DeleteFunc(slices.Clone(g.claim.Zones), func(zone string) bool {
+		return zone != g.claim.Offer.Zone && g.dearest(first, kind, []string{zone}) > g.ceiling
+	})
+	if rival, price := g.rival(); price > 0 {
+		g.ceiling = min(g.ceiling, max(g.claim.Price, price-1))
+		if g.claim.Price >= price && g.claim.Offer.InstanceType == rival {
+			return NothingToGain, fmt.Sprintf("what would take its place is of type %s too and no cheaper", rival)
+		}
+	}
+	var names []string
+	for _, name := range g.claim.InstanceTypes {
+		if price := g.dearest(types[name], kind, zones); price >= 0 && price <= g.ceiling {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return NothingToGain, fmt.Sprintf("at worst what takes its place would cost more than the $%.4f per hour that would save anything", g.ceiling.USD())
+	}
+	if g.ofSpot() && kind == model.Spot {
+		if len(names) < g.v.set.SpotTypes {
+			return SpotToSpot, fmt.Sprintf("only %d cheaper types could take its place as spot, and %d are asked for", len(names), g.v.set.SpotTypes)
+		}
+		if len(g.group) == 1 {
+			names = names[:g.v.set.SpotTypes]
+		}
+	}
+	return g.write(kind, zones, names)
+}
+
+// ofSpot reports whether all that is given back is spot.
+func (g *guard) ofSpot() bool {
+	return !slices.ContainsFunc(g.group, func(a *asset) bool { return a.Claim.CapacityType != model.Spot })
+}
+
+// rival returns the type and price of the cheapest node given back whose type the claim lists too; such a node could as well be
+// kept.
+func (g *guard) rival() (name string, price model.MicroUSD) {
+	for _, a := range g.group {
+		if slices.Contains(g.claim.InstanceTypes, a.Claim.InstanceType) && (price == 0 || a.Price < price) {
+			name, price = a.Claim.InstanceType, a.Price
+		}
+	}
+	return name, price
+}
+
+// dearest returns the price of the dearest offer of the type that can be had as the capacity type in one of the zones; −1 where
+// there is none.
+func (g *guard) dearest(t *model.InstanceType, kind string, zones []string) model.MicroUSD {
+	price := model.MicroUSD(-1)
+	if t == nil {
+		return price
+	}
+	for i := range t.Offers {
+		if o := &t.Offers[i]; o.Available && o.CapacityType == kind && slices.Contains(zones, o.Zone) {
+			price = max(price, o.Price)
+		}
+	}
+	return price
+}
+
+// write narrows the claim to the capacity type, zones and types, if those still have as many values as the pool asks for.
+func (g *guard) write(kind string, zones, names []string) (code, why string) {
+	g.claim.CapacityTypes, g.claim.Zones, g.claim.InstanceTypes = []string{kind}, zones, names
+	byName := slices.Sorted(slices.Values(names))
+	for i := range g.claim.Requirements {
+		r := &g.claim.Requirements[i]
+		switch r.Key {
+		case model.LabelInstanceType:
+			r.Operator, r.Values = model.In, byName
+		case model.LabelZone:
+			r.Operator, r.Values = model.In, slices.Clone(zones)
+		case model.LabelCapacityType:
+			r.Operator, r.Values = model.In, []string{kind}
+		}
+	}
+	for _, r := range g.claim.Requirements {
+		if n := g.values(r.Key); n < r.MinValues {
+			return NothingToGain, fmt.Sprintf("minValues of %s asks for %d values, and what is cheap enough has %d", r.Key, r.MinValues, n)
+		}
+	}
+	return "", ""
+}
+
+// values counts the values of a label among the claim's types.
+func (g *guard) values(key string) int {
+	seen := make(map[string]bool)
+	for i := range g.v.in.Catalogs[g.claim.Class] {
+		t := &g.v.in.Catalogs[g.claim.Class][i]
+		if !slices.Contains(g.claim.InstanceTypes, t.Name) {
+			continue
+		}
+		switch key {
+		case model.LabelInstanceType:
+			seen[t.Name] = true
+		case model.LabelZone, model.LabelCapacityType:
+			for _, o := range t.Offers {
+				if o.Available && slices.Contains(g.claim.CapacityTypes, o.CapacityType) && slices.Contains(g.claim.Zones, o.Zone) {
+					seen[map[string]string{model.LabelZone: o.Zone, model.LabelCapacityType: o.CapacityType}[key]] = true
+				}
+			}
+		default:
+			for _, value := range t.Labels[key] {
+				seen[value] = true
+			}
+		}
+	}
+	return len(seen)
+}

@@ -1,0 +1,215 @@
+package reclaim
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// scene is the cluster in which consolidation asks what would be, as what it decided leaves it. Where there are no rules between
+// pods it is only the nodes that moved pods may go to, with what is on them: what else there is makes no difference.
+type scene struct {
+	v     *view
+	desk  *pack.Desk
+	plain bool            // no rules between pods
+	shut  map[string]bool // nodes and claims that take no moved pods
+
+	nodes   []model.Node // in the order of the snapshot
+	pods    []model.Pod
+	at      []int32                    // by pod of the view's snapshot: its index in pods, −1 = it is not there
+	free    map[string]model.Resources // of nodes that take moved pods
+	coming  []model.Claim              // on their way; none where plain
+	waiting []int                      // pods whose place is one of those, as indexes into the view's snapshot; none where plain
+	usage   map[string]model.Resources
+}
+
+// newScene makes the scene for the assets; those that are dear take no pods.
+func newScene(v *view, desk *pack.Desk, assets []*asset) scene {
+	s := scene{v: v, desk: desk, shut: maps.Clone(v.restless), plain: !slices.ContainsFunc(v.snapshot.Shapes, ruled), usage: maps.Clone(v.usage())}
+	for _, a := range assets {
+		if a.dear {
+			s.shut[a.name()] = true
+		}
+	}
+	s.fill()
+	s.measure()
+	return s
+}
+
+// ruled reports whether the shape has rules about other pods.
+func ruled(s model.PodShape) bool {
+	return len(s.PodAffinity)+len(s.PodAntiAffinity)+len(s.PreferredPodAffinity)+len(s.PreferredPodAntiAffinity)+len(s.Spread) > 0
+}
+
+// fill copies what makes a difference to moved pods.
+func (s *scene) fill() {
+	snapshot := s.v.snapshot
+	there := make(map[string]bool, len(snapshot.Nodes))
+	for i := range snapshot.Nodes {
+		if node := &snapshot.Nodes[i]; !s.plain || !s.shut[node.Name] && node.DeletedUnix == 0 && !disrupted(node) {
+			there[node.Name] = true
+			s.nodes = append(s.nodes, *node)
+		}
+	}
+	s.at = make([]int32, len(snapshot.Pods))
+	for i := range snapshot.Pods {
+		s.at[i] = -1
+		if !s.plain || there[snapshot.Pods[i].NodeName] {
+			s.at[i] = int32(len(s.pods))
+			s.pods = append(s.pods, snapshot.Pods[i])
+		}
+	}
+	if !s.plain {
+		s.coming, s.waiting = slices.Clone(s.v.coming), slices.Clone(s.v.waiting)
+	}
+}
+
+// measure works out what is free on nodes that take moved pods.
+func (s *scene) measure() {
+	s.free = make(map[string]model.Resources, len(s.nodes))
+	for i := range s.nodes {
+		if name := s.nodes[i].Name; !s.shut[name] {
+			s.free[name] = maps.Clone(s.nodes[i].Allocatable)
+		}
+	}
+	for i := range s.pods {
+		s.take(&s.pods[i])
+	}
+}
+
+// take takes what a pod holds off what is free on its node.
+func (s *scene) take(pod *model.Pod) {
+	free := s.free[pod.NodeName]
+	if free == nil || pod.Terminal() || pod.Shape < 0 || pod.Shape >= len(s.v.snapshot.Shapes) {
+		return
+	}
+	for name, amount := range s.v.snapshot.ShapeOf(pod).Requests { // each on its own: the order does not matter
+		free[name] -= amount
+	}
+}
+
+// without says what becomes of the pods of some nodes if those were given back too.
+func (s *scene) without(group []*asset) outcome {
+	members, pods := membersOf(group), []int(nil)
+	for _, a := range group {
+		pods = append(pods, a.Pods...)
+	}
+	snapshot := *s.v.snapshot
+	snapshot.Nodes, snapshot.Pods = s.nodes, s.pods
+	if !s.plain || slices.ContainsFunc(group, func(a *asset) bool { return !s.shut[a.name()] }) {
+		snapshot.Nodes = withoutNodes(s.nodes, members)
+	}
+	moved := make([]int, len(pods), len(pods)+len(s.waiting))
+	for n, i := range pods {
+		if moved[n] = int(s.at[i]); s.at[i] < 0 {
+			moved[n] = len(snapshot.Pods)
+			snapshot.Pods = append(snapshot.Pods, s.v.snapshot.Pods[i])
+		}
+	}
+	pending := moved
+	for _, i := range s.waiting {
+		pending = append(pending, int(s.at[i]))
+	}
+	plan := s.desk.Plan(pack.Input{
+		Snapshot: &snapshot, Catalogs: s.v.in.Catalogs, ClassProblems: s.v.in.ClassProblems, Claims: withoutClaims(s.coming, members), Usage: s.usage, Marks: s.v.in.Marks,
+		Pending: pending, Settled: moved, Restless: s.shut, NowUnix: s.v.now, IgnorePreferences: s.v.set.IgnorePreferences,
+		BestEffortMinValues: s.v.set.BestEffortMinValues, Salt: saltOf(s.v.in.Salt, members),
+	})
+	return s.v.read(plan, pods)
+}
+
+func membersOf(group []*asset) []*member {
+	out := make([]*member, len(group))
+	for n, a := range group {
+		out[n] = a.member
+	}
+	return out
+}
+
+// mayFit reports whether each of the asset's pods would fit some other node, were the others not there. Rules between pods,
+// selectors and taints may still keep them off.
+func (s *scene) mayFit(a *asset) bool {
+	shapes := make(map[int]bool, len(a.Pods))
+	for _, i := range a.Pods {
+		shapes[s.v.in.Snapshot.Pods[i].Shape] = true
+	}
+	for shape := range shapes { // all must fit: the order does not matter
+		if !s.someHolds(a.name(), s.v.in.Snapshot.Shapes[shape].Requests) {
+			return false
+		}
+	}
+	return true
+}
+
+// someHolds reports whether any node but one has room for the requests.
+func (s *scene) someHolds(but string, requests model.Resources) bool {
+	for name, free := range s.free { // any will do: the order does not matter
+		if name != but && holds(free, requests) {
+			return true
+		}
+	}
+	return false
+}
+
+func holds(free, requests model.Resources) bool {
+	for name, amount := range requests { // all must fit: the order does not matter
+		if amount > 0 && amount > free[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// carryOut makes the scene show a command as carried out.
+func (s *scene) carryOut(command *model.PlannedCommand, group []*asset) {
+	members := membersOf(group)
+	s.nodes, s.coming = withoutNodes(s.nodes, members), withoutClaims(s.coming, members)
+	index := make(map[model.PodRef]int)
+	for _, a := range group {
+		delete(s.free, a.name())
+		for _, i := range a.Pods {
+			index[refOf(&s.v.snapshot.Pods[i])] = i
+		}
+	}
+	for _, move := range command.Moves {
+		for _, ref := range move.Pods {
+			i := index[ref]
+			if s.at[i] < 0 {
+				s.at[i] = int32(len(s.pods))
+				s.pods = append(s.pods, s.v.snapshot.Pods[i])
+			}
+			pod := &s.pods[s.at[i]]
+			pod.NodeName = move.Node
+			s.take(pod)
+		}
+	}
+	for i := range command.Replacements {
+		claim := &command.Replacements[i]
+		s.use(claim)
+		if s.plain {
+			continue
+		}
+		s.shut[claim.Name] = true
+		s.coming = append(s.coming, claimOf(claim))
+		for _, ref := range claim.Pods {
+			s.waiting = append(s.waiting, index[ref])
+		}
+	}
+}
+
+// use counts what a replacement holds against its pool's limits.
+func (s *scene) use(claim *model.PlannedClaim) {
+	if s.usage == nil {
+		s.usage = make(map[string]model.Resources)
+	}
+	sum := maps.Clone(s.usage[claim.Pool])
+	if sum == nil {
+		sum = make(model.Resources)
+	}
+	for name, amount := range claim.Hold { // each on its own: the order does not matter
+		sum[name] += amount
+	}
+	s.usage[claim.Pool] = sum
+}
