@@ -31,6 +31,7 @@ type settings struct {
 	OfferBackOff time.Duration `env:"JOINER_OFFER_BACKOFF"`      // 0 = the flow's default
 	CrashFile    string        `env:"JOINER_CRASH_FILE"`         // tests only: see boot.Crash
 	boot.Machines
+	boot.Policies
 }
 
 func main() {
@@ -49,6 +50,7 @@ func main() {
 		Now:       time.Now,
 		NewID:     func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: provision.Settings{
+			IgnorePreferences: s.Preferences == boot.Ignore, BestEffortMinValues: s.MinValues == boot.BestEffort,
 			Build: boot.Build(), RecoverAfter: s.RecoverAfter, OfferBackOff: s.OfferBackOff,
 			Offers: offer.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},

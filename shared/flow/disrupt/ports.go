@@ -74,8 +74,8 @@ type Machines interface {
 
 // Plans asks provision for a command's replacements, and for the pods of what is drained.
 type Plans interface {
-	// Replace asks provision to look at the cluster's commands, now. The same key for the same cluster may be one hint, however
-	// often sent.
+	// Replace asks provision to look at the cluster's commands, and at the pods of what is drained, now. The same key for the same
+	// cluster may be one hint, however often sent.
 	Replace(ctx context.Context, cluster, key string) error
 }
 
@@ -114,8 +114,8 @@ type Objects interface {
 	Occupied(ctx context.Context, node model.Object) (model.Occupied, error)
 	// Budgets reads every PodDisruptionBudget live.
 	Budgets(ctx context.Context) ([]model.PDB, error)
-	// PatchNode writes taints and annotations of a node, on condition of its UID. NotFound or Conflict where the node is gone or
-	// another.
+	// PatchNode writes taints and annotations of a node, on condition of its UID. NotFound where the node is gone or another;
+	// Conflict where others kept writing.
 	PatchNode(ctx context.Context, patch model.NodePatch) error
 }
 

@@ -60,6 +60,9 @@ type Settings struct {
 	ClaimsPerCall int           // claims in one intent: 25
 	MaxEvents     int           // pod events of one invocation: 500
 
+	IgnorePreferences   bool // preferred terms of pods are left to kube-scheduler
+	BestEffortMinValues bool // a pool's minValues are lowered where they cannot be met, rather than the pods refused
+
 	Offers offer.Settings // what machine types hold; Region is the cluster's, the time the run's
 
 	// Of the account and region, shared by all clusters.

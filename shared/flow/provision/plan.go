@@ -172,6 +172,8 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 		Pending:       r.waiting(),
 		NowUnix:       r.now(),
 		Salt:          fmt.Sprintf("%s/%d", r.decision.ID, r.out.Rounds),
+
+		IgnorePreferences: r.settings.IgnorePreferences, BestEffortMinValues: r.settings.BestEffortMinValues,
 	}
 	r.usable = make(map[string]model.Class, len(r.classes))
 	r.whole = map[string][]offer.Priced{}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
+	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/flow/disrupt"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// connector opens clusters with their own rights and keeps their connections for the next invocation.
+type connector struct {
+	config aws.Config
+	sites  boot.Sites[disrupt.Site]
+}
+
+func newConnector(config aws.Config) *connector { return &connector{config: config} }
+
+// Connect returns the cluster's site; another endpoint, authority or role opens it anew.
+func (c *connector) Connect(_ context.Context, reg model.Registration) (disrupt.Site, error) {
+	return c.sites.Open(reg.Cluster, reg.Access(), func() (site disrupt.Site, err error) {
+		cluster, err := ekscluster.Connect(boot.Rights(c.config, "joiner-disrupt", reg.Region, reg.RoleARN, reg.ExternalID), reg)
+		if err != nil {
+			return site, err
+		}
+		return disrupt.Site{Objects: cluster, Reporter: cluster}, nil
+	})
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// judges asks for looks through the function's own queue.
+type judges struct{ queue *sqsqueue.Delayed }
+
+// Judge sends a hint that arrives after a while.
+func (j judges) Judge(ctx context.Context, cluster, key string, after time.Duration) error {
+	return j.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonJudge, Tick: key}, after)
+}
+
+// drains asks for steps of drains through the queue of who empties nodes.
+type drains struct{ queue *sqsqueue.Delayed }
+
+// Drain sends a hint that asks for the next step of a cluster's drains after a while.
+func (d drains) Drain(ctx context.Context, cluster, key string, after time.Duration) error {
+	return d.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key}, after)
+}
+
+// plans asks provision through the plan queue.
+type plans struct{ queue *sqsqueue.Queue }
+
+// Replace sends a hint that commands wait for machines; the plan queue takes the same key of the same cluster once.
+func (p plans) Replace(ctx context.Context, cluster, key string) error {
+	return p.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonReplace, Tick: key})
+}

@@ -1,0 +1,69 @@
+// Command disrupt is the function that decides what to give back by choice: each minute, when something has changed, and when it
+// asked itself for another look, it judges a cluster's nodes, records what is to go as commands, and moves those on until
+// their claims are Draining. What it does is flow/disrupt; this wires it.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/oklog/ulid/v2"
+
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
+	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
+	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
+	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/flow/disrupt"
+)
+
+type settings struct {
+	Table         string        `env:"JOINER_TABLE,required"`
+	Bucket        string        `env:"JOINER_BUCKET,required"`
+	QueueURL      string        `env:"JOINER_DISRUPTION_QUEUE_URL,required"`   // the function's own, standard
+	PlanURL       string        `env:"JOINER_QUEUE_URL,required"`              // the plan queue, FIFO
+	DrainURL      string        `env:"JOINER_INTERRUPTION_QUEUE_URL,required"` // of who empties nodes, standard
+	SpotToSpot    bool          `env:"JOINER_SPOT_TO_SPOT"`                    // spot nodes may be replaced by spot nodes
+	ValidateAfter time.Duration `env:"JOINER_VALIDATE_AFTER"`                  // 0 = the flow's default
+	ReplaceWithin time.Duration `env:"JOINER_REPLACE_WITHIN"`                  // 0 = the flow's default
+	CrashFile     string        `env:"JOINER_CRASH_FILE"`                      // tests only: see boot.Crash
+	boot.Machines
+	boot.Policies
+}
+
+func main() {
+	var s settings
+	boot.Settings(&s)
+	ctx := context.Background()
+	config := boot.AWS(ctx)
+	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
+	queues := sqs.NewFromConfig(config)
+	objects := s3.NewFromConfig(config)
+	store := s3snapshot.New(objects, s.Bucket)
+	flow := &disrupt.Flow{
+		Registry: ledger, Leases: ledger, Book: ledger, Commands: ledger,
+		Snapshots: store, Decisions: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),
+		Hints: judges{sqsqueue.NewDelayed(queues, s.QueueURL)}, Plans: plans{sqsqueue.New(queues, s.PlanURL)},
+		Drains: drains{sqsqueue.NewDelayed(queues, s.DrainURL)}, Connector: newConnector(config),
+		Now:   time.Now,
+		NewID: func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
+		Settings: disrupt.Settings{
+			Build: boot.Build(), ValidateAfter: s.ValidateAfter, ReplaceWithin: s.ReplaceWithin,
+			Reclaim: reclaim.Settings{
+				SpotToSpot: s.SpotToSpot, IgnorePreferences: s.Preferences == boot.Ignore, BestEffortMinValues: s.MinValues == boot.BestEffort,
+			},
+			Offers: offer.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
+		},
+	}
+	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
+		flow.Effects = crash
+	}
+	lambda.Start((&handler{flow: flow, logger: boot.Logger("disrupt")}).handle)
+}

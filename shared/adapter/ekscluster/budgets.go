@@ -1,0 +1,26 @@
+package ekscluster
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Budgets reads every PodDisruptionBudget live, by namespace and name.
+func (c *Client) Budgets(ctx context.Context) ([]model.PDB, error) {
+	budgets := []model.PDB{}
+	err := listAll(ctx, of("poddisruptionbudgets", c.core.PolicyV1().PodDisruptionBudgets(metav1.NamespaceAll).List,
+		func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items }), func(object any) {
+		budgets = append(budgets, translate.PDB(object.(*policyv1.PodDisruptionBudget)))
+	})
+	slices.SortFunc(budgets, func(a, b model.PDB) int {
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	})
+	return budgets, err
+}

@@ -1,0 +1,340 @@
+package disrupt
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Flow is the judge with its ports and its clock. It keeps nothing between runs: what it remembers is in the ledger.
+type Flow struct {
+	Registry  Registry
+	Leases    Leases
+	Book      Book
+	Commands  Commands
+	Snapshots Snapshots
+	Machines  Machines
+	Plans     Plans
+	Drains    Drains
+	Hints     Hints
+	Decisions Decisions
+	Connector Connector
+
+	// Now is this process's own clock. It dates the lease and measures how long things take; how old anything is comes from
+	// the ledger's clock.
+	Now   func() time.Time
+	NewID func() string // unique and sorted by time, such as a ULID
+
+	// Nil = those of core/reclaim; a test may put something else in their place.
+	Plan  func(reclaim.Input) model.DisruptPlan
+	Holds func(reclaim.Input, *model.Command) []model.KeptReason
+
+	// Abreast calls do(0) … do(n-1) side by side and returns when all have; nil = on goroutines, at most Settings.Parallel
+	// at once. Tests replace it to have one order.
+	Abreast  func(n int, do func(i int))
+	Settings Settings
+	Effects  Effects // nil but where a test wants to see or stop effects
+}
+
+// Settings are the flow's numbers. The zero value of a field means the default named with it.
+type Settings struct {
+	Build          string        // version of the binary, for decision records
+	LeaseMargin    time.Duration // how long the lease outlives the invocation's deadline: 2 s
+	StopBefore     time.Duration // what must be left of the invocation to begin another step: 3 s
+	FreshFor       time.Duration // age of the watcher's heartbeat up to which its snapshot is decided by: 10 s
+	SilentAfter    time.Duration // age of the watcher's heartbeat from which nobody waits for the next: 45 s
+	ValidateAfter  time.Duration // between a command to save money and its second look: 15 s
+	ValidateWithin time.Duration // for a command to be found to hold: 5 min
+	ReplaceWithin  time.Duration // for its replacements to be initialised: 20 min
+	RemindAfter    time.Duration // between two looks at a command that waits for replacements: 20 s
+	LookEvery      time.Duration // at least, between two looks this flow asks itself for because time has passed: 10 s
+	MemoFor        time.Duration // how long a look that found nothing is good for, whatever else: 5 min
+	CatalogAfter   time.Duration // age of the region's machine catalogue from which nothing is decided by it: 25 h
+	ClassAfter     time.Duration // age of what a class resolves to from which nothing is launched by it: 15 min
+	TellAfter      time.Duration // between two times people are told why a node stays: 15 min
+	MaxTold        int           // nodes of which it is remembered what people were told: 500
+	MaxEvents      int           // about nodes that stay, in one run: 100
+	Parallel       int           // commands, and nodes of each, at work at once: 20
+
+	Reclaim reclaim.Settings // what people choose
+	Offers  offer.Settings   // what machine types hold; Region is the cluster's, the time the run's
+}
+
+func (s Settings) withDefaults() Settings {
+	s.LeaseMargin = cmp.Or(s.LeaseMargin, 2*time.Second)
+	s.StopBefore = cmp.Or(s.StopBefore, 3*time.Second)
+	s.FreshFor = cmp.Or(s.FreshFor, 10*time.Second)
+	s.SilentAfter = cmp.Or(s.SilentAfter, 45*time.Second)
+	s.ValidateAfter = cmp.Or(s.ValidateAfter, 15*time.Second)
+	s.ValidateWithin = cmp.Or(s.ValidateWithin, 5*time.Minute)
+	s.ReplaceWithin = cmp.Or(s.ReplaceWithin, 20*time.Minute)
+	s.RemindAfter = cmp.Or(s.RemindAfter, 20*time.Second)
+	s.LookEvery = cmp.Or(s.LookEvery, 10*time.Second)
+	s.MemoFor = cmp.Or(s.MemoFor, 5*time.Minute)
+	s.CatalogAfter = cmp.Or(s.CatalogAfter, 25*time.Hour)
+	s.ClassAfter = cmp.Or(s.ClassAfter, 15*time.Minute)
+	s.TellAfter = cmp.Or(s.TellAfter, 15*time.Minute)
+	s.MaxTold = cmp.Or(s.MaxTold, 500)
+	s.MaxEvents = cmp.Or(s.MaxEvents, 100)
+	s.Parallel = cmp.Or(s.Parallel, 20)
+	return s
+}
+
+// Request is one hint to look at one cluster.
+type Request struct {
+	Cluster  string
+	Owner    string    // of the lease: unique to the invocation
+	Deadline time.Time // when the invocation is killed
+	Told     bool      // somebody has seen something change, so that it is looked even where the snapshot is the same
+}
+
+// Outcome is what one run did, for one log line.
+type Outcome struct {
+	Cluster     string            `json:"cluster"`
+	Skipped     string            `json:"skipped,omitempty"`   // why nothing was looked at
+	Undecided   string            `json:"undecided,omitempty"` // why nothing new was decided
+	Open        int               `json:"open"`                // commands on their way, at the start
+	Nodes       int               `json:"nodes,omitempty"`     // of pools
+	Planned     int               `json:"planned,omitempty"`   // commands
+	Committed   []string          `json:"committed,omitempty"` // command ids
+	Conflicts   int               `json:"conflicts,omitempty"` // writes that came too late
+	Replacing   int               `json:"replacing,omitempty"` // commands found to hold, whose replacements were asked for
+	Done        int               `json:"done,omitempty"`
+	Drained     int               `json:"drained,omitempty"` // claims made Draining
+	Undoing     int               `json:"undoing,omitempty"` // commands found not to hold, or whose replacements failed
+	Undone      int               `json:"undone,omitempty"`
+	Strays      int               `json:"strays,omitempty"` // taints nobody answers for, taken off
+	Kept        map[string]int    `json:"kept,omitempty"`   // nodes that stay, by the first reason's code
+	Constrained bool              `json:"constrained,omitempty"`
+	Savings     float64           `json:"savings,omitempty"`     // per hour, of what was committed, USD
+	PriceBefore float64           `json:"priceBefore,omitempty"` // per hour, USD
+	PriceAfter  float64           `json:"priceAfter,omitempty"`  // once the plan is carried out
+	Decision    string            `json:"decision,omitempty"`    // id of the record
+	AgainUnix   int64             `json:"again,omitempty"`       // when the next look is due, by the ledger's clock; 0 = when something changes
+	Machines    *model.CatalogUse `json:"machines,omitempty"`    // what catalogue was decided by
+	Millis      map[string]int64  `json:"millis,omitempty"`      // since the start of the run, by what was reached
+	Problems    []string          `json:"problems,omitempty"`
+}
+
+// Run looks at one cluster: it moves open commands on, takes off taints nobody answers for, and decides what to give back. An
+// error means that it could not look: nothing was changed then.
+func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
+	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
+	r.out = Outcome{Cluster: request.Cluster, Millis: map[string]int64{}}
+	err := r.do(ctx)
+	r.reached("done")
+	r.out.AgainUnix = r.next
+	return r.out, err
+}
+
+// run is one invocation at work on one cluster.
+type run struct {
+	*Flow
+	settings Settings
+	request  Request
+	started  time.Time
+	out      Outcome
+
+	reg      model.Registration
+	fence    model.Fence
+	site     Site
+	ledger   model.Ledger
+	ahead    int64 // of this process's clock is the ledger's, in seconds
+	notes    model.JudgeNotes
+	renoted  bool                    // notes are not as they are stored
+	claims   map[string]*model.Claim // the ledger's, by name, as this run has written them; gone ones too
+	snapshot *model.Snapshot         // shared, never written to; nil = there is none that may be decided by
+	unseen   string                  // why there is no snapshot
+	machines *model.MachineCatalog   // nil = not read yet
+	input    *reclaim.Input          // nil = not made yet
+	plan     *model.DisruptPlan      // nil = nothing was planned
+	fresh    []*step                 // commands this run committed
+
+	mutex   sync.Mutex // guards what steps side by side write: out, claims, next, events and what follows
+	next    int64      // when the next look is due; 0 = nobody asks
+	events  []model.Event
+	replace []string // ids of commands provision has yet to launch for
+	drained []string // ids of commands that were Done
+}
+
+func (r *run) do(ctx context.Context) error {
+	// 1. Who is asked about, and has anything changed. An idle cluster costs what this reads.
+	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
+	if fault.Is(err, fault.NotFound) {
+		r.out.Skipped = "the cluster is not attached"
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read registration of cluster %s: %w", r.request.Cluster, err)
+	}
+	r.reg = reg
+	pointer, notes, nowUnix, err := r.Book.Glance(ctx, reg.Cluster)
+	if err != nil {
+		return fmt.Errorf("glance at the ledger of cluster %s: %w", reg.Cluster, err)
+	}
+	r.notes, r.ahead = notes, nowUnix-r.Now().Unix()
+	settled := r.settled(pointer)
+	if settled {
+		r.out.Skipped = "nothing has changed since a look that found nothing to do"
+		if r.later(notes.AgainUnix); !r.hintMissing() {
+			return nil
+		}
+	}
+
+	// 2. One judge at a time.
+	until := r.request.Deadline.Add(r.settings.LeaseMargin)
+	r.fence, err = r.Leases.Hold(ctx, reg.Cluster, model.LeaseJudge, r.request.Owner, r.Now().Unix(), until.Unix()+1)
+	if fault.Is(err, fault.Conflict) {
+		r.out.Skipped = "another judge is at work"
+		return r.comeBack(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("take the judge's lease of cluster %s: %w", reg.Cluster, err)
+	}
+	released := false
+	release := func() {
+		if !released {
+			released = true
+			r.release(ctx)
+		}
+	}
+	defer release()
+	if settled {
+		r.remember(ctx)
+		return nil
+	}
+
+	// 3. What is, as the ledger and the snapshot say.
+	if err := r.load(ctx); err != nil {
+		return err
+	}
+	if r.site, err = r.Connector.Connect(ctx, reg); err != nil {
+		return fmt.Errorf("connect to cluster %s: %w", reg.Cluster, err)
+	}
+	r.see(ctx)
+	r.reached("seen")
+
+	// 4. What is on its way goes first: it has waited longest, and what it gives back is not to be judged again.
+	r.advance(ctx, r.openCommands())
+	r.reached("advanced")
+	r.strays(ctx)
+
+	// 5. What else could go, and its first steps.
+	r.propose(ctx)
+	r.advance(ctx, r.fresh)
+	r.reached("proposed")
+
+	// 6. Whoever has to do something about it is told, and what was found is remembered.
+	r.announce(ctx)
+	r.keepDecision(ctx)
+	r.tellKept()
+	r.remember(ctx)
+
+	// 7. Tell people. Nobody waits for that, so that the next run need not either.
+	release()
+	r.tell(ctx)
+	return nil
+}
+
+// release gives the lease back even when the invocation's own context is over.
+func (r *run) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := r.Leases.Release(ctx, r.fence); err != nil {
+		r.problem("release the judge's lease: %v", err)
+	}
+}
+
+// comeBack asks for another look where somebody has seen something change that the judge at work may not have seen.
+func (r *run) comeBack(ctx context.Context) error {
+	if !r.request.Told {
+		return nil
+	}
+	const after = 5 * time.Second
+	err := r.effect(ctx, EffectHint, func() error {
+		return r.Hints.Judge(ctx, r.reg.Cluster, fmt.Sprintf("again/%d", r.now()), after)
+	})
+	if err != nil {
+		return fmt.Errorf("ask for another look at cluster %s: %w", r.reg.Cluster, err)
+	}
+	return nil
+}
+
+// load reads the ledger, and what time it is there.
+func (r *run) load(ctx context.Context) error {
+	ledger, err := r.Book.Load(ctx, r.reg)
+	if err != nil {
+		return fmt.Errorf("load the ledger of cluster %s: %w", r.reg.Cluster, err)
+	}
+	r.ledger, r.ahead = ledger, ledger.NowUnix-r.Now().Unix()
+	if !r.renoted {
+		r.notes = ledger.Judge
+	}
+	r.claims = make(map[string]*model.Claim, len(ledger.Claims)+len(ledger.Ended))
+	for _, list := range [][]model.Claim{ledger.Former, ledger.Ended, ledger.Spent, ledger.Claims} {
+		for i := range list {
+			r.claims[list[i].Name] = &list[i]
+		}
+	}
+	return nil
+}
+
+// openCommands returns the ledger's open commands, to be moved on.
+func (r *run) openCommands() []*step {
+	var open []*step
+	for _, command := range r.ledger.Commands {
+		if command.State.Open() {
+			open = append(open, &step{run: r, command: command})
+		}
+	}
+	r.out.Open = len(open)
+	return open
+}
+
+// may reports whether there is time to begin something else.
+func (r *run) may() bool { return r.request.Deadline.Sub(r.Now()) > r.settings.StopBefore }
+
+// now is the time by the ledger's clock: whatever is written down with a time is compared with times others wrote, and their
+// clocks may be minutes off.
+func (r *run) now() int64 { return r.Now().Unix() + r.ahead }
+
+// later asks for another look at a time; 0 asks for none.
+func (r *run) later(unix int64) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if unix != 0 && (r.next == 0 || unix < r.next) {
+		r.next = unix
+	}
+}
+
+// soon asks for another look after some seconds.
+func (r *run) soon(seconds int64) { r.later(r.now() + seconds) }
+
+func (r *run) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }
+
+// problem notes something that went wrong and stops nothing else.
+func (r *run) problem(format string, args ...any) {
+	const most = 20
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if len(r.out.Problems) < most {
+		r.out.Problems = append(r.out.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// count adds one to a number of the outcome.
+func (r *run) count(n *int) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	*n++
+}
+
+// seconds of a duration.
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }

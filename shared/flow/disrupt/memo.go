@@ -1,0 +1,117 @@
+package disrupt
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// A look that found nothing to do is remembered with what it depended on, so that an idle cluster costs two reads a minute. It
+// is good for some minutes at most, since what the ledger and the catalogue say is not looked at meanwhile, and never beyond
+// the time at which the plan may be another. While a command is open there is no such memory.
+
+// farthest is the longest a hint can be held back.
+const farthest = 15 * time.Minute
+
+// settled reports whether nothing can have changed since a look that found nothing to do, as far as pointer and clock tell.
+func (r *run) settled(pointer *model.Pointer) bool {
+	n := &r.notes
+	return !r.request.Told && pointer != nil && n.Ledger != "" && n.Epoch == pointer.Epoch && n.Seq == pointer.HeadSeq &&
+		r.now()-n.AtUnix < seconds(r.settings.MemoFor) && (n.AgainUnix == 0 || r.now() < n.AgainUnix)
+}
+
+// unchanged reports whether the last look that found nothing depended on the very same.
+func (r *run) unchanged(catalog string) bool {
+	n := &r.notes
+	return n.Ledger != "" && n.Ledger == r.digest() && n.Catalog == catalog && n.Epoch == r.snapshot.Epoch && n.Seq == r.snapshot.Seq &&
+		r.now() < n.AgainUnix
+}
+
+// planAgain is after how many seconds it is planned again although nothing seems to have changed.
+const planAgain = 1800
+
+// found remembers a look that found nothing to do before againUnix (0 = whenever).
+func (r *run) found(catalog string, againUnix int64) {
+	if latest := r.now() + planAgain; againUnix == 0 || againUnix > latest {
+		againUnix = latest
+	}
+	r.notes.AtUnix, r.notes.Epoch, r.notes.Seq = r.now(), r.snapshot.Epoch, r.snapshot.Seq
+	r.notes.Ledger, r.notes.Catalog, r.notes.AgainUnix = r.digest(), catalog, againUnix
+	r.renoted = true
+}
+
+// forget takes a look's memory back. It is written before the first command of a run, so that none is left alone for the sake
+// of what was found before it.
+func (r *run) forget(ctx context.Context) error {
+	if r.notes.Ledger == "" {
+		return nil
+	}
+	next := r.notes
+	next.Ledger, next.Catalog, next.AgainUnix = "", "", 0
+	err := r.effect(ctx, EffectForget, func() (err error) {
+		next, err = r.Book.Recall(ctx, r.fence, next)
+		return err
+	})
+	if err == nil {
+		r.notes = next
+	}
+	return err
+}
+
+// digest stands for what the ledger says beyond the snapshot.
+func (r *run) digest() string {
+	h := sha256.New()
+	l := &r.ledger
+	fmt.Fprint(h, r.settings.Build, r.settings.Reclaim, l.Stops, l.Marks, l.Usage, l.Turns, l.Notes.Holds, l.Notes.Refusals)
+	for i := range l.Claims {
+		fmt.Fprintln(h, l.Claims[i].Name, l.Claims[i].Version)
+	}
+	for i := range l.Commands {
+		fmt.Fprintln(h, l.Commands[i].ID, l.Commands[i].Version)
+	}
+	for i := range l.Classes {
+		fmt.Fprintln(h, l.Classes[i].Name, l.Classes[i].Version, l.Classes[i].Status.ResolvedUnix)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// hintMissing reports whether the next look is worth a hint and none is underway that comes by then.
+func (r *run) hintMissing() bool {
+	now := r.now()
+	if r.next == 0 || r.next-now > seconds(farthest) {
+		return false
+	}
+	underway := r.notes.HintUnix > now && r.notes.HintUnix <= max(r.next, now+1)
+	return !underway
+}
+
+// remember asks for the next look, unless a hint for it is underway, and writes the notes where they have changed.
+func (r *run) remember(ctx context.Context) {
+	if r.hintMissing() {
+		due := max(r.next, r.now()+1)
+		after := time.Duration(due-r.now()+1) * time.Second // late rather than early: an early one would find nothing due
+		err := r.effect(ctx, EffectHint, func() error {
+			return r.Hints.Judge(ctx, r.reg.Cluster, fmt.Sprintf("%s%d", ownKey, due), min(after, farthest))
+		})
+		if err != nil {
+			r.problem("ask for another look in %s; the next tick looks anyway: %v", after, err)
+		} else {
+			r.notes.HintUnix, r.renoted = due, true
+		}
+	}
+	if !r.renoted {
+		return
+	}
+	err := r.effect(ctx, EffectNote, func() (err error) {
+		_, err = r.Book.Recall(ctx, r.fence, r.notes)
+		return err
+	})
+	if err != nil && !fault.Is(err, fault.Conflict) {
+		r.problem("write the judge's notes: %v", err)
+	}
+}

@@ -1,0 +1,342 @@
+package disrupt
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// propose decides what else to give back, and commits it.
+func (r *run) propose(ctx context.Context) {
+	switch {
+	case r.reg.Paused:
+		r.out.Undecided = "the cluster is paused"
+	case r.snapshot == nil:
+		r.out.Undecided = r.unseen
+	case !r.may():
+		r.out.Undecided = "there was no time left"
+		r.soon(1)
+	}
+	if r.out.Undecided != "" {
+		return
+	}
+	if err := r.readMachines(ctx); err != nil {
+		r.undecided(err)
+		return
+	}
+	idle := len(r.openIDs()) == 0
+	if idle && r.unchanged(r.machines.Version) {
+		r.out.Undecided = "nothing has changed since a look that found nothing to do"
+		r.found(r.machines.Version, r.notes.AgainUnix)
+		r.later(r.notes.AgainUnix)
+		return
+	}
+	input, err := r.inputNow(ctx)
+	if err != nil {
+		r.undecided(err)
+		return
+	}
+	id := r.NewID()
+	input.Salt = id
+	plan, ok := r.planned(input)
+	if !ok {
+		return
+	}
+	r.plan = &plan
+	r.reached("planned")
+	r.measure(&plan)
+	if plan.AgainUnix != 0 {
+		r.later(max(plan.AgainUnix, r.now()+seconds(r.settings.LookEvery)))
+	}
+	if len(plan.Commands) > 0 {
+		r.out.Decision = id
+		r.commit(ctx, id, &plan)
+		return
+	}
+	if idle && (!plan.Constrained || plan.AgainUnix != 0) {
+		r.found(r.machines.Version, plan.AgainUnix)
+	}
+}
+
+func (r *run) undecided(err error) {
+	r.out.Undecided = err.Error()
+	if !fault.Is(err, fault.NotFound) { // then the catalogue function has to come first, and the tick is soon enough
+		r.soon(tryAgain)
+	}
+}
+
+// planned is reclaim.Plan, or whatever takes its place in a test; false where it panics.
+func (r *run) planned(input reclaim.Input) (plan model.DisruptPlan, ok bool) {
+	defer r.contain("planning: ")
+	if r.Plan != nil {
+		return r.Plan(input), true
+	}
+	return reclaim.Plan(input), true
+}
+
+// measure notes what the plan says.
+func (r *run) measure(plan *model.DisruptPlan) {
+	r.out.Planned, r.out.Constrained = len(plan.Commands), plan.Constrained
+	r.out.PriceBefore, r.out.PriceAfter = plan.PriceBefore.USD(), plan.PriceAfter.USD()
+	r.out.Kept = map[string]int{}
+	r.out.Nodes = len(plan.Kept)
+	for i := range plan.Kept {
+		if reasons := plan.Kept[i].Reasons; len(reasons) > 0 {
+			r.out.Kept[reasons[0].Code]++
+		}
+	}
+	for i := range plan.Commands {
+		r.out.Nodes += len(plan.Commands[i].Nodes)
+	}
+}
+
+// commit records the plan's commands one after another: each takes the next turn of its pools, so that of two judges that went
+// by the same budget one is refused. It stops at the first that is refused, since what the rest goes by is not so any more.
+func (r *run) commit(ctx context.Context, id string, plan *model.DisruptPlan) {
+	if err := r.forget(ctx); err != nil {
+		r.problem("take back what an earlier look found: %v", err)
+		r.soon(tryAgain)
+		return
+	}
+	names := r.namesTaken()
+	nodes := map[string]*model.Node{}
+	for i := range r.snapshot.Nodes {
+		nodes[r.snapshot.Nodes[i].Name] = &r.snapshot.Nodes[i]
+	}
+	pods := map[string][]string{} // marks by node
+	for i := range r.snapshot.Pods {
+		if pod := &r.snapshot.Pods[i]; nodes[pod.NodeName] != nil && !pod.Terminal() {
+			pods[pod.NodeName] = append(pods[pod.NodeName], model.PodMark(pod.UID))
+		}
+	}
+	for i := range plan.Commands {
+		if !r.may() {
+			r.soon(1)
+			return
+		}
+		if !r.isFresh() {
+			r.problem("the snapshot grew too old while it was decided by it; %d of %d commands are left", len(plan.Commands)-i, len(plan.Commands))
+			r.soon(missedBeat)
+			return
+		}
+		command, claims, err := r.draft(fmt.Sprintf("%s-%d", id, i), &plan.Commands[i], nodes, pods, names)
+		if err != nil {
+			r.problem("command %d of decision %s: %v", i, id, err)
+			continue
+		}
+		if !r.commitOne(ctx, command, claims) {
+			return
+		}
+		rename(plan, i, command.Replacements)
+		r.out.Savings += command.Savings.USD()
+	}
+}
+
+// commitOne records one command. Where nobody knows whether it was, it is said once more, which changes nothing if it was.
+func (r *run) commitOne(ctx context.Context, command model.Command, claims []*model.Claim) bool {
+	given := make([]model.Claim, len(claims))
+	for i, claim := range claims {
+		given[i] = *claim
+		given[i].Command = "" // of a command that is not open
+	}
+	turns := r.turnsOf(&command)
+	try := func() error {
+		return r.effect(ctx, EffectCommit, func() error { return r.Commands.Commit(ctx, r.fence, command, given, turns) })
+	}
+	err := try()
+	if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Invalid) {
+		err = try()
+	}
+	if err != nil {
+		if fault.Is(err, fault.Conflict) {
+			r.out.Conflicts++
+			r.soon(cameTooLate)
+			return false
+		}
+		r.problem("commit command %s: %v", command.ID, err)
+		r.soon(tryAgain)
+		return false
+	}
+	for i, claim := range claims {
+		*claim = given[i]
+		claim.Command = command.ID
+		claim.Version++
+	}
+	for _, turn := range turns {
+		r.nextTurn(turn)
+	}
+	r.ledger.Commands = append(r.ledger.Commands, command)
+	r.out.Committed = append(r.out.Committed, command.ID)
+	r.fresh = append(r.fresh, &step{run: r, command: command})
+	return true
+}
+
+// draft makes a command of what was planned, with the claims of its nodes. Each is named as it was judged.
+func (r *run) draft(id string, planned *model.PlannedCommand, nodes map[string]*model.Node, pods map[string][]string, names map[string]bool) (model.Command, []*model.Claim, error) {
+	c := model.Command{
+		ID: id, Version: 1, State: model.CommandCommitted, Reason: planned.Reason, Decision: r.out.Decision,
+		PodsMoved: planned.PodsMoved, Savings: planned.Savings, Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq,
+		Inputs: planned.Inputs, Workloads: planned.Workloads, SinceUnix: r.now(),
+	}
+	byNode := map[string]*model.Claim{}
+	for i := range r.ledger.Claims {
+		if claim := &r.ledger.Claims[i]; claim.Live() {
+			byNode[claim.ProviderID] = claim
+		}
+	}
+	var claims []*model.Claim
+	for _, name := range planned.Nodes {
+		node := nodes[name]
+		if node == nil || node.ProviderID == "" || byNode[node.ProviderID] == nil {
+			return c, nil, fault.New(fault.Internal, "NoClaim", "node %s was planned to go and has no claim", name)
+		}
+		claim := byNode[node.ProviderID]
+		claims = append(claims, claim)
+		marks := slices.Clone(pods[name])
+		slices.Sort(marks)
+		c.Targets = append(c.Targets, model.Target{
+			Claim: claim.Name, Pool: claim.Pool, Class: claim.Class, Node: name, NodeUID: node.UID, Price: claim.Price,
+			InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType, Pods: marks,
+		})
+	}
+	slices.SortFunc(c.Targets, func(a, b model.Target) int { return strings.Compare(a.Claim, b.Claim) })
+	slices.SortFunc(claims, func(a, b *model.Claim) int { return strings.Compare(a.Name, b.Name) })
+	c.Replacements = slices.Clone(planned.Replacements)
+	for i := range c.Replacements {
+		c.Replacements[i].Name = nameOf(c.Replacements[i].Pool, id, i, names)
+	}
+	return c, claims, nil
+}
+
+// rename gives the replacements of a planned command the names they have got, wherever the plan speaks of them.
+func rename(plan *model.DisruptPlan, of int, named []model.PlannedClaim) {
+	names := map[string]string{}
+	for i := range named {
+		names[plan.Commands[of].Replacements[i].Name] = named[i].Name
+	}
+	plan.Commands[of].Replacements = named
+	for i := of; i < len(plan.Commands); i++ {
+		moves := slices.Clone(plan.Commands[i].Moves)
+		for j := range moves {
+			if name, known := names[moves[j].Node]; known {
+				moves[j].Node = name
+			}
+		}
+		plan.Commands[i].Moves = moves
+	}
+}
+
+// namesTaken are the names of claims, nodes and replacements there are.
+func (r *run) namesTaken() map[string]bool {
+	names := map[string]bool{}
+	for name := range r.claims {
+		names[name] = true
+	}
+	for i := range r.snapshot.Nodes {
+		names[r.snapshot.Nodes[i].Name] = true
+	}
+	for i := range r.snapshot.Claims {
+		names[r.snapshot.Claims[i].Name] = true
+	}
+	for i := range r.ledger.Commands {
+		for j := range r.ledger.Commands[i].Replacements {
+			names[r.ledger.Commands[i].Replacements[j].Name] = true
+		}
+	}
+	return names
+}
+
+// nameOf returns the name of a command's replacement: the pool's, as far as 63 characters go, and a digest of command and
+// number. It is taken from then on.
+func nameOf(pool, command string, number int, taken map[string]bool) string {
+	const most, digits = 57, 5
+	prefix := strings.TrimRight(pool[:min(len(pool), most)], "-.")
+	for attempt := 0; ; attempt++ {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", command, number, attempt))
+		name := prefix + "-" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:digits]
+		if !taken[name] {
+			taken[name] = true
+			return name
+		}
+	}
+}
+
+// turnsOf returns the turns of the command's pools, by pool.
+func (r *run) turnsOf(command *model.Command) []model.Turn {
+	versions := map[string]int64{}
+	for _, turn := range r.ledger.Turns {
+		versions[turn.Pool] = turn.Version
+	}
+	seen := map[string]bool{}
+	var turns []model.Turn
+	for i := range command.Targets {
+		if pool := command.Targets[i].Pool; !seen[pool] {
+			seen[pool] = true
+			turns = append(turns, model.Turn{Pool: pool, Version: versions[pool]})
+		}
+	}
+	slices.SortFunc(turns, func(a, b model.Turn) int { return strings.Compare(a.Pool, b.Pool) })
+	return turns
+}
+
+// nextTurn notes that a turn was taken.
+func (r *run) nextTurn(turn model.Turn) {
+	turn.Version++
+	for i := range r.ledger.Turns {
+		if r.ledger.Turns[i].Pool == turn.Pool {
+			r.ledger.Turns[i] = turn
+			return
+		}
+	}
+	r.ledger.Turns = append(r.ledger.Turns, turn)
+}
+
+// announce asks provision for replacements and for places of pods that leave, and for the first step of drains. Each may be
+// lost: the tick of the function that is asked does it too.
+func (r *run) announce(ctx context.Context) {
+	slices.Sort(r.replace)
+	slices.Sort(r.drained)
+	if len(r.drained) > 0 {
+		key := "done/" + digestOf(r.drained)
+		if err := r.effect(ctx, EffectDrain, func() error { return r.Drains.Drain(ctx, r.reg.Cluster, key, 0) }); err != nil {
+			r.problem("ask for the drains of %d commands; the next tick does: %v", len(r.drained), err)
+		}
+	}
+	if len(r.drained)+len(r.replace) > 0 {
+		key := "commands/" + digestOf(append(slices.Clone(r.replace), r.drained...))
+		if err := r.effect(ctx, EffectReplace, func() error { return r.Plans.Replace(ctx, r.reg.Cluster, key) }); err != nil {
+			r.problem("ask provision about %d commands; its next tick looks: %v", len(r.drained)+len(r.replace), err)
+		}
+	}
+}
+
+// digestOf stands for a list of ids.
+func digestOf(ids []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(ids, " ")))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:16]
+}
+
+// keepDecision keeps the record of a decision that led to anything.
+func (r *run) keepDecision(ctx context.Context) {
+	if r.plan == nil || r.out.Decision == "" {
+		return
+	}
+	committed := r.out.Committed
+	if committed == nil {
+		committed = []string{}
+	}
+	decision := model.Disrupted{
+		ID: r.out.Decision, Cluster: r.reg.Cluster, AtUnix: r.now(), Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq, Build: r.settings.Build,
+		Plan: *r.plan, Committed: committed, Machines: *r.out.Machines,
+	}
+	if err := r.effect(ctx, EffectDecision, func() error { return r.Decisions.PutDisruption(ctx, decision) }); err != nil {
+		r.problem("keep the record of decision %s: %v", decision.ID, err)
+	}
+}

@@ -1,0 +1,180 @@
+package disrupt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const (
+	aheadAtMost  = 5 // seconds by which the watcher's clock may be ahead of the ledger's for its heartbeat to be believed
+	missedBeat   = 3 // seconds until another look, where the watcher's heartbeat is only a little late
+	tryAgain     = 5 // seconds until another look, after something did not answer
+	cameTooLate  = 2 // seconds until another look, after somebody else has written first
+	sharedSource = "s3"
+)
+
+// see takes the watcher's snapshot, if it is one that may be decided by: published or confirmed a moment ago, and none that is
+// older than one already decided by.
+func (r *run) see(ctx context.Context) {
+	pointer := r.ledger.Pointer
+	if pointer == nil {
+		r.unseen = "no watcher was ever here"
+		return
+	}
+	switch age := r.now() - pointer.HeartbeatAt; {
+	case age > seconds(r.settings.FreshFor):
+		r.unseen = fmt.Sprintf("the watcher's last sign of life is %d s old", age)
+		if age <= seconds(r.settings.SilentAfter) {
+			r.soon(missedBeat)
+		}
+		return
+	case age < -aheadAtMost:
+		r.unseen = fmt.Sprintf("the watcher's clock is %d s ahead of the ledger's", -age)
+		return
+	case r.older(pointer.Epoch, pointer.HeadSeq):
+		r.unseen = fmt.Sprintf("snapshot %d/%d is older than one already decided by", pointer.Epoch, pointer.HeadSeq)
+		return
+	}
+	snapshot, err := r.Snapshots.At(ctx, *pointer)
+	if err != nil {
+		r.unseen = fmt.Sprintf("snapshot %d/%d cannot be read", pointer.Epoch, pointer.HeadSeq)
+		r.problem("%s: %v", r.unseen, err)
+		r.soon(tryAgain)
+		return
+	}
+	r.snapshot = snapshot
+}
+
+// older reports whether a snapshot is older than one that was decided by.
+func (r *run) older(epoch, seq int64) bool {
+	before := func(e, s int64) bool { return epoch < e || epoch == e && seq < s }
+	if before(r.notes.Epoch, r.notes.Seq) {
+		return true
+	}
+	return slices.ContainsFunc(r.ledger.Commands, func(c model.Command) bool { return before(c.Epoch, c.Seq) })
+}
+
+// isFresh reports whether the snapshot may still be decided by.
+func (r *run) isFresh() bool {
+	return r.now()-r.ledger.Pointer.HeartbeatAt <= seconds(r.settings.FreshFor)
+}
+
+// readMachines reads the region's machine catalogue once.
+func (r *run) readMachines(ctx context.Context) error {
+	if r.machines != nil {
+		return nil
+	}
+	machines, err := r.Machines.Machines(ctx, r.reg)
+	if err != nil {
+		return fmt.Errorf("read the machine catalogue of %s: %w", r.reg.Region, err)
+	}
+	if age := r.now() - machines.ReadUnix; age > seconds(r.settings.CatalogAfter) {
+		return fault.New(fault.NotFound, "Stale", "the machine catalogue of %s is %d s old", r.reg.Region, age)
+	}
+	use := offer.Use(sharedSource, machines, r.now())
+	r.machines, r.out.Machines = &machines, &use
+	return nil
+}
+
+// inputNow joins the snapshot with what the ledger knows beyond it, as this run has written it. What classes can buy is worked
+// out once.
+func (r *run) inputNow(ctx context.Context) (reclaim.Input, error) {
+	if r.input == nil {
+		if err := r.readMachines(ctx); err != nil {
+			return reclaim.Input{}, err
+		}
+		input := reclaim.Input{
+			Snapshot: r.snapshot, Catalogs: map[string][]model.InstanceType{}, ClassProblems: map[string]string{},
+			Usage: map[string]model.Resources{}, Marks: r.marks(), Stops: r.ledger.Stops, Settings: r.settings.Reclaim,
+		}
+		for i := range r.snapshot.Classes {
+			r.buys(&input, r.snapshot.Classes[i])
+		}
+		for _, usage := range r.ledger.Usage {
+			input.Usage[usage.Pool] = usage.Held
+		}
+		r.input = &input
+	}
+	input := *r.input
+	input.NowUnix = r.now()
+	input.Commands = slices.Clone(r.ledger.Commands)
+	input.Claims = nil
+	for i := range r.ledger.Claims {
+		if claim := &r.ledger.Claims[i]; claim.Live() {
+			input.Claims = append(input.Claims, *claim)
+		}
+	}
+	return input, nil
+}
+
+// buys adds what a class can buy now. What EC2 refuses to launch, or whose machines do not join, buys nothing: its offers have
+// prices and are not available.
+func (r *run) buys(input *reclaim.Input, class model.Class) {
+	class.Status = offer.Latest(class, r.ledger.Classes)
+	settings := r.settings.Offers
+	settings.Region, settings.NowUnix = r.reg.Region, r.now()
+	why := offer.ClassProblem(class)
+	age := r.now() - class.Status.ResolvedUnix
+	switch {
+	case why != "":
+	case class.Status.ObservedGeneration != class.Generation || class.Status.ResolvedUnix == 0:
+		why = "what its selectors mean is not known yet"
+	case age > seconds(r.settings.ClassAfter):
+		why = fmt.Sprintf("what its selectors mean was found out %d s ago, and not since", age)
+	default:
+		if problems := offer.ClassProblems(r.machines.Types, class, settings); len(problems) > 0 {
+			why = problems[0].Condition + ": " + problems[0].Message
+		}
+	}
+	if why != "" {
+		input.ClassProblems[class.Name] = why
+	}
+	class.Status = offer.Less(class.Status, offer.Taken(&class.Status, r.ledger.Claims), r.ledger.Marks, r.now())
+	types := offer.Mask(offer.Catalog(r.machines.Types, class, settings), class.Status.Subnets, offer.ForClass(input.Marks, &class.Status), r.now())
+	if r.suspended(class.Name) {
+		types = unavailable(types)
+	}
+	input.Catalogs[class.Name] = types
+}
+
+// marks are the ledger's, and what is half open is closed: whether there is capacity again is not for us to try out.
+func (r *run) marks() []model.Mark {
+	marks := slices.Clone(r.ledger.Marks)
+	for i := range marks {
+		marks[i].UntilUnix = max(marks[i].UntilUnix, marks[i].ForgetUnix)
+	}
+	return marks
+}
+
+// suspended reports whether launches from a class have failed lately for reasons that another offer would not get round.
+func (r *run) suspended(class string) bool {
+	for i := range r.ledger.Notes.Holds {
+		if r.ledger.Notes.Holds[i].Class == class {
+			return true
+		}
+	}
+	for i := range r.ledger.Notes.Refusals {
+		if refusal := &r.ledger.Notes.Refusals[i]; refusal.Class == class && r.now() < refusal.UntilUnix {
+			return true
+		}
+	}
+	return false
+}
+
+// unavailable returns the types with all offers closed.
+func unavailable(types []model.InstanceType) []model.InstanceType {
+	out := slices.Clone(types)
+	for i := range out {
+		out[i].Offers = slices.Clone(out[i].Offers)
+		for j := range out[i].Offers {
+			out[i].Offers[j].Available = false
+		}
+	}
+	return out
+}
