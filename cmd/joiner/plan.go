@@ -29,7 +29,7 @@ is changed.`,
 		Args: cobra.NoArgs, // with RunE, so that a misspelt command is a mistake
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
-	command.AddCommand(newProvision())
+	command.AddCommand(newProvision(), newDisrupt())
 	return command
 }
 

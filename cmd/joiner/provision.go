@@ -9,8 +9,6 @@ import (
 
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
-	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
-	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -18,10 +16,7 @@ import (
 // provisionFlags are what the command line says.
 type provisionFlags struct {
 	planFlags
-	preferences   string
-	minValues     string
-	defaultSpread string
-	nodeClassCEL  bool
+	policies policyFlags
 }
 
 const provisionLong = `Reads a cluster from files and says which nodes Joiner would ask for, for the pods that wait, at what price, and
@@ -77,40 +72,20 @@ func newProvision() *cobra.Command {
 		},
 	}
 	flags.register(command)
-	choice(command, &flags.preferences, "preference-policy", "", respect, []string{respect, ignore},
-		"preferred affinity and ScheduleAnyway spread")
-	choice(command, &flags.minValues, "min-values-policy", "", strict, []string{strict, bestEffort},
-		"where minValues cannot be met: refuse pods, or lower it")
-	command.Flags().StringVar(&flags.defaultSpread, "default-spread", "",
-		"defaultConstraints of kube-scheduler, a YAML or JSON `LIST` (default: none)")
-	must(command.RegisterFlagCompletionFunc("default-spread", cobra.NoFileCompletions))
-	command.Flags().BoolVar(&flags.nodeClassCEL, "node-class-cel", false,
-		"allow expressions in spec.kubelet of EC2NodeClasses")
+	flags.policies.register(command)
 	return command
 }
-
-// The values of the policies, spelled as the settings of the functions.
-const (
-	respect    = "Respect"
-	ignore     = "Ignore"
-	strict     = "Strict"
-	bestEffort = "BestEffort"
-)
 
 func (f *provisionFlags) run(command *cobra.Command) error {
 	now, err := f.at()
 	if err != nil {
 		return err
 	}
-	spread, err := translate.ParseDefaultSpread(f.defaultSpread)
-	if err != nil {
-		return fmt.Errorf("--default-spread: %w", err)
-	}
-	cluster, err := read.Files(f.files, read.Options{Stdin: command.InOrStdin(), NowUnix: now.Unix(), DefaultSpread: spread})
+	cluster, err := f.policies.cluster(command, &f.planFlags, now)
 	if err != nil {
 		return err
 	}
-	offered, err := goodsOf(f.catalog, cluster.Snapshot, offer.Settings{NodeClassCEL: f.nodeClassCEL, NowUnix: now.Unix()})
+	offered, err := f.policies.goods(&f.planFlags, cluster, now)
 	if err != nil {
 		return err
 	}
@@ -137,8 +112,8 @@ func (f *provisionFlags) plan(cluster *read.Cluster, offered *goods, now time.Ti
 		Claims:              cluster.Claims,
 		Usage:               usage(cluster.Snapshot, cluster.Claims, catalogs),
 		NowUnix:             now.Unix(),
-		IgnorePreferences:   f.preferences == ignore,
-		BestEffortMinValues: f.minValues == bestEffort,
+		IgnorePreferences:   f.policies.preferences == ignore,
+		BestEffortMinValues: f.policies.minValues == bestEffort,
 	})
 	return &show.Result{Plan: plan, PlanSeconds: time.Since(start).Seconds(), Catalogs: catalogs, NotPlanned: notPlanned(cluster.Snapshot)}
 }

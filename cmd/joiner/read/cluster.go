@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,9 @@ type Options struct {
 	NowUnix int64 // when the snapshot is said to be taken
 	// DefaultSpread is for pods that declare none, as kube-scheduler is configured to; nil = they are left alone.
 	DefaultSpread []model.Spread
+
+	flag string          // that names the paths, in mistakes; empty = -f
+	only map[string]bool // kinds that may be there, by name; nil = any
 }
 
 // Cluster is what the files say.
@@ -29,13 +33,15 @@ type Cluster struct {
 	Snapshot *model.Snapshot
 	Claims   []model.Claim // of the NodeClaims, by name
 	Warnings []string      // of what was left out, a sentence each
+
+	deleting map[string]bool // NodeClaims somebody asked to delete, by name
 }
 
 // Files reads every file that paths name: a file, a folder's files ending in .json, .yaml or .yml (not the folders in it),
 // or "-" for standard input. Of an object that is there twice the last one counts. The error has one line for each of the
 // first ten mistakes.
 func Files(paths []string, options Options) (*Cluster, error) {
-	files, err := sources(paths)
+	files, err := sources(cmp.Or(options.flag, "-f"), paths)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +51,7 @@ func Files(paths []string, options Options) (*Cluster, error) {
 		defer out.end()
 		broken = cutAll(files, options.Stdin, out)
 	}()
-	c := collector{left: map[kind]int{}}
+	c := collector{left: map[kind]int{}, only: options.only, podEvents: map[string]int64{}, deleting: map[string]bool{}}
 	c.builder.AbsentConditionIsPending = true
 	c.builder.DefaultSpread = options.DefaultSpread
 	stopped := false
@@ -88,7 +94,11 @@ type collector struct {
 	builder  translate.Builder
 	claims   []model.Claim
 	left     map[kind]int // objects left out
+	only     map[string]bool
 	problems []error
+
+	podEvents map[string]int64 // of NodeClaims: status.lastPodEventTime, by provider ID and by name of the node
+	deleting  map[string]bool
 }
 
 func (c *collector) take(b *batch) {
@@ -104,19 +114,49 @@ func (c *collector) take(b *batch) {
 		return // nothing will come of it
 	}
 	for _, object := range b.read.objects {
+		if c.only != nil && !c.only[object.kind.name] {
+			c.refuse(object)
+			continue
+		}
 		if object.typed == nil {
 			c.left[object.kind]++
 			continue
 		}
 		c.builder.Add(object.typed)
 		if claim, ok := object.typed.(*apiv1.NodeClaim); ok && translate.Managed(claim.Spec.NodeClassRef) {
-			c.claims = append(c.claims, translate.Claim(claim))
+			c.claim(claim)
+		}
+	}
+}
+
+// refuse complains about an object of a kind that has no business here.
+func (c *collector) refuse(o object) {
+	name := ""
+	if o.typed != nil {
+		name = o.typed.GetName()
+	}
+	kinds := strings.Join(slices.Sorted(maps.Keys(c.only)), " or ")
+	c.problems = append(c.problems, &Problem{At: o.at, Kind: o.kind.name, Name: name, What: "not a " + kinds + "; give it with -f"})
+}
+
+// claim takes a NodeClaim with what the ledger would know of it.
+func (c *collector) claim(object *apiv1.NodeClaim) {
+	c.claims = append(c.claims, translate.Claim(object))
+	c.deleting[object.Name] = object.DeletionTimestamp != nil
+	at := max(0, object.Status.LastPodEventTime.Unix())
+	for _, key := range []string{object.Status.ProviderID, object.Status.NodeName} {
+		if key != "" {
+			c.podEvents[key] = at
 		}
 	}
 }
 
 func (c *collector) cluster(options Options) *Cluster {
-	out := &Cluster{Snapshot: c.builder.Snapshot("", options.NowUnix), Claims: lastOfEach(c.claims)}
+	out := &Cluster{Snapshot: c.builder.Snapshot("", options.NowUnix), Claims: lastOfEach(c.claims), deleting: c.deleting}
+	for i := range out.Snapshot.Nodes {
+		node := &out.Snapshot.Nodes[i]
+		node.PodEventUnix = max(c.podEvents[node.Name], c.podEvents[node.ProviderID])
+	}
 	byName := func(a, b kind) int { return strings.Compare(a.String(), b.String()) }
 	for _, k := range slices.SortedFunc(maps.Keys(c.left), byName) {
 		out.Warnings = append(out.Warnings, leftOut(k, c.left[k]))

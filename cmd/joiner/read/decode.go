@@ -18,6 +18,7 @@ var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 
 // object is one object of the text.
 type object struct {
+	at    place
 	kind  kind
 	typed metav1.Object // nil where the kind is not one that planning looks at
 }
@@ -76,7 +77,7 @@ func (d *decoder) list(raw []byte, is kind, at place, nesting int) bool {
 func (d *decoder) object(raw []byte, is kind, at place) {
 	known, ok := kinds[is]
 	if !ok {
-		d.objects = append(d.objects, object{kind: is})
+		d.objects = append(d.objects, object{at: at, kind: is})
 		return
 	}
 	into := known.empty()
@@ -97,7 +98,7 @@ func (d *decoder) object(raw []byte, is kind, at place) {
 	if known.namespaced && into.GetNamespace() == "" {
 		into.SetNamespace(metav1.NamespaceDefault)
 	}
-	d.objects = append(d.objects, object{kind: is, typed: into})
+	d.objects = append(d.objects, object{at: at, kind: is, typed: into})
 }
 
 // kindOf reads what an object says it is, and stops as soon as it has. kubectl writes both at the beginning.

@@ -25,14 +25,14 @@ type source struct {
 	path string // empty = standard input
 }
 
-// sources returns the files that paths name: a file itself, a folder's files one level deep, by name.
-func sources(paths []string) ([]source, error) {
+// sources returns the files that paths name, each given by a flag: a file itself, a folder's files one level deep, by name.
+func sources(flag string, paths []string) ([]source, error) {
 	var out []source
 	stdin := false
 	for _, path := range paths {
 		if path == Stdin {
 			if stdin {
-				return nil, fmt.Errorf("-f -: standard input can be read only once; give it once")
+				return nil, fmt.Errorf("%s -: standard input can be read only once; give it once", flag)
 			}
 			stdin = true
 			out = append(out, source{name: "standard input"})
@@ -40,13 +40,13 @@ func sources(paths []string) ([]source, error) {
 		}
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, fmt.Errorf("-f %s: %w", path, plain(err))
+			return nil, fmt.Errorf("%s %s: %w", flag, path, plain(err))
 		}
 		if !info.IsDir() {
 			out = append(out, source{name: path, path: path})
 			continue
 		}
-		files, err := folder(path)
+		files, err := folder(flag, path)
 		if err != nil {
 			return nil, err
 		}
@@ -55,10 +55,10 @@ func sources(paths []string) ([]source, error) {
 	return out, nil
 }
 
-func folder(path string) ([]source, error) {
+func folder(flag, path string) ([]source, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return nil, fmt.Errorf("-f %s: %w", path, plain(err))
+		return nil, fmt.Errorf("%s %s: %w", flag, path, plain(err))
 	}
 	var out []source
 	for _, entry := range entries {
@@ -68,14 +68,14 @@ func folder(path string) ([]source, error) {
 		}
 		info, err := os.Stat(file) // through links, as a mounted ConfigMap has them
 		if err != nil {
-			return nil, fmt.Errorf("-f %s: %w", file, plain(err))
+			return nil, fmt.Errorf("%s %s: %w", flag, file, plain(err))
 		}
 		if info.Mode().IsRegular() {
 			out = append(out, source{name: file, path: file})
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("-f %s: the folder has no file that ends in %s; folders inside it are not looked into", path, strings.Join(extensions, ", "))
+		return nil, fmt.Errorf("%s %s: the folder has no file that ends in %s; folders inside it are not looked into", flag, path, strings.Join(extensions, ", "))
 	}
 	return out, nil
 }

@@ -77,6 +77,13 @@ type (
 
 // JSON writes a plan for programs.
 func JSON(out io.Writer, r *Result) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(planOf(r))
+}
+
+func planOf(r *Result) planJSON {
 	written := planJSON{
 		Claims:        make([]claimJSON, 0, len(r.Plan.Claims)),
 		Nominations:   make([]nominationJSON, 0, len(r.Plan.Nominations)),
@@ -97,10 +104,7 @@ func JSON(out io.Writer, r *Result) error {
 		}
 		written.Unschedulable = append(written.Unschedulable, entry)
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(written)
+	return written
 }
 
 func claimOf(c *model.PlannedClaim) claimJSON {

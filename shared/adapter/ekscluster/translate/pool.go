@@ -3,6 +3,7 @@ package translate
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
@@ -31,6 +32,7 @@ func Pool(pool *apiv1.NodePool) model.Pool {
 		Hash:        full.Hash(),
 		Template:    template(&spec.Template),
 		Disruption:  disruption(&spec.Disruption),
+		Annotations: joinerAnnotations(pool.Annotations),
 	}
 	if spec.Weight != nil {
 		out.Weight = *spec.Weight
@@ -43,6 +45,20 @@ func Pool(pool *apiv1.NodePool) model.Pool {
 		out.Limits = limits
 	}
 	out.Invalid = append(out.Invalid, problems...)
+	return out
+}
+
+// joinerAnnotations are those that speak to us alone.
+func joinerAnnotations(all map[string]string) map[string]string {
+	var out map[string]string
+	for key, value := range all {
+		if strings.HasPrefix(key, "joiner.sh/") {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[key] = value
+		}
+	}
 	return out
 }
 

@@ -192,3 +192,12 @@ func TestDisksAreJoinedWhereAFamilyCan(t *testing.T) {
 		t.Errorf("an ordinary class: %q", plain.Unsupported)
 	}
 }
+
+// Of a NodePool's annotations those are kept that speak to us.
+func TestPoolKeepsOurAnnotations(t *testing.T) {
+	pool := &apiv1.NodePool{}
+	pool.Annotations = map[string]string{model.AnnotationGentleExpiry: "true", "team": "a", model.AnnotationPoolHash: "1"}
+	if got := Pool(pool).Annotations; len(got) != 1 || got[model.AnnotationGentleExpiry] != "true" {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/read"
+	"github.com/joiner-sh/joiner/cmd/joiner/show"
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// disruptFlags are what the command line says.
+type disruptFlags struct {
+	planFlags
+	policies   policyFlags
+	with       []string
+	spotToSpot bool
+}
+
+const disruptLong = `Reads a cluster from files and says which nodes Joiner would give back by choice now: empty ones, those that have
+drifted, those that expire within budgets, and those whose pods fit elsewhere for less; what takes their place, how many
+pods are made anew elsewhere, and what it saves. And why every other node stays. Nothing is asked of a cluster or of AWS,
+and nothing is changed.
+
+Input (-f) is as of "joiner plan provision". Give it PodDisruptionBudgets, which keep pods where they are, and NodeClaims,
+which say how old a node is, since when it is quiet, what it drifted by. For a node of a NodePool without one, a claim is
+made up from the node's labels, with a warning. Without its NodePool and EC2NodeClass (or a --catalog) a node stays.
+
+All that can be given back at once, as budgets have it now, is one plan: its commands are carried out in their order, and
+each holds when those before it are done. A command's replacements are ready before any of its nodes is drained. What
+speaks against a node is told node by node: an annotation, a PodDisruptionBudget, a budget of its NodePool, pods that came
+or went less than consolidateAfter ago, pods without another place.
+
+--with takes NodePools and EC2NodeClasses that are not applied yet. The plan is then that of the cluster with them, and
+"drift" has the nodes that would have drifted, with the rule that the functions use, so that you see what an edit sets off
+before kubectl apply does. Of an EC2NodeClass that is said of its spec; what its selectors would find is not looked up.
+
+What can be bought (--catalog) is described by "joiner plan provision --help".
+
+Exit status: 0 with a plan, be it to do nothing; 2 where the input cannot be read, with file, document and field named on
+standard error; 1 where the plan cannot be written.`
+
+const disruptExample = `  # the cluster kubectl points at, as it is now
+  kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pdb,pv,pvc,storageclasses -A -o json |
+    joiner plan disrupt -f -
+
+  # what an edit of a NodePool would replace
+  joiner plan disrupt -f cluster.yaml --with nodepool.yaml
+
+  # what could go at two in the morning, and what it saves in a month of 730 hours
+  joiner plan disrupt -f cluster.yaml --now 2026-03-01T02:00:00Z -o json |
+    jq '(.pricePerHourBefore - .pricePerHourAfter) * 730'`
+
+func newDisrupt() *cobra.Command {
+	flags := &disruptFlags{}
+	command := &cobra.Command{
+		Use:     "disrupt -f FILE_OR_FOLDER...",
+		Short:   "Say which nodes can be given back, what takes their place, and what that saves",
+		Long:    disruptLong,
+		Example: disruptExample,
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return flags.run(command)
+		},
+	}
+	flags.register(command)
+	flags.policies.register(command)
+	command.Flags().StringArrayVar(&flags.with, "with", nil, "`FILE` of NodePools and EC2NodeClasses to plan as if applied; may be given again")
+	command.Flags().BoolVar(&flags.spotToSpot, "spot-to-spot", false, "replace spot nodes by cheaper spot nodes")
+	must(command.MarkFlagFilename("with", "json", "yaml", "yml", "gz"))
+	return command
+}
+
+func (f *disruptFlags) run(command *cobra.Command) error {
+	if slices.Contains(f.files, read.Stdin) && slices.Contains(f.with, read.Stdin) {
+		return errors.New("--with -: standard input is read by -f already; give one of them a file")
+	}
+	now, err := f.at()
+	if err != nil {
+		return err
+	}
+	cluster, err := f.policies.cluster(command, &f.planFlags, now)
+	if err != nil {
+		return err
+	}
+	var pools []model.Pool
+	var classes []model.Class
+	if len(f.with) > 0 {
+		if pools, classes, err = read.Changes("--with", f.with, read.Options{Stdin: command.InOrStdin(), NowUnix: now.Unix()}); err != nil {
+			return err
+		}
+	}
+	change := apply(cluster.Snapshot, pools, classes)
+	offered, err := f.policies.goods(&f.planFlags, cluster, now)
+	if err != nil {
+		return err
+	}
+	claims, madeUp := cluster.Ledger()
+	warn(command.ErrOrStderr(), cluster.Warnings, unclaimed(madeUp), change.warnings, offered.warnings)
+	result := f.plan(cluster.Snapshot, claims, change, &offered, now)
+	write := show.Disrupt
+	if f.output == outputJSON {
+		write = show.DisruptJSON
+	}
+	if err := write(command.OutOrStdout(), result); err != nil {
+		return unwritten{err}
+	}
+	return nil
+}
+
+// unclaimed says, once, that claims were made up.
+func unclaimed(n int) []string {
+	switch n {
+	case 0:
+		return nil
+	case 1:
+		return []string{"1 node of a NodePool has no NodeClaim in the input: one is made up from its labels, as launched from its NodePool as it is; give nodeclaims, too"}
+	}
+	return []string{fmt.Sprintf("%d nodes of NodePools have no NodeClaim in the input: they are made up from their labels, as launched from their NodePools as they are; give nodeclaims, too", n)}
+}
+
+// plan makes the plan. Its time is counted from the decoded input on.
+func (f *disruptFlags) plan(snapshot *model.Snapshot, claims []model.Claim, change *whatIf, offered *goods, now time.Time) *show.Disruption {
+	start := time.Now()
+	catalogs, problems := offered.catalogs(snapshot, claims)
+	drift := change.drift(claims, catalogs, now.Unix())
+	held := usage(snapshot, claims, catalogs)
+	settings := reclaim.Settings{
+		SpotToSpot: f.spotToSpot, IgnorePreferences: f.policies.preferences == ignore, BestEffortMinValues: f.policies.minValues == bestEffort,
+	}
+	result := &show.Disruption{Changed: change.changed, With: len(f.with) > 0, Drift: drift, Claims: claims, Snapshot: snapshot}
+	result.Plan = reclaim.Plan(reclaim.Input{
+		Snapshot: snapshot, Catalogs: catalogs, ClassProblems: problems, Claims: claims, Usage: held, NowUnix: now.Unix(), Settings: settings, Salt: "plan",
+	})
+	if waits(snapshot) {
+		result.Waiting = pack.Plan(pack.Input{
+			Snapshot: snapshot, Catalogs: catalogs, ClassProblems: problems, Claims: claims, Usage: held, NowUnix: now.Unix(),
+			IgnorePreferences: settings.IgnorePreferences, BestEffortMinValues: settings.BestEffortMinValues,
+		})
+	}
+	result.PlanSeconds = time.Since(start).Seconds()
+	return result
+}
+
+// waits reports whether any pod waits for capacity.
+func waits(snapshot *model.Snapshot) bool {
+	for i := range snapshot.Pods {
+		if pod := &snapshot.Pods[i]; pod.NodeName == "" && !pod.Terminal() {
+			if ok, _ := pack.Provisionable(snapshot, i); ok {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/read"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/core/offer"
+)
+
+// The values of the policies, spelled as the settings of the functions.
+const (
+	respect    = "Respect"
+	ignore     = "Ignore"
+	strict     = "Strict"
+	bestEffort = "BestEffort"
+)
+
+// policyFlags are those by which a plan is made for pods, whatever the plan is about.
+type policyFlags struct {
+	preferences   string
+	minValues     string
+	defaultSpread string
+	nodeClassCEL  bool
+}
+
+func (f *policyFlags) register(command *cobra.Command) {
+	choice(command, &f.preferences, "preference-policy", "", respect, []string{respect, ignore},
+		"preferred affinity and ScheduleAnyway spread")
+	choice(command, &f.minValues, "min-values-policy", "", strict, []string{strict, bestEffort},
+		"where minValues cannot be met: refuse pods, or lower it")
+	command.Flags().StringVar(&f.defaultSpread, "default-spread", "",
+		"defaultConstraints of kube-scheduler, a YAML or JSON `LIST` (default: none)")
+	must(command.RegisterFlagCompletionFunc("default-spread", cobra.NoFileCompletions))
+	command.Flags().BoolVar(&f.nodeClassCEL, "node-class-cel", false,
+		"allow expressions in spec.kubelet of EC2NodeClasses")
+}
+
+// cluster reads the cluster.
+func (f *policyFlags) cluster(command *cobra.Command, from *planFlags, now time.Time) (*read.Cluster, error) {
+	spread, err := translate.ParseDefaultSpread(f.defaultSpread)
+	if err != nil {
+		return nil, fmt.Errorf("--default-spread: %w", err)
+	}
+	return read.Files(from.files, read.Options{Stdin: command.InOrStdin(), NowUnix: now.Unix(), DefaultSpread: spread})
+}
+
+// goods reads what can be bought for the cluster.
+func (f *policyFlags) goods(from *planFlags, cluster *read.Cluster, now time.Time) (goods, error) {
+	return goodsOf(from.catalog, cluster.Snapshot, offer.Settings{NodeClassCEL: f.nodeClassCEL, NowUnix: now.Unix()})
+}

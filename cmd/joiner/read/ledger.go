@@ -1,0 +1,131 @@
+package read
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Ledger returns the claims as a ledger of this cluster would have them, by name: those of the NodeClaims, joined with their nodes,
+// and one made up for each node of a NodePool that no NodeClaim speaks of, of what the node says. madeUp counts the latter. A
+// NodeClaim that is being deleted is one whose end has begun. Prices are not in it.
+func (c *Cluster) Ledger() (claims []model.Claim, madeUp int) {
+	l := ledger{pools: map[string]*model.Pool{}, nodes: map[string]*model.Node{}}
+	for i := range c.Snapshot.Pools {
+		l.pools[c.Snapshot.Pools[i].Name] = &c.Snapshot.Pools[i]
+	}
+	for i := range c.Snapshot.Nodes {
+		node := &c.Snapshot.Nodes[i]
+		l.nodes[node.Name] = node
+		if node.ProviderID != "" {
+			l.nodes[node.ProviderID] = node
+		}
+	}
+	spoken, names := map[string]bool{}, map[string]bool{}
+	for _, claim := range c.Claims {
+		claim = l.claim(claim, c.deleting[claim.Name])
+		spoken[claim.NodeName], names[claim.Name] = true, true
+		claims = append(claims, claim)
+	}
+	for i := range c.Snapshot.Nodes {
+		node := &c.Snapshot.Nodes[i]
+		if node.Pool() == "" || spoken[node.Name] {
+			continue
+		}
+		claim := l.madeUp(node)
+		for names[claim.Name] {
+			claim.Name += "-node"
+		}
+		names[claim.Name] = true
+		claims = append(claims, claim)
+		madeUp++
+	}
+	slices.SortFunc(claims, func(a, b model.Claim) int { return strings.Compare(a.Name, b.Name) })
+	return claims, madeUp
+}
+
+// ledger knows pools by name, and nodes by name and by provider ID.
+type ledger struct {
+	pools map[string]*model.Pool
+	nodes map[string]*model.Node
+}
+
+// claim joins what a NodeClaim shows with its node.
+func (l *ledger) claim(claim model.Claim, deleting bool) model.Claim {
+	node := l.nodes[claim.ProviderID]
+	if claim.ProviderID == "" || node == nil {
+		node = l.nodes[claim.NodeName]
+	}
+	if node == nil || claim.ProviderID == "" && claim.NodeName == "" {
+		claim.NodeName = "" // it has not joined, or is gone
+		node = nil
+	}
+	claim.Version = 1
+	claim.InstanceID = lifecycle.InstanceID(claim.ProviderID)
+	if node != nil {
+		join(&claim, node)
+	}
+	if pool := l.pools[claim.Pool]; pool != nil {
+		claim.PoolUID = pool.UID
+	}
+	switch {
+	case deleting && node == nil:
+		claim.State = model.Terminating
+	case deleting:
+		claim.State = model.Draining
+	}
+	return claim
+}
+
+// join fills in what a node says and its claim does not.
+func join(claim *model.Claim, node *model.Node) {
+	claim.NodeName, claim.NodeUID = node.Name, node.UID
+	claim.Pool = cmp.Or(claim.Pool, node.Pool())
+	claim.ProviderID = cmp.Or(claim.ProviderID, node.ProviderID)
+	claim.InstanceID = cmp.Or(claim.InstanceID, lifecycle.InstanceID(node.ProviderID))
+	claim.InstanceType = cmp.Or(claim.InstanceType, node.Labels[model.LabelInstanceType])
+	claim.Zone = cmp.Or(claim.Zone, node.Labels[model.LabelZone])
+	claim.ZoneID = cmp.Or(claim.ZoneID, node.Labels[model.LabelZoneID])
+	claim.CapacityType = cmp.Or(claim.CapacityType, node.Labels[model.LabelCapacityType])
+	claim.Reservation = cmp.Or(claim.Reservation, node.Labels[model.LabelReservationID])
+	labels := maps.Clone(node.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, claim.Labels)
+	claim.Labels = labels
+	if len(claim.Capacity) == 0 {
+		claim.Capacity, claim.Allocatable = node.Capacity, node.Allocatable
+	}
+	switch {
+	case node.Initialized():
+		claim.State = model.Initialized
+	case node.Registered() && claim.State != model.Initialized:
+		claim.State = model.Registered
+	case claim.State == model.Intended:
+		claim.State = model.Launched
+	}
+	claim.CreatedUnix = cmp.Or(claim.CreatedUnix, node.CreatedUnix)
+	if claim.State == model.Initialized {
+		claim.InitializedUnix = cmp.Or(claim.InitializedUnix, node.ReadyUnix, node.CreatedUnix)
+	}
+}
+
+// madeUp is a claim of a node whose NodeClaim is not there: what its pool says now is what it was launched from.
+func (l *ledger) madeUp(node *model.Node) model.Claim {
+	claim := model.Claim{Name: node.Name, Pool: node.Pool(), State: model.Launched, Version: 1, Annotations: node.Annotations, Taints: node.Taints}
+	claim.Class = node.Labels[model.LabelNodeClass]
+	if pool := l.pools[claim.Pool]; pool != nil {
+		claim.PoolUID, claim.Class = pool.UID, cmp.Or(claim.Class, pool.Template.ClassName)
+		claim.GraceSeconds, claim.ExpireSeconds = pool.Template.GraceSeconds, pool.Template.ExpireAfterSeconds
+	}
+	join(&claim, node)
+	if node.DeletedUnix != 0 {
+		claim.State = model.Draining
+	}
+	return claim
+}
