@@ -24,27 +24,29 @@ type disruptFlags struct {
 }
 
 const disruptLong = `Reads a cluster from files and says which nodes Joiner would give back by choice now: empty ones, those that have
-drifted, those that expire within budgets, and those whose pods fit elsewhere for less; what takes their place, how many
-pods are made anew elsewhere, and what it saves. And why every other node stays. Nothing is asked of a cluster or of AWS,
-and nothing is changed.
+drifted, those that expire within budgets, and those whose pods fit elsewhere for less; what takes their place, how
+many pods are made anew elsewhere, and what it saves. And why every other node stays. Nothing is asked of a cluster or
+of AWS, and nothing is changed.
 
-Input (-f) is as of "joiner plan provision". Give it PodDisruptionBudgets, which keep pods where they are, and NodeClaims,
-which say how old a node is, since when it is quiet, what it drifted by. For a node of a NodePool without one, a claim is
-made up from the node's labels, with a warning. Without its NodePool and EC2NodeClass (or a --catalog) a node stays.
+Input (-f) is as of "joiner plan provision". Give it PodDisruptionBudgets, which keep pods where they are, and
+NodeClaims, which say how old a node is, since when it is quiet, what it drifted by. For a node of a NodePool without
+one, a claim is made up from the node's labels, with a warning. Without its NodePool and EC2NodeClass (or a --catalog)
+a node stays.
 
-All that can be given back at once, as budgets have it now, is one plan: its commands are carried out in their order, and
-each holds when those before it are done. A command's replacements are ready before any of its nodes is drained. What
-speaks against a node is told node by node: an annotation, a PodDisruptionBudget, a budget of its NodePool, pods that came
-or went less than consolidateAfter ago, pods without another place.
+All that can be given back at once, as budgets have it now, is one plan: its commands are carried out in their order,
+and each holds when those before it are done. A command's replacements are ready before any of its nodes is drained.
+What speaks against a node is told node by node: an annotation, a PodDisruptionBudget, a budget of its NodePool, pods
+that came or went less than consolidateAfter ago, pods without another place.
 
---with takes NodePools and EC2NodeClasses that are not applied yet. The plan is then that of the cluster with them, and
-"drift" has the nodes that would have drifted, with the rule that the functions use, so that you see what an edit sets off
-before kubectl apply does. Of an EC2NodeClass that is said of its spec; what its selectors would find is not looked up.
+--with takes NodePools and EC2NodeClasses that are not applied yet. The plan is then that of the cluster with them,
+and "drift" has the nodes that would have drifted, with the rule that the functions use, so that you see what an edit
+sets off before kubectl apply does. Of an EC2NodeClass that is said of its spec; what its selectors would find is not
+looked up.
 
 What can be bought (--catalog) is described by "joiner plan provision --help".
 
-Exit status: 0 with a plan, be it to do nothing; 2 where the input cannot be read, with file, document and field named on
-standard error; 1 where the plan cannot be written.`
+Exit status: 0 with a plan, be it to do nothing; 2 where the input cannot be read, with file, document and field named
+on standard error; 1 where the plan cannot be written.`
 
 const disruptExample = `  # the cluster kubectl points at, as it is now
   kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pdb,pv,pvc,storageclasses -A -o json |
@@ -71,7 +73,7 @@ func newDisrupt() *cobra.Command {
 	}
 	flags.register(command)
 	flags.policies.register(command)
-	command.Flags().StringArrayVar(&flags.with, "with", nil, "`FILE` of NodePools and EC2NodeClasses to plan as if applied; may be given again")
+	command.Flags().StringArrayVar(&flags.with, "with", nil, "`FILE` of NodePools, EC2NodeClasses to plan as if applied; may be repeated")
 	command.Flags().BoolVar(&flags.spotToSpot, "spot-to-spot", false, "replace spot nodes by cheaper spot nodes")
 	must(command.MarkFlagFilename("with", "json", "yaml", "yml", "gz"))
 	return command
