@@ -2,6 +2,7 @@ package reclaim
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // maxTries is how many nodes that drifted or are too old are looked at for one plan. Each takes a plan of its own for its pods.
-const maxTries = 200
+const maxTries = 100
 
 // renewal returns the reason for which a node is replaced by a like one.
 func renewal(m *member) string {
@@ -49,6 +50,7 @@ func (v *view) renew() {
 			q.members = q.members[1:]
 			reason := renewal(m)
 			switch {
+			case !m.may(eventual): // a command before this one moves pods onto it
 			case !v.room.fits(reason, m):
 				v.constrain(m, reason)
 			case v.full(), tries >= maxTries:
@@ -98,12 +100,27 @@ func (v *view) rotate(queues []queue) {
 	}
 }
 
-// renewOne replaces a node by what its pods need beside the room there is, if they all have a place then.
+// renewOne replaces a node by what its pods need beside the room there is, if they all have a place then. They do not go to nodes
+// that are to be renewed themselves, from where they would have to move again, unless there is nothing else for them.
 func (v *view) renewOne(m *member, reason string) {
-	o := v.without([]*member{m}, v.unready)
+	o := v.without([]*member{m}, v.lasting())
+	if len(o.homeless) > 0 {
+		o = v.without([]*member{m}, v.unready)
+	}
 	if len(o.homeless) > 0 {
 		m.keep(describe(o.homeless))
 		return
 	}
 	v.choose(v.command(reason, []*member{m}, o), []*member{m})
+}
+
+// lasting returns what takes no pods of nodes that are renewed: what is not ready, and what is to be renewed.
+func (v *view) lasting() map[string]bool {
+	out := maps.Clone(v.unready)
+	for _, m := range v.members {
+		if m.could&eventual != 0 && !m.planned {
+			out[m.name()] = true
+		}
+	}
+	return out
 }

@@ -27,7 +27,9 @@ func Holds(in Input, command *model.Command) []model.KeptReason {
 			}
 		}
 	}
-	out = append(out, v.needed(members)...)
+	if command.Reason != model.ReasonReplicas {
+		out = append(out, v.needed(members)...)
+	}
 	if static := func(m *member) bool { return m.Pool == nil || m.Pool.Replicas != nil }; command.Reason != model.ReasonEmpty && !slices.ContainsFunc(members, static) {
 		out = append(out, v.stillPlaced(command, members)...)
 	}

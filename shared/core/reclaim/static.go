@@ -56,6 +56,7 @@ func (v *view) shrink() {
 				continue
 			}
 			v.choose(v.command(model.ReasonReplicas, chunk, outcome{}), chunk)
+			v.surplus[pool.Name] -= len(chunk)
 		}
 	}
 }
