@@ -11,16 +11,20 @@ import (
 )
 
 // showClaims makes the NodeClaim objects of launched claims that have none on record, also those an earlier run launched
-// and did not come to show.
+// and did not come to show. In a rush the youngest wait for a later run: the pods that leave ask for one, and so does a node that joins.
 func (r *run) showClaims(ctx context.Context) {
 	var unshown []model.Claim
+	rush := r.rush()
 	for _, claim := range r.ledger.Claims {
+		if rush && claim.State == model.Launched && r.now()-claim.LaunchedUnix < unshowSeconds {
+			continue
+		}
 		if claim.State == model.Launched && claim.ObjectUID == "" || r.unshown(&claim) {
 			unshown = append(unshown, claim)
 		}
 	}
 	shown := make([]model.Claim, len(unshown))
-	r.gently(len(unshown), func(i int) {
+	r.parallel(len(unshown), func(i int) {
 		claim, err := r.showClaim(ctx, unshown[i])
 		if err != nil && !passing(err) {
 			r.problem("show claim %s: %v", unshown[i].Name, err)

@@ -3,7 +3,6 @@ package provision
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/core/pack"
@@ -90,13 +89,12 @@ func (r *run) more(drains []string) bool {
 	})
 }
 
-// What only shows is done few at a time while more drains than that began within so many seconds, for so long after the run began:
-// meanwhile the API server has pods to evict.
+// While more drains than that began within so many seconds the API server has pods to evict: NodeClaims of machines that were
+// launched a moment ago, and cannot have joined yet, are left for a later run to show.
 const (
-	manyDrains   = 20
-	rushSeconds  = 10
-	rushAtOnce   = 2
-	rushForAtAll = 8 * time.Second
+	manyDrains    = 20
+	rushSeconds   = 10
+	unshowSeconds = 15
 )
 
 // rush reports whether very many drains have just begun.
@@ -107,19 +105,7 @@ func (r *run) rush() bool {
 			fresh++
 		}
 	}
-	return fresh > manyDrains && r.Now().Sub(r.started) < rushForAtAll
-}
-
-// gently is parallel, with few at once during a rush.
-func (r *run) gently(n int, do func(i int)) {
-	for from := 0; from < n; {
-		some := n - from
-		if r.rush() {
-			some = min(some, rushAtOnce)
-		}
-		r.parallel(some, func(i int) { do(from + i) })
-		from += some
-	}
+	return fresh > manyDrains
 }
 
 // askedFor returns those of the draining claims all of whose pods have a place by the plan, or had one asked of EC2, or can
