@@ -20,6 +20,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/bench/check"
 	"github.com/joiner-sh/joiner/testenv/bench/problem"
 )
@@ -107,10 +108,28 @@ func serve(text string) error {
 	if err := spec.Validate(); err != nil {
 		return err
 	}
-	plan, stats := Plan(spec.Input())
+	in := spec.Input()
+	var err error
+	if in.Snapshot, err = stored(in.Snapshot); err != nil {
+		return fmt.Errorf("%s: %w", spec, err)
+	}
+	plan, stats := Plan(in)
 	answer := check.FromPlan(plan)
 	answer.Stats = stats
 	return json.NewEncoder(os.Stdout).Encode(answer)
+}
+
+// stored returns the snapshot as the functions that plan get it: read from what was written to the store. One with more pods
+// or kinds of pods than the store takes is returned as it is.
+func stored(snapshot *model.Snapshot) (*model.Snapshot, error) {
+	if len(snapshot.Shapes) > wire.MaxShapes || len(snapshot.Pods) > wire.MaxPods {
+		return snapshot, nil
+	}
+	data, err := wire.EncodeBase(snapshot)
+	if err != nil {
+		return nil, err
+	}
+	return wire.DecodeBase(data)
 }
 
 // Start plans the problem in a new process of this program, whose main calls Serve first.
