@@ -1,6 +1,7 @@
 package reclaim
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -119,23 +120,48 @@ func (v *view) consolidate() {
 	}
 	commands, why := consolidate(v, candidates, v.room.clone())
 	for i := range commands {
-		command := commands[i]
-		var given []*member
-		for _, name := range command.Nodes {
-			if m := v.byName[name]; m != nil {
-				given = append(given, m)
-			}
-		}
-		if v.full() || !v.room.fits(command.Reason, given...) {
-			break
-		}
-		v.choose(command, given)
+		v.accept(commands[i], why)
 	}
 	for _, m := range members {
 		if reason, known := why[m.name()]; known && !m.planned {
 			m.keep(reason)
 			v.constrained = v.constrained || reason.Code == NodeBudget
 		}
+	}
+}
+
+// accept makes a command to consolidate part of the plan, unless Balanced pools do not approve of it, it would turn round what was
+// decided lately, or the plan is full. Those after it hold without it too: there is only more room then.
+func (v *view) accept(command model.PlannedCommand, why map[string]model.KeptReason) {
+	var members []*member
+	price := model.MicroUSD(0)
+	for _, name := range command.Nodes {
+		m := v.byName[name]
+		members, price = append(members, m), price+m.Price
+	}
+	command.Workloads, command.Inputs = v.workloads(members), v.inputs(members, command.Replacements)
+	no := v.approves(members, command.Savings)
+	if no == nil {
+		no = v.turnsRound(&command)
+	}
+	if no == nil && command.Savings < v.leastSaving(price) {
+		no = &model.KeptReason{Code: NothingToGain, Message: fmt.Sprintf("it would save $%.4f per hour, and a command has to save $%.4f", command.Savings.USD(), v.leastSaving(price).USD())}
+	}
+	switch {
+	case no != nil:
+		for _, m := range members {
+			why[m.name()] = *no
+		}
+	case !v.room.fits(command.Reason, members...):
+		for _, m := range members {
+			v.constrain(m, command.Reason)
+		}
+	case v.full():
+		for _, m := range members {
+			v.cut(m)
+		}
+	default:
+		v.choose(command, members)
 	}
 }
 

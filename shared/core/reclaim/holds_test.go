@@ -1,0 +1,169 @@
+package reclaim
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// committed returns a cluster of which a half-empty node is given back, with the command for that: its pods go to the other node.
+func committed(t *testing.T, changes ...func(*model.Pool)) (*world, *model.Command) {
+	t.Helper()
+	w := newWorld().pool("general", changes...).node("to", "general").running("db", "to", 4).node("from", "general").running("web", "from", 2)
+	plan := model.PlannedCommand{Reason: model.ReasonUnderutilized, Nodes: []string{"from"}, Savings: 200_000, PodsMoved: 2}
+	command := commit(&w.in, plan, "c1")
+	w.in.NowUnix += 20
+	if reasons := Holds(w.in, command); len(reasons) != 0 {
+		t.Fatalf("it does not hold to begin with: %+v", reasons)
+	}
+	return w, command
+}
+
+// F131: what changed while a command waited to be carried out undoes it: a pod that came, a budget, people, prices, what waits.
+func TestF131ACommandIsJudgedOnceMore(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*world)
+		codes  []string
+	}{
+		"nothing":                             {func(*world) {}, nil},
+		"a pod came, which fits too":          {func(w *world) { w.running("late", "from", 1) }, nil},
+		"a pod came, which fits nowhere else": {func(w *world) { w.running("late", "from", 1, cpu(1500)) }, []string{Unplaceable}},
+		"a pod that must not be disturbed":    {func(w *world) { w.running("job", "from", 1, func(s *model.PodShape) { s.DoNotDisrupt = "true" }) }, []string{PodDoNotDisrupt}},
+		"a budget of its pods":                {func(w *world) { w.pdb("web", "web", 0) }, []string{DisruptionBudget}},
+		"the node's annotation": {func(w *world) {
+			w.in.Snapshot.Nodes[1].Annotations = map[string]string{model.AnnotationNotDisrupt: "true"}
+		}, []string{NodeDoNotDisrupt}},
+		"people stopped it":        {func(w *world) { w.in.Stops = []model.Stop{{Scope: model.StopCluster}} }, []string{Stopped}},
+		"the other node is full":   {func(w *world) { w.running("more", "to", 1, cpu(1000)) }, []string{Unplaceable}},
+		"the other node not ready": {func(w *world) { w.in.Snapshot.Nodes[0].Ready = false }, []string{Unplaceable}},
+		"pods that need its room":  {func(w *world) { w.pending("late", 1, cpu(2000)) }, []string{PodsExpected}},
+		"pods that fit elsewhere":  {func(w *world) { w.pending("late", 1, cpu(300)) }, nil},
+		"pods that fit nowhere":    {func(w *world) { w.pending("late", 1, cpu(30_000)) }, nil},
+		"the node is another": {func(w *world) {
+			w.in.Snapshot.Nodes[1].UID = "another"
+		}, []string{Changed}},
+		"the node is gone":          {func(w *world) { w.in.Snapshot.Nodes = w.in.Snapshot.Nodes[:1] }, []string{Changed}},
+		"it ends by itself":         {func(w *world) { w.in.Claims[1].State = model.Draining }, nil},
+		"it costs nothing any more": {func(w *world) { price(w, "m5.xlarge", 500) }, []string{NothingToGain}},
+		"its pods have ended": {func(w *world) {
+			for i := range w.in.Snapshot.Pods {
+				if w.in.Snapshot.Pods[i].NodeName == "from" {
+					w.in.Snapshot.Pods[i].Phase = model.Succeeded
+				}
+			}
+		}, nil},
+		"only empty nodes may go":  {func(w *world) { w.in.Snapshot.Pools[0].Disruption.Policy = "WhenEmpty" }, []string{WhenEmpty}},
+		"the budget is closed":     {func(w *world) { budgets(model.Budget{Nodes: "0"})(&w.in.Snapshot.Pools[0]) }, []string{NodeBudget}},
+		"the budget has just room": {func(w *world) { budgets(model.Budget{Nodes: "1"})(&w.in.Snapshot.Pools[0]) }, nil},
+		"another takes the room": {func(w *world) {
+			budgets(model.Budget{Nodes: "1"})(&w.in.Snapshot.Pools[0])
+			w.node("gone", "general", func(_ *model.Node, c *model.Claim) { c.State = model.Draining })
+		}, []string{NodeBudget}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, command := committed(t)
+			c.change(w)
+			got := Holds(w.in, command)
+			if codes := slices.Compact(codesOf(got)); !slices.Equal(codes, c.codes) {
+				t.Errorf("%+v, want %v", got, c.codes)
+			}
+		})
+	}
+	w, command := committed(t, after(30)) // a pod came a moment ago
+	w.running("late", "from", 1)
+	w.in.Snapshot.Pods[len(w.in.Snapshot.Pods)-1].StartedUnix = w.in.NowUnix - 5
+	if got := codesOf(Holds(w.in, command)); !slices.Equal(got, []string{NotQuiet}) {
+		t.Errorf("within consolidateAfter: %v", got)
+	}
+}
+
+// price sets what a type costs on demand.
+func price(w *world, name string, to model.MicroUSD) {
+	types := w.in.Catalogs["default"]
+	for i := range types {
+		types[i].Offers = slices.Clone(types[i].Offers)
+		for j := range types[i].Offers {
+			if types[i].Name == name && types[i].Offers[j].CapacityType == model.OnDemand {
+				types[i].Offers[j].Price = to
+			}
+		}
+	}
+}
+
+// A command with a replacement holds with it before it is launched and after, while it saves, and while it can be had.
+func TestACommandHoldsWithItsReplacements(t *testing.T) {
+	build := func() (*world, *model.Command) {
+		w := newWorld().pool("general").node("big", "general", func(n *model.Node, c *model.Claim) {
+			n.Labels[model.LabelInstanceType], c.InstanceType = "m5.4xlarge", "m5.4xlarge"
+			n.Allocatable = model.Resources{model.CPU: 15_900, model.Memory: 60 << 30, model.Pods: 50}
+		}).running("web", "big", 4)
+		v := newView(&w.in, nil)
+		o := v.without([]*member{v.byName["big"]}, v.restless)
+		if len(o.claims) != 1 || o.claims[0].Offer.InstanceType != "m5.xlarge" {
+			t.Fatalf("%+v", o)
+		}
+		return w, commit(&w.in, v.command(model.ReasonUnderutilized, []*member{v.byName["big"]}, o), "c1")
+	}
+	w, command := build()
+	if got := Holds(w.in, command); len(got) != 0 {
+		t.Errorf("before it is launched: %+v", got)
+	}
+	price(w, "m5.xlarge", 799_500)
+	price(w, "m5.2xlarge", 799_500)
+	if got := codesOf(Holds(w.in, command)); !slices.Equal(got, []string{NothingToGain}) {
+		t.Errorf("it costs as much: %v", got)
+	}
+	w, command = build()
+	for i := range w.in.Catalogs["default"] {
+		for j := range w.in.Catalogs["default"][i].Offers {
+			w.in.Catalogs["default"][i].Offers[j].Available = false
+		}
+	}
+	if got := codesOf(Holds(w.in, command)); !slices.Equal(got, []string{NoReplacement}) {
+		t.Errorf("nothing can be had: %v", got)
+	}
+	w, command = build() // launched, and not joined
+	w.in.Claims = append(slices.Clone(w.in.Claims), model.Claim{Name: command.Replacements[0].Name, Pool: "general", Class: "default", State: model.Launched, InstanceType: "m5.xlarge", Zone: "a",
+		CapacityType: model.OnDemand, Price: 200_000, Pods: command.Replacements[0].Pods, Allocatable: model.Resources{model.CPU: 3900, model.Memory: 15 << 30, model.Pods: 50}})
+	if got := Holds(w.in, command); len(got) != 0 {
+		t.Errorf("launched: %+v", got)
+	}
+	w.running("late", "big", 7, cpu(1000)) // more than it holds
+	got := Holds(w.in, command)
+	if !slices.Equal(codesOf(got), []string{Unplaceable}) || !strings.Contains(got[0].Message, "a machine more") {
+		t.Errorf("more pods than it holds: %+v", got)
+	}
+}
+
+// What drifted or has expired holds without saving anything, what is empty while it is, what is too many while there are too many.
+func TestCommandsHoldForTheirReason(t *testing.T) {
+	w := newWorld().pool("general", never).node("n", "general", drifted(testNow-60)).running("web", "n", 6)
+	command := commit(&w.in, Plan(w.in).Commands[0], "c1")
+	if got := Holds(w.in, command); len(got) != 0 || command.Reason != model.ReasonDrifted {
+		t.Errorf("drifted: %+v", got)
+	}
+	w.in.Claims[0].Drift = ""
+	if got := codesOf(Holds(w.in, command)); !slices.Equal(got, []string{Changed}) {
+		t.Errorf("as new: %v", got)
+	}
+	w = newWorld().pool("general").node("n", "general")
+	command = commit(&w.in, Plan(w.in).Commands[0], "c1")
+	if got := Holds(w.in, command); len(got) != 0 || command.Reason != model.ReasonEmpty {
+		t.Errorf("empty: %+v", got)
+	}
+	w.running("web", "n", 1)
+	if got := codesOf(Holds(w.in, command)); !slices.Equal(got, []string{Changed}) {
+		t.Errorf("not empty: %v", got)
+	}
+	w = newWorld().pool("fixed", replicas(1)).node("a", "fixed").node("b", "fixed").node("c", "fixed")
+	command = commit(&w.in, Plan(w.in).Commands[0], "c1")
+	if got := Holds(w.in, command); len(got) != 0 || command.Reason != model.ReasonReplicas || len(command.Targets) != 2 {
+		t.Errorf("too many: %+v", got)
+	}
+	replicas(2)(&w.in.Snapshot.Pools[0])
+	if got := codesOf(Holds(w.in, command)); !slices.Equal(got, []string{Changed}) {
+		t.Errorf("one too many only: %v", got)
+	}
+}
