@@ -162,16 +162,12 @@ func (f *adoptFlags) tell(command *cobra.Command, outcome adopt.Outcome, failure
 
 // flow is the flow with real adapters.
 func (f *adoptFlags) flow(ctx context.Context) (*adopt.Flow, error) {
-	var options []func(*awsconfig.LoadOptions) error
-	if f.region != "" {
-		options = append(options, awsconfig.WithRegion(f.region))
-	}
-	config, err := awsconfig.LoadDefaultConfig(ctx, options...)
-	if err != nil {
-		return nil, fmt.Errorf("read the AWS configuration: %w", err)
-	}
-	if config.Region == "" {
+	config, err := awsConfig(ctx, f.region)
+	if errors.Is(err, errNoRegion) {
 		return nil, errors.New("--region: no AWS region is set, here or in AWS_REGION or in the profile")
+	}
+	if err != nil {
+		return nil, err
 	}
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), f.table)
 	flow := &adopt.Flow{
@@ -181,6 +177,25 @@ func (f *adoptFlags) flow(ctx context.Context) (*adopt.Flow, error) {
 		flow.Catalogue = s3catalog.New(s3.NewFromConfig(config), f.bucket, s3catalog.Settings{})
 	}
 	return flow, nil
+}
+
+// errNoRegion says that nothing names a region.
+var errNoRegion = errors.New("no AWS region is set: set AWS_REGION, or one in the profile")
+
+// awsConfig is the caller's own configuration for AWS; region empty = the one it says.
+func awsConfig(ctx context.Context, region string) (aws.Config, error) {
+	var options []func(*awsconfig.LoadOptions) error
+	if region != "" {
+		options = append(options, awsconfig.WithRegion(region))
+	}
+	config, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return config, fmt.Errorf("read the AWS configuration: %w", err)
+	}
+	if config.Region == "" {
+		return config, errNoRegion
+	}
+	return config, nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -2,6 +2,9 @@
 // that Karpenter ran. It uses the very packages the functions use.
 //
 //	joiner plan provision -f cluster.yaml        which nodes the waiting pods need, and what they cost
+//	joiner plan disrupt -f cluster.yaml          which nodes can go, what that saves, and why the others stay
+//	joiner stop disruption --cluster CLUSTER     nothing is given back by choice, until joiner resume disruption
+//	joiner stops                                 where that is so
 //	joiner adopt CLUSTER                         which nodes of Karpenter's become ours; with --yes they do
 //	joiner completion bash|zsh|fish|powershell   shell completion
 //	joiner version

@@ -1,0 +1,345 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"os/user"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/spf13/cobra"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/show"
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// stopFlags are what the command line says.
+type stopFlags struct {
+	table, cluster, pool, region, account string
+	why, by                               string
+	output                                string
+}
+
+const stopLong = `Stops the giving back of nodes by choice: of empty and underused ones, of those that drifted, of those that expire
+within budgets. In a NodePool, a cluster, or every cluster of an account in a region. It holds from the next step on:
+what is under way and whose nodes are not drained yet is undone, within a minute. Provisioning goes on, and so does
+what must be: warnings of AWS, unhealthy nodes, expiry as such, and what people delete.
+
+It stays until "joiner resume disruption" with the same scope takes it back; "joiner stops" lists what there is. A
+stop with a wider scope holds beside a narrower one.
+
+The ledger is found by your own AWS rights, in the region your AWS configuration names, else the one of --region.
+
+Exit status: 0 where it was written; 2 where the command line is wrong or the ledger cannot be read or written.`
+
+const stopExample = `  # one cluster, while its ingress is being moved
+  joiner stop disruption --cluster shop --why "ingress moves, until Friday"
+
+  # one NodePool of it
+  joiner stop disruption --cluster shop --pool gpu --why "training runs"
+
+  # everything in a region, at once
+  joiner stop disruption --region us-west-2 --why "AMI of tonight does not boot"`
+
+func newStop() *cobra.Command {
+	f := &stopFlags{}
+	return verb("stop", "Stop the giving back of nodes in a NodePool, a cluster or a region", f, &cobra.Command{
+		Use: "disruption (--cluster CLUSTER [--pool POOL] | --region REGION) --why TEXT", Short: "Give no node back by choice",
+		Long: stopLong, Example: stopExample,
+		RunE: func(command *cobra.Command, _ []string) error { return f.run(command, f.stop) },
+	}, func(command *cobra.Command) {
+		command.Flags().StringVar(&f.why, "why", "", "the reason, a `TEXT` that people are told with every node that stays")
+		command.Flags().StringVar(&f.by, "by", self(), "`WHO` stops it")
+		must(command.MarkFlagRequired("why"))
+		must(command.RegisterFlagCompletionFunc("why", cobra.NoFileCompletions))
+		must(command.RegisterFlagCompletionFunc("by", cobra.NoFileCompletions))
+	})
+}
+
+func newResume() *cobra.Command {
+	f := &stopFlags{}
+	return verb("resume", "Take a stop back", f, &cobra.Command{
+		Use: "disruption (--cluster CLUSTER [--pool POOL] | --region REGION)", Short: "Give nodes back again",
+		Long: `Takes back what "joiner stop disruption" set with the same scope. Another stop that holds there still is told.
+
+Exit status: 0 where no such stop is left; 2 where the command line is wrong or the ledger cannot be read or written.`,
+		Example: `  joiner resume disruption --cluster shop
+  joiner resume disruption --cluster shop --pool gpu
+  joiner resume disruption --region us-west-2`,
+		RunE: func(command *cobra.Command, _ []string) error { return f.run(command, f.resume) },
+	}, nil)
+}
+
+// verb is a command of the form "joiner stop disruption": the verb alone says what it can be said of.
+func verb(name, short string, f *stopFlags, of *cobra.Command, more func(*cobra.Command)) *cobra.Command {
+	command := &cobra.Command{
+		Use: name, Short: short, Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
+	}
+	of.Args = cobra.NoArgs
+	f.register(of)
+	of.Flags().StringVar(&f.pool, "pool", "", "the `NODEPOOL` of the cluster (default: all of them)")
+	of.Flags().StringVar(&f.region, "region", "", "every cluster of the account in this `REGION`")
+	of.Flags().StringVar(&f.account, "account", "", "the `ACCOUNT` id, where the table has clusters of several in the region")
+	for _, flag := range []string{"pool", "region", "account"} {
+		must(of.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions))
+	}
+	if more != nil {
+		more(of)
+	}
+	command.AddCommand(of)
+	return command
+}
+
+func newStops() *cobra.Command {
+	f := &stopFlags{}
+	command := &cobra.Command{
+		Use: "stops [--cluster CLUSTER]", Short: "List where no node is given back by choice, since when, by whom and why", Args: cobra.NoArgs,
+		Long: `Lists every stop in the ledger: of account and region, of clusters, of NodePools. --cluster lists those that hold there.
+
+Exit status: 0 where the ledger was read, be there a stop or none; 2 where it cannot be read.`,
+		Example: `  joiner stops
+  joiner stops --cluster shop -o json`,
+		RunE: func(command *cobra.Command, _ []string) error { return f.run(command, f.list) },
+	}
+	f.register(command)
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the list")
+	return command
+}
+
+func (f *stopFlags) register(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVar(&f.table, "table", os.Getenv("JOINER_TABLE"), "the ledger's DynamoDB `TABLE` (default: JOINER_TABLE)")
+	flags.StringVar(&f.cluster, "cluster", "", "the `CLUSTER`, as it was attached")
+	for _, flag := range []string{"table", "cluster"} {
+		must(command.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions))
+	}
+}
+
+// self is who runs the program, as far as the system knows.
+func self() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
+}
+
+// stopBook is the ledger, as far as stops go.
+type stopBook interface {
+	Clusters(ctx context.Context) ([]model.Registration, error)
+	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
+	Stop(ctx context.Context, reg model.Registration, stop model.Stop) error
+	Resume(ctx context.Context, reg model.Registration, stop model.Stop) error
+	Stops(ctx context.Context, reg model.Registration) ([]model.Stop, error)
+}
+
+// run opens the ledger and does what is asked for.
+func (f *stopFlags) run(command *cobra.Command, do func(context.Context, *cobra.Command, stopBook) error) error {
+	if f.table == "" {
+		return errors.New("--table: the name of the ledger's DynamoDB table is needed, here or in JOINER_TABLE")
+	}
+	ctx, cancel := signal.NotifyContext(command.Context(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	config, err := awsConfig(ctx, "")
+	if errors.Is(err, errNoRegion) && f.region != "" {
+		config, err = awsConfig(ctx, f.region)
+	}
+	if err != nil {
+		return err
+	}
+	return do(ctx, command, dynamoledger.New(dynamodb.NewFromConfig(config), f.table))
+}
+
+// scope checks what the flags say and finds the registration that a stop of it is kept with.
+func (f *stopFlags) scope(ctx context.Context, book stopBook) (model.Registration, model.Stop, error) {
+	stop := model.Stop{Scope: model.StopCluster, Pool: f.pool}
+	switch {
+	case (f.cluster == "") == (f.region == ""):
+		return model.Registration{}, stop, errors.New("give one of --cluster and --region: what is it to be stopped in?")
+	case f.pool != "" && f.region != "":
+		return model.Registration{}, stop, errors.New("--pool: a NodePool is of a cluster; give --cluster, not --region")
+	case f.account != "" && f.region == "":
+		return model.Registration{}, stop, errors.New("--account: it goes with --region; a cluster's account is known")
+	case f.pool != "":
+		stop.Scope = model.StopPool
+	case f.region != "":
+		stop.Scope = model.StopRegion
+	}
+	all, err := book.Clusters(ctx)
+	if err != nil {
+		return model.Registration{}, stop, fmt.Errorf("list the clusters of table %s: %w", f.table, err)
+	}
+	if f.cluster != "" {
+		reg, err := f.attached(all)
+		return reg, stop, err
+	}
+	reg, err := f.inRegion(all)
+	return reg, stop, err
+}
+
+func (f *stopFlags) attached(all []model.Registration) (model.Registration, error) {
+	var names []string
+	for _, reg := range all {
+		if reg.Cluster == f.cluster {
+			return reg, nil
+		}
+		names = append(names, reg.Cluster)
+	}
+	return model.Registration{}, fmt.Errorf("--cluster: %q is not attached; table %s has %s", f.cluster, f.table, cmp.Or(strings.Join(names, ", "), "no cluster"))
+}
+
+// inRegion returns a registration of the account and region that are meant.
+func (f *stopFlags) inRegion(all []model.Registration) (model.Registration, error) {
+	byAccount, regions := map[string]model.Registration{}, []string{}
+	for _, reg := range all {
+		regions = append(regions, reg.Region)
+		if reg.Region == f.region && (f.account == "" || reg.Account == f.account) {
+			byAccount[reg.Account] = reg
+		}
+	}
+	slices.Sort(regions)
+	regions = slices.Compact(regions)
+	switch len(byAccount) {
+	case 0:
+		return model.Registration{}, fmt.Errorf("--region: table %s has no cluster in %s%s, but in %s", f.table, f.region, ofAccount(f.account), cmp.Or(strings.Join(regions, ", "), "no region at all"))
+	case 1:
+		for _, reg := range byAccount {
+			return reg, nil
+		}
+	}
+	var accounts []string
+	for account := range byAccount {
+		accounts = append(accounts, account)
+	}
+	slices.Sort(accounts)
+	return model.Registration{}, fmt.Errorf("--account: clusters in %s are of accounts %s; say of which", f.region, strings.Join(accounts, ", "))
+}
+
+func ofAccount(account string) string {
+	if account == "" {
+		return ""
+	}
+	return " of account " + account
+}
+
+func (f *stopFlags) stop(ctx context.Context, command *cobra.Command, book stopBook) error {
+	if f.why = strings.TrimSpace(f.why); f.why == "" {
+		return errors.New("--why: say the reason: people are told it with every node that stays")
+	}
+	reg, stop, err := f.scope(ctx, book)
+	if err != nil {
+		return err
+	}
+	stop.Why, stop.By, stop.SinceUnix = f.why, f.by, time.Now().Unix()
+	if stop.Scope == model.StopPool {
+		known, err := knownPool(ctx, book, reg, f.pool)
+		if err != nil {
+			return err
+		}
+		if !known {
+			warn(command.ErrOrStderr(), []string{fmt.Sprintf("cluster %s has no node of a NodePool %s: if the name is wrong, this stops nothing", reg.Cluster, f.pool)})
+		}
+	}
+	if err := book.Stop(ctx, reg, stop); err != nil {
+		return err
+	}
+	return say(command.OutOrStdout(), "Disruption is stopped: %s. Provisioning goes on. joiner resume disruption%s takes it back.\n", stop.What(reg), f.flags())
+}
+
+// flags are those that say the scope again.
+func (f *stopFlags) flags() string {
+	var out strings.Builder
+	for _, flag := range [][2]string{{"cluster", f.cluster}, {"pool", f.pool}, {"region", f.region}, {"account", f.account}} {
+		if flag[1] != "" {
+			fmt.Fprintf(&out, " --%s %s", flag[0], flag[1])
+		}
+	}
+	return out.String()
+}
+
+// knownPool reports whether the ledger has heard of the NodePool.
+func knownPool(ctx context.Context, book stopBook, reg model.Registration, pool string) (bool, error) {
+	ledger, err := book.Load(ctx, reg)
+	if err != nil {
+		return false, fmt.Errorf("read the ledger of cluster %s: %w", reg.Cluster, err)
+	}
+	return slices.ContainsFunc(ledger.Claims, func(c model.Claim) bool { return c.Pool == pool }), nil
+}
+
+func (f *stopFlags) resume(ctx context.Context, command *cobra.Command, book stopBook) error {
+	reg, stop, err := f.scope(ctx, book)
+	if err != nil {
+		return err
+	}
+	before, err := book.Stops(ctx, reg)
+	if err != nil {
+		return err
+	}
+	if err := book.Resume(ctx, reg, stop); err != nil {
+		return err
+	}
+	after, err := book.Stops(ctx, reg)
+	if err != nil {
+		return err
+	}
+	text := "There was no stop of " + stop.What(reg) + "."
+	if slices.ContainsFunc(before, func(s model.Stop) bool { return s.Scope == stop.Scope && s.Pool == stop.Pool }) {
+		text = "Disruption goes on: " + stop.What(reg) + "."
+	}
+	for _, s := range after {
+		text += "\nStill stopped: " + s.What(reg) + show.Because(s) + "."
+	}
+	return say(command.OutOrStdout(), "%s\n", text)
+}
+
+func (f *stopFlags) list(ctx context.Context, command *cobra.Command, book stopBook) error {
+	all, err := book.Clusters(ctx)
+	if err != nil {
+		return fmt.Errorf("list the clusters of table %s: %w", f.table, err)
+	}
+	if f.cluster != "" {
+		reg, err := f.attached(all)
+		if err != nil {
+			return err
+		}
+		all = []model.Registration{reg}
+	}
+	var rows []show.Stopped
+	for _, reg := range all {
+		stops, err := book.Stops(ctx, reg)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+		for _, stop := range stops {
+			row := show.StoppedOf(reg, stop)
+			if !slices.Contains(rows, row) { // of a region, each of its clusters has it
+				rows = append(rows, row)
+			}
+		}
+	}
+	write := show.Stops
+	if f.output == outputJSON {
+		write = show.StopsJSON
+	}
+	if err := write(command.OutOrStdout(), rows); err != nil {
+		return unwritten{err}
+	}
+	return nil
+}
+
+func say(out io.Writer, format string, args ...any) error {
+	if _, err := fmt.Fprintf(out, format, args...); err != nil {
+		return unwritten{err}
+	}
+	return nil
+}
