@@ -26,7 +26,7 @@ import (
 const (
 	worthwhilePercent = 5   // of its price, that a node must waste for its pods to be packed anew
 	mostGroups        = 200 // of nodes that are packed anew in one plan
-	mostTries         = 4   // for one group, each with fewer nodes than the one before
+	mostTries         = 6   // for one group, each with fewer nodes than the one before
 	mostDrops         = 200 // times it is looked whether nodes fit into the others
 )
 
@@ -251,8 +251,8 @@ func (o *optimiser) try(group []*asset, most int) {
 		kept := group
 		if len(out.homeless) > 0 {
 			kept = o.withoutHomeless(group, out.homeless)
-		} else {
-			kept = o.payers(group, &out)
+		} else if kept = o.payers(group, &out); len(kept) == len(group) {
+			kept = o.withoutRivals(group, &out)
 		}
 		if len(kept) == len(group) {
 			o.add(o.split(group, &out, most))
@@ -319,6 +319,23 @@ func (o *optimiser) payers(group []*asset, out *outcome) []*asset {
 		o.keep(a, NothingToGain, "its pods would cost $%.4f per hour elsewhere, and it costs $%.4f", charged[a]/1e6, a.Price.USD())
 		return true
 	})
+}
+
+// withoutRivals returns the group without nodes that could as well be kept as bought again, one for each new node that is like
+// one of them. They take moved pods from now on.
+func (o *optimiser) withoutRivals(group []*asset, out *outcome) []*asset {
+	group = slices.Clone(group)
+	for i := range out.claims {
+		claim := &out.claims[i]
+		n := slices.IndexFunc(group, func(a *asset) bool { return rivals(a, claim, claim.Offer.InstanceType) })
+		if n < 0 {
+			continue
+		}
+		o.keep(group[n], NothingToGain, "one like it would have to be bought")
+		o.scene.open(group[n])
+		group = slices.Delete(group, n, n+1)
+	}
+	return group
 }
 
 // average is what a pod of the asset is worth on average.

@@ -144,7 +144,7 @@ func (o *optimiser) finish(p *part) *model.KeptReason {
 	for i := range p.claims {
 		planned += p.claims[i].Price
 	}
-	most := price - o.least(price) // that replacements may cost together
+	most := price - o.least(p, price) // that replacements may cost together
 	if planned > most {
 		return &model.KeptReason{Code: NothingToGain, Message: fmt.Sprintf("giving back %s would save $%.4f of $%.4f per hour, which is too little",
 			some("node", namesOf(p.group)), (price - planned).USD(), price.USD())}
@@ -155,6 +155,9 @@ func (o *optimiser) finish(p *part) *model.KeptReason {
 			return &model.KeptReason{Code: code, Message: why}
 		}
 		p.claims[i] = g.claim
+	}
+	if no := o.v.approves(membersOf(p.group), price-planned); no != nil {
+		return no
 	}
 	p.command = o.v.command(model.ReasonUnderutilized, membersOf(p.group), outcome{claims: p.claims, moves: p.moves, price: planned})
 	return nil
@@ -168,9 +171,13 @@ func namesOf(group []*asset) []string {
 	return names
 }
 
-// least returns what giving back nodes of such a price together must save.
-func (o *optimiser) least(price model.MicroUSD) model.MicroUSD {
-	return max(o.v.set.MinSaving, (price*model.MicroUSD(o.v.set.MinSavingPercent)+99)/100)
+// least returns what giving back the part's nodes must save, which cost so much.
+func (o *optimiser) least(p *part, price model.MicroUSD) model.MicroUSD {
+	percent := o.v.set.MinSavingPercent
+	if len(p.claims) > 0 {
+		percent = max(percent, worthwhilePercent)
+	}
+	return max(o.v.set.MinSaving, (price*model.MicroUSD(percent)+99)/100)
 }
 
 // ceilingOf returns what a claim may cost at worst, so that all together stay within most: its part of that.

@@ -29,15 +29,12 @@ func (g *guard) narrow() (code, why string) {
 	zones := slices.DeleteFunc(slices.Clone(g.claim.Zones), func(zone string) bool {
 		return zone != g.claim.Offer.Zone && g.dearest(first, kind, []string{zone}) > g.ceiling
 	})
-	if rival, price := g.rival(); price > 0 {
-		g.ceiling = min(g.ceiling, max(g.claim.Price, price-1))
-		if g.claim.Price >= price && g.claim.Offer.InstanceType == rival {
-			return NothingToGain, fmt.Sprintf("what would take its place is of type %s too and no cheaper", rival)
-		}
+	if slices.ContainsFunc(g.group, func(a *asset) bool { return rivals(a, &g.claim, g.claim.Offer.InstanceType) }) {
+		return NothingToGain, fmt.Sprintf("what would take its place is of type %s too and no cheaper", g.claim.Offer.InstanceType)
 	}
 	var names []string
 	for _, name := range g.claim.InstanceTypes {
-		if price := g.dearest(types[name], kind, zones); price >= 0 && price <= g.ceiling {
+		if price := g.dearest(types[name], kind, zones); price >= 0 && price <= g.ceiling && !slices.ContainsFunc(g.group, func(a *asset) bool { return rivals(a, &g.claim, name) }) {
 			names = append(names, name)
 		}
 	}
@@ -60,15 +57,10 @@ func (g *guard) ofSpot() bool {
 	return !slices.ContainsFunc(g.group, func(a *asset) bool { return a.Claim.CapacityType != model.Spot })
 }
 
-// rival returns the type and price of the cheapest node given back whose type the claim lists too; such a node could as well be
-// kept.
-func (g *guard) rival() (name string, price model.MicroUSD) {
-	for _, a := range g.group {
-		if slices.Contains(g.claim.InstanceTypes, a.Claim.InstanceType) && (price == 0 || a.Price < price) {
-			name, price = a.Claim.InstanceType, a.Price
-		}
-	}
-	return name, price
+// rivals reports whether the asset could as well be kept in place of a claim that was launched as the type: it is what the claim
+// may be, and no dearer than what that was planned as.
+func rivals(a *asset, claim *model.PlannedClaim, instanceType string) bool {
+	return a.Claim.InstanceType == instanceType && a.Claim.CapacityType == claim.Offer.CapacityType && a.Price <= claim.Price && slices.Contains(claim.Zones, a.Claim.Zone)
 }
 
 // dearest returns the price of the dearest offer of the type that can be had as the capacity type in one of the zones; −1 where

@@ -128,6 +128,26 @@ func membersOf(group []*asset) []*member {
 	return out
 }
 
+// open lets the asset take moved pods.
+func (s *scene) open(a *asset) {
+	if s.v.restless[a.name()] || !s.shut[a.name()] {
+		return
+	}
+	delete(s.shut, a.name())
+	s.free[a.name()] = maps.Clone(a.Node.Allocatable)
+	if s.plain {
+		i := slices.IndexFunc(s.v.snapshot.Nodes, func(n model.Node) bool { return n.Name == a.name() })
+		s.nodes = append(s.nodes, s.v.snapshot.Nodes[i])
+	}
+	for _, i := range s.v.podsOf[a.name()] {
+		if s.at[i] < 0 {
+			s.at[i] = int32(len(s.pods))
+			s.pods = append(s.pods, s.v.snapshot.Pods[i])
+		}
+		s.take(&s.pods[s.at[i]])
+	}
+}
+
 // mayFit reports whether each of the asset's pods would fit some other node, were the others not there. Rules between pods,
 // selectors and taints may still keep them off.
 func (s *scene) mayFit(a *asset) bool {
