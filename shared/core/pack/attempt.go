@@ -18,6 +18,7 @@ type diligence struct{ first, every int }
 var (
 	withFew  = diligence{first: 1000, every: 4}
 	withMany = diligence{first: 128, every: 24}
+	inHaste  = diligence{first: 0, every: 8}
 )
 
 // effort is how many offers are compared for a node, and by how many lots.
@@ -79,7 +80,7 @@ func (r *run) attempts(seed int) []attempt {
 
 // usual returns the effort for most nodes.
 func (r *run) usual() *effort {
-	if r.pricing != nil {
+	if r.rated {
 		return &priced
 	}
 	return &quick

@@ -16,6 +16,7 @@ type Desk struct {
 	markets *markets
 	daemons []daemon
 	pools   []*pool
+	rates   *Rates // the last that were asked for
 }
 
 // NewDesk prepares for plans that differ from the input as said above.
@@ -42,9 +43,10 @@ func everyDimension(snapshot *model.Snapshot) dimensions {
 	return dimensionsOf(snapshot, []*class{all})
 }
 
-// Plan is the package's Plan, but for what it need not find out again.
-func (d *Desk) Plan(in Input) model.Plan {
-	in.desk = d
+// Plan is the package's Plan, but for what it need not find out again. It opens nodes in so many ways at most, of which the
+// cheapest is kept; 0 = in as many as Plan does, −1 = none: what exists has to do.
+func (d *Desk) Plan(in Input, tries int) model.Plan {
+	in.desk, in.tries = d, tries
 	return Plan(in)
 }
 
@@ -66,10 +68,11 @@ func (d *Desk) poolsFor(in *Input) []*pool {
 type Rates struct {
 	dims   dimensions
 	worth  map[int]int64 // by pod, nano-USD per hour
-	byPool []*pricing
+	byPool map[string]*pricing
+	order  []*pricing // of byPool, as pools are asked
 }
 
-// NewRates prices the pods in.Pending names. Reserved capacity, whose price says nothing, is left out.
+// NewRates prices the pods in.Pending names; plans of the desk in one way only go by that from then on. Reserved capacity, whose price says nothing, is left out.
 func (d *Desk) NewRates(in Input) *Rates {
 	pending, moving := pendingPods(&in)
 	book := newRulebook(&in, noWishes)
@@ -87,14 +90,15 @@ func (d *Desk) NewRates(in Input) *Rates {
 			}
 		}
 	}
-	out := &Rates{dims: d.dims, worth: make(map[int]int64, len(pending))}
+	out := &Rates{dims: d.dims, worth: make(map[int]int64, len(pending)), byPool: make(map[string]*pricing)}
+	d.rates = out
 	for n, list := range asks {
 		if len(list) == 0 {
 			continue
 		}
 		pool := p.ready[n]
 		priced := newPricing(p, pool, pool.withoutReserved(pool.open), list)
-		out.byPool = append(out.byPool, priced)
+		out.byPool[pool.source.Name], out.order = priced, append(out.order, priced)
 		for i := range list {
 			worth := priced.worth(list[i].class, list[i].options)
 			if worth == 0 {
@@ -121,7 +125,7 @@ func (r *Rates) Room(free model.Resources) model.MicroUSD {
 		room = append(room, float64(max(0, free[name])))
 	}
 	least := 0.0
-	for i, p := range r.byPool {
+	for i, p := range r.order {
 		offers := p.used
 		if len(offers) == 0 {
 			offers = p.every

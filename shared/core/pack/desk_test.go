@@ -15,7 +15,7 @@ func TestDeskPlansWhatIsPlannedFromNothing(t *testing.T) {
 		all := Pending(in.Snapshot)
 		for part := 1; part <= 3; part++ {
 			in.Pending = append([]int{}, all[:len(all)*part/3]...)
-			if got, want := encoded(t, desk.Plan(in)), encoded(t, Plan(in)); got != want {
+			if got, want := encoded(t, desk.Plan(in, 0)), encoded(t, Plan(in)); got != want {
 				t.Fatalf("%d of %d pods: at the desk\n%s\nfrom nothing\n%s", len(in.Pending), len(all), got, want)
 			}
 		}

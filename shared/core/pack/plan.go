@@ -518,6 +518,8 @@ func (p *planner) expect(classes []*class) {
 func (p *planner) pools() []*pool {
 	switch {
 	case p.ready != nil:
+	case p.in.tries < 0:
+		p.ready = []*pool{}
 	case p.in.desk != nil:
 		p.ready, p.reserved = p.in.desk.poolsFor(p.in), p.markets.reservations()
 	default:
@@ -569,7 +571,12 @@ func (p *planner) asks(party *party, pool int) ([]*option, bool) {
 // cheapest, then the first.
 func (p *planner) packOn(pool *pool, lots []lot) {
 	var best *run
-	for _, s := range strategies(lots, len(pool.limited) > 0) {
+	ways, again := strategies(lots, len(pool.limited) > 0), reprices(len(lots))
+	if tries := p.in.tries; tries > 0 {
+		ways = ways[:min(len(ways), max(1, tries/2))]
+		again = min(again, tries-len(ways))
+	}
+	for _, s := range ways {
 		r := newRun(p, pool, lots, s.order)
 		if s.priced {
 			r.price()
@@ -580,9 +587,9 @@ func (p *planner) packOn(pool *pool, lots []lot) {
 		}
 	}
 	last := best
-	for range reprices(len(lots)) {
-		again := last.repriced()
-		last = newRun(p, pool, again, strategies(again, len(pool.limited) > 0)[0].order)
+	for range again {
+		charged := last.repriced()
+		last = newRun(p, pool, charged, strategies(charged, len(pool.limited) > 0)[0].order)
 		last.pack()
 		if cmp.Or(last.compareUnplaced(best), cmp.Compare(last.total(), best.total())) < 0 {
 			best = last

@@ -469,8 +469,23 @@ func (r *run) price() {
 			lot.options[j] = &changed
 		}
 	}
+	if r.pricing = r.planner.known(r.pool); r.pricing != nil {
+		r.appraise()
+		r.pricing, r.rated = nil, true // it is of more than what is left here
+		return
+	}
 	r.pricing = newPricing(r.planner, r.pool, r.open, asks)
+	r.rated = true
 	r.appraise()
+}
+
+// known returns rates that a plan in haste takes over as they are, of everything that is to be placed sooner or later; nil where
+// there are none, or rules between pods make them others.
+func (p *planner) known(pool *pool) *pricing {
+	if p.in.tries != 1 || p.in.desk == nil || p.in.desk.rates == nil || !p.book.empty() {
+		return nil
+	}
+	return p.in.desk.rates.byPool[pool.source.Name]
 }
 
 // appraise sets what the lots are worth by the rates.

@@ -56,6 +56,7 @@ type run struct {
 	nodes    []node
 
 	pricing   *pricing // nil where lots keep the worth they came with
+	rated     bool     // lots are worth what rates say
 	worthLeft float64  // of all units still to be placed
 	worthThen float64  // worthLeft when rates were last adjusted
 
@@ -101,6 +102,9 @@ func newRun(p *planner, pool *pool, lots []lot, order []int) *run {
 	}
 	if r.diligence = withMany; units <= timeForEach && len(lots) > manyLots {
 		r.diligence = withFew
+	}
+	if p.in.tries == 1 {
+		r.diligence = inHaste
 	}
 	r.free = make(vector, r.dims)
 	r.times = 1

@@ -28,6 +28,8 @@ const (
 	mostGroups        = 200 // of nodes that are packed anew in one plan
 	mostTries         = 6   // for one group, each with fewer nodes than the one before
 	mostDrops         = 200 // times it is looked whether nodes fit into the others
+	manyWays          = 40  // of opening nodes, for all groups together
+	noWay             = -1
 )
 
 // asset is a candidate with what it is worth.
@@ -61,14 +63,15 @@ type optimiser struct {
 	scene    scene
 	commands []model.PlannedCommand
 	why      map[string]model.KeptReason
-	groups   int // of mostGroups, spent
-	drops    int // of mostDrops, spent
+	types    map[string]map[string]*model.InstanceType // by class and name
+	groups   int                                       // of mostGroups, spent
+	drops    int                                       // of mostDrops, spent
 }
 
 // consolidate returns commands that give candidates back for less than they cost, and of candidates that stay why. Each command
 // holds after those before it, and saves by itself. It takes what it uses of room.
 func consolidate(v *view, candidates []Candidate, room *room) (commands []model.PlannedCommand, why map[string]model.KeptReason) {
-	o := &optimiser{v: v, room: room, why: make(map[string]model.KeptReason)}
+	o := &optimiser{v: v, room: room, why: make(map[string]model.KeptReason), types: make(map[string]map[string]*model.InstanceType)}
 	for i := range candidates {
 		if m := v.byName[candidates[i].Node.Name]; m != nil && m.Price > 0 {
 			o.assets = append(o.assets, &asset{member: m})
@@ -200,13 +203,14 @@ func (o *optimiser) repack(list []*asset) {
 	byMerit(list, (*asset).gain)
 	let := o.allowance()
 	groups := grouped(slices.DeleteFunc(list, func(a *asset) bool { return !let.lets(a) }))
+	ways := max(1, manyWays/max(1, len(groups)))
 	for n, group := range groups {
 		if o.full() || o.groups >= mostGroups {
 			o.cut(group)
 			continue
 		}
 		o.groups++
-		o.try(group, o.share(len(groups)-n))
+		o.try(group, ways, o.share(len(groups)-n))
 	}
 }
 
@@ -242,12 +246,12 @@ func grouped(list []*asset) [][]*asset {
 
 // try plans a group without its nodes, and without those that turn out to be better kept, and adds what came of it as at most so
 // many commands.
-func (o *optimiser) try(group []*asset, most int) {
+func (o *optimiser) try(group []*asset, ways, most int) {
 	for range mostTries {
 		if len(group) == 0 {
 			return
 		}
-		out := o.scene.without(group)
+		out := o.scene.without(group, ways)
 		kept := group
 		if len(out.homeless) > 0 {
 			kept = o.withoutHomeless(group, out.homeless)
@@ -359,7 +363,7 @@ func (o *optimiser) dropAll(list []*asset) {
 			return
 		}
 		o.drops++
-		out := o.scene.without(chunk)
+		out := o.scene.without(chunk, noWay)
 		switch fit := len(out.homeless)+len(out.claims) == 0; {
 		case fit:
 			list, size = list[len(chunk):], min(model.MaxCommandNodes, 2*size)
@@ -367,8 +371,10 @@ func (o *optimiser) dropAll(list []*asset) {
 		case len(chunk) > 1:
 			size = len(chunk) / 2
 		default:
-			if len(out.homeless) > 0 && chunk[0].stuck {
-				o.note(chunk[0], describe(out.homeless))
+			if chunk[0].stuck { // what no new node holds either, and why
+				if lost := o.scene.without(chunk, 1).homeless; len(lost) > 0 {
+					o.note(chunk[0], describe(lost))
+				}
 			}
 			list = list[1:]
 		}

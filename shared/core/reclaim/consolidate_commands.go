@@ -150,7 +150,7 @@ func (o *optimiser) finish(p *part) *model.KeptReason {
 			some("node", namesOf(p.group)), (price - planned).USD(), price.USD())}
 	}
 	for i := range p.claims {
-		g := guard{v: o.v, group: p.group, claim: p.claims[i], ceiling: ceilingOf(p.claims[i].Price, planned, most, len(p.claims))}
+		g := guard{v: o.v, types: o.typesOf(p.claims[i].Class), group: p.group, claim: p.claims[i], ceiling: ceilingOf(p.claims[i].Price, planned, most, len(p.claims))}
 		if code, why := g.narrow(); code != "" {
 			return &model.KeptReason{Code: code, Message: why}
 		}
@@ -161,6 +161,20 @@ func (o *optimiser) finish(p *part) *model.KeptReason {
 	}
 	p.command = o.v.command(model.ReasonUnderutilized, membersOf(p.group), outcome{claims: p.claims, moves: p.moves, price: planned})
 	return nil
+}
+
+// typesOf returns what a class can buy, by name.
+func (o *optimiser) typesOf(class string) map[string]*model.InstanceType {
+	known := o.types[class]
+	if known == nil {
+		known = make(map[string]*model.InstanceType)
+		for i := range o.v.in.Catalogs[class] {
+			t := &o.v.in.Catalogs[class][i]
+			known[t.Name] = t
+		}
+		o.types[class] = known
+	}
+	return known
 }
 
 func namesOf(group []*asset) []string {

@@ -10,7 +10,8 @@ import (
 // guard narrows a replacement so that whatever it is launched as, the price does not rise.
 type guard struct {
 	v       *view
-	group   []*asset // that are given back for it, among others
+	types   map[string]*model.InstanceType // of the claim's class, by name
+	group   []*asset                       // that are given back for it, among others
 	claim   model.PlannedClaim
 	ceiling model.MicroUSD // the most it may cost per hour
 }
@@ -20,11 +21,7 @@ type guard struct {
 // back on, and for a single node only the cheapest so many are.
 func (g *guard) narrow() (code, why string) {
 	kind := g.claim.Offer.CapacityType
-	types := make(map[string]*model.InstanceType)
-	for i := range g.v.in.Catalogs[g.claim.Class] {
-		t := &g.v.in.Catalogs[g.claim.Class][i]
-		types[t.Name] = t
-	}
+	types := g.types
 	first := types[g.claim.Offer.InstanceType]
 	zones := slices.DeleteFunc(slices.Clone(g.claim.Zones), func(zone string) bool {
 		return zone != g.claim.Offer.Zone && g.dearest(first, kind, []string{zone}) > g.ceiling
@@ -94,6 +91,9 @@ func (g *guard) write(kind string, zones, names []string) (code, why string) {
 		}
 	}
 	for _, r := range g.claim.Requirements {
+		if r.MinValues == 0 {
+			continue
+		}
 		if n := g.values(r.Key); n < r.MinValues {
 			return NothingToGain, fmt.Sprintf("minValues of %s asks for %d values, and what is cheap enough has %d", r.Key, r.MinValues, n)
 		}
@@ -104,11 +104,8 @@ func (g *guard) write(kind string, zones, names []string) (code, why string) {
 // values counts the values of a label among the claim's types.
 func (g *guard) values(key string) int {
 	seen := make(map[string]bool)
-	for i := range g.v.in.Catalogs[g.claim.Class] {
-		t := &g.v.in.Catalogs[g.claim.Class][i]
-		if !slices.Contains(g.claim.InstanceTypes, t.Name) {
-			continue
-		}
+	for _, name := range g.claim.InstanceTypes {
+		t := g.types[name]
 		switch key {
 		case model.LabelInstanceType:
 			seen[t.Name] = true

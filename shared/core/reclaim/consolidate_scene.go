@@ -90,8 +90,9 @@ func (s *scene) take(pod *model.Pod) {
 	}
 }
 
-// without says what becomes of the pods of some nodes if those were given back too.
-func (s *scene) without(group []*asset) outcome {
+// without says what becomes of the pods of some nodes if those were given back too, new nodes being opened in so many ways:
+// see pack.Desk.
+func (s *scene) without(group []*asset, ways int) outcome {
 	members, pods := membersOf(group), []int(nil)
 	for _, a := range group {
 		pods = append(pods, a.Pods...)
@@ -116,7 +117,7 @@ func (s *scene) without(group []*asset) outcome {
 		Snapshot: &snapshot, Catalogs: s.v.in.Catalogs, ClassProblems: s.v.in.ClassProblems, Claims: withoutClaims(s.coming, members), Usage: s.usage, Marks: s.v.in.Marks,
 		Pending: pending, Settled: moved, Restless: s.shut, NowUnix: s.v.now, IgnorePreferences: s.v.set.IgnorePreferences,
 		BestEffortMinValues: s.v.set.BestEffortMinValues, Salt: saltOf(s.v.in.Salt, members),
-	})
+	}, ways)
 	return s.v.read(plan, pods)
 }
 
