@@ -20,6 +20,9 @@
 //     as planned.
 //   - Again: planned once more while its machines are on their way, no pod that had a place gets another new node,
 //     and none that a machine is coming for is given up on.
+//   - Moved: of a plan about giving nodes back, command by command: the command's nodes are gone and its replacements there,
+//     and then Holds and HoldsAnyOffer are asked of the pods that were on them. Stranded is what of those finds no node at all.
+//   - Kept: no such command has a node that its annotation keeps, or one of whose pods may not be evicted.
 //   - Fit: what pack.NewFit says of a pod on a node is what each filter plugin says, one by one.
 //
 // A failure names the seed of its problem; `go run ./run -seed N` judges that one again and writes it as files that

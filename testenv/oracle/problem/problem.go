@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,6 +37,7 @@ type Problem struct {
 	Volumes    []*corev1.PersistentVolume
 	Storage    []*storagev1.StorageClass
 	CSINodes   []*storagev1.CSINode
+	Budgets    []*policyv1.PodDisruptionBudget // of clusters of which nodes are given back
 	Pools      []*apiv1.NodePool
 	Catalog    []model.InstanceType
 }
@@ -132,7 +134,7 @@ func (p *Problem) Cluster() []runtime.Object {
 
 // Objects returns every object of the problem.
 func (p *Problem) Objects() []runtime.Object {
-	out := objects(objects(p.Cluster(), p.DaemonSets), p.Priorities)
+	out := objects(objects(objects(p.Cluster(), p.DaemonSets), p.Priorities), p.Budgets)
 	return objects(out, p.Pools)
 }
 

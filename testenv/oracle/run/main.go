@@ -1,5 +1,5 @@
-// Command run judges plans of random problems by the real kube-scheduler and prints what it did and found. With -seed it
-// judges one problem again and writes it down as files.
+// Command run judges plans of random problems, and about giving nodes back of random clusters, by the real kube-scheduler and
+// prints what it did and found. With -seed it judges one problem again and writes it down as files.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/oracle"
 	"github.com/joiner-sh/joiner/testenv/oracle/problem"
@@ -23,12 +24,15 @@ func main() {
 	flag.IntVar(&c.Pairs, "pairs", 1_000_000, "pairs of pod and node to compare, at least")
 	flag.Uint64Var(&c.First, "first", 0, "the first seed")
 	flag.IntVar(&c.Workers, "workers", runtime.GOMAXPROCS(0), "problems at once")
+	var d oracle.Disruptions
+	flag.IntVar(&d.Clusters, "clusters", 2000, "clusters of which nodes are given back")
 	perKind := flag.Int("show", 5, "findings of each kind to print")
 	seed := flag.Int64("seed", -1, "judge the problem of this seed only, and write it down")
 	crowded := flag.Bool("crowded", false, "with -seed: the problem as pairs are taken from it")
 	only := flag.String("only", "", "checks to judge, with commas between them; empty = all")
 	var like string
 	flag.StringVar(&like, "shrink", "", "with -seed: leave out of the problem what a finding of this check does not need")
+	settled := flag.Bool("settled", false, "with -seed: the cluster of which nodes are given back")
 	folder := flag.String("out", ".", "with -seed: where to")
 	flag.Parse()
 	c.Depth = oracle.Default
@@ -36,6 +40,13 @@ func main() {
 		if name != "" {
 			c.Depth.Only = append(c.Depth.Only, oracle.Check(name))
 		}
+	}
+	if *seed >= 0 && *settled {
+		if err := giveBack(uint64(*seed), *folder); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	}
 	if *seed >= 0 {
 		if err := one(uint64(*seed), *crowded, like, *folder); err != nil {
@@ -46,7 +57,10 @@ func main() {
 	}
 	report := c.Run()
 	report.Write(os.Stdout, *perKind)
-	if report.Failed() {
+	d.First, d.Workers, d.Depth = c.First, c.Workers, c.Depth
+	given := d.Run()
+	given.Write(os.Stdout, *perKind)
+	if report.Failed() || given.Failed() {
 		os.Exit(1)
 	}
 }
@@ -78,6 +92,34 @@ func one(seed uint64, crowded bool, like, folder string) error {
 		fmt.Println(f)
 	}
 	fmt.Printf("%d findings\n", len(findings))
+	return nil
+}
+
+// giveBack judges what is given back of a single cluster, writes that down, and prints commands and findings.
+func giveBack(seed uint64, folder string) error {
+	p, err := oracle.Settled(seed)
+	if err != nil {
+		return err
+	}
+	if err := write(p, folder); err != nil {
+		return err
+	}
+	plan := reclaim.Plan(p.Running())
+	for i, c := range plan.Commands {
+		fmt.Printf("command %d: %s: %v, saves $%v/h\n", i, c.Reason, c.Nodes, c.Savings.USD())
+		show(model.Plan{Nominations: c.Moves, Claims: c.Replacements})
+	}
+	for _, k := range plan.Kept {
+		fmt.Printf("node %s stays: %s: %s\n", k.Node, k.Reasons[0].Code, k.Reasons[0].Message)
+	}
+	v, err := oracle.JudgeDisruptPlan(p, &plan, oracle.Default)
+	if err != nil {
+		return err
+	}
+	for _, f := range v.Findings {
+		fmt.Println(f)
+	}
+	fmt.Printf("%d findings\n", len(v.Findings))
 	return nil
 }
 

@@ -1,0 +1,71 @@
+package oracle
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// TestPlansAboutGivingBackHold judges what is given back of random clusters by the real scheduler.
+func TestPlansAboutGivingBackHold(t *testing.T) {
+	report := Disruptions{Clusters: 100, Workers: runtime.GOMAXPROCS(0), Depth: Default}.Run()
+	var text strings.Builder
+	report.Write(&text, 5)
+	t.Log("\n" + text.String())
+	if report.Failed() {
+		t.Errorf("%d findings, %d errors", len(report.Findings), len(report.Errors))
+	}
+	if report.Commands < 50 || report.Moved < 50 {
+		t.Errorf("%d commands move %d pods: that is no test", report.Commands, report.Moved)
+	}
+}
+
+// TestPlansAboutGivingBackThatAreWrongAreFound spoils plans that hold.
+func TestPlansAboutGivingBackThatAreWrongAreFound(t *testing.T) {
+	for name, spoiled := range map[string]struct {
+		check Check
+		spoil func(c *model.PlannedCommand) bool // false = it cannot be done to this one
+	}{
+		"a pod nobody planned for": {Moved, func(c *model.PlannedCommand) bool {
+			if len(c.Moves) == 0 {
+				return false
+			}
+			c.Moves = c.Moves[1:]
+			return true
+		}},
+		"pods on a node that goes": {Moved, func(c *model.PlannedCommand) bool {
+			if len(c.Moves) == 0 {
+				return false
+			}
+			c.Moves = slices.Clone(c.Moves)
+			c.Moves[0].Node = c.Nodes[0]
+			return true
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(200) {
+				p, err := Settled(seed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan := reclaim.Plan(p.Running())
+				if len(plan.Commands) == 0 || !spoiled.spoil(&plan.Commands[0]) {
+					continue
+				}
+				v, err := JudgeDisruptPlan(p, &plan, Depth{Orders: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Check == spoiled.check }) {
+					t.Errorf("seed %d: nothing is found: %v", seed, v.Findings)
+				}
+				return
+			}
+			t.Fatal("no plan can be spoiled so")
+		})
+	}
+}
