@@ -25,11 +25,12 @@ import (
 type settings struct {
 	Table        string        `env:"JOINER_TABLE,required"`
 	Bucket       string        `env:"JOINER_BUCKET,required"`
-	QueueURL     string        `env:"JOINER_QUEUE_URL,required"` // the plan queue, FIFO
-	IsolatedVPC  bool          `env:"JOINER_ISOLATED_VPC"`       // no call to the price list and to IAM
-	RecoverAfter time.Duration `env:"JOINER_RECOVER_AFTER"`      // 0 = the flow's default
-	OfferBackOff time.Duration `env:"JOINER_OFFER_BACKOFF"`      // 0 = the flow's default
-	CrashFile    string        `env:"JOINER_CRASH_FILE"`         // tests only: see boot.Crash
+	QueueURL     string        `env:"JOINER_QUEUE_URL,required"`   // the plan queue, FIFO
+	JudgeURL     string        `env:"JOINER_DISRUPTION_QUEUE_URL"` // of who gives nodes back, standard; empty = its own tick finds what became of replacements
+	IsolatedVPC  bool          `env:"JOINER_ISOLATED_VPC"`         // no call to the price list and to IAM
+	RecoverAfter time.Duration `env:"JOINER_RECOVER_AFTER"`        // 0 = the flow's default
+	OfferBackOff time.Duration `env:"JOINER_OFFER_BACKOFF"`        // 0 = the flow's default
+	CrashFile    string        `env:"JOINER_CRASH_FILE"`           // tests only: see boot.Crash
 	boot.Machines
 	boot.Policies
 }
@@ -40,13 +41,13 @@ func main() {
 	ctx := context.Background()
 	config := boot.AWS(ctx)
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
-	objects := s3.NewFromConfig(config)
+	objects, queues := s3.NewFromConfig(config), sqs.NewFromConfig(config)
 	store := s3snapshot.New(objects, s.Bucket)
 	flow := &provision.Flow{
 		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
 		Decisions: store, Snapshots: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger,
 		Connector: newConnector(config, s.IsolatedVPC),
-		Hints:     sweeps{sqsqueue.New(sqs.NewFromConfig(config), s.QueueURL)},
+		Hints:     sweeps{sqsqueue.New(queues, s.QueueURL)},
 		Now:       time.Now,
 		NewID:     func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: provision.Settings{
@@ -54,6 +55,9 @@ func main() {
 			Build: boot.Build(), RecoverAfter: s.RecoverAfter, OfferBackOff: s.OfferBackOff,
 			Offers: offer.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},
 		},
+	}
+	if s.JudgeURL != "" {
+		flow.Judges = judges{sqsqueue.NewDelayed(queues, s.JudgeURL)}
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash

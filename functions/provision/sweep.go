@@ -16,3 +16,11 @@ type sweeps struct {
 func (s sweeps) Sweep(ctx context.Context, cluster, tick string) error {
 	return s.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: tick})
 }
+
+// judges asks who gives nodes back through a standard queue.
+type judges struct{ queue *sqsqueue.Delayed }
+
+// Judge sends a judge hint.
+func (j judges) Judge(ctx context.Context, cluster, key string) error {
+	return j.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonJudge, Tick: key}, 0)
+}

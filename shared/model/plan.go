@@ -26,6 +26,9 @@ type PlannedClaim struct {
 	StartupTaints []Taint           `json:"startupTaints,omitempty"`
 	Hold          Resources         `json:"hold"` // the most any acceptable type would take of the pool's limits, with nodes=1
 	Pods          []PodRef          `json:"pods"` // by key
+	// PoolHash is the drift hash of the pool's template as it was when this was planned, where it is launched only later (a
+	// command's replacement): an edit in between shows as drift. Empty = the pool's own at launch.
+	PoolHash string `json:"poolHash,omitempty"`
 }
 
 // Nomination says which pods fit a node that exists or is on its way (then Node is the claim's name).

@@ -102,8 +102,13 @@ func pendingPods(in *Input) ([]int, map[int]bool) {
 // and those that will have to leave nodes being deleted or drained.
 func Pending(snapshot *model.Snapshot) []int { return PendingAt(snapshot, nil, 0) }
 
-// Leaving says of nodes that are to end, by name, by when no pod is left there, in Unix seconds; 0 = there is no such time.
+// Leaving says of nodes that are to end, by name, by when no pod is left there, in Unix seconds; 0 = there is no such time. Stays
+// says of a node that it is not to end, though it is tainted as those are.
 type Leaving map[string]int64
+
+// Stays is what Leaving says of a node that is tainted and that nobody has decided to end: it is looked at, or its replacement is
+// on its way. Nothing new goes there, and its pods ask for nothing.
+const Stays = int64(-1)
 
 // PendingAt is Pending at a time, where of some nodes more is known than they show. A pod that its budget or
 // do-not-disrupt keeps where it is asks for no capacity elsewhere, until it is about to be made to leave: a machine for it
@@ -112,7 +117,12 @@ func PendingAt(snapshot *model.Snapshot, leaving Leaving, nowUnix int64) []int {
 	deadlines := make(map[string]int64, len(leaving))
 	for i := range snapshot.Nodes {
 		node := &snapshot.Nodes[i]
-		if deadline, known := leaving[node.Name]; known || node.DeletedUnix != 0 || draining(node) {
+		deadline, known := leaving[node.Name]
+		switch {
+		case deadline == Stays && node.DeletedUnix == 0:
+		case deadline == Stays:
+			deadlines[node.Name] = 0
+		case known || node.DeletedUnix != 0 || draining(node):
 			deadlines[node.Name] = deadline
 		}
 	}

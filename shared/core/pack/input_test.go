@@ -106,6 +106,35 @@ func TestPodsOfNodesThatGoAwayArePlannedAhead(t *testing.T) {
 	}
 }
 
+// B5: pods of a node that is tainted and stays ask for nothing, as long as nobody deletes it; nothing is planned onto it.
+func TestB5NodeThatStaysAsksForNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		tainted, deleted bool
+		leaving          Leaving
+		want             int
+	}{
+		"tainted, nothing more is known": {true, false, nil, 1},
+		"tainted, and stays":             {true, false, Leaving{"n": Stays}, 0},
+		"not tainted, and stays":         {false, false, Leaving{"n": Stays}, 0},
+		"stays, and is deleted":          {true, true, Leaving{"n": Stays}, 1},
+		"another stays":                  {true, false, Leaving{"m": Stays}, 1},
+	} {
+		w := newWorld(8)
+		w.node("n", func(n *model.Node) {
+			if test.tainted {
+				n.Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
+			}
+			if test.deleted {
+				n.DeletedUnix = 1
+			}
+		})
+		w.running("web", "n", nil)
+		if got := PendingAt(w.in.Snapshot, test.leaving, 1_000_000); len(got) != test.want {
+			t.Errorf("%s: %d pods ask for capacity, want %d", name, len(got), test.want)
+		}
+	}
+}
+
 // R6, R30: which pods of a node that goes away ask for a place elsewhere, and when.
 func TestR6PodsThatCannotLeaveAskOnlyShortlyBeforeTheyMust(t *testing.T) {
 	const now = int64(1_000_000)

@@ -72,6 +72,11 @@ func (v *view) command(reason string, members []*member, o outcome) model.Planne
 		Reason: reason, Replacements: append([]model.PlannedClaim{}, o.claims...), Moves: append([]model.Nomination{}, o.moves...),
 		PodsMoved: len(podsOf(members)), Savings: -o.price, Workloads: v.workloads(members),
 	}
+	for i := range out.Replacements { // launched later: should the pool be changed in between, they will have drifted
+		if pool := v.pools[out.Replacements[i].Pool]; pool != nil {
+			out.Replacements[i].PoolHash = pool.Hash
+		}
+	}
 	for _, m := range members {
 		out.Nodes = append(out.Nodes, m.name())
 		out.Savings += m.Price

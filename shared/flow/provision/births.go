@@ -85,6 +85,7 @@ func (r *run) births(ctx context.Context) {
 		}
 		if due[i].InitializedUnix == 0 && claim.InitializedUnix != 0 {
 			r.out.Initialized++
+			r.moved(claim.Name)
 		}
 	}
 }

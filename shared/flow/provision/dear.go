@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -57,6 +58,12 @@ func (r *run) affordable(plan model.Plan) model.Plan {
 func (r *run) dearest(planned model.PlannedClaim) model.MicroUSD {
 	limit := model.MicroUSD(planned.Hold[model.Dollars])
 	most := planned.Price * model.MicroUSD(r.settings.DearTimes)
+	if command := r.replaces(planned.Name); command != nil { // none of its pods waits
+		if most = cmp.Or(worth(command, &planned), most); limit == 0 || most != 0 && most < limit {
+			limit = most
+		}
+		return limit
+	}
 	if most == 0 || limit != 0 && limit < most || r.waited(planned.Pods) {
 		return limit
 	}

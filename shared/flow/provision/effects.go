@@ -26,6 +26,7 @@ const (
 	EffectTag      = "tag"      // machine tagged
 	EffectAdvance  = "advance"  // claim moved on in the ledger
 	EffectLearn    = "learn"    // memory of a machine type noted; only where a node shows something new
+	EffectJudge    = "judge"    // judge told that a command's replacements came on or failed
 	EffectDecision = "decision" // decision record kept
 	EffectTell     = "tell"     // events and conditions
 	EffectCollect  = "collect"  // launch templates nobody uses deleted; once in a while

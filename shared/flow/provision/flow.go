@@ -29,6 +29,7 @@ type Flow struct {
 	Memories   Memories
 	Connector  Connector
 	Hints      Hints
+	Judges     Judges // nil = the judge's own tick finds what became of replacements
 
 	Now      func() time.Time
 	NewID    func() string // unique and sorted by time, such as a ULID
@@ -109,11 +110,12 @@ func (s Settings) withDefaults() Settings {
 
 // Triggers of a run.
 const (
-	TriggerBatch  = "batch"  // the watcher saw pods nothing can hold
-	TriggerDrain  = "drain"  // a claim is to end: its pods need a place elsewhere
-	TriggerNode   = "node"   // a node joined or became ready
-	TriggerConfig = "config" // a NodePool or EC2NodeClass was made or changed
-	TriggerSweep  = "sweep"  // the full pass of each minute
+	TriggerBatch   = "batch"   // the watcher saw pods nothing can hold
+	TriggerDrain   = "drain"   // a claim is to end: its pods need a place elsewhere
+	TriggerNode    = "node"    // a node joined or became ready
+	TriggerReplace = "replace" // a command waits for its replacements to be launched
+	TriggerConfig  = "config"  // a NodePool or EC2NodeClass was made or changed
+	TriggerSweep   = "sweep"   // the full pass of each minute
 )
 
 // Request is one hint to look at one cluster.
@@ -152,7 +154,7 @@ type Outcome struct {
 // should come back later. Any other error means the run could not be carried through; what it recorded is recovered by
 // the next.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
-	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.Mark]probe{}, dryRounds: map[string]int{}, accused: map[string]bool{}, recordedNow: map[string]bool{}, changed: map[string]bool{}, putOff: map[string]string{}}
+	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.Mark]probe{}, dryRounds: map[string]int{}, accused: map[string]bool{}, recordedNow: map[string]bool{}, changed: map[string]bool{}, putOff: map[string]string{}, nameUsed: map[string]bool{}, awaited: map[string]bool{}}
 	r.out = Outcome{Cluster: request.Cluster, Trigger: request.Trigger, Millis: map[string]int64{}}
 	err := r.guarded(ctx)
 	r.reached("done")
@@ -208,10 +210,12 @@ type run struct {
 	starved     bool                      // launches were not made so that others may
 	whole       map[string][]offer.Priced // of the classes, by name, without regard to marks
 	wishes      []*wish                   // NodeClaims made by hand that are due
+	nameUsed    map[string]bool           // names of replacements that turned out to be in use
 	podAt       map[string]int            // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
 
-	mutex  sync.Mutex // guards what parallel calls write: out.Problems and report
-	report model.Report
+	mutex   sync.Mutex // guards what parallel calls write: out.Problems, report and awaited
+	report  model.Report
+	awaited map[string]bool // replacements of commands that were initialised, or failed, in this run, by name
 }
 
 func (r *run) do(ctx context.Context) error {
@@ -275,6 +279,7 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.remember(ctx); err != nil {
 		r.problem("%v", err)
 	}
+	r.judged(ctx)
 
 	// 7. Tell people. It is last, because nobody's pod waits for it.
 	r.keepDecision(ctx)

@@ -263,6 +263,9 @@ func annotations(planned model.PlannedClaim, pool model.Pool, class model.Class,
 	for key, value := range planned.Annotations {
 		out[key] = value
 	}
+	if planned.PoolHash != "" { // planned by a pool as it was some minutes ago
+		pool.Hash = planned.PoolHash
+	}
 	if pool.Hash != "" {
 		out[model.AnnotationPoolHash], out[model.AnnotationPoolHashVersion] = pool.Hash, model.PoolHashVersion
 	}
@@ -323,6 +326,9 @@ func (r *run) record(ctx context.Context, a *attempt, blocked map[string]string)
 	err = r.effect(ctx, EffectRecord, func() error { return r.Claims.Record(ctx, r.fence, a.intent, a.claims, a.limits) })
 	if fault.CodeOf(err) == ClaimExists {
 		r.nameTaken(a)
+		for i := range a.claims {
+			r.nameUsed[a.claims[i].Name] = true
+		}
 		return false, true, nil // a claim of that name ended lately; the next plan's names are others
 	}
 	if fault.Is(err, fault.Exhausted) {
@@ -478,6 +484,9 @@ func (r *run) writeOutcome(ctx context.Context, outcome model.Settlement) error 
 	err := r.effect(ctx, EffectSettle, func() error { return r.Claims.Settle(ctx, r.fence, outcome) })
 	if err != nil {
 		return fmt.Errorf("record outcome of launch %s: %w", outcome.Intent.ID, err)
+	}
+	for i := range outcome.Failed {
+		r.moved(outcome.Failed[i].Name)
 	}
 	return nil
 }

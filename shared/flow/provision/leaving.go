@@ -14,35 +14,68 @@ func ending(claim *model.Claim) bool {
 	return lifecycle.Ending(claim.State) && claim.Live()
 }
 
-// leave makes what is planned by show that the nodes of claims that are to end are leaving. Their taint is put on after it
-// was recorded, and seen later still; meanwhile nothing must be planned onto them, and their pods need a place elsewhere.
-// The snapshot itself, which others share, stays as it is.
+// leave makes what is planned by show which nodes are leaving, as far as the ledger knows more than they show. Nodes of claims that
+// are to end: their taint is put on after that was recorded, and seen later still; meanwhile nothing must be planned onto them, and
+// their pods need a place elsewhere. Nodes of claims that an open command has: nothing is planned onto them, and their pods stay until
+// it ends, tainted or not; so do those of a node that only bears the taint still, or again. Otherwise capacity would be bought for
+// the same pods twice, by two (B5). The snapshot itself, which others share, stays as it is.
 func (r *run) leave() {
 	r.snapshot, r.leaving, r.podAt, r.waits = r.shown, nil, nil, nil
-	ends := map[string]*model.Claim{} // by provider id
+	claims := map[string]*model.Claim{} // by provider id
 	for i := range r.ledger.Claims {
-		if claim := &r.ledger.Claims[i]; ending(claim) && claim.ProviderID != "" {
-			ends[claim.ProviderID] = claim
+		if claim := &r.ledger.Claims[i]; claim.Live() && claim.ProviderID != "" {
+			claims[claim.ProviderID] = claim
 		}
 	}
-	if len(ends) == 0 {
+	held := heldBy(r.ledger.Commands)
+	leaving := pack.Leaving{}
+	var tainted []int
+	for i := range r.shown.Nodes {
+		node := &r.shown.Nodes[i]
+		claim := claims[node.ProviderID]
+		shows := hasTaint(node.Taints, model.TaintDisrupted, model.NoSchedule)
+		switch {
+		case claim == nil || node.ProviderID == "":
+			continue
+		case ending(claim):
+			leaving[node.Name] = r.deadlineOf(claim)
+		case held[claim.Name], shows:
+			leaving[node.Name] = pack.Stays
+		default:
+			continue
+		}
+		if !shows {
+			tainted = append(tainted, i)
+		}
+	}
+	if len(leaving) == 0 {
+		return
+	}
+	r.leaving = leaving
+	if len(tainted) == 0 {
 		return
 	}
 	snapshot := *r.shown
 	snapshot.Nodes = slices.Clone(r.shown.Nodes)
-	r.leaving = pack.Leaving{}
-	for i := range snapshot.Nodes {
+	for _, i := range tainted {
 		node := &snapshot.Nodes[i]
-		claim := ends[node.ProviderID]
-		if claim == nil || node.ProviderID == "" {
-			continue
-		}
-		r.leaving[node.Name] = r.deadlineOf(claim)
-		if !hasTaint(node.Taints, model.TaintDisrupted, model.NoSchedule) {
-			node.Taints = append(slices.Clone(node.Taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
-		}
+		node.Taints = append(slices.Clone(node.Taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
 	}
 	r.snapshot = &snapshot
+}
+
+// heldBy returns the names of the claims whose nodes commands are about to give back: those of open commands that are not being
+// undone. Once one is, its nodes are capacity again as soon as their taints are off.
+func heldBy(commands []model.Command) map[string]bool {
+	held := map[string]bool{}
+	for i := range commands {
+		if command := &commands[i]; command.State.Open() && command.State != model.CommandUndoing {
+			for _, target := range command.Targets {
+				held[target.Claim] = true
+			}
+		}
+	}
+	return held
 }
 
 // deadlineOf returns by when no pod is left on the node of a claim that is to end; 0 where nobody says so. A machine that is

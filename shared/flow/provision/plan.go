@@ -19,7 +19,7 @@ func (r *run) provision(ctx context.Context) error {
 	pending := len(r.pending())
 	r.out.Pending = pending
 	r.readWishes(ctx)
-	short := r.short() || len(r.wishes) > 0
+	short := r.short() || len(r.wishes) > 0 || len(r.owed()) > 0
 	if pending == 0 && !short {
 		r.cared = r.draining()
 	}
@@ -54,7 +54,8 @@ func (r *run) provision(ctx context.Context) error {
 			input = r.planInput(machines, blocked)
 			plan = r.affordable(r.planned(input))
 		}
-		plan.Claims = append(append(plan.Claims, r.fill(input)...), r.grant(input)...)
+		plan.Claims = append(plan.Claims, r.fill(input)...)
+		plan.Claims = slices.Concat(plan.Claims, r.replace(input, plan.Claims), r.grant(input))
 		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
 		round := model.Round{Plan: plan}
 		drains := r.draining()
@@ -209,6 +210,7 @@ func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string
 	for _, usage := range r.ledger.Usage {
 		input.Usage[usage.Pool] = usage.Held
 	}
+	r.keepRoom(&input)
 	return input
 }
 

@@ -81,6 +81,12 @@ type Memory interface {
 	Remember(ctx context.Context, fence model.Fence, notes model.Notes) error
 }
 
+// Judges asks who gives nodes back by choice.
+type Judges interface {
+	// Judge asks for a look at the cluster. The same key for the same cluster may be one hint; a hint may be lost.
+	Judge(ctx context.Context, cluster, key string) error
+}
+
 // Decisions keeps decision records.
 type Decisions interface {
 	// Put stores a decision under its id. Putting it again replaces it.

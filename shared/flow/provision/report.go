@@ -61,7 +61,7 @@ func (r *run) podEvents() {
 	var events []model.Event
 	for _, round := range r.decision.Rounds {
 		for _, claim := range round.Launched {
-			for _, pod := range claim.Pods {
+			for _, pod := range r.waitingPods(&claim) {
 				events = append(events, podEvent(pod, false, "Nominated", fmt.Sprintf(
 					"Pod should schedule on: nodeclaim/%s (%s in %s, %s, $%.4f per hour)",
 					claim.Name, claim.InstanceType, claim.Zone, claim.CapacityType, claim.Price.USD())))
@@ -70,7 +70,7 @@ func (r *run) podEvents() {
 	}
 	last := r.decision.Rounds[len(r.decision.Rounds)-1]
 	for _, claim := range last.Failed {
-		for _, pod := range claim.Pods {
+		for _, pod := range r.waitingPods(&claim) {
 			events = append(events, podEvent(pod, true, "FailedScheduling", fmt.Sprintf(
 				"nodepool %s: no machine could be launched: %s: %s", claim.Pool, claim.FailureCode, claim.FailureMessage)))
 		}
@@ -84,6 +84,14 @@ func (r *run) podEvents() {
 		events = events[:r.settings.MaxEvents]
 	}
 	r.report.Events = append(r.report.Events, events...)
+}
+
+// waitingPods are the pods that wait for a claim: none for a replacement, whose pods run where they are.
+func (r *run) waitingPods(claim *model.Claim) []model.PodRef {
+	if r.replaces(claim.Name) != nil {
+		return nil
+	}
+	return claim.Pods
 }
 
 // toldAfter is the age, in seconds, from which a pod is told that its launch was put off: most are made a moment later.

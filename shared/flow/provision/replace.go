@@ -1,0 +1,231 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Nodes that are given back by choice are replaced first: the judge records a command with the claims that are to take their place,
+// each by the name it is to have, and asks for a look. They are launched by the ordinary protocol, for no pod that waits, and once
+// each: one whose name the ledger knows, in whatever state, is not asked for again, since a replacement that failed is the judge's
+// to decide about.
+
+// owed returns the replacements that commands wait for and nobody launched yet, with their commands: by command, in the order of the
+// command.
+func (r *run) owed() []owing {
+	var out []owing
+	known := map[string]bool{}
+	for _, claims := range [][]model.Claim{r.ledger.Claims, r.ledger.Spent, r.ledger.Ended, r.ledger.Former} {
+		for i := range claims {
+			known[claims[i].Name] = true
+		}
+	}
+	for i := range r.ledger.Commands {
+		command := &r.ledger.Commands[i]
+		if command.State != model.CommandReplacing {
+			continue
+		}
+		for _, planned := range command.Replacements {
+			if !known[planned.Name] && !r.nameUsed[planned.Name] {
+				out = append(out, owing{command, planned})
+			}
+		}
+	}
+	return out
+}
+
+// owing is a replacement that is to be launched.
+type owing struct {
+	command *model.Command
+	planned model.PlannedClaim
+}
+
+// replace returns the claims that commands wait for and that may be launched now, beside what else is planned: pods that wait have
+// what is left of limits first.
+func (r *run) replace(input pack.Input, beside []model.PlannedClaim) []model.PlannedClaim {
+	var claims []model.PlannedClaim
+	waits, takes := map[string]int{}, map[string]model.Resources{}
+	take := func(planned *model.PlannedClaim) {
+		sum := model.Resources{}
+		for _, amounts := range []model.Resources{takes[planned.Pool], planned.Hold} {
+			for name, amount := range amounts {
+				sum[name] += amount
+			}
+		}
+		takes[planned.Pool] = sum
+	}
+	for i := range beside {
+		take(&beside[i])
+	}
+	for _, o := range r.owed() {
+		if why := r.unreplaceable(&o, input, takes[o.planned.Pool]); why != "" {
+			waits[why]++
+			continue
+		}
+		take(&o.planned)
+		claims = append(claims, o.planned)
+	}
+	for _, why := range slices.Sorted(maps.Keys(waits)) {
+		r.problem("%d replacements wait: %s", waits[why], why)
+	}
+	return claims
+}
+
+// unreplaceable says why a replacement cannot be launched now, beside what else takes of its pool's limits; empty = it can.
+func (r *run) unreplaceable(o *owing, input pack.Input, takes model.Resources) string {
+	for i := range r.ledger.Stops {
+		stop := &r.ledger.Stops[i]
+		if stop.Scope != model.StopPool || slices.ContainsFunc(o.command.Targets, func(t model.Target) bool { return t.Pool == stop.Pool }) {
+			return "disruption is stopped in " + stop.What(r.reg)
+		}
+	}
+	at := slices.IndexFunc(input.Snapshot.Pools, func(p model.Pool) bool { return p.Name == o.planned.Pool })
+	if at < 0 {
+		return fmt.Sprintf("nodepool %s is not there, or came back dry a moment ago", o.planned.Pool)
+	}
+	pool := &input.Snapshot.Pools[at]
+	switch {
+	case pool.DeletedUnix != 0:
+		return fmt.Sprintf("nodepool %s is being deleted", pool.Name)
+	case len(pool.Invalid) > 0:
+		return fmt.Sprintf("nodepool %s: %s", pool.Name, strings.Join(pool.Invalid, "; "))
+	case pool.Template.ClassName != o.planned.Class:
+		return fmt.Sprintf("nodepool %s uses class %s now, not %s", pool.Name, pool.Template.ClassName, o.planned.Class)
+	case input.ClassProblems[o.planned.Class] != "":
+		return fmt.Sprintf("class %s: %s", o.planned.Class, input.ClassProblems[o.planned.Class])
+	case input.Catalogs[o.planned.Class] == nil:
+		return fmt.Sprintf("class %s is not known", o.planned.Class)
+	}
+	for _, name := range sortedNames(o.planned.Hold) {
+		limit, limited := pool.Limits[name]
+		if amount := o.planned.Hold[name]; limited && amount > 0 && input.Usage[pool.Name][name]+takes[name]+amount > limit {
+			return fmt.Sprintf("nodepool %s has no room within spec.limits[%s] for what takes the place of its nodes; raise it", pool.Name, name)
+		}
+	}
+	return ""
+}
+
+// replaces returns the open command that a claim of that name is a replacement of; nil where there is none.
+func (r *run) replaces(name string) *model.Command {
+	for i := range r.ledger.Commands {
+		command := &r.ledger.Commands[i]
+		if command.State.Open() && slices.ContainsFunc(command.Replacements, func(p model.PlannedClaim) bool { return p.Name == name }) {
+			return command
+		}
+	}
+	return nil
+}
+
+// worth is the most a replacement may cost per hour so that its command saves anything, 0 where it was made for another reason: its
+// own price, and its share of what would be saved, less the smallest amount there is.
+func worth(command *model.Command, planned *model.PlannedClaim) model.MicroUSD {
+	if command.Reason != model.ReasonUnderutilized || command.Savings <= 0 || planned.Price <= 0 {
+		return 0
+	}
+	return planned.Price + (command.Savings-1)/model.MicroUSD(len(command.Replacements))
+}
+
+// keepRoom takes off machines that replace others what the pods will take that run on those others still: they are not pending, and
+// will need that room once the command ends. Pods that came in between are planned elsewhere.
+func (r *run) keepRoom(input *pack.Input) {
+	promised := map[string]string{} // names of claims by the UIDs of pods
+	for i := range r.ledger.Commands {
+		if command := &r.ledger.Commands[i]; command.State == model.CommandReplacing {
+			for _, planned := range command.Replacements {
+				for _, pod := range planned.Pods {
+					promised[pod.UID] = planned.Name
+				}
+			}
+		}
+	}
+	if len(promised) == 0 {
+		return
+	}
+	taken := map[string]model.Resources{} // by claim
+	at := map[string]string{}             // claims by the names of their nodes
+	for i := range input.Claims {
+		at[input.Claims[i].NodeName] = input.Claims[i].Name
+	}
+	for i := range input.Snapshot.Pods {
+		pod := &input.Snapshot.Pods[i]
+		name := promised[pod.UID]
+		if name == "" || pod.NodeName == "" || at[pod.NodeName] == name || pod.Terminal() || pod.Shape < 0 || pod.Shape >= len(input.Snapshot.Shapes) {
+			continue
+		}
+		if taken[name] == nil {
+			taken[name] = model.Resources{}
+		}
+		for resource, amount := range input.Snapshot.ShapeOf(pod).Requests {
+			taken[name][resource] += amount
+		}
+	}
+	if len(taken) == 0 {
+		return
+	}
+	nodes, cloned := r.nodesByProvider(), false
+	input.Claims = slices.Clone(input.Claims)
+	for i := range input.Claims {
+		claim := &input.Claims[i]
+		if taken[claim.Name] == nil {
+			continue
+		}
+		claim.Allocatable = less(claim.Allocatable, taken[claim.Name])
+		if claim.ProviderID == "" || len(nodes[claim.ProviderID]) == 0 {
+			continue
+		}
+		if !cloned {
+			snapshot := *input.Snapshot
+			snapshot.Nodes, cloned = slices.Clone(snapshot.Nodes), true
+			input.Snapshot = &snapshot
+		}
+		for n := range input.Snapshot.Nodes {
+			if node := &input.Snapshot.Nodes[n]; node.ProviderID == claim.ProviderID {
+				node.Allocatable = less(node.Allocatable, taken[claim.Name])
+			}
+		}
+	}
+}
+
+// less returns what is left of amounts.
+func less(amounts, taken model.Resources) model.Resources {
+	left := maps.Clone(amounts)
+	for name, amount := range taken {
+		if have, known := left[name]; known {
+			left[name] = max(0, have-amount)
+		}
+	}
+	return left
+}
+
+// moved notes that a replacement has become what its command waits for, or has failed.
+func (r *run) moved(name string) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.awaited[name] = true
+}
+
+// judged asks for another look by who gives nodes back, once for each command whose replacements came on or failed in this run.
+// Where it is lost the judge's own tick finds what the ledger says.
+func (r *run) judged(ctx context.Context) {
+	if r.Judges == nil || len(r.awaited) == 0 {
+		return
+	}
+	told := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(r.awaited)) {
+		command := r.replaces(name)
+		if command == nil || told[command.ID] {
+			continue
+		}
+		told[command.ID] = true
+		key := "replaced/" + command.ID + "/" + name
+		if err := r.effect(ctx, EffectJudge, func() error { return r.Judges.Judge(ctx, r.reg.Cluster, key) }); err != nil {
+			r.problem("tell of replacement %s; the next tick finds it: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,540 @@
+package provision_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// judging is who gives nodes back, as far as its commands go.
+type judging struct {
+	t     *testing.T
+	w     *world.World
+	fence model.Fence
+	ids   int
+}
+
+func judge(t *testing.T, w *world.World) *judging {
+	t.Helper()
+	fence, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseJudge, "judge", w.Clock.Now().Unix(), w.Clock.Now().Add(time.Hour).Unix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &judging{t: t, w: w, fence: fence}
+}
+
+// commit gives a claim's node back, with replacements, and brings the command to a state.
+func (j *judging) commit(state model.CommandState, claim model.Claim, replacements ...model.PlannedClaim) model.Command {
+	j.t.Helper()
+	j.ids++
+	command := model.Command{
+		ID: fmt.Sprintf("command-%d", j.ids), Version: 1, State: model.CommandCommitted, Reason: model.ReasonDrifted, Replacements: replacements, SinceUnix: j.w.Clock.Now().Unix(),
+		Targets: []model.Target{{Claim: claim.Name, Pool: claim.Pool, Class: claim.Class, Node: claim.NodeName, NodeUID: claim.NodeUID, Price: claim.Price}},
+	}
+	turn := model.Turn{Pool: claim.Pool}
+	for _, known := range load(j.t, j.w).Turns {
+		if known.Pool == claim.Pool {
+			turn = known
+		}
+	}
+	if err := j.w.Ledger.Commit(j.t.Context(), j.fence, command, []model.Claim{claim}, []model.Turn{turn}); err != nil {
+		j.t.Fatal(err)
+	}
+	return j.step(command, state)
+}
+
+func (j *judging) step(command model.Command, state model.CommandState) model.Command {
+	j.t.Helper()
+	if command.State == state {
+		return command
+	}
+	command.State = state
+	command, err := j.w.Ledger.Step(j.t.Context(), j.fence, command)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	return command
+}
+
+// end ends a command: its claim is to end, or goes on.
+func (j *judging) end(command model.Command, state model.CommandState) model.Claim {
+	j.t.Helper()
+	claim := named(j.t, j.w, command.Targets[0].Claim)
+	if state == model.CommandDone {
+		claim.State, claim.FailureCode, claim.Drain = model.Draining, command.Reason, &model.Drain{SinceUnix: j.w.Clock.Now().Unix()}
+	} else {
+		claim.Command = ""
+	}
+	command.State, command.EndedUnix = state, j.w.Clock.Now().Unix()
+	if _, err := j.w.Ledger.End(j.t.Context(), j.fence, command, []model.Claim{claim}); err != nil {
+		j.t.Fatal(err)
+	}
+	return named(j.t, j.w, claim.Name)
+}
+
+// named returns the ledger's live claim of a name.
+func named(t *testing.T, w *world.World, name string) model.Claim {
+	t.Helper()
+	for _, claim := range load(t, w).Claims {
+		if claim.Name == name {
+			return claim
+		}
+	}
+	t.Fatalf("no claim %s\n%s", name, claimsText(t, w))
+	return model.Claim{}
+}
+
+// taint puts the taint of nodes that are given back on a claim's node, or takes it off.
+func taint(t *testing.T, w *world.World, claim model.Claim, on bool) {
+	t.Helper()
+	patch := model.NodePatch{Name: claim.NodeName, UID: claim.NodeUID}
+	disrupted := []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
+	if on {
+		patch.AddTaints = disrupted
+	} else {
+		patch.RemoveTaints = disrupted
+	}
+	if err := w.Cluster.PatchNode(t.Context(), patch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deployed is a world whose replicas run on one machine, with that machine's claim and the plan it was launched by.
+func deployed(t *testing.T, replicas int, shape model.PodShape, types ...string) (*world.World, model.Claim, model.PlannedClaim) {
+	t.Helper()
+	w := start(t, world.Options{Types: append([]string{"m5.large"}, types...)})
+	w.Workloads.Add(world.Workload{Kind: world.Deployment, Name: "web", Shape: shape, Replicas: replicas})
+	w.Tick(5 * time.Second)
+	outcome := run(t, w, provision.TriggerBatch)
+	settle(t, w)
+	decision, kept := w.Store.Decision(outcome.Decision)
+	if !kept || len(decision.Rounds) != 1 || len(decision.Rounds[0].Plan.Claims) != 1 {
+		t.Fatalf("decision %+v", decision)
+	}
+	planned := decision.Rounds[0].Plan.Claims[0]
+	planned.Pods = nil
+	for _, pod := range pods(t, w) {
+		planned.Pods = append(planned.Pods, model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID})
+	}
+	return w, onlyClaim(t, w), planned
+}
+
+func called(planned model.PlannedClaim, name string) model.PlannedClaim {
+	planned.Name = name
+	return planned
+}
+
+// B5, S28: the pods of a node that an open command has ask for nothing: neither before its taint is seen nor after it, whatever the
+// command's state, nor while it is undone and the taint is there still.
+func TestB5PodsOfACommandsNodeAskForNothing(t *testing.T) {
+	for _, tainted := range []bool{false, true} {
+		for _, state := range []model.CommandState{model.CommandCommitted, model.CommandReplacing, model.CommandUndoing, model.CommandUndone} {
+			w, claim, _ := deployed(t, 2, world.Shape(800, gib))
+			j := judge(t, w)
+			if state == model.CommandUndone {
+				j.end(j.commit(model.CommandUndoing, claim), state)
+			} else {
+				j.commit(state, claim)
+			}
+			taint(t, w, claim, tainted)
+			for range 3 {
+				if outcome := run(t, w, provision.TriggerSweep); outcome.Pending != 0 || outcome.Claims != 0 {
+					t.Errorf("tainted %v, command %s: %+v", tainted, state, outcome)
+				}
+				w.Tick(20 * time.Second)
+			}
+			if node := onlyNode(t, w); hasKey(node.Taints, model.TaintDisrupted) != tainted {
+				t.Errorf("tainted %v, command %s: the node itself was changed: %v", tainted, state, node.Taints)
+			}
+		}
+	}
+}
+
+// B5: nothing is planned onto a node that a command has, seen tainted or not; once it is undone and the taint is off it is capacity
+// again.
+func TestB5CommandsNodeTakesNoPodsAndIsCapacityAgainOnceUndone(t *testing.T) {
+	for _, state := range []model.CommandState{model.CommandCommitted, model.CommandReplacing, model.CommandUndoing, model.CommandUndone} {
+		w, claim, _ := deployed(t, 1, world.Shape(500, gib))
+		j := judge(t, w)
+		if state == model.CommandUndone {
+			j.end(j.commit(model.CommandUndoing, claim), state)
+		} else {
+			j.commit(state, claim)
+		}
+		w.Cluster.AddPods("more", 1, world.Shape(600, gib)) // it would fit beside the other
+		snapshot, err := w.Cluster.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range snapshot.Pods { // kube-scheduler looked before the room was there
+			snapshot.Pods[i].Unschedulable = snapshot.Pods[i].NodeName == ""
+		}
+		look := func() provision.Outcome {
+			flow := w.Process(world.Fault{}).Flow()
+			flow.Connector = oldSnapshot{flow.Connector, snapshot}
+			outcome, err := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Owner: "a", Trigger: provision.TriggerBatch, Deadline: w.Clock.Now().Add(30 * time.Second)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return outcome
+		}
+		if state == model.CommandUndoing || state == model.CommandUndone {
+			if outcome := look(); outcome.Claims != 0 || outcome.Nominated != 1 {
+				t.Errorf("%s: %+v, want the new pod beside the other", state, outcome)
+			}
+			continue
+		}
+		if outcome := look(); outcome.Claims != 1 || outcome.Nominated != 0 {
+			t.Errorf("%s: %+v, want a machine for the new pod", state, outcome)
+		}
+		snapshot.Nodes[0].Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
+		if outcome := look(); outcome.Claims != 0 || outcome.Nominated != 1 {
+			t.Errorf("%s, tainted: %+v, want the new pod on the machine that is on its way", state, outcome)
+		}
+	}
+}
+
+// R43, B5: a replacement is launched under exactly its name, once however often somebody looks, and only while its command waits for
+// it; what it replaces stays as it is.
+func TestR43ReplacementIsLaunchedOnceUnderItsName(t *testing.T) {
+	w, old, planned := deployed(t, 2, world.Shape(800, gib))
+	j := judge(t, w)
+	command := j.commit(model.CommandCommitted, old, called(planned, "default-replacement"))
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 {
+		t.Fatalf("before the command was looked at again: %+v", outcome)
+	}
+	command = j.step(command, model.CommandReplacing)
+	taint(t, w, old, true)
+	if outcome := run(t, w, provision.TriggerReplace); outcome.Claims != 1 || outcome.Pending != 0 || outcome.Decision == "" {
+		t.Fatalf("%+v, want the replacement", outcome)
+	}
+	for range 6 {
+		w.Tick(20 * time.Second)
+		if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 {
+			t.Fatalf("once more: %+v", outcome)
+		}
+	}
+	replacement := named(t, w, "default-replacement")
+	if replacement.State != model.Initialized || replacement.InstanceType != "m5.large" || replacement.ObjectUID == "" || len(replacement.Pods) != 2 {
+		t.Errorf("%+v", replacement)
+	}
+	if claim := named(t, w, old.Name); claim.State != model.Initialized || claim.Command != command.ID {
+		t.Errorf("what is replaced: %+v", claim)
+	}
+	for _, pod := range replacement.Pods {
+		for _, event := range w.Cluster.Events("Pod", pod.Key()) {
+			if strings.Contains(event.Message, "default-replacement") {
+				t.Errorf("a pod that runs was told of a place it does not wait for: %s", event.Message)
+			}
+		}
+	}
+	sound(t, w)
+}
+
+// R43: whatever effect a process dies at, or fails at, in the end there is exactly one machine of that name, or the replacement has
+// failed and is not asked for again; at no time are there two.
+func TestR43ReplacementKilledAtEveryEffectIsLaunchedOnce(t *testing.T) {
+	for _, mode := range world.Modes {
+		for at := 1; ; at++ {
+			w, old, planned := deployed(t, 1, world.Shape(1500, gib))
+			judge(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
+			process := w.Process(world.Fault{At: at, Mode: mode})
+			_, _ = process.Run(t.Context(), provision.TriggerReplace)
+			if len(process.Effects()) < at {
+				break
+			}
+			for range 10 {
+				w.Tick(30 * time.Second)
+				_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+				if n := len(w.Fleet.Machines()); n > 2 {
+					t.Fatalf("%s at effect %d (%v): %d machines", mode, at, process.Effects(), n)
+				}
+			}
+			if claim := named(t, w, "default-replacement"); claim.State != model.Initialized || len(w.Fleet.Machines()) != 2 {
+				t.Errorf("%s at effect %d (%v): it is %s, and there are %d machines", mode, at, process.Effects(), claim.State, len(w.Fleet.Machines()))
+			}
+			sound(t, w)
+		}
+	}
+}
+
+// D14: replacements count against limits as everything does: what limits leave no room for waits, whoever asks for it and however
+// many do at once.
+func TestD14ReplacementsNeverPassLimits(t *testing.T) {
+	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
+	pool := world.Pool("default", "default")
+	pool.Limits = model.Resources{model.Nodes: 3}
+	w.Cluster.AddPool(pool)
+	var replacements []model.PlannedClaim
+	for i := range 6 {
+		replacements = append(replacements, called(planned, fmt.Sprintf("default-r%d", i)))
+	}
+	judge(t, w).commit(model.CommandReplacing, old, replacements...)
+	pending(w, "more", 3, world.Shape(1500, gib))
+	for range 5 {
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() { _, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerReplace) })
+		}
+		group.Wait()
+		w.Tick(30 * time.Second)
+		if held, _ := w.Ledger.Held("default"); held[model.Nodes] > 3 {
+			t.Fatalf("the pool holds %v", held)
+		}
+	}
+	if n, _ := running(t, w); n != 3 {
+		t.Errorf("%d machines, want as many as the limit", n)
+	}
+	sound(t, w)
+}
+
+// R43: a replacement that gave no machine has failed: it is not asked for again under its name, the judge is told at once, and the
+// ledger shows it as long as the command is open.
+func TestR43FailedReplacementIsNotAskedForAgainAndTheJudgeIsTold(t *testing.T) {
+	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
+	j := judge(t, w)
+	command := j.commit(model.CommandReplacing, old, called(planned, "default-replacement"))
+	w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
+	told := &judges{}
+	for range 4 {
+		flow := w.Process(world.Fault{}).Flow()
+		flow.Judges = told
+		outcome, err := flow.Run(t.Context(), provision.Request{
+			Cluster: world.Name, Owner: fmt.Sprintf("a%d", len(told.keys)), Trigger: provision.TriggerReplace, Deadline: w.Clock.Now().Add(30 * time.Second),
+		})
+		if err != nil || outcome.Claims != 0 {
+			t.Fatalf("%+v %v", outcome, err)
+		}
+		w.Tick(time.Minute)
+	}
+	ledger := load(t, w)
+	if len(ledger.Spent) != 1 || ledger.Spent[0].Name != "default-replacement" || ledger.Spent[0].FailureCode == "" || len(ledger.Claims) != 1 {
+		t.Errorf("spent %+v, live %s", ledger.Spent, claimsText(t, w))
+	}
+	if want := []string{"replaced/" + command.ID + "/default-replacement"}; !slices.Equal(told.keys, want) {
+		t.Errorf("the judge was told %v, want %v", told.keys, want)
+	}
+}
+
+// judges notes what the judge is told.
+type judges struct{ keys []string }
+
+func (j *judges) Judge(_ context.Context, _, key string) error {
+	j.keys = append(j.keys, key)
+	return nil
+}
+
+// B4: the judge is told when a replacement is ready, once, and of nobody else's machines.
+func TestB4JudgeIsToldThatAReplacementIsReady(t *testing.T) {
+	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
+	command := judge(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
+	pending(w, "more", 1, world.Shape(1500, gib))
+	told := &judges{}
+	ready := false
+	for i := range 12 {
+		flow := w.Process(world.Fault{}).Flow()
+		flow.Judges = told
+		before := len(told.keys)
+		if _, err := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Owner: fmt.Sprintf("a%d", i), Trigger: provision.TriggerSweep, Deadline: w.Clock.Now().Add(30 * time.Second)}); err != nil {
+			t.Fatal(err)
+		}
+		was := ready
+		ready = named(t, w, "default-replacement").State == model.Initialized
+		if n := len(told.keys) - before; (ready && !was) != (n == 1) || n > 1 {
+			t.Errorf("run %d: ready %v, before %v, and told %v", i, ready, was, told.keys)
+		}
+		w.Tick(15 * time.Second)
+	}
+	if !allInitialized(t, w) || !slices.Equal(told.keys, []string{"replaced/" + command.ID + "/default-replacement"}) {
+		t.Errorf("told %v\n%s", told.keys, claimsText(t, w))
+	}
+}
+
+// S28, B5, B11: from the command to the end of what it gives back, what it removes is not bought again: its pods find the machine
+// that was launched for them, though others came in between and would have fit there.
+func TestS28WhatACommandRemovesIsNotBoughtAgain(t *testing.T) {
+	w, old, planned := deployed(t, 2, world.Shape(800, gib))
+	j := judge(t, w)
+	command := j.commit(model.CommandReplacing, old, called(planned, "default-replacement"))
+	taint(t, w, old, true)
+	run(t, w, provision.TriggerReplace)
+	tight := world.Shape(600, gib)
+	tight.Labels = map[string]string{"app": "late"}
+	w.Cluster.AddPods("late", 1, tight)
+	w.Tick(time.Second)
+	if outcome := run(t, w, provision.TriggerBatch); outcome.Claims != 1 || outcome.Nominated != 0 {
+		t.Fatalf("a pod that came in between: %+v, want a machine of its own", outcome)
+	}
+	settle(t, w)
+	if n := len(claimNames(t, w)); n != 3 {
+		t.Fatalf("%d claims:\n%s", n, claimsText(t, w))
+	}
+	old = j.end(command, model.CommandDone)
+	for _, pod := range pods(t, w) {
+		if pod.NodeName != old.NodeName {
+			continue
+		}
+		if outcome := run(t, w, provision.TriggerDrain); outcome.Claims != 0 {
+			t.Fatalf("bought again: %+v", outcome)
+		}
+		if err := w.Cluster.Evict(t.Context(), model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, nil); err != nil {
+			t.Fatal(err)
+		}
+		w.Tick(5 * time.Second)
+	}
+	for range 5 {
+		if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 {
+			t.Fatalf("bought again: %+v", outcome)
+		}
+		w.Tick(time.Minute)
+	}
+	for _, pod := range pods(t, w) {
+		if pod.NodeName == "" || pod.NodeName == old.NodeName && pod.DeletedUnix == 0 {
+			t.Errorf("pod %s is on %q", pod.Name, pod.NodeName)
+		}
+	}
+}
+
+// A replacement is not launched where it would not be what was planned, or where people have stopped that; others are, and the run
+// says why it waits.
+func TestReplacementWaitsWithAReason(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*world.World, *model.PlannedClaim)
+		want   string
+	}{
+		"pool gone":         {func(_ *world.World, p *model.PlannedClaim) { p.Pool = "gone" }, "nodepool gone is not there"},
+		"another class":     {func(_ *world.World, p *model.PlannedClaim) { p.Class = "old" }, "uses class default now, not old"},
+		"stopped":           {func(w *world.World, _ *model.PlannedClaim) { stop(t, w, model.Stop{Scope: model.StopCluster}) }, "disruption is stopped in cluster"},
+		"its pool stopped":  {func(w *world.World, _ *model.PlannedClaim) { stop(t, w, model.Stop{Scope: model.StopPool, Pool: "default"}) }, "disruption is stopped in nodepool default"},
+		"region stopped":    {func(w *world.World, _ *model.PlannedClaim) { stop(t, w, model.Stop{Scope: model.StopRegion}) }, "disruption is stopped in account"},
+		"other pool stoped": {func(w *world.World, _ *model.PlannedClaim) { stop(t, w, model.Stop{Scope: model.StopPool, Pool: "other"}) }, ""},
+	} {
+		w, old, planned := deployed(t, 1, world.Shape(1500, gib))
+		planned.Name = "default-replacement"
+		test.change(w, &planned)
+		judge(t, w).commit(model.CommandReplacing, old, planned)
+		outcome := run(t, w, provision.TriggerReplace)
+		said := strings.Contains(strings.Join(outcome.Problems, "\n"), test.want)
+		if launched := outcome.Claims == 1; launched != (test.want == "") || !said {
+			t.Errorf("%s: %+v, want it to wait because %q", name, outcome, test.want)
+		}
+	}
+}
+
+func stop(t *testing.T, w *world.World, stop model.Stop) {
+	t.Helper()
+	if err := w.Ledger.Stop(t.Context(), world.Registration(), stop); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// S31: a pool that is changed after its replacement was planned: the machine is as it was planned, and carries the hash of that, so
+// that it drifts.
+func TestS31ReplacementCarriesTheHashItWasPlannedBy(t *testing.T) {
+	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
+	planned.Name, planned.PoolHash = "default-replacement", "before"
+	pool := world.Pool("default", "default")
+	pool.Hash = "after"
+	w.Cluster.AddPool(pool)
+	judge(t, w).commit(model.CommandReplacing, old, planned)
+	run(t, w, provision.TriggerReplace)
+	if hash := named(t, w, "default-replacement").Annotations[model.AnnotationPoolHash]; hash != "before" {
+		t.Errorf("hash %q", hash)
+	}
+}
+
+// A command that is to save money buys nothing that costs as much as what it gives back, though that is all there is at the moment.
+func TestReplacementCostsLessThanWhatItReplaces(t *testing.T) {
+	for _, saves := range []bool{true, false} {
+		w, old, planned := deployed(t, 1, world.Shape(1500, gib), "m5.xlarge")
+		w.Fleet.Break(model.OfferKey{InstanceType: "m5.large"}, "InsufficientInstanceCapacity")
+		planned.Name = "default-replacement"
+		planned.InstanceTypes = []string{"m5.large", "m5.xlarge"}
+		planned.Hold = model.Resources{model.Nodes: 1}
+		for i := range planned.Requirements {
+			if planned.Requirements[i].Key == model.LabelInstanceType {
+				planned.Requirements[i].Values = planned.InstanceTypes
+			}
+		}
+		j := judge(t, w)
+		command := j.commit(model.CommandCommitted, old, planned)
+		if saves {
+			command.Reason, command.Savings = model.ReasonUnderutilized, planned.Price/2
+		}
+		j.step(command, model.CommandReplacing)
+		if outcome := run(t, w, provision.TriggerReplace); outcome.Claims != 0 == saves {
+			t.Errorf("to save: %v, %+v", saves, outcome)
+		}
+	}
+}
+
+func TestReplaceHintAsksForARun(t *testing.T) {
+	var request provision.Request
+	request.Take(wire.Hint{Cluster: "c", Reason: wire.ReasonSweep})
+	request.Take(wire.Hint{Cluster: "c", Reason: wire.ReasonReplace})
+	if request.Trigger != provision.TriggerReplace {
+		t.Errorf("a replace hint makes a run of %q", request.Trigger)
+	}
+}
+
+// A static pool's machine that is replaced counts until it ends, and so does what replaces it: the pool is neither filled twice nor
+// left short.
+func TestStaticPoolWithACommandIsNotFilledTwice(t *testing.T) {
+	w := static(t, 2)
+	outcome := run(t, w, provision.TriggerConfig)
+	settle(t, w)
+	decision, _ := w.Store.Decision(outcome.Decision)
+	planned := decision.Rounds[0].Plan.Claims[0]
+	j := judge(t, w)
+	command := j.commit(model.CommandReplacing, load(t, w).Claims[0], called(planned, "fixed-replacement"))
+	for range 8 {
+		run(t, w, provision.TriggerSweep)
+		if n, _ := running(t, w); n > 3 {
+			t.Fatalf("%d machines", n)
+		}
+		w.Tick(20 * time.Second)
+	}
+	if named(t, w, "fixed-replacement").State != model.Initialized {
+		t.Fatalf("the replacement is not ready:\n%s", claimsText(t, w))
+	}
+	j.end(command, model.CommandDone)
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 0 {
+		t.Errorf("filled again: %+v", outcome)
+	}
+}
+
+// hidden is a ledger that has not heard yet that a replacement failed.
+type hidden struct{ provision.Claims }
+
+func (h hidden) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
+	ledger, err := h.Claims.Load(ctx, reg)
+	ledger.Spent = nil
+	return ledger, err
+}
+
+// A name that turns out to be in use, though the ledger as it was read did not know it, is not tried over and over, and what else is
+// asked for in the same run is launched.
+func TestReplacementWhoseNameIsInUseIsLeft(t *testing.T) {
+	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
+	judge(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
+	w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
+	run(t, w, provision.TriggerReplace)
+	w.Fleet.Break(model.OfferKey{}, "")
+	w.Tick(time.Hour)
+	pending(w, "more", 1, world.Shape(1500, gib))
+	flow := w.Process(world.Fault{}).Flow()
+	flow.Claims = hidden{flow.Claims}
+	outcome, err := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Owner: "a", Trigger: provision.TriggerBatch, Deadline: w.Clock.Now().Add(30 * time.Second)})
+	if err != nil || outcome.Claims != 1 || outcome.Rounds > 3 {
+		t.Errorf("%+v %v, want the pod's machine alone, in a few rounds", outcome, err)
+	}
+}
