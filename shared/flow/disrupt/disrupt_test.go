@@ -1,0 +1,937 @@
+package disrupt_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/disrupt"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
+)
+
+func drained(t *testing.T, h *house, names ...string) {
+	t.Helper()
+	for _, claim := range h.load().Claims {
+		if want := slices.Contains(names, claim.Name); (claim.State == model.Draining) != want {
+			t.Errorf("claim %s is %s\n%s", claim.Name, claim.State, h.state())
+		}
+	}
+}
+
+// untouched fails where any node is tainted, or any live claim is held by an open command or says that it is given back.
+func untouched(t *testing.T, h *house) {
+	t.Helper()
+	for name, node := range h.nodes {
+		if tainted(&node.Node) && h.claim("c-"+name).State != model.Draining {
+			t.Errorf("node %s is tainted", name)
+		}
+	}
+	for _, claim := range h.load().Claims {
+		if claim.State != model.Draining && (claim.Command != "" || h.objects[claim.Name].reason != "") {
+			t.Errorf("claim %s is in command %q and says %q", claim.Name, claim.Command, h.objects[claim.Name].reason)
+		}
+	}
+}
+
+// F139, R43: a node that is empty goes in one look: committed, tainted, read, and only then draining.
+func TestR43EmptyNodesAreCommittedTaintedReadAndThenDrained(t *testing.T) {
+	h := newHouse(t, 3)
+	grace := int64(600)
+	h.change("c-n0", func(c *model.Claim) { c.GraceSeconds = &grace })
+	h.nodes["n0"].Pods, h.nodes["n1"].Pods = nil, nil
+	h.publish()
+	h.wants(planned(model.ReasonEmpty, 0, "n0", "n1"))
+	out := h.look()
+	if out.Done != 1 || out.Drained != 2 || len(h.drains) != 1 || len(h.replaces) != 1 || len(h.decisions) != 1 || out.Open != 0 {
+		t.Errorf("%+v; drains %v, provision %v, decisions %d", out, h.drains, h.replaces, len(h.decisions))
+	}
+	drained(t, h, "c-n0", "c-n1")
+	claim := h.claim("c-n0")
+	if claim.FailureCode != model.EndedEmpty || claim.FailureMessage == "" || claim.Drain.SinceUnix != h.now || claim.Drain.DeadlineUnix != h.now+grace {
+		t.Errorf("%+v %+v", claim, claim.Drain)
+	}
+	var order []string
+	for _, line := range h.log {
+		switch op, _, _ := strings.Cut(line, " "); op {
+		case "commit", "taint", "read", "step", "end", "drain", "untaint":
+			order = append(order, line)
+		}
+	}
+	want := []string{"commit Empty", "taint n0", "read n0", "taint n1", "read n1", "end Done", "drain"}
+	if !slices.Equal(order, want) {
+		t.Errorf("%q, want %q", order, want)
+	}
+	if got, want := h.reasons(), []string{"Node/n0 DisruptionTerminating", "Node/n1 DisruptionTerminating", "NodeClaim/c-n0 DisruptionTerminating", "NodeClaim/c-n1 DisruptionTerminating"}; !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	if d := h.decisions[0]; len(d.Committed) != 1 || d.Committed[0] != h.command().ID || d.Seq != h.published.Seq || d.Machines.Version != "1" {
+		t.Errorf("%+v", d)
+	}
+}
+
+// F139, R36: nodes stay, tainted and undrained, until all that takes their place is initialised.
+func TestF139ReplacementsComeFirst(t *testing.T) {
+	h := newHouse(t, 3)
+	h.wants(planned(model.ReasonDrifted, 2, "n0"))
+	h.look()
+	if c := h.command(); c.State != model.CommandReplacing || len(c.Replacements) != 2 || len(h.replaces) != 1 || !tainted(&h.nodes["n0"].Node) || h.objects["c-n0"].reason != model.ReasonDrifted {
+		t.Fatalf("%+v, asked %q", c, h.replaces)
+	}
+	names := map[string]bool{}
+	for _, r := range h.command().Replacements {
+		if names[r.Name] = true; !strings.HasPrefix(r.Name, "web-") || len(r.Name) != len("web-")+5 {
+			t.Errorf("replacement is called %q", r.Name)
+		}
+	}
+	if len(names) != 2 {
+		t.Errorf("replacements are called %v", names)
+	}
+	h.pass(20)
+	drained(t, h)
+	h.pass(25)
+	drained(t, h, "c-n0")
+	if c := h.command(); c.State != model.CommandDone || c.EndedUnix == 0 {
+		t.Errorf("%+v", c)
+	}
+	if reasons := h.reasons(); !slices.ContainsFunc(reasons, func(r string) bool { return strings.HasSuffix(r, "DisruptionLaunching") }) {
+		t.Errorf("told %q", reasons)
+	}
+}
+
+// B4, F139, R36: where a replacement fails its nodes are given back to the scheduler within a minute, and none is lost.
+func TestB4FailedReplacementGivesNodesBackWithinAMinute(t *testing.T) {
+	h := newHouse(t, 3)
+	h.barren = true
+	h.wants(planned(model.ReasonDrifted, 1, "n0"))
+	h.look()
+	h.pass(1) // provision loses the machine, and tells nobody
+	at := h.now
+	for h.command().State.Open() && h.now < at+300 {
+		h.pass(1)
+	}
+	if h.now-at > 60 {
+		t.Errorf("undone after %d s", h.now-at)
+	}
+	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != model.ReplacementFailed || !strings.Contains(c.FailureMessage, "there is none") {
+		t.Errorf("%+v", c)
+	}
+	drained(t, h)
+	untouched(t, h)
+}
+
+// R36: a replacement that never joins takes no node with it, however long it is waited for; what comes late stays.
+func TestR36ReplacementThatNeverJoinsCostsNoNode(t *testing.T) {
+	h := newHouse(t, 3)
+	h.boots = 24 * 3600
+	h.wants(planned(model.ReasonDrifted, 1, "n0"), planned(model.ReasonDrifted, 1, "n1"))
+	h.look()
+	h.pass(19 * 60)
+	drained(t, h)
+	h.pass(3 * 60)
+	drained(t, h)
+	untouched(t, h)
+	for _, c := range h.load().Commands {
+		if c.State != model.CommandUndone || c.FailureCode != model.ReplacementFailed {
+			t.Errorf("%+v", c)
+		}
+	}
+	if n := len(h.load().Claims); n != 5 {
+		t.Errorf("%d claims, want 3 and 2 that may come yet", n)
+	}
+}
+
+// A replacement that came up and is being taken back meanwhile is none.
+func TestB4ReplacementThatEndsAgainIsAFailure(t *testing.T) {
+	h := newHouse(t, 2)
+	h.boots = 40
+	h.wants(planned(model.ReasonDrifted, 2, "n0"))
+	h.look()
+	h.pass(1)
+	first := h.command().Replacements[0].Name
+	h.change(first, func(c *model.Claim) { c.State = model.Initialized })
+	h.change(first, func(c *model.Claim) {
+		c.State, c.FailureCode, c.Drain = model.Draining, model.EndedSpotInterrupted, &model.Drain{SinceUnix: h.now}
+	})
+	h.pass(60)
+	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != model.ReplacementFailed {
+		t.Errorf("%+v", c)
+	}
+	untouched(t, h)
+}
+
+// F131: a command to save money waits 15 s, on tainted nodes, and goes on where it still holds on a snapshot that shows the taint.
+func TestF131SavingsAreJudgedAgainAfterFifteenSeconds(t *testing.T) {
+	h := newHouse(t, 3)
+	judged := 0
+	h.holds = func(in reclaim.Input, c *model.Command) []model.KeptReason {
+		judged++
+		if h.now < c.SinceUnix+15 {
+			t.Errorf("judged again after %d s", h.now-c.SinceUnix)
+		}
+		for _, node := range in.Snapshot.Nodes {
+			if node.Name == "n0" && !tainted(&node) {
+				t.Error("judged again by what was before")
+			}
+		}
+		if len(in.Commands) != 1 || in.Commands[0].ID != c.ID {
+			t.Errorf("commands %+v", in.Commands)
+		}
+		return nil
+	}
+	h.wants(planned(model.ReasonUnderutilized, 0, "n0"))
+	h.look()
+	h.pass(14)
+	if judged != 0 || h.command().TaintedUnix == 0 {
+		t.Fatalf("judged %d times, %+v", judged, h.command())
+	}
+	h.pass(5)
+	if judged != 1 {
+		t.Errorf("judged %d times", judged)
+	}
+	drained(t, h, "c-n0")
+}
+
+// F131: a pod that is bound in those 15 s aborts the command, and so does anything that was true of the node and is not.
+func TestF131WhatChangesInFifteenSecondsAborts(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(h *house)
+		code   string
+	}{
+		"a pod is bound":                          {func(h *house) { h.addPod("n0", "late") }, reclaim.PodsArrived},
+		"a pod must not be disrupted":             {func(h *house) { h.nodes["n0"].Pods[0].DoNotDisrupt = "true" }, reclaim.PodDoNotDisrupt},
+		"a pod must not be disrupted for a while": {func(h *house) { h.nodes["n0"].Pods[0].DoNotDisrupt = "1h" }, reclaim.PodDoNotDisrupt},
+		"the node must not be disrupted": {func(h *house) {
+			h.nodes["n0"].Node.Annotations = map[string]string{model.AnnotationNotDisrupt: "true"}
+		}, reclaim.NodeDoNotDisrupt},
+		"a budget is used up": {func(h *house) {
+			h.budgets = []model.PDB{{Namespace: "default", Name: "web", Selector: &model.Selector{MatchLabels: map[string]string{"app": "web"}}}}
+		}, reclaim.DisruptionBudget},
+		"another budget": {func(h *house) {
+			all := &model.Selector{}
+			h.budgets = []model.PDB{{Namespace: "default", Name: "a", Selector: all, DisruptionsAllowed: 1}, {Namespace: "default", Name: "b", Selector: all, DisruptionsAllowed: 1}}
+		}, reclaim.TooManyBudgets},
+		"the node is being deleted": {func(h *house) { h.nodes["n0"].Node.DeletedUnix = h.now }, reclaim.Ending},
+		"it holds no more": {func(h *house) {
+			h.holds = func(reclaim.Input, *model.Command) []model.KeptReason {
+				return []model.KeptReason{{Code: reclaim.Unplaceable, Message: "no place"}}
+			}
+		}, reclaim.Unplaceable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, 3)
+			h.wants(planned(model.ReasonUnderutilized, 1, "n0", "n1"))
+			h.look()
+			test.change(h)
+			h.pass(30)
+			if c := h.command(); c.State != model.CommandUndone || c.FailureCode != test.code || c.FailureMessage == "" {
+				t.Errorf("%+v", c)
+			}
+			drained(t, h)
+			untouched(t, h)
+			if told := h.reasons(); !slices.Contains(told, "Node/n1 ConsolidationRejected") || !slices.Contains(told, "NodeClaim/c-n0 ConsolidationRejected") || !slices.Contains(told, "Node/n0 ConsolidationCandidate") {
+				t.Errorf("told %q", told)
+			}
+		})
+	}
+}
+
+// What does not count: pods of daemons, pods that have ended or are going, budgets of others, and those with room.
+func TestWhatDoesNotSpeakAgainstACommandAbortsNone(t *testing.T) {
+	h := newHouse(t, 2)
+	h.wants(planned(model.ReasonUnderutilized, 0, "n0"))
+	h.look()
+	h.addPod("n0", "daemon").OwnerKind = "DaemonSet"
+	h.addPod("n0", "ended").Phase = model.Succeeded
+	going := h.addPod("n0", "going")
+	going.DeletedUnix, going.DoNotDisrupt = h.now+30, "true"
+	invalid := &h.nodes["n0"].Pods[0]
+	invalid.DoNotDisrupt = "yes"
+	unready := &model.Selector{MatchLabels: map[string]string{"app": "web"}}
+	h.budgets = []model.PDB{{Namespace: "other", Name: "a", Selector: unready}, {Namespace: "default", Name: "b", Selector: &model.Selector{MatchLabels: map[string]string{"app": "db"}}}, {Namespace: "default", Name: "c", Selector: unready, DisruptionsAllowed: 1}}
+	h.pass(30)
+	drained(t, h, "c-n0")
+}
+
+// B2: what landed between decision and taint is seen, since nodes are read after they were tainted.
+func TestB2PodThatLandsBetweenDecisionAndTaintKeepsItsNode(t *testing.T) {
+	for _, reason := range []string{model.ReasonEmpty, model.ReasonUnderutilized, model.ReasonDrifted, model.ReasonExpired} {
+		t.Run(reason, func(t *testing.T) {
+			h := newHouse(t, 2)
+			h.before = func(op, about string) {
+				if op == "taint" && about == "n0" && len(h.nodes["n0"].Pods) == 1 {
+					h.addPod("n0", "vip").DoNotDisrupt = "true"
+				}
+			}
+			h.wants(planned(reason, 0, "n0"))
+			h.look()
+			h.pass(60)
+			drained(t, h)
+			untouched(t, h)
+			if c := h.command(); c.State != model.CommandUndone {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}
+
+// B2: the annotation may come while replacements start, long after the first look.
+func TestB2AnnotationThatComesWhileReplacementsStart(t *testing.T) {
+	h := newHouse(t, 2)
+	h.wants(planned(model.ReasonDrifted, 1, "n0"))
+	h.look()
+	h.pass(10)
+	h.nodes["n0"].Pods[0].DoNotDisrupt = "true"
+	h.pass(60)
+	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != reclaim.PodDoNotDisrupt {
+		t.Errorf("%+v", c)
+	}
+	drained(t, h)
+	untouched(t, h)
+}
+
+// F137: with a terminationGracePeriod what drifted goes though pods would keep it.
+func TestDriftedNodeWithAGracePeriodGoesWhateverItsPodsSay(t *testing.T) {
+	h := newHouse(t, 2)
+	grace := int64(300)
+	h.change("c-n0", func(c *model.Claim) { c.GraceSeconds = &grace })
+	h.nodes["n0"].Pods[0].DoNotDisrupt = "1h" // by the hour, so that the house's own check of B2 is not meant
+	h.wants(planned(model.ReasonDrifted, 0, "n0"))
+	h.look()
+	drained(t, h, "c-n0")
+}
+
+// Of empty nodes those that got pods stay, and the others go all the same.
+func TestOfEmptyNodesThoseThatGotPodsStay(t *testing.T) {
+	h := newHouse(t, 4)
+	for _, node := range []string{"n0", "n1", "n2"} {
+		h.nodes[node].Pods = nil
+	}
+	h.publish()
+	h.addPod("n1", "late")
+	h.wants(planned(model.ReasonEmpty, 0, "n0", "n1", "n2"))
+	h.look()
+	drained(t, h, "c-n0", "c-n2")
+	untouched(t, h)
+	if c := h.command(); c.State != model.CommandDone || h.claim("c-n1").Command != "" {
+		t.Errorf("%+v", c)
+	}
+	if !slices.Contains(h.reasons(), "Node/n1 DisruptionBlocked") {
+		t.Errorf("told %q", h.reasons())
+	}
+}
+
+// B6: a node of the same name that is another is never tainted, and takes the command with it.
+func TestB6RecreatedNodeIsNeverTouched(t *testing.T) {
+	h := newHouse(t, 2)
+	h.before = func(op, _ string) {
+		if op == "commit" {
+			h.nodes["n0"].Node.UID = "u-other"
+		}
+	}
+	h.wants(planned(model.ReasonDrifted, 0, "n0"))
+	h.look()
+	if tainted(&h.nodes["n0"].Node) {
+		t.Error("the other node is tainted")
+	}
+	drained(t, h)
+	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != "NodeGone" {
+		t.Errorf("%+v", c)
+	}
+	h = newHouse(t, 2) // and when it was tainted already
+	h.wants(planned(model.ReasonDrifted, 1, "n0"))
+	h.look()
+	h.nodes["n0"].Node.UID, h.nodes["n0"].Node.Taints = "u-other", nil
+	h.pass(90)
+	drained(t, h)
+	if c := h.command(); tainted(&h.nodes["n0"].Node) || c.State != model.CommandUndone {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A target that ends by itself is left to that; the others go on, and what is ending is not touched.
+func TestTargetsThatEndByThemselvesAreNoFailure(t *testing.T) {
+	h := newHouse(t, 3)
+	h.wants(planned(model.ReasonUnderutilized, 1, "n0", "n1"))
+	h.look()
+	end := func(name string) {
+		h.change(name, func(c *model.Claim) {
+			c.State, c.FailureCode, c.Drain = model.Draining, model.EndedSpotInterrupted, &model.Drain{SinceUnix: h.now, DeadlineUnix: h.now + 120}
+		})
+	}
+	end("c-n0")
+	h.pass(90)
+	drained(t, h, "c-n0", "c-n1")
+	if c := h.command(); c.State != model.CommandDone || h.claim("c-n0").FailureCode != model.EndedSpotInterrupted || h.claim("c-n1").FailureCode != model.EndedUnderutilized {
+		t.Errorf("%+v", c)
+	}
+
+	h = newHouse(t, 2) // all of them
+	h.wants(planned(model.ReasonUnderutilized, 1, "n0"))
+	h.look()
+	end("c-n0")
+	h.pass(30)
+	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != "TargetsEnded" || !tainted(&h.nodes["n0"].Node) {
+		t.Errorf("%+v; the drain's taint is there: %v", c, tainted(&h.nodes["n0"].Node))
+	}
+}
+
+// Stops and a pause undo what is open, as long as it can be undone; nothing new is begun.
+func TestStopsUndoWhatIsOpen(t *testing.T) {
+	for name, stop := range map[string]func(h *house){
+		"region": func(h *house) { must(t, h.ledger.Stop(t.Context(), h.reg(), model.Stop{Scope: model.StopRegion})) },
+		"cluster": func(h *house) {
+			must(t, h.ledger.Stop(t.Context(), h.reg(), model.Stop{Scope: model.StopCluster, Why: "sale"}))
+		},
+		"pool": func(h *house) {
+			must(t, h.ledger.Stop(t.Context(), h.reg(), model.Stop{Scope: model.StopPool, Pool: "web"}))
+		},
+		"pause": func(h *house) {
+			reg := h.reg()
+			reg.Paused = true
+			must(t, h.ledger.Register(t.Context(), reg))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, 3)
+			h.wants(planned(model.ReasonUnderutilized, 0, "n0"), planned(model.ReasonDrifted, 1, "n1"))
+			h.look()
+			stop(h)
+			h.pass(61)
+			drained(t, h)
+			untouched(t, h)
+			for _, c := range h.load().Commands {
+				if c.State != model.CommandUndone || c.FailureCode != "Stopped" && c.FailureCode != "Paused" {
+					t.Errorf("%+v", c)
+				}
+			}
+		})
+	}
+	h := newHouse(t, 2)
+	must(t, h.ledger.Stop(t.Context(), h.reg(), model.Stop{Scope: model.StopPool, Pool: "other"}))
+	h.wants(planned(model.ReasonDrifted, 0, "n0"))
+	h.look()
+	drained(t, h, "c-n0")
+}
+
+// A pause begins nothing.
+func TestPausedClusterIsLeftAlone(t *testing.T) {
+	h := newHouse(t, 2)
+	reg := h.reg()
+	reg.Paused = true
+	must(t, h.ledger.Register(t.Context(), reg))
+	h.wants(planned(model.ReasonEmpty, 0, "n0"))
+	if out := h.look(); out.Undecided == "" || h.plans != 0 || len(h.load().Commands) != 0 {
+		t.Errorf("%+v, planned %d times", out, h.plans)
+	}
+}
+
+// B9: nothing is decided by a snapshot nobody has confirmed for 10 s, by one that is older than one already decided by, nor by
+// one whose watcher's clock is ahead; what is on its way waits for a fresh one.
+func TestB9NothingIsDecidedByAnOldSnapshot(t *testing.T) {
+	h := newHouse(t, 2)
+	h.wants(planned(model.ReasonEmpty, 0, "n0"))
+	h.blind = true
+	h.now += 11
+	if out := h.look(); !strings.Contains(out.Undecided, "11 s old") || h.plans != 0 || len(h.hints) != 1 {
+		t.Errorf("%+v, %d hints", out, len(h.hints))
+	}
+	h.now += 60
+	if out := h.look(); out.Undecided == "" || h.plans != 0 {
+		t.Errorf("%+v", out)
+	}
+	h.now -= 100
+	if out := h.look(); !strings.Contains(out.Undecided, "ahead") || h.plans != 0 {
+		t.Errorf("%+v", out)
+	}
+
+	h = newHouse(t, 3)
+	h.wants(planned(model.ReasonUnderutilized, 0, "n0"))
+	h.look()
+	h.publish()
+	h.blind = true
+	h.pass(120)
+	if c := h.command(); c.State != model.CommandCommitted {
+		t.Errorf("without a snapshot the command is %s", c.State)
+	}
+	h.blind = false
+	h.pass(65)
+	drained(t, h, "c-n0")
+
+	h = newHouse(t, 3)
+	h.wants(planned(model.ReasonDrifted, 1, "n0"))
+	h.published.Seq = 40
+	h.publish()
+	h.look()
+	old := *h.published
+	old.Seq = 7
+	old.Epoch = 1
+	h.published = &old
+	h.blind = true
+	plans := h.plans
+	if out := h.lookAt(1, 7); !strings.Contains(out.Undecided, "older than one already decided by") || h.plans != plans {
+		t.Errorf("%+v", out)
+	}
+}
+
+// lookAt runs with the pointer put back, as after the restore of a table.
+func (h *house) lookAt(epoch, seq int64) disrupt.Outcome {
+	h.t.Helper()
+	h.rewound = &model.Pointer{Cluster: cluster, Epoch: epoch, HeadSeq: seq, HeartbeatAt: h.now}
+	defer func() { h.rewound = nil }()
+	if err := h.run(nil, true); err != nil {
+		h.t.Fatal(err)
+	}
+	return h.outcome
+}
+
+// R44: a look that found nothing is remembered, until something changes or its time has come; one that only budgets constrained
+// is looked at again as soon as the next window opens.
+func TestR44NothingToDoIsRememberedNoLongerThanItIsTrue(t *testing.T) {
+	h := newHouse(t, 3)
+	h.plan = func(in reclaim.Input) model.DisruptPlan {
+		return model.DisruptPlan{Constrained: true, AgainUnix: began + 200}
+	}
+	h.pass(190)
+	if h.plans != 1 {
+		t.Errorf("planned %d times", h.plans)
+	}
+	loads := h.happened("load")
+	h.wants(planned(model.ReasonEmpty, 0, "n0"))
+	h.nodes["n0"].Pods = nil
+	h.published.Seq-- // the same snapshot: nothing has changed but the time
+	h.pass(8)
+	if h.happened("load") != loads {
+		t.Errorf("looked %d times more", h.happened("load")-loads)
+	}
+}
+
+func TestR44WindowThatOpensIsLookedAtThen(t *testing.T) {
+	h := newHouse(t, 3)
+	opens := began + 400
+	h.nodes["n0"].Pods = nil
+	h.publish()
+	h.plan = func(in reclaim.Input) model.DisruptPlan {
+		if in.NowUnix < opens {
+			return model.DisruptPlan{Constrained: true, AgainUnix: opens}
+		}
+		return model.DisruptPlan{Commands: []model.PlannedCommand{planned(model.ReasonEmpty, 0, "n0")}}
+	}
+	for h.claim("c-n0").State == model.Initialized && h.now < opens+60 {
+		h.pass(1)
+	}
+	if h.now < opens || h.now > opens+2 {
+		t.Errorf("drained %d s after the window opened", h.now-opens)
+	}
+}
+
+// R44: what budgets constrain without an end in sight is looked at each minute.
+func TestR44ConstrainedWithoutAnEndInSightIsNotRemembered(t *testing.T) {
+	h := newHouse(t, 3)
+	h.plan = func(reclaim.Input) model.DisruptPlan { return model.DisruptPlan{Constrained: true} }
+	h.pass(300)
+	if h.plans != 5 {
+		t.Errorf("planned %d times in 5 minutes", h.plans)
+	}
+}
+
+// An idle cluster costs two reads a minute, and the ledger is read every few minutes all the same.
+func TestIdleClusterCostsTwoReads(t *testing.T) {
+	h := newHouse(t, 3)
+	h.pass(60)
+	if h.plans != 1 || h.happened("load") != 1 {
+		t.Fatalf("planned %d times", h.plans)
+	}
+	before := len(h.log)
+	h.pass(240)
+	if got := h.log[before:]; !slices.Equal(got, []string{"glance", "glance", "glance", "glance"}) {
+		t.Errorf("%q", got)
+	}
+	h.pass(120)
+	if h.plans != 1 || h.happened("load") != 2 {
+		t.Errorf("planned %d times, loaded %d times", h.plans, h.happened("load"))
+	}
+	h.change("c-n0", func(c *model.Claim) { c.Drift, c.DriftUnix = "NodePoolDrifted", h.now }) // no snapshot shows that
+	h.hints = append(h.hints, hint{"drifted/1", h.now})
+	h.pass(1)
+	if h.plans != 2 {
+		t.Errorf("planned %d times after a claim has drifted", h.plans)
+	}
+}
+
+// B3, S30: of two judges that went by the same turn of a pool one is refused, and looks again.
+func TestB3S30SecondJudgeOfTheSameTurnIsRefused(t *testing.T) {
+	h := newHouse(t, 4)
+	h.wants(planned(model.ReasonEmpty, 0, "n0"), planned(model.ReasonEmpty, 0, "n1"))
+	for _, node := range []string{"n0", "n1", "n2"} {
+		h.nodes[node].Pods = nil
+	}
+	h.publish()
+	once := false
+	h.before = func(op, _ string) {
+		if op == "commit" && !once { // another took the turn, and committed what this one knows nothing of
+			once = true
+			fence, err := h.ledger.Hold(t.Context(), cluster, "other", "other", h.now, h.now+1)
+			must(t, err)
+			claim := h.claim("c-n2")
+			command := model.Command{ID: "X", Version: 1, State: model.CommandCommitted, Reason: model.ReasonEmpty, SinceUnix: h.now, Targets: []model.Target{{Claim: "c-n2", Pool: "web", Node: "n2", NodeUID: "u-n2"}}}
+			must(t, h.ledger.Commit(t.Context(), fence, command, []model.Claim{claim}, []model.Turn{{Pool: "web"}}))
+		}
+	}
+	out := h.look()
+	if out.Conflicts != 1 || len(out.Committed) != 0 || len(h.load().Commands) != 1 {
+		t.Errorf("%+v", out)
+	}
+	h.pass(10)
+	drained(t, h, "c-n0", "c-n1", "c-n2")
+	if turns := h.load().Turns; len(turns) != 1 || turns[0].Version != 3 {
+		t.Errorf("turns %+v", turns)
+	}
+}
+
+// A command whose commit may have happened is committed once.
+func TestC5CommitWhoseAnswerIsLostHappensOnce(t *testing.T) {
+	h := newHouse(t, 3)
+	h.nodes["n0"].Pods = nil
+	h.publish()
+	h.wants(planned(model.ReasonEmpty, 0, "n0"), planned(model.ReasonDrifted, 1, "n1"))
+	h.lost = "commit"
+	h.look()
+	h.pass(90)
+	drained(t, h, "c-n0", "c-n1")
+	if n := len(h.load().Commands); n != 2 {
+		t.Errorf("%d commands", n)
+	}
+}
+
+// While something does not answer nothing is undone, untainted or drained; afterwards it goes on.
+func TestOutagesHoldEverythingWhereItIs(t *testing.T) {
+	down := errors.New("no answer")
+	for _, what := range [][]string{
+		{"load"}, {"glance"}, {"connect"}, {"read"}, {"taint"}, {"budgets"}, {"snapshot"}, {"machines"}, {"step"}, {"end"}, {"commit"}, {"recall"}, {"hint"},
+		{"report"}, {"replace"}, {"drain"}, {"decision"}, {"read", "taint", "untaint", "report", "budgets"},
+	} {
+		t.Run(strings.Join(what, " "), func(t *testing.T) {
+			h := newHouse(t, 4)
+			h.nodes["n0"].Pods = nil
+			h.publish()
+			h.wants(planned(model.ReasonEmpty, 0, "n0"), planned(model.ReasonUnderutilized, 1, "n1", "n2"))
+			for _, op := range what {
+				h.errs[op] = down
+			}
+			_ = h.run(nil, true)
+			h.pass(100)
+			for _, c := range h.load().Commands {
+				if c.State == model.CommandUndoing || c.State == model.CommandUndone {
+					t.Errorf("undone for an outage: %+v", c)
+				}
+			}
+			h.errs = map[string]error{}
+			h.pass(180)
+			drained(t, h, "c-n0", "c-n1", "c-n2")
+		})
+	}
+}
+
+// An outage that lasts while nodes are being given back to the scheduler ends with them given back.
+func TestUndoingGoesOnAfterAnOutage(t *testing.T) {
+	h := newHouse(t, 3)
+	h.barren = true
+	h.wants(planned(model.ReasonDrifted, 1, "n0"))
+	h.look()
+	h.errs["untaint"] = errors.New("no answer")
+	h.pass(120)
+	if c := h.command(); c.State != model.CommandUndoing || !tainted(&h.nodes["n0"].Node) {
+		t.Errorf("%+v", c)
+	}
+	h.errs = map[string]error{}
+	h.pass(65)
+	untouched(t, h)
+	if c := h.command(); c.State != model.CommandUndone {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A command that cannot be found to hold does not keep its nodes for ever.
+func TestCommandThatCannotBeJudgedIsUndone(t *testing.T) {
+	h := newHouse(t, 3)
+	h.wants(planned(model.ReasonUnderutilized, 0, "n0"))
+	h.look()
+	h.errs["machines"] = errors.New("no answer")
+	h.pass(6 * 60)
+	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != "TooLate" {
+		t.Errorf("%+v", c)
+	}
+	untouched(t, h)
+}
+
+// F150, C4: a taint nobody answers for is taken off; those of drains and of open commands are left.
+func TestF150StrayTaintsAreTakenOff(t *testing.T) {
+	h := newHouse(t, 4)
+	taint := []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
+	for _, node := range []string{"n0", "n1", "n2"} {
+		h.nodes[node].Node.Taints = slices.Clone(taint)
+		h.objects["c-"+node].reason = model.ReasonEmpty
+	}
+	h.change("c-n1", func(c *model.Claim) {
+		c.State, c.FailureCode, c.Drain = model.Draining, model.EndedNodeDeleted, &model.Drain{SinceUnix: h.now}
+	})
+	h.change("c-n0", func(c *model.Claim) { c.Command = "of-long-ago" })
+	h.nodes["n3"].Node.Taints = []model.Taint{{Key: "mine", Effect: model.NoSchedule}}
+	h.nodes["n2"].Node.DeletedUnix = h.now
+	h.publish()
+	out := h.look()
+	if out.Strays != 1 || tainted(&h.nodes["n0"].Node) || !tainted(&h.nodes["n1"].Node) || !tainted(&h.nodes["n2"].Node) || h.objects["c-n0"].reason != "" || h.objects["c-n1"].reason == "" {
+		t.Errorf("%+v\n%s", out, h.state())
+	}
+	if len(h.nodes["n3"].Node.Taints) != 1 {
+		t.Error("somebody else's taint is gone")
+	}
+	// One whose claim began to drain after the ledger was read.
+	h.nodes["n0"].Node.Taints = slices.Clone(taint)
+	h.publish()
+	loads := 0
+	h.before = func(op, _ string) {
+		if op == "load" {
+			if loads++; loads == 2 {
+				h.change("c-n0", func(c *model.Claim) {
+					c.State, c.FailureCode, c.Drain = model.Draining, model.EndedNodeDeleted, &model.Drain{SinceUnix: h.now}
+				})
+			}
+		}
+	}
+	if out := h.look(); out.Strays != 0 || !tainted(&h.nodes["n0"].Node) {
+		t.Errorf("%+v", out)
+	}
+}
+
+// F150, B2, B4, R43, C5: a process may die at any of its effects, before it or after it, and what comes of it in the end is the same.
+func TestF150ProcessesMayDieAtAnyEffect(t *testing.T) {
+	scenes := map[string]func(h *house){
+		"empty":     func(h *house) { h.wants(planned(model.ReasonEmpty, 0, "n0", "n1")) },
+		"replaced":  func(h *house) { h.wants(planned(model.ReasonUnderutilized, 1, "n0", "n2")) },
+		"two":       func(h *house) { h.wants(planned(model.ReasonDrifted, 2, "n2"), planned(model.ReasonEmpty, 0, "n0")) },
+		"barren":    func(h *house) { h.barren = true; h.wants(planned(model.ReasonDrifted, 1, "n2")) },
+		"blocked":   func(h *house) { h.wants(planned(model.ReasonEmpty, 0, "n0", "n3")) },
+		"forbidden": func(h *house) { h.wants(planned(model.ReasonUnderutilized, 1, "n3", "n2")) },
+	}
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(scenes)) {
+		t.Run(name, func(t *testing.T) {
+			begin := func() *house {
+				h := newHouse(t, 5)
+				h.nodes["n0"].Pods, h.nodes["n1"].Pods = nil, nil
+				h.nodes["n3"].Pods[0].DoNotDisrupt = "1h"
+				h.publish()
+				scenes[name](h)
+				return h
+			}
+			h := begin()
+			h.pass(240)
+			want := h.state()
+			untouched(t, h)
+			// The k-th run dies at its n-th effect.
+			for k := range 5 {
+				for n := 1; ; n++ {
+					died := false
+					for _, after := range []bool{false, true} {
+						h := begin()
+						m := h.killing(k, n, after)
+						if died = died || m.dead; !m.dead {
+							continue
+						}
+						seen[m.names[len(m.names)-1]] = true
+						h.pass(400)
+						if got := h.state(); got != want {
+							t.Errorf("run %d died at effect %d, %s (after it: %v):\n%s\nwant\n%s", k, n, m.names[len(m.names)-1], after, got, want)
+						}
+						untouched(t, h)
+					}
+					if !died {
+						break
+					}
+				}
+			}
+		})
+	}
+	for _, effect := range disrupt.AllEffects {
+		if !seen[effect] && effect != disrupt.EffectForget {
+			t.Errorf("no process died at %q", effect)
+		}
+	}
+}
+
+// killing lets time pass until the k-th run has been, which dies at its n-th effect.
+func (h *house) killing(k, n int, after bool) *mortal {
+	h.t.Helper()
+	m := &mortal{h: h, at: n, after: after}
+	for runs := 0; runs <= k; {
+		h.now++
+		h.publish()
+		h.provision()
+		due := h.now == began+1 || h.now%60 == 0
+		h.hints = slices.DeleteFunc(h.hints, func(k hint) bool { due = due || k.due <= h.now; return k.due <= h.now })
+		if !due {
+			if h.now > began+600 {
+				return m
+			}
+			continue
+		}
+		var effects disrupt.Effects
+		if runs == k {
+			effects = m
+		}
+		runs++
+		_ = h.run(effects, true)
+	}
+	delete(h.errs, "release")
+	if !m.dead {
+		m.n = -1
+	}
+	return m
+}
+
+// The memory of a look that found nothing goes before the first commit, so that a process that dies right after it leaves a
+// command that is looked after.
+func TestF150CommandIsLookedAfterThoughNothingWasToDoBefore(t *testing.T) {
+	h := newHouse(t, 3)
+	h.nodes["n0"].Pods = nil
+	h.publish()
+	h.look()
+	h.wants(planned(model.ReasonEmpty, 0, "n0"))
+	m := &mortal{h: h, at: 2, after: true}
+	h.change("c-n1", func(c *model.Claim) { c.DriftMessage = "x" }) // no snapshot shows that
+	_ = h.run(m, true)
+	if !slices.Equal(m.names, []string{disrupt.EffectForget, disrupt.EffectCommit}) {
+		t.Fatalf("%q", m.names)
+	}
+	delete(h.errs, "release")
+	h.pass(150)
+	drained(t, h, "c-n0")
+}
+
+// A panic of planning or of one command stops nothing else.
+func TestPanicOfOneCommandStopsNoOther(t *testing.T) {
+	h := newHouse(t, 4)
+	h.wants(planned(model.ReasonUnderutilized, 0, "n0"), planned(model.ReasonUnderutilized, 0, "n1"))
+	h.holds = func(_ reclaim.Input, c *model.Command) []model.KeptReason {
+		if c.Targets[0].Node == "n0" {
+			panic("n0")
+		}
+		return nil
+	}
+	h.look()
+	h.pass(20)
+	drained(t, h, "c-n1")
+	h.holds = nil
+	h.plan = func(reclaim.Input) model.DisruptPlan { panic("planning") }
+	h.pass(65)
+	drained(t, h, "c-n0", "c-n1")
+	if !slices.ContainsFunc(h.outcome.Problems, func(p string) bool { return strings.Contains(p, "planning: panic") }) {
+		t.Errorf("%q", h.outcome.Problems)
+	}
+}
+
+// Many commands of many nodes go side by side on goroutines.
+func TestCommandsGoSideBySide(t *testing.T) {
+	h := newHouse(t, 60)
+	h.abreast = func(n int, do func(int)) { work.Abreast(n, 8, do) }
+	var commands []model.PlannedCommand
+	for i := range 20 {
+		n := func(k int) string { return fmt.Sprintf("n%d", 3*i+k) }
+		h.nodes[n(0)].Pods = nil
+		commands = append(commands, planned(model.ReasonEmpty, 0, n(0)), planned(model.ReasonDrifted, 2, n(1), n(2)))
+	}
+	h.publish()
+	h.wants(commands...)
+	if out := h.look(); out.Done != 20 || out.Replacing != 20 || len(out.Committed) != 40 {
+		t.Errorf("%+v", out)
+	}
+	h.pass(60)
+	if n := h.happened("end Done"); n != 40 {
+		t.Errorf("%d commands were carried out\n%s", n, h.state())
+	}
+}
+
+// Another judge at work is no error; what somebody has seen change is looked at once it is done.
+func TestHintThatMeetsAJudgeAtWorkComesBack(t *testing.T) {
+	h := newHouse(t, 2)
+	fence, err := h.ledger.Hold(t.Context(), cluster, model.LeaseJudge, "other", h.now, h.now+60)
+	must(t, err)
+	if err := h.run(nil, false); err != nil || h.outcome.Skipped == "" || len(h.hints) != 0 {
+		t.Errorf("%v %+v, %d hints", err, h.outcome, len(h.hints))
+	}
+	if err := h.run(nil, true); err != nil || len(h.hints) != 1 {
+		t.Errorf("%v, %d hints", err, len(h.hints))
+	}
+	must(t, h.ledger.Release(t.Context(), fence))
+	h.pass(5)
+	if h.plans != 1 {
+		t.Errorf("planned %d times", h.plans)
+	}
+}
+
+// Of however many hints one is left: runs do not breed.
+func TestHintsOfWaitingCommandsDoNotMultiply(t *testing.T) {
+	h := newHouse(t, 3)
+	h.boots = 900
+	h.wants(planned(model.ReasonDrifted, 1, "n0"))
+	h.look()
+	for range 10 {
+		h.look()
+	}
+	runs := h.runs
+	h.pass(600)
+	if n := h.runs - runs; n < 30 || n > 45 {
+		t.Errorf("%d runs in 10 minutes", n)
+	}
+}
+
+// F149: people are told why a node stays, once in a quarter of an hour, and again when the reason changes.
+func TestF149PeopleAreToldWhyNodesStay(t *testing.T) {
+	h := newHouse(t, 4)
+	code := reclaim.NothingToGain
+	h.plan = func(reclaim.Input) model.DisruptPlan {
+		kept := func(node, code, message string) model.KeptNode {
+			return model.KeptNode{Node: node, Reasons: []model.KeptReason{{Code: code, Message: message}}}
+		}
+		return model.DisruptPlan{Constrained: true, Kept: []model.KeptNode{
+			kept("n0", code, "it is good"), kept("n1", reclaim.PodDoNotDisrupt, "pod p"), kept("n2", reclaim.NotQuiet, "q"), kept("n3", reclaim.NodeBudget, "no room"),
+		}}
+	}
+	want := []string{"Node/n0 Unconsolidatable", "Node/n1 DisruptionBlocked", "NodeClaim/c-n0 Unconsolidatable", "NodeClaim/c-n1 DisruptionBlocked", "NodePool/web DisruptionBlocked"}
+	h.pass(60)
+	if got := h.reasons(); !slices.Equal(got, want) || len(h.events) != len(want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	h.pass(13 * 60)
+	if len(h.events) != len(want) {
+		t.Errorf("told %d times", len(h.events))
+	}
+	code = reclaim.Unplaceable
+	h.pass(60)
+	if len(h.events) != len(want)+2 {
+		t.Errorf("told %d times once the reason had changed", len(h.events))
+	}
+	h.pass(3 * 60)
+	if len(h.events) <= len(want)+2 {
+		t.Errorf("told %d times after a quarter of an hour", len(h.events))
+	}
+}
+
+// What cannot be looked at is an error, so that its hint comes back, and changes nothing.
+func TestLookThatCannotBeMadeIsAnError(t *testing.T) {
+	for _, op := range []string{"glance", "load", "connect"} {
+		h := newHouse(t, 2)
+		h.wants(planned(model.ReasonEmpty, 0, "n0"))
+		h.errs[op] = fault.New(fault.Throttled, "", "slow down")
+		if err := h.run(nil, true); !fault.Is(err, fault.Throttled) {
+			t.Errorf("%s: %v", op, err)
+		}
+	}
+}

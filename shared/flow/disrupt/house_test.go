@@ -1,0 +1,660 @@
+package disrupt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/disrupt"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+const (
+	cluster = "shop"
+	began   = int64(1_900_000_000)
+)
+
+// house is every port the judge needs: the ledger that is held to the same contract as the real one, an API server, a watcher,
+// and a provision function that launches what commands ask for. Each operation fails as it is told to, by its name.
+type house struct {
+	t          *testing.T
+	now        int64
+	ledger     *world.Ledger
+	nodes      map[string]*model.Occupied
+	objects    map[string]*condition // NodeClaims by name
+	budgets    []model.PDB
+	published  *model.Snapshot
+	blind      bool // the watcher publishes nothing and shows no sign of life
+	errs       map[string]error
+	before     func(op, about string)
+	hints      []hint
+	drains     []string
+	replaces   []string
+	events     []model.Event
+	decisions  []model.Disrupted
+	plan       func(reclaim.Input) model.DisruptPlan
+	holds      func(reclaim.Input, *model.Command) []model.KeptReason
+	plans      int // how often it was planned
+	barren     bool
+	boots      int64 // seconds until a machine is initialised
+	settings   disrupt.Settings
+	ids, runs  int
+	log        []string
+	lost       string         // the operation whose first answer is lost
+	rewound    *model.Pointer // what the ledger says of the pointer instead; nil = what is so
+	abreast    func(n int, do func(i int))
+	outcome    disrupt.Outcome
+	dueReplace bool
+	mutex      sync.Mutex // held by operations that steps ask for side by side
+}
+
+// condition is what a NodeClaim shows.
+type condition struct{ uid, reason string }
+
+// hint is one that was sent, and arrives when it is due.
+type hint struct {
+	key string
+	due int64
+}
+
+// newHouse returns a cluster of a pool web with as many initialised nodes: n0, n1, …
+func newHouse(t *testing.T, nodes int) *house {
+	t.Helper()
+	h := &house{t: t, now: began, nodes: map[string]*model.Occupied{}, objects: map[string]*condition{}, errs: map[string]error{}, boots: 30}
+	h.ledger = world.NewLedger(func() time.Time { return time.Unix(h.now, 0) })
+	must(t, h.ledger.Register(t.Context(), model.Registration{Cluster: cluster, Account: "123456789012", Region: "eu-central-1"}))
+	for i := range nodes {
+		h.join(fmt.Sprintf("n%d", i))
+	}
+	h.publish()
+	return h
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// join adds a node with a pod, and its initialised claim: c-<node>.
+func (h *house) join(name string) {
+	h.t.Helper()
+	claim := model.Claim{
+		Name: "c-" + name, Pool: "web", PoolUID: "u-web", Class: "default", State: model.Initialized, InstanceID: "i-" + name, ProviderID: "aws:///a/i-" + name,
+		InstanceType: "m5.large", Zone: "a", CapacityType: model.OnDemand, NodeName: name, NodeUID: "u-" + name, ObjectUID: "o-" + name, Price: 96_000,
+		InitializedUnix: h.now - 3600, LaunchedUnix: h.now - 3700, RegisteredUnix: h.now - 3650, CreatedUnix: h.now - 3710,
+	}
+	h.adopt(claim)
+	h.addNode(claim)
+	h.addPod(name, "p-"+name)
+}
+
+func (h *house) addNode(claim model.Claim) {
+	h.nodes[claim.NodeName] = &model.Occupied{Node: model.Node{
+		Name: claim.NodeName, UID: claim.NodeUID, ProviderID: claim.ProviderID, Ready: true,
+		Labels: map[string]string{model.LabelNodePool: claim.Pool, model.LabelRegistered: "true", model.LabelInitialized: "true"},
+	}}
+}
+
+func (h *house) addPod(node, name string) *model.Occupant {
+	o := h.nodes[node]
+	o.Pods = append(o.Pods, model.Occupant{PodRef: model.PodRef{Namespace: "default", Name: name, UID: "u-" + name}, Phase: model.Running, OwnerKind: "ReplicaSet", Ready: true,
+		Labels: map[string]string{"app": "web"}, StartedUnix: h.now - 600})
+	return &o.Pods[len(o.Pods)-1]
+}
+
+// adopt writes a live claim into the ledger.
+func (h *house) adopt(claim model.Claim) {
+	h.t.Helper()
+	fence, err := h.ledger.Hold(h.t.Context(), cluster, model.LeaseCollector, "collector", h.now, h.now+1)
+	must(h.t, err)
+	must(h.t, h.ledger.Adopt(h.t.Context(), fence, claim))
+	h.objects[claim.Name] = &condition{uid: claim.ObjectUID}
+}
+
+// change rewrites a claim, as others do.
+func (h *house) change(name string, change func(*model.Claim)) {
+	h.t.Helper()
+	claim := h.claim(name)
+	change(&claim)
+	_, err := h.ledger.Advance(h.t.Context(), cluster, claim)
+	must(h.t, err)
+}
+
+func (h *house) reg() model.Registration {
+	reg, err := h.ledger.Cluster(h.t.Context(), cluster)
+	must(h.t, err)
+	return reg
+}
+
+func (h *house) load() model.Ledger {
+	h.t.Helper()
+	ledger, err := h.ledger.Load(h.t.Context(), h.reg())
+	must(h.t, err)
+	return ledger
+}
+
+func (h *house) claim(name string) model.Claim {
+	h.t.Helper()
+	for _, claim := range h.load().Claims {
+		if claim.Name == name {
+			return claim
+		}
+	}
+	h.t.Fatalf("there is no claim %s", name)
+	return model.Claim{}
+}
+
+func (h *house) command() model.Command {
+	h.t.Helper()
+	commands := h.load().Commands
+	if len(commands) != 1 {
+		h.t.Fatalf("%d commands, want one: %+v", len(commands), commands)
+	}
+	return commands[0]
+}
+
+// publish has the watcher show the cluster as it is.
+func (h *house) publish() {
+	h.t.Helper()
+	if h.blind {
+		return
+	}
+	next := &model.Snapshot{Cluster: cluster, Epoch: 1, Seq: 1, Pools: []model.Pool{{Name: "web", UID: "u-web"}}, Shapes: []model.PodShape{{Namespace: "default"}}}
+	for _, name := range slices.Sorted(maps.Keys(h.nodes)) {
+		o := h.nodes[name]
+		node := o.Node
+		node.Taints = slices.Clone(node.Taints)
+		next.Nodes = append(next.Nodes, node)
+		for _, pod := range o.Pods {
+			next.Pods = append(next.Pods, model.Pod{UID: pod.UID, Namespace: pod.Namespace, Name: pod.Name, NodeName: name, Phase: pod.Phase, StartedUnix: pod.StartedUnix})
+		}
+	}
+	if h.published != nil {
+		next.Seq = h.published.Seq
+		if next.AtUnix = h.published.AtUnix; !reflect.DeepEqual(next, h.published) {
+			next.Seq++
+		}
+	}
+	if h.published == nil || next.Seq != h.published.Seq {
+		next.AtUnix = h.now
+		h.published = next
+	}
+	must(h.t, h.ledger.AdvancePointer(h.t.Context(), model.Pointer{Cluster: cluster, Epoch: 1, HeadSeq: h.published.Seq, BaseKey: "k", WrittenUnix: h.published.AtUnix, HeartbeatAt: h.now}))
+}
+
+// did writes an operation down and returns what it fails with.
+func (h *house) did(op, about string) error {
+	if h.before != nil {
+		h.before(op, about)
+	}
+	h.log = append(h.log, strings.TrimSpace(op+" "+about))
+	if err := h.errs[op+" "+about]; err != nil {
+		return err
+	}
+	return h.errs[op]
+}
+
+func (h *house) Clusters(ctx context.Context) ([]model.Registration, error) {
+	return h.ledger.Clusters(ctx)
+}
+
+func (h *house) Cluster(ctx context.Context, name string) (model.Registration, error) {
+	return h.ledger.Cluster(ctx, name)
+}
+
+func (h *house) Hold(ctx context.Context, name, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
+	return h.ledger.Hold(ctx, name, lease, owner, nowUnix, untilUnix)
+}
+
+func (h *house) Release(ctx context.Context, fence model.Fence) error {
+	if err := h.did("release", ""); err != nil {
+		return err
+	}
+	return h.ledger.Release(ctx, fence)
+}
+
+func (h *house) Glance(ctx context.Context, name string) (*model.Pointer, model.JudgeNotes, int64, error) {
+	if err := h.did("glance", ""); err != nil {
+		return nil, model.JudgeNotes{}, 0, err
+	}
+	return h.ledger.Glance(ctx, name)
+}
+
+func (h *house) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
+	if err := h.did("load", ""); err != nil {
+		return model.Ledger{}, err
+	}
+	ledger, err := h.ledger.Load(ctx, reg)
+	if h.rewound != nil {
+		ledger.Pointer = h.rewound
+	}
+	return ledger, err
+}
+
+func (h *house) Recall(ctx context.Context, fence model.Fence, notes model.JudgeNotes) (model.JudgeNotes, error) {
+	if err := h.did("recall", ""); err != nil {
+		return notes, err
+	}
+	return h.ledger.Recall(ctx, fence, notes)
+}
+
+func (h *house) Commit(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim, turns []model.Turn) error {
+	if err := h.did("commit", command.Reason); err != nil {
+		return err
+	}
+	err := h.ledger.Commit(ctx, fence, command, claims, turns)
+	if h.lost == "commit" {
+		h.lost = ""
+		return errors.New("the answer is lost")
+	}
+	return err
+}
+
+func (h *house) Step(ctx context.Context, fence model.Fence, command model.Command) (model.Command, error) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if err := h.did("step", string(command.State)); err != nil {
+		return command, err
+	}
+	return h.ledger.Step(ctx, fence, command)
+}
+
+// End is where what may never happen would: it looks at the world and the record before they change.
+func (h *house) End(ctx context.Context, fence model.Fence, command model.Command, claims []model.Claim) (model.Command, error) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if err := h.did("end", string(command.State)); err != nil {
+		return command, err
+	}
+	for _, claim := range claims {
+		node := h.nodes[claim.NodeName]
+		switch {
+		case claim.State != model.Draining || node == nil:
+			continue
+		case !tainted(&node.Node):
+			h.t.Errorf("claim %s begins to drain and its node is not tainted", claim.Name)
+		case node.Node.UID != claim.NodeUID:
+			h.t.Errorf("claim %s begins to drain, and its node is another", claim.Name)
+		}
+		for _, pod := range node.Pods {
+			if pod.DoNotDisrupt == "true" && pod.DeletedUnix == 0 && command.Reason != model.ReasonReplicas {
+				h.t.Errorf("B2: claim %s begins to drain and pod %s must not be disrupted", claim.Name, pod.Name)
+			}
+		}
+		for _, replacement := range command.Replacements {
+			if h.claim(replacement.Name).State != model.Initialized {
+				h.t.Errorf("R43, B4: claim %s begins to drain and replacement %s is not initialised", claim.Name, replacement.Name)
+			}
+		}
+	}
+	return h.ledger.End(ctx, fence, command, claims)
+}
+
+func tainted(node *model.Node) bool {
+	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
+}
+
+func (h *house) At(_ context.Context, pointer model.Pointer) (*model.Snapshot, error) {
+	if err := h.did("snapshot", ""); err != nil {
+		return nil, err
+	}
+	if h.published.Seq != pointer.HeadSeq {
+		return nil, fault.New(fault.NotFound, "", "no snapshot %d", pointer.HeadSeq)
+	}
+	return h.published, nil
+}
+
+func (h *house) Machines(context.Context, model.Registration) (model.MachineCatalog, error) {
+	return model.MachineCatalog{Version: "1", ReadUnix: began}, h.did("machines", "")
+}
+
+func (h *house) Connect(context.Context, model.Registration) (disrupt.Site, error) {
+	return disrupt.Site{Objects: h, Reporter: h}, h.did("connect", "")
+}
+
+func (h *house) Occupied(_ context.Context, object model.Object) (model.Occupied, error) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if err := h.did("read", object.Name); err != nil {
+		return model.Occupied{}, err
+	}
+	node := h.nodes[object.Name]
+	if node == nil || node.Node.UID != object.UID {
+		return model.Occupied{}, fault.New(fault.NotFound, "", "node %s of UID %s is gone", object.Name, object.UID)
+	}
+	out := *node
+	out.Node.Taints = slices.Clone(node.Node.Taints)
+	out.ReadUnix = h.now
+	return out, nil
+}
+
+func (h *house) Budgets(context.Context) ([]model.PDB, error) { return h.budgets, h.did("budgets", "") }
+
+func (h *house) PatchNode(_ context.Context, patch model.NodePatch) error {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	op := "taint"
+	if len(patch.RemoveTaints) > 0 {
+		op = "untaint"
+	}
+	if err := h.did(op, patch.Name); err != nil {
+		return err
+	}
+	node := h.nodes[patch.Name]
+	if node == nil || node.Node.UID != patch.UID {
+		return fault.New(fault.NotFound, "", "node %s of UID %s is gone", patch.Name, patch.UID)
+	}
+	for _, taint := range patch.RemoveTaints {
+		node.Node.Taints = slices.DeleteFunc(node.Node.Taints, func(t model.Taint) bool { return t.Key == taint.Key })
+	}
+	for _, taint := range patch.AddTaints {
+		if !slices.Contains(node.Node.Taints, taint) {
+			node.Node.Taints = append(node.Node.Taints, taint)
+		}
+	}
+	return nil
+}
+
+func (h *house) Report(_ context.Context, report model.Report) error {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if err := h.did("report", ""); err != nil {
+		return err
+	}
+	h.events = append(h.events, report.Events...)
+	for _, c := range report.Claims {
+		object := h.objects[c.Object]
+		switch {
+		case object == nil || object.uid != c.UID:
+		case c.Type == model.ConditionDisruptionReason && c.Status == "True":
+			object.reason = c.Reason
+		case c.Type == model.ConditionDisruptionReason && c.Status == "":
+			object.reason = ""
+		default:
+			h.t.Errorf("condition %+v", c)
+		}
+	}
+	return nil
+}
+
+func (h *house) Replace(_ context.Context, _, key string) error {
+	if err := h.did("replace", ""); err != nil {
+		return err
+	}
+	h.replaces, h.dueReplace = append(h.replaces, key), true
+	return nil
+}
+
+func (h *house) Drain(_ context.Context, _, key string, _ time.Duration) error {
+	if err := h.did("drain", ""); err != nil {
+		return err
+	}
+	h.drains = append(h.drains, key)
+	return nil
+}
+
+func (h *house) Judge(_ context.Context, name, key string, after time.Duration) error {
+	if _, err := wire.EncodeHint(wire.Hint{Cluster: name, Reason: wire.ReasonJudge, Tick: key}); err != nil {
+		h.t.Errorf("hint %q: %v", key, err)
+	}
+	if err := h.did("hint", ""); err != nil {
+		return err
+	}
+	if after < 0 || after > 15*time.Minute {
+		h.t.Errorf("hint %s after %s", key, after)
+	}
+	h.hints = append(h.hints, hint{key, h.now + int64(after/time.Second)})
+	return nil
+}
+
+func (h *house) PutDisruption(_ context.Context, decision model.Disrupted) error {
+	if err := h.did("decision", ""); err != nil {
+		return err
+	}
+	h.decisions = append(h.decisions, decision)
+	return nil
+}
+
+// run looks once, in a process of its own that may be stopped at its effects.
+func (h *house) run(effects disrupt.Effects, told bool) error {
+	h.t.Helper()
+	h.runs++
+	flow := &disrupt.Flow{
+		Registry: h, Leases: h, Book: h, Commands: h, Snapshots: h, Machines: h, Plans: h, Drains: h, Hints: h, Decisions: h, Connector: h,
+		Now:   func() time.Time { return time.Unix(h.now, 0) },
+		NewID: func() string { h.ids++; return fmt.Sprintf("D%03d", h.ids) },
+		Plan: func(in reclaim.Input) model.DisruptPlan {
+			h.plans++
+			if h.plan == nil {
+				return model.DisruptPlan{}
+			}
+			return h.plan(in)
+		},
+		Holds: func(in reclaim.Input, c *model.Command) []model.KeptReason {
+			if h.holds == nil {
+				return nil
+			}
+			return h.holds(in, c)
+		},
+		Abreast:  h.abreast,
+		Settings: h.settings, Effects: effects,
+	}
+	if flow.Abreast == nil {
+		flow.Abreast = func(n int, do func(int)) {
+			for i := range n {
+				do(i)
+			}
+		}
+	}
+	var err error
+	h.outcome, err = flow.Run(h.t.Context(), disrupt.Request{Cluster: cluster, Owner: fmt.Sprintf("run %d", h.runs), Deadline: flow.Now().Add(60 * time.Second), Told: told})
+	return err
+}
+
+// look runs once and fails the test on an error or a problem.
+func (h *house) look() disrupt.Outcome {
+	h.t.Helper()
+	if err := h.run(nil, true); err != nil || len(h.outcome.Problems) > 0 {
+		h.t.Fatalf("%v; %q", err, h.outcome.Problems)
+	}
+	return h.outcome
+}
+
+// pass lets seconds pass: the watcher publishes, hints arrive, there is a tick each minute, and provision launches.
+func (h *house) pass(seconds int) {
+	h.t.Helper()
+	for range seconds {
+		h.now++
+		h.publish()
+		h.provision()
+		due := h.now%60 == 0
+		told := false
+		h.hints = slices.DeleteFunc(h.hints, func(k hint) bool {
+			if k.due > h.now {
+				return false
+			}
+			var request disrupt.Request
+			request.Take(wire.Hint{Tick: k.key})
+			due, told = true, told || request.Told
+			return true
+		})
+		if due {
+			_ = h.run(nil, told) // what could not be looked at is looked at with the next tick
+		}
+	}
+}
+
+// provision launches the replacements commands ask for, when it is asked or ticks, and initialises or loses machines in their time.
+func (h *house) provision() {
+	ledger := h.load()
+	byName := map[string]model.Claim{}
+	for _, claim := range ledger.Claims {
+		byName[claim.Name] = claim
+		if claim.State == model.Launched && h.now-claim.LaunchedUnix >= h.boots {
+			h.change(claim.Name, func(c *model.Claim) {
+				c.State, c.NodeName, c.NodeUID, c.RegisteredUnix, c.InitializedUnix = model.Initialized, c.Name, "u-"+c.Name, h.now, h.now
+			})
+			h.addNode(h.claim(claim.Name))
+			h.hints = append(h.hints, hint{"initialized", h.now})
+		}
+	}
+	if !h.dueReplace && h.now%60 != 30 {
+		return
+	}
+	h.dueReplace = false
+	for _, command := range ledger.Commands {
+		if command.State != model.CommandReplacing {
+			continue
+		}
+		for _, r := range command.Replacements {
+			if _, known := byName[r.Name]; known || slices.ContainsFunc(ledger.Spent, func(c model.Claim) bool { return c.Name == r.Name }) {
+				continue
+			}
+			h.adopt(model.Claim{Name: r.Name, Pool: r.Pool, Class: r.Class, State: model.Launched, InstanceID: "i-" + r.Name, ProviderID: "aws:///a/i-" + r.Name, ObjectUID: "o-" + r.Name, LaunchedUnix: h.now, CreatedUnix: h.now})
+			if h.barren {
+				h.lose(r.Name)
+			}
+		}
+	}
+}
+
+// lose closes a claim.
+func (h *house) lose(name string) {
+	h.t.Helper()
+	fence, err := h.ledger.Hold(h.t.Context(), cluster, model.LeaseCollector, "collector", h.now, h.now+1)
+	must(h.t, err)
+	claim := h.claim(name)
+	claim.FailureCode, claim.FailureMessage = "InsufficientInstanceCapacity", "there is none"
+	must(h.t, h.ledger.Close(h.t.Context(), fence, claim, h.now))
+}
+
+// wants makes the plan ask for commands, each for as long as its nodes are in none and are there untainted.
+func (h *house) wants(commands ...model.PlannedCommand) {
+	h.plan = func(in reclaim.Input) model.DisruptPlan {
+		plan := model.DisruptPlan{Commands: []model.PlannedCommand{}, Kept: []model.KeptNode{}}
+		free := map[string]bool{}
+		open := map[string]bool{}
+		undone := map[string]bool{}
+		for _, c := range in.Commands {
+			open[c.ID] = c.State.Open()
+			for _, t := range c.Targets {
+				undone[t.Node] = undone[t.Node] || c.State == model.CommandUndone
+			}
+		}
+		for _, claim := range in.Claims {
+			free[claim.NodeName] = claim.State == model.Initialized && !open[claim.Command] && !undone[claim.NodeName]
+		}
+		for _, c := range commands {
+			if !slices.ContainsFunc(c.Nodes, func(n string) bool { return !free[n] }) {
+				c.Replacements = slices.Clone(c.Replacements)
+				plan.Commands = append(plan.Commands, c)
+			}
+		}
+		return plan
+	}
+}
+
+func planned(reason string, replacements int, nodes ...string) model.PlannedCommand {
+	c := model.PlannedCommand{Reason: reason, Nodes: nodes, Replacements: []model.PlannedClaim{}, Moves: []model.Nomination{}, Savings: 10_000}
+	for i := range replacements {
+		c.Replacements = append(c.Replacements, model.PlannedClaim{Name: fmt.Sprintf("planned-%d", i), Pool: "web", Class: "default"})
+	}
+	return c
+}
+
+// state is everything that is to be the same however often a process died on the way: claims, taints, conditions and commands,
+// without names that were drawn.
+func (h *house) state() string {
+	h.t.Helper()
+	ledger := h.load()
+	open := map[string]bool{}
+	states := map[string]int{}
+	for _, c := range ledger.Commands {
+		open[c.ID] = c.State.Open()
+		states[c.Reason+" "+string(c.State)+" "+c.FailureCode]++
+	}
+	var lines []string
+	for _, claim := range ledger.Claims {
+		name := claim.Name
+		if strings.HasPrefix(name, "web-") {
+			name = "replacement"
+		}
+		node := h.nodes[claim.NodeName]
+		lines = append(lines, fmt.Sprintf("%s %s %q in command: %v tainted: %v says %q", name, claim.State, claim.FailureCode, open[claim.Command], node != nil && tainted(&node.Node), h.objects[claim.Name].reason))
+	}
+	slices.Sort(lines)
+	for _, state := range slices.Sorted(maps.Keys(states)) {
+		lines = append(lines, fmt.Sprintf("%d commands %s", states[state], state))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// mortal kills a process at its n-th effect, before it or after it.
+type mortal struct {
+	h     *house
+	at    int
+	after bool
+	n     int
+	dead  bool
+	names []string
+}
+
+var errKilled = errors.New("killed")
+
+func (m *mortal) Before(_ context.Context, effect string) error {
+	if m.dead {
+		return errKilled
+	}
+	m.n++
+	m.names = append(m.names, effect)
+	if m.n == m.at && !m.after {
+		m.die()
+		return errKilled
+	}
+	return nil
+}
+
+func (m *mortal) After(context.Context, string) {
+	if m.n == m.at && m.after {
+		m.die()
+	}
+}
+
+func (m *mortal) die() {
+	m.dead = true
+	m.h.errs["release"] = errKilled // the lease runs out by itself
+}
+
+func (h *house) happened(op string) int {
+	n := 0
+	for _, line := range h.log {
+		if line == op || strings.HasPrefix(line, op+" ") {
+			n++
+		}
+	}
+	return n
+}
+
+func (h *house) reasons() []string {
+	var out []string
+	for _, e := range h.events {
+		if text := e.Kind + "/" + e.Name + " " + e.Reason; !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
