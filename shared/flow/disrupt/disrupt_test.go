@@ -657,6 +657,61 @@ func TestUndoingGoesOnAfterAnOutage(t *testing.T) {
 	}
 }
 
+// S12, B9: a watcher that lives and shows what was some time ago is not enough: the snapshot must show the taint.
+func TestS12FrozenWatcherJudgesNoCommand(t *testing.T) {
+	h := newHouse(t, 3)
+	h.holds = func(reclaim.Input, *model.Command) []model.KeptReason {
+		t.Error("judged by a snapshot from before the command")
+		return nil
+	}
+	h.wants(planned(model.ReasonUnderutilized, 0, "n0"))
+	h.look()
+	h.frozen = true
+	h.pass(400)
+	h.frozen = false
+	h.pass(120)
+	drained(t, h)
+	untouched(t, h)
+	if c := h.command(); c.FailureCode != "TooLate" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Who takes the taint off by hand does not have the node drained without it.
+func TestTaintThatWasTakenOffIsPutOnAgainBeforeTheNodeIsDrained(t *testing.T) {
+	for _, reason := range []string{model.ReasonDrifted, model.ReasonUnderutilized} {
+		h := newHouse(t, 3)
+		h.wants(planned(reason, 1, "n0"))
+		h.look()
+		h.pass(5)
+		h.nodes["n0"].Node.Taints = nil
+		h.pass(90)
+		drained(t, h, "c-n0") // the house sees to the taint
+	}
+}
+
+// A claim that another command has is none of this one's.
+func TestClaimOfAnotherCommandIsLeftAlone(t *testing.T) {
+	h := newHouse(t, 3)
+	h.wants(planned(model.ReasonDrifted, 1, "n0"))
+	h.look()
+	fence, err := h.ledger.Hold(t.Context(), cluster, "other", "other", h.now, h.now+1)
+	must(t, err)
+	command := model.Command{ID: "Y", Version: 1, State: model.CommandCommitted, Reason: model.ReasonDrifted, SinceUnix: h.now, Targets: []model.Target{{Claim: "c-n1", Pool: "web", Node: "n1", NodeUID: "u-n1"}},
+		Replacements: []model.PlannedClaim{{Name: "web-other", Pool: "web"}}}
+	must(t, h.ledger.Commit(t.Context(), fence, command, []model.Claim{h.claim("c-n1")}, h.load().Turns))
+	h.change("c-n0", func(c *model.Claim) { c.Command = "Y" })
+	h.pass(25)
+	for _, c := range h.load().Commands {
+		if c.ID != "Y" && (c.State != model.CommandUndone || c.FailureCode != "TargetsEnded") {
+			t.Errorf("%+v", c)
+		}
+	}
+	if !tainted(&h.nodes["n0"].Node) || h.claim("c-n0").Command != "Y" {
+		t.Errorf("what another command has was let go\n%s", h.state())
+	}
+}
+
 // A command that cannot be found to hold does not keep its nodes for ever.
 func TestCommandThatCannotBeJudgedIsUndone(t *testing.T) {
 	h := newHouse(t, 3)
