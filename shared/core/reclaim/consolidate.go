@@ -24,9 +24,10 @@ import (
 // Every group is planned by core/pack on the cluster without its nodes and with what was decided before; the duals only say where
 // to look. All bounds are counts.
 const (
-	worthwhilePercent = 5   // of its price, that a node must waste for its pods to be packed anew
+	worthwhilePercent = 5   // of what is given back, that packing pods anew must save, and that a dear node wastes even if it were full
+	loosePercent      = 10  // of its price, that a node must cost beyond what its pods are worth: no plan meets the bound
 	mostGroups        = 200 // of nodes that are packed anew in one plan
-	mostTries         = 6   // for one group, each with fewer nodes than the one before
+	mostTries         = 5   // for one group, each with fewer nodes than the one before
 	mostDrops         = 200 // times it is looked whether nodes fit into the others
 	manyWays          = 40  // of opening nodes, for all groups together
 	noWay             = -1
@@ -49,10 +50,8 @@ func (a *asset) gain() model.MicroUSD { return a.Price - a.worth }
 // waste is what packing its pods anew would save at best, were its free room filled by others.
 func (a *asset) waste() model.MicroUSD { return a.Price - a.worth - a.spare }
 
-// much reports whether an amount is worth disturbing the asset's pods for.
-func (a *asset) much(amount model.MicroUSD) bool {
-	return amount > 0 && amount >= a.Price/100*worthwhilePercent
-}
+// loose reports whether the asset costs so much beyond what its pods are worth that packing them anew may pay.
+func (a *asset) loose() bool { return a.gain() >= a.Price/100*loosePercent }
 
 // optimiser searches for nodes to give back for less.
 type optimiser struct {
@@ -85,7 +84,7 @@ func consolidate(v *view, candidates []Candidate, room *room) (commands []model.
 	o.scene = newScene(v, o.desk, o.assets)
 	o.repack(o.those(func(a *asset) bool { return a.dear }))
 	o.dropAll(o.those(func(a *asset) bool { return !a.dear }))
-	o.repack(o.those(func(a *asset) bool { return !a.dear && o.replaceable(a) && a.much(a.gain()) }))
+	o.repack(o.those(func(a *asset) bool { return !a.dear && o.replaceable(a) && a.loose() }))
 	o.explainRest()
 	if o.scene.plain { // in whatever order: no pod's place depends on another's
 		slices.SortStableFunc(o.commands, func(a, b model.PlannedCommand) int {
@@ -121,7 +120,7 @@ func (o *optimiser) appraise() {
 			a.worth, a.stuck = a.worth+worth, a.stuck || !known
 		}
 		a.spare = rates.Room(o.v.freeOn(a.member))
-		a.dear = o.replaceable(a) && a.much(a.waste())
+		a.dear = o.replaceable(a) && a.loose() && a.waste() >= a.Price/100*worthwhilePercent
 	}
 }
 
@@ -245,25 +244,46 @@ func grouped(list []*asset) [][]*asset {
 }
 
 // try plans a group without its nodes, and without those that turn out to be better kept, and adds what came of it as at most so
-// many commands.
+// many commands. Which nodes are kept is found out in one way of opening nodes, and only then looked for cheaper ones.
 func (o *optimiser) try(group []*asset, ways, most int) {
 	for range mostTries {
 		if len(group) == 0 {
 			return
 		}
-		out := o.scene.without(group, ways)
-		kept := group
-		if len(out.homeless) > 0 {
-			kept = o.withoutHomeless(group, out.homeless)
-		} else if kept = o.payers(group, &out); len(kept) == len(group) {
-			kept = o.withoutRivals(group, &out)
-		}
+		out := o.scene.without(group, 1)
+		kept := o.keepers(group, &out)
 		if len(kept) == len(group) {
+			if ways > 1 {
+				out = o.cheaper(group, ways, out)
+			}
 			o.add(o.split(group, &out, most))
 			return
 		}
 		group = kept
 	}
+}
+
+// keepers returns the group without the nodes that are better kept by what would become of their pods.
+func (o *optimiser) keepers(group []*asset, out *outcome) []*asset {
+	if len(out.homeless) > 0 {
+		return o.withoutHomeless(group, out.homeless)
+	}
+	if kept := o.payers(group, out); len(kept) < len(group) {
+		return kept
+	}
+	return o.withoutRivals(group, out)
+}
+
+// cheaper returns what becomes of the group's pods where new nodes are opened in so many ways, if that is cheaper and all of the
+// group is as well given back then.
+func (o *optimiser) cheaper(group []*asset, ways int, out outcome) outcome {
+	other := o.scene.without(group, ways)
+	if len(other.homeless) > 0 || other.price >= out.price || slices.ContainsFunc(other.claims, func(claim model.PlannedClaim) bool {
+		return slices.ContainsFunc(group, func(a *asset) bool { return rivals(a, &claim, claim.Offer.InstanceType) })
+	}) {
+		return out
+	}
+	return other
 }
 
 // withoutHomeless returns the group without the nodes of pods that find no place, which stay; nothing where pods of others would
@@ -381,14 +401,14 @@ func (o *optimiser) dropAll(list []*asset) {
 	}
 }
 
-// nextToDrop returns the first nodes of the list that budgets let go and that may fit, at most size; what cannot go is taken off
-// the list before them.
+// nextToDrop returns the first nodes of the list that budgets let go and whose pods may fit the others, at most size; what cannot
+// go is taken off the list before them.
 func (o *optimiser) nextToDrop(list *[]*asset, size int) []*asset {
-	let := o.allowance()
+	let, trial, hosts := o.allowance(), o.scene.fit.trial(), make(map[string]bool)
 	var chunk []*asset
 	rest := *list
 	for len(rest) > 0 && len(chunk) < size {
-		if a := rest[0]; !a.host && o.scene.mayFit(a) && let.lets(a) {
+		if a := rest[0]; !a.host && !hosts[a.name()] && trial.move(a.name(), a.Pods, hosts) && let.lets(a) {
 			chunk = append(chunk, a)
 		}
 		rest = rest[1:]
@@ -407,7 +427,7 @@ func (o *optimiser) explainRest() {
 			o.keep(a, NothingToGain, "it takes pods of nodes that are given back")
 		case a.stuck:
 			o.keep(a, Unplaceable, "its pods fit no other node, and no new node could hold all of them")
-		case a.Claim.CapacityType == model.Spot && !o.v.set.SpotToSpot && a.much(a.gain()):
+		case a.Claim.CapacityType == model.Spot && !o.v.set.SpotToSpot && a.loose():
 			o.keep(a, SpotToSpot, "its pods fit no other node, and spot nodes are not to be replaced by spot nodes")
 		default:
 			o.keep(a, NothingToGain, "it costs $%.4f per hour, and its pods would cost $%.4f at best", a.Price.USD(), a.worth.USD())

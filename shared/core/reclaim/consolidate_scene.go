@@ -3,6 +3,7 @@ package reclaim
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -18,10 +19,10 @@ type scene struct {
 
 	nodes   []model.Node // in the order of the snapshot
 	pods    []model.Pod
-	at      []int32                    // by pod of the view's snapshot: its index in pods, −1 = it is not there
-	free    map[string]model.Resources // of nodes that take moved pods
-	coming  []model.Claim              // on their way; none where plain
-	waiting []int                      // pods whose place is one of those, as indexes into the view's snapshot; none where plain
+	at      []int32       // by pod of the view's snapshot: its index in pods, −1 = it is not there
+	fit     fitter        // of nodes that take moved pods
+	coming  []model.Claim // on their way; none where plain
+	waiting []int         // pods whose place is one of those, as indexes into the view's snapshot; none where plain
 	usage   map[string]model.Resources
 }
 
@@ -34,7 +35,7 @@ func newScene(v *view, desk *pack.Desk, assets []*asset) scene {
 		}
 	}
 	s.fill()
-	s.measure()
+	s.measure(slices.Clone(assets))
 	return s
 }
 
@@ -66,27 +67,31 @@ func (s *scene) fill() {
 	}
 }
 
-// measure works out what is free on nodes that take moved pods.
-func (s *scene) measure() {
-	s.free = make(map[string]model.Resources, len(s.nodes))
+// measure works out what is free on nodes that take moved pods. Those that are best kept are filled first.
+func (s *scene) measure(assets []*asset) {
+	s.fit = newFitter(s.v.snapshot)
+	last := make(map[string]bool, len(assets))
+	for _, a := range assets {
+		last[a.name()] = true
+	}
+	var others []*model.Node
 	for i := range s.nodes {
-		if name := s.nodes[i].Name; !s.shut[name] {
-			s.free[name] = maps.Clone(s.nodes[i].Allocatable)
+		if name := s.nodes[i].Name; !s.shut[name] && !last[name] {
+			others = append(others, &s.nodes[i])
+		}
+	}
+	slices.SortStableFunc(others, func(a, b *model.Node) int { return strings.Compare(a.Name, b.Name) })
+	for _, node := range others {
+		s.fit.add(node)
+	}
+	byMerit(assets, func(a *asset) model.MicroUSD { return a.Price })
+	for _, a := range slices.Backward(assets) {
+		if !s.shut[a.name()] {
+			s.fit.add(a.Node)
 		}
 	}
 	for i := range s.pods {
-		s.take(&s.pods[i])
-	}
-}
-
-// take takes what a pod holds off what is free on its node.
-func (s *scene) take(pod *model.Pod) {
-	free := s.free[pod.NodeName]
-	if free == nil || pod.Terminal() || pod.Shape < 0 || pod.Shape >= len(s.v.snapshot.Shapes) {
-		return
-	}
-	for name, amount := range s.v.snapshot.ShapeOf(pod).Requests { // each on its own: the order does not matter
-		free[name] -= amount
+		s.fit.put(&s.pods[i], s.pods[i].NodeName)
 	}
 }
 
@@ -135,7 +140,7 @@ func (s *scene) open(a *asset) {
 		return
 	}
 	delete(s.shut, a.name())
-	s.free[a.name()] = maps.Clone(a.Node.Allocatable)
+	s.fit.add(a.Node)
 	if s.plain {
 		i := slices.IndexFunc(s.v.snapshot.Nodes, func(n model.Node) bool { return n.Name == a.name() })
 		s.nodes = append(s.nodes, s.v.snapshot.Nodes[i])
@@ -145,42 +150,8 @@ func (s *scene) open(a *asset) {
 			s.at[i] = int32(len(s.pods))
 			s.pods = append(s.pods, s.v.snapshot.Pods[i])
 		}
-		s.take(&s.pods[s.at[i]])
+		s.fit.put(&s.pods[s.at[i]], a.name())
 	}
-}
-
-// mayFit reports whether each of the asset's pods would fit some other node, were the others not there. Rules between pods,
-// selectors and taints may still keep them off.
-func (s *scene) mayFit(a *asset) bool {
-	shapes := make(map[int]bool, len(a.Pods))
-	for _, i := range a.Pods {
-		shapes[s.v.in.Snapshot.Pods[i].Shape] = true
-	}
-	for shape := range shapes { // all must fit: the order does not matter
-		if !s.someHolds(a.name(), s.v.in.Snapshot.Shapes[shape].Requests) {
-			return false
-		}
-	}
-	return true
-}
-
-// someHolds reports whether any node but one has room for the requests.
-func (s *scene) someHolds(but string, requests model.Resources) bool {
-	for name, free := range s.free { // any will do: the order does not matter
-		if name != but && holds(free, requests) {
-			return true
-		}
-	}
-	return false
-}
-
-func holds(free, requests model.Resources) bool {
-	for name, amount := range requests { // all must fit: the order does not matter
-		if amount > 0 && amount > free[name] {
-			return false
-		}
-	}
-	return true
 }
 
 // carryOut makes the scene show a command as carried out.
@@ -189,7 +160,7 @@ func (s *scene) carryOut(command *model.PlannedCommand, group []*asset) {
 	s.nodes, s.coming = withoutNodes(s.nodes, members), withoutClaims(s.coming, members)
 	index := make(map[model.PodRef]int)
 	for _, a := range group {
-		delete(s.free, a.name())
+		s.fit.remove(a.name())
 		for _, i := range a.Pods {
 			index[refOf(&s.v.snapshot.Pods[i])] = i
 		}
@@ -203,7 +174,7 @@ func (s *scene) carryOut(command *model.PlannedCommand, group []*asset) {
 			}
 			pod := &s.pods[s.at[i]]
 			pod.NodeName = move.Node
-			s.take(pod)
+			s.fit.put(pod, move.Node)
 		}
 	}
 	for i := range command.Replacements {
