@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
+	"github.com/joiner-sh/joiner/shared/flow/disrupt"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -32,7 +33,13 @@ func (e *engine) deploy() []*function {
 	classes := func(p *process) *catalog.Flow {
 		return e.world.Ports(p, p.name).Catalog(p.now, catalog.Settings{})
 	}
-	return []*function{
+	choices := func(p *process) *disrupt.Flow {
+		build := versions[p.draws.IntN(len(versions))].Build
+		flow := e.world.Ports(p, p.name).Disrupt(p.now, disrupt.Settings{Build: build})
+		flow.Abreast = func(n int, do func(i int)) { p.spread(n, 20, do) } // as Settings.Parallel says
+		return flow
+	}
+	functions := []*function{
 		{
 			engine: e, name: "provision", queue: e.world.Plan.Queue,
 			onTick: func(ctx context.Context, p *process, tick string) error {
@@ -96,6 +103,33 @@ func (e *engine) deploy() []*function {
 			},
 		},
 	}
+	if !e.config.Scenario.Choices {
+		return functions
+	}
+	return append(functions, &function{
+		engine: e, name: "disrupt", queue: e.world.Judges.Queue,
+		onTick: func(ctx context.Context, p *process, tick string) error {
+			_, err := choices(p).FanOut(ctx, tick)
+			return err
+		},
+		onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
+			return e.judge(ctx, p, choices(p), readable(batch))
+		},
+	})
+}
+
+// judge looks once at what may be given back.
+func (e *engine) judge(ctx context.Context, p *process, flow *disrupt.Flow, hints []wire.Hint) error {
+	if len(hints) == 0 {
+		return nil
+	}
+	request := disrupt.Request{Cluster: world.Name, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
+	for _, hint := range hints {
+		request.Take(hint)
+	}
+	outcome, err := flow.Run(ctx, request)
+	e.trace.judged(e.now(), p.name, outcome)
+	return err
 }
 
 // unfinished is a batch of which some messages must come again.

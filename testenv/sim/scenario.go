@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -20,6 +21,8 @@ type Scenario struct {
 	Hasty     bool // the queue shows messages again while they may still be worked on
 	Versions  int  // of the functions that are deployed side by side
 	Ends      Ends // what has machines end though nothing goes wrong
+	Choices   bool // nodes are given back by choice, as pools say; people change their minds as Edits say
+	Edits     []Edit
 
 	// Arrange prepares the world, and has things happen in it some time after the run began; nil = nothing besides.
 	Arrange func(w *world.World, at func(after time.Duration, do func()))
@@ -33,6 +36,12 @@ type Ends struct {
 	Detach   world.Span    // from when a volume is used no more until it is detached
 	Budgets  []model.PDB
 	Daemons  []model.PodShape
+}
+
+// Edit is something people change some time after the run began.
+type Edit struct {
+	After time.Duration
+	Pool  *model.Pool // applied in place of the one of its name
 }
 
 // ConvergeWithin is how long after the last fault everything must have come right.
@@ -196,6 +205,7 @@ func (c *Config) world() *world.World {
 		options.PlanVisibility = 10 * time.Second
 	}
 	options.Fleet.SpotLife, options.Detach = c.Scenario.Ends.SpotLife, c.Scenario.Ends.Detach
+	options.Choices = c.Scenario.Choices
 	options.Finalizers, options.Events = true, world.Span{Min: 200 * time.Millisecond, Max: 3 * time.Second}
 	worldOptions(c.Plan, &options)
 	w := world.New(options)
@@ -219,6 +229,12 @@ func (c *Config) world() *world.World {
 func (e *engine) begin() {
 	e.functions = e.deploy()
 	e.watchers = &watchers{engine: e}
+	if e.config.Scenario.Choices {
+		e.shelve()
+	}
+	for _, edit := range e.config.Scenario.Edits {
+		e.agenda.Add(world.Start.Add(edit.After), func() { e.edit(edit) })
+	}
 	e.misbehave()
 	if mean := e.config.Scenario.Ends.People; mean > 0 {
 		e.often(newDraws(e.config.Seed, "people"), mean, world.Start, world.Start.Add(e.config.Scenario.Length), e.remove)
@@ -234,4 +250,27 @@ func (e *engine) begin() {
 	for range replicaCount {
 		e.agenda.Add(e.now().Add(e.steady.between(0, 3*time.Second)), e.watchers.start)
 	}
+}
+
+// shelve puts the machine catalogue where every function finds it, as the pass over the region does each hour.
+func (e *engine) shelve() {
+	ctx, reg := context.Background(), world.Registration()
+	known, revision, err := e.world.Shelf.Read(ctx, reg)
+	if err != nil {
+		known, revision = model.MachineCatalog{}, ""
+	}
+	market := world.Market{Catalog: e.world.Catalog}
+	next, err := market.Refresh(ctx, known, model.CatalogParts{Types: true, Prices: true, Spot: true})
+	if err == nil {
+		_ = e.world.Shelf.Write(ctx, reg, next, revision) // the next hour's pass writes what this one could not
+	}
+	e.agenda.Add(e.now().Add(time.Hour), e.shelve)
+}
+
+// edit has people change something.
+func (e *engine) edit(edit Edit) {
+	if edit.Pool != nil {
+		e.world.Cluster.AddPool(*edit.Pool)
+	}
+	e.look()
 }

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/flow/disrupt"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -30,6 +31,17 @@ type line struct {
 }
 
 const keptLines = 20_000
+
+// judged adds what a judge came to, which only says in words what else is in the trace.
+func (t *trace) judged(at time.Time, process string, outcome disrupt.Outcome) {
+	if outcome.Skipped != "" {
+		return
+	}
+	t.keep(at, func() string {
+		text, err := json.Marshal(outcome)
+		return fmt.Sprintf("%s judged %s %v", process, text, err)
+	})
+}
 
 func newTrace(start time.Time, tell func(string)) *trace {
 	return &trace{start: start, hash: sha256.New(), tell: tell}

@@ -54,6 +54,7 @@ type Cluster struct {
 	owners   map[string]string // UID of the NodeClaim object that owns a node, by the node's UID
 	storage  map[int]bool      // shapes whose pods have a volume each
 	holds    bool              // NodeClaims are made with our finalizer
+	choices  bool              // see Options.Choices
 	listed   *model.Snapshot   // as of version listedAt
 	listedAt int64
 

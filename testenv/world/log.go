@@ -136,6 +136,12 @@ type StopMoved struct {
 	Over    bool
 }
 
+// PointerMoved is the watcher's word that its snapshot is that of now: it published another, or confirmed the last one.
+type PointerMoved struct {
+	Cluster    string
+	Epoch, Seq int64
+}
+
 // ObjectWritten is one change of one object at the API server.
 type ObjectWritten struct {
 	Cluster string
@@ -226,6 +232,7 @@ func (LeaseTaken) fact()       {}
 func (LeaseReleased) fact()    {}
 func (LedgerWritten) fact()    {}
 func (StopMoved) fact()        {}
+func (PointerMoved) fact()     {}
 func (ObjectWritten) fact()    {}
 func (MessageMoved) fact()     {}
 func (ProcessMoved) fact()     {}

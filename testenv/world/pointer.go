@@ -25,6 +25,7 @@ func (l *Ledger) AdvancePointer(_ context.Context, pointer model.Pointer) error 
 		return fault.New(fault.Conflict, "", "the snapshot pointer of cluster %s is at %d/%d", pointer.Cluster, at.Epoch, at.HeadSeq)
 	}
 	b.pointer = &pointer
+	l.note(PointerMoved{Cluster: pointer.Cluster, Epoch: pointer.Epoch, Seq: pointer.HeadSeq})
 	return nil
 }
 
@@ -42,5 +43,6 @@ func (l *Ledger) Heartbeat(_ context.Context, cluster string, epoch, unix int64)
 	moved := *b.pointer
 	moved.HeartbeatAt = unix
 	b.pointer = &moved
+	l.note(PointerMoved{Cluster: cluster, Epoch: moved.Epoch, Seq: moved.HeadSeq})
 	return nil
 }

@@ -18,11 +18,12 @@ type Watch struct {
 	listed  bool
 	broken  bool
 	seen    map[[2]string]any // kind and key of what was delivered and is there, to tell deletions after a list
+	events  map[string]int64  // when pods came to nodes or left them last, as far as this client has seen and told, by node
 }
 
 // Watch returns a new client's watch, which has seen nothing. Changes come lag after they were made.
 func (c *Cluster) Watch(lag time.Duration) *Watch {
-	return &Watch{cluster: c, lag: lag, seen: map[[2]string]any{}}
+	return &Watch{cluster: c, lag: lag, seen: map[[2]string]any{}, events: map[string]int64{}}
 }
 
 // SetLag changes how late later changes come.
@@ -78,6 +79,9 @@ func (w *Watch) Poll() ([]wire.Change, error) {
 			continue // nobody watches these
 		}
 		out = append(out, w.deliver(step.kind, step.key, step.before, step.after))
+		if c.choices && step.kind == KindPod {
+			out = append(out, w.podEvent(step)...)
+		}
 	}
 	return out, nil
 }
@@ -88,7 +92,43 @@ func (w *Watch) deliver(kind, key string, before, after any) wire.Change {
 		return w.cluster.change(before, true)
 	}
 	w.seen[[2]string{kind, key}] = after
-	return w.cluster.change(after, false)
+	return w.told(w.cluster.change(after, false))
+}
+
+// told adds to a node what this client knows of its pods beside what the API server says.
+func (w *Watch) told(change wire.Change) wire.Change {
+	if change.Node == nil {
+		return change
+	}
+	if at := w.events[change.Node.Name]; at != 0 {
+		node := *change.Node
+		node.PodEventUnix = at
+		change.Node = &node
+	}
+	return change
+}
+
+// podEvent is what a change of a pod says of its node: that one came, ended or left. It is told to within ten seconds, of pods
+// that belong to no DaemonSet.
+func (w *Watch) podEvent(step *change) []wire.Change {
+	before, _ := step.before.(*model.Pod)
+	after, _ := step.after.(*model.Pod)
+	pod := after
+	if pod == nil {
+		pod = before
+	}
+	came := before != nil && after != nil && before.NodeName == "" && after.NodeName != "" || before == nil && after.NodeName != ""
+	ended := before != nil && before.NodeName != "" && !before.Terminal() && (after == nil || after.Terminal())
+	c, at := w.cluster, step.at.Unix()
+	if !came && !ended || c.shapes[pod.Shape].OwnerKind == KindDaemons || c.shapes[pod.Shape].OwnerKind == KindNode || at < w.events[pod.NodeName]+10 {
+		return nil
+	}
+	node, there := w.seen[[2]string{KindNode, pod.NodeName}].(*model.Node)
+	if !there {
+		return nil
+	}
+	w.events[pod.NodeName] = at
+	return []wire.Change{w.told(c.change(node, false))}
 }
 
 // relist compares what is there with what was delivered.
@@ -102,7 +142,7 @@ func (w *Watch) relist() []wire.Change {
 			value := row(key)
 			w.seen[[2]string{kind, key}] = value
 			if old[[2]string{kind, key}] != value {
-				out = append(out, c.change(value, false))
+				out = append(out, w.told(c.change(value, false)))
 			}
 		}
 	}

@@ -129,6 +129,9 @@ func (w *Workloads) Run(now time.Time) {
 	if owners {
 		c.orphaned()
 	}
+	if c.choices {
+		c.countBudgets()
+	}
 	w.at, w.stale = c.version, false
 }
 

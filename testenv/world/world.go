@@ -32,6 +32,7 @@ type Options struct {
 	Events    Span           // from what happens to a machine until AWS's event is in the queue
 
 	Finalizers bool // see Cluster.HoldClaims
+	Choices    bool // watches tell of nodes when pods came and went last, and budgets say what they let go: what choices are made by
 
 	PlanVisibility time.Duration // of the plan queue: 0 = 40 s, longer than an invocation can live
 }
@@ -50,6 +51,7 @@ type World struct {
 	Dead     *Queue    // for what was received from it too often
 	Looks    LookQueue // of interruption: looks and drains
 	Notices  *Queue    // of interruption: what AWS says of machines
+	Judges   LookQueue // of disrupt
 	Events   *Events   // on their way there
 	Configs  HintQueue // of catalog
 	Profiles Profiles
@@ -110,6 +112,7 @@ func New(options Options) *World {
 	w.Ledger.Tear(draws("ledger"))
 	w.Cluster = NewCluster(Name, w.Clock.Now, w.Log)
 	w.Cluster.HoldClaims(options.Finalizers)
+	w.Cluster.choices = options.Choices
 	w.Catalog = newCatalog(w.Clock.Now, options.Types)
 	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, fleet)
 	w.Store = NewStore(w.Clock.Now, draws("store"))
@@ -119,6 +122,7 @@ func New(options Options) *World {
 		Name: "plan", FIFO: true, Visibility: options.PlanVisibility, MaxReceives: 3, Dead: w.Dead, Rand: draws("plan"),
 	})}
 	w.Looks = LookQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "interruption", Visibility: 40 * time.Second, Rand: draws("looks")})}
+	w.Judges = LookQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "disruption", Visibility: 40 * time.Second, Rand: draws("judges")})}
 	w.Notices = NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "notices", Visibility: 40 * time.Second, Rand: draws("notices")})
 	w.Events = NewEvents(w.Clock.Now, w.Log, w.Notices, draws("events"), EventOptions{
 		Account: Registration().Account, Region: Registration().Region, Delay: options.Events,
@@ -131,7 +135,7 @@ func New(options Options) *World {
 	w.Workloads = NewWorkloads(w.Cluster, draws("workloads"), time.Second)
 	w.Volumes = NewVolumes(w.Cluster, draws("volumes"), options.Detach)
 	w.timed = []timed{
-		w.Fleet, &machines{world: w}, w.Workloads, w.Scheduler, w.Volumes, w.Plan, w.Looks, w.Events, w.Notices, w.Configs, w.Ticks,
+		w.Fleet, &machines{world: w}, w.Workloads, w.Scheduler, w.Volumes, w.Plan, w.Looks, w.Judges, w.Events, w.Notices, w.Configs, w.Ticks,
 	}
 	if err := w.Ledger.Register(context.Background(), Registration()); err != nil {
 		panic(fmt.Sprintf("register the cluster: %v", err)) // an in-memory write of plain data

@@ -24,6 +24,9 @@ type Rules struct {
 	Stalled     time.Duration // C4: that nothing comes about in a drain that nothing is in the way of: 3 min
 	Brake       time.Duration // B8: in so long at most max(5, 10 %) of the nodes are given up for repair: 5 min
 	Detach      time.Duration // R31, B13: how long an empty node's volumes are waited for without a deadline: 10 min
+	Invocation  time.Duration // how long an invocation lives at most, and goes by what it read first: 35 s
+	Fresh       time.Duration // B9: how old the word of the watcher may be that is decided by: 10 s, and clocks
+	Untainted   time.Duration // B4: from a replacement's failure until its nodes are free of the taint: 60 s
 	ProbeEvery  time.Duration // A8: an offer without capacity is tried at most once in so long: 110 s
 }
 
@@ -32,6 +35,7 @@ var DefaultRules = Rules{
 	Orphan: 2 * time.Minute, Ghost: 2 * time.Minute, Bound: 4 * time.Minute, Grace: 15 * time.Second, Patience: 90 * time.Second,
 	Settled: 3 * time.Minute, FailedCalls: 20, Calls: 120, ProbeEvery: 110 * time.Second,
 	Warned: 20 * time.Second, Found: 60 * time.Second, Evicted: 30 * time.Second, Stalled: 3 * time.Minute, Brake: 5 * time.Minute, Detach: 10 * time.Minute,
+	Invocation: 35 * time.Second, Fresh: 16 * time.Second, Untainted: time.Minute,
 }
 
 // Auditor holds every rule over one set of books.
@@ -101,7 +105,11 @@ func (a *Auditor) before(e world.Entry) {
 			a.moves(change)
 			a.oneClaim(change.After)
 			a.mayAdvance(change)
-			a.mayEnd(change)
+			a.mayEnd(change, fact.Commands)
+			a.failing(change)
+		}
+		for _, change := range fact.Commands {
+			a.stepped(change, fact.Claims)
 		}
 		for _, i := range fact.Intents {
 			a.bytesStay(i)
@@ -139,6 +147,11 @@ func (a *Auditor) after(e world.Entry) {
 			a.counted(pool)
 			if pools[pool] {
 				a.withinLimits(pool)
+			}
+		}
+		for _, change := range fact.Commands {
+			if change.Before == nil {
+				a.committed(change.After)
 			}
 		}
 		switch fact.Op {

@@ -23,19 +23,26 @@ type books struct {
 	pools    map[string]*model.Pool
 	marks    map[model.Mark]mark // by what they are about
 
-	nodes     map[string]*node  // by name
-	objects   map[string]object // NodeClaim objects, by name
-	unwanted  map[string]bool   // names of claims whose objects were deleted by somebody
-	pods      map[string]*pod   // by UID
-	byShape   map[int]map[string]*pod
-	onNode    map[string]map[string]*pod // pods that are there, by node and UID
-	budgets   map[string]*model.PDB      // by namespace and name
-	attached  map[string]attachment      // volumes, by name of their attachment
-	replaced  map[string]bool            // claims whose pods were planned for elsewhere, at some time
-	ending    map[string]bool            // names of claims that are Draining or Terminating
-	elsewhere time.Time                  // when a pod was last bound to a node that was not made for it: others lost their place then
-	messages  map[string]int             // in queues, by queue
-	processes map[string]string
+	nodes       map[string]*node  // by name
+	objects     map[string]object // NodeClaim objects, by name
+	unwanted    map[string]bool   // names of claims whose objects were deleted by somebody
+	pods        map[string]*pod   // by UID
+	byShape     map[int]map[string]*pod
+	onNode      map[string]map[string]*pod // pods that are there, by node and UID
+	budgets     map[string]*model.PDB      // by namespace and name
+	attached    map[string]attachment      // volumes, by name of their attachment
+	replaced    map[string]bool            // claims whose pods were planned for elsewhere, at some time
+	ending      map[string]bool            // names of claims that are Draining or Terminating
+	elsewhere   time.Time                  // when a pod was last bound to a node that was not made for it: others lost their place then
+	commands    map[string]*command
+	replacement map[string]string      // the command that a claim takes the place of something of, by the claim's name
+	stops       map[stop]time.Time     // since when disruption by choice is stopped
+	published   []heard                // what the watcher published or confirmed lately
+	decided     heard                  // the newest that a command was decided by
+	poolAt      map[string]time.Time   // when pools were written last
+	goneLately  map[string][]time.Time // when nodes that were initialised went, by pool
+	messages    map[string]int         // in queues, by queue
+	processes   map[string]string
 }
 
 // intent is a launch as recorded.
@@ -45,6 +52,12 @@ type intent struct {
 	surplus    int             // machines EC2 gave beyond what it was asked for
 	running    int             // machines of it that have not ended
 	answered   map[string]bool // machines EC2 said it launched
+}
+
+// stop is where disruption by choice is stopped.
+type stop struct {
+	scope model.StopScope
+	pool  string
 }
 
 // claim is a claim as recorded.
@@ -59,6 +72,7 @@ type machine struct {
 	model.Instance
 	intent    string
 	pool      string
+	price     model.MicroUSD // per hour
 	startedAt time.Time
 	visibleAt time.Time
 	endedAt   time.Time // zero while it runs
@@ -96,10 +110,11 @@ func (m *machine) ours() bool {
 // node is a Node object.
 type node struct {
 	*model.Node
-	at      time.Time            // since when it is ready, or not
-	seen    time.Time            // since when it is there
-	bad     map[string]time.Time // since when, by condition
-	movedAt time.Time            // when a pod on it last went or was asked to, or anything else came about with it
+	at        time.Time            // since when it is ready, or not
+	seen      time.Time            // since when it is there
+	bad       map[string]time.Time // since when, by condition
+	taintedAt time.Time            // when the taint of what is given back was put on it; zero = it does not have it
+	movedAt   time.Time            // when a pod on it last went or was asked to, or anything else came about with it
 }
 
 // pod is a pod, also for a while after it is gone.
@@ -125,7 +140,8 @@ func newBooks() *books {
 		nodes: map[string]*node{}, objects: map[string]object{}, unwanted: map[string]bool{}, pods: map[string]*pod{},
 		byShape: map[int]map[string]*pod{}, messages: map[string]int{}, processes: map[string]string{},
 		onNode: map[string]map[string]*pod{}, budgets: map[string]*model.PDB{}, attached: map[string]attachment{}, replaced: map[string]bool{},
-		ending: map[string]bool{},
+		ending: map[string]bool{}, commands: map[string]*command{}, replacement: map[string]string{}, stops: map[stop]time.Time{},
+		poolAt: map[string]time.Time{}, goneLately: map[string][]time.Time{},
 	}
 }
 
@@ -139,6 +155,16 @@ func (b *books) enter(e world.Entry) {
 		b.leases[fact.Fence.Cluster+"/"+fact.Fence.Lease] = fact.Fence
 	case world.LedgerWritten:
 		b.written(e, fact)
+	case world.StopMoved:
+		about := stop{fact.Stop.Scope, fact.Stop.Pool}
+		if b.stops[about] = e.At; fact.Over {
+			delete(b.stops, about)
+		}
+	case world.PointerMoved:
+		b.published = append(b.published, heard{fact.Epoch, fact.Seq, e.At})
+		if len(b.published) > 200 {
+			b.published = slices.Clone(b.published[100:])
+		}
 	case world.FleetCalled:
 		if i := b.intents[fact.Intent]; i != nil && fact.Refused == "" {
 			if !fact.Repeat {
@@ -149,7 +175,7 @@ func (b *books) enter(e world.Entry) {
 			}
 		}
 	case world.InstanceStarted:
-		m := &machine{Instance: fact.Instance, startedAt: e.At, visibleAt: fact.VisibleAt, impaired: map[string]time.Time{}}
+		m := &machine{Instance: fact.Instance, price: fact.Price, startedAt: e.At, visibleAt: fact.VisibleAt, impaired: map[string]time.Time{}}
 		m.intent, m.pool = fact.Instance.Tags[tagIntent], fact.Instance.Tags[tagPool]
 		b.machines[fact.Instance.ID] = m
 		if i := b.intents[m.intent]; i != nil {
@@ -267,6 +293,7 @@ func (b *books) written(e world.Entry, fact world.LedgerWritten) {
 			}
 		}
 	}
+	b.commanded(e.At, fact.Commands)
 	for _, usage := range fact.Usage {
 		b.usage[usage.Pool] = usage.Held
 	}
@@ -292,6 +319,7 @@ func (b *books) object(e world.Entry, fact world.ObjectWritten) {
 	gone := fact.Verb == "gone"
 	switch fact.Kind {
 	case world.KindPool:
+		b.poolAt[fact.Name] = e.At
 		if delete(b.pools, fact.Name); !gone {
 			b.pools[fact.Name] = fact.Pool
 		}
@@ -323,10 +351,19 @@ func (b *books) object(e world.Entry, fact world.ObjectWritten) {
 func (b *books) node(e world.Entry, fact world.ObjectWritten, gone bool) {
 	before := b.nodes[fact.Name]
 	if delete(b.nodes, fact.Name); gone {
+		if pool := fact.Node.Labels[model.LabelNodePool]; fact.Node.Initialized() {
+			b.goneLately[pool] = append(b.goneLately[pool], e.At)
+		}
 		return
 	}
 	n := &node{Node: fact.Node, at: e.At, seen: e.At, bad: map[string]time.Time{}, movedAt: e.At}
+	if tainted(n.Node) {
+		n.taintedAt = e.At
+	}
 	if before != nil && before.UID == n.UID {
+		if !n.taintedAt.IsZero() && !before.taintedAt.IsZero() {
+			n.taintedAt = before.taintedAt
+		}
 		if before.Ready == n.Ready {
 			n.at = before.at
 		}

@@ -288,7 +288,7 @@ func (a *Auditor) mayChangeNode(fact world.ObjectWritten) {
 		a.broken("B7", fact.Name, "the node was tainted and it is none of ours")
 		return
 	}
-	if !ends(c.State) && c.State != model.Gone {
+	if !ends(c.State) && c.State != model.Gone && !a.mayTaint(c, before) {
 		a.broken("C4", fact.Name, "the node was tainted while claim %s is %s", c.Name, c.State)
 	}
 	if m.warnedAt.IsZero() || !before.seen.Before(m.warnedAt) || !a.calm() || c.FailureCode != model.EndedSpotInterrupted {
@@ -308,13 +308,22 @@ func tainted(n *model.Node) bool {
 }
 
 // mayEnd is C11 and B8: a claim ends for a reason that is true, and not too many at once for repair.
-func (a *Auditor) mayEnd(change world.ClaimChange) {
+func (a *Auditor) mayEnd(change world.ClaimChange, commands []world.CommandChange) {
 	after := change.After
 	if after == nil || change.Before == nil || ends(change.Before.State) || !ends(after.State) && after.State != model.Gone {
 		return
 	}
 	m := a.books.machines[after.InstanceID]
 	if m == nil || !m.endedAt.IsZero() {
+		return
+	}
+	if after.FailureCode == "" {
+		a.broken("D5", after.Name, "it is to end and nothing says why")
+	}
+	if slices.Contains(byChoice, after.FailureCode) && (after.FailureCode != model.EndedExpired || after.Command != "") {
+		if why := a.choice(after, commands); why != "" {
+			a.broken("D5", after.Name, "it is to end as %s, and %s", after.FailureCode, why)
+		}
 		return
 	}
 	if why := a.untrue(after, m); why != "" {

@@ -258,7 +258,7 @@ func (a *Auditor) probes(id string) {
 func (a *Auditor) needed(fact world.LedgerWritten) {
 	asked := map[int]bool{}
 	for _, change := range fact.Claims {
-		if change.Before != nil || change.After == nil || len(change.After.Pods) == 0 {
+		if change.Before != nil || change.After == nil || a.takesPlace(change.After) || len(change.After.Pods) == 0 {
 			continue
 		}
 		useful := false
@@ -299,7 +299,7 @@ func (a *Auditor) notTwice(shape int) {
 	promised := 0
 	fresh := map[string]bool{} // nodes of unfinished claims
 	for _, c := range a.books.claims {
-		if c.State != model.Intended && c.State != model.Launched && c.State != model.Registered {
+		if c.State != model.Intended && c.State != model.Launched && c.State != model.Registered || a.books.replacement[c.Name] != "" {
 			continue
 		}
 		if m := a.books.machineOf(c); m != nil && !m.endedAt.IsZero() || a.entry.At.Sub(c.createdAt) > 5*time.Minute {

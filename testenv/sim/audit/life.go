@@ -230,7 +230,7 @@ func (a *Auditor) atRest(c *claim) {
 		a.broken("C4", c.Name, "its node %s has been ready for %s and it is %s", n.Name, a.books.now.Sub(n.at).Round(time.Second), c.State)
 	}
 	for _, t := range n.Taints {
-		if t.Key == model.TaintUnregistered || t.Key == model.TaintDisrupted && !ends(c.State) {
+		if t.Key == model.TaintUnregistered || t.Key == model.TaintDisrupted && !ends(c.State) && !a.mayTaint(c, n) {
 			a.broken("C4", c.Name, "its node %s still has the taint %s", n.Name, t.Key)
 		}
 	}

@@ -1,0 +1,102 @@
+package audit
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// withinBudget is B3: when a command is recorded, no more of a pool's nodes are disrupted or not ready than its strictest active
+// budget allows. What commands hold counts to the moment; what happens by itself counts once whoever decides could know.
+func (a *Auditor) withinBudget(k *model.Command, name string) {
+	pool := a.books.pools[name]
+	if pool == nil || k.Reason == model.ReasonReplicas || a.entry.At.Sub(a.books.poolAt[name]) < a.rules.Invocation+a.rules.Fresh {
+		return
+	}
+	known := a.entry.At.Add(-a.rules.Invocation - a.rules.Fresh)
+	total, busy := 0, 0
+	for _, n := range a.books.nodes {
+		c := a.books.claimOn(n)
+		if n.Labels[model.LabelNodePool] != name || !n.Initialized() || c == nil {
+			continue
+		}
+		if c.State != model.Terminating && c.State != model.Gone || c.at.After(known) {
+			total++
+		}
+		chosen := a.books.commandOf(c) != nil
+		left := (ends(c.State) || n.DeletedUnix != 0) && (c.Command != "" || c.at.Before(known))
+		if chosen || left || !n.Ready && n.at.Before(known) {
+			busy++
+		}
+	}
+	for _, at := range a.books.goneLately[name] {
+		if at.After(known) {
+			total++
+		}
+	}
+	limit := 0
+	for _, at := range []time.Time{a.entry.At, time.Unix(k.SinceUnix, 0), time.Unix(k.SinceUnix, 0).Add(-a.rules.Fresh)} {
+		limit = max(limit, allowed(pool.Disruption.Budgets, k.Reason, total, at))
+	}
+	if busy > limit {
+		a.broken("B3", name, "command %s (%s) makes %d of its %d nodes busy, and its budgets allow %d", k.ID, k.Reason, busy, total, limit)
+	}
+}
+
+// allowed is the auditor's own reading of budgets: the least that one of those that are active, and speak of the reason, allows.
+func allowed(budgets []model.Budget, reason string, nodes int, at time.Time) int {
+	if reason == model.ReasonExpired {
+		reason = model.ReasonDrifted
+	}
+	least := math.MaxInt
+	for _, b := range budgets {
+		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) || !activeAt(b, at) {
+			continue
+		}
+		most := 0
+		if percent, ok := strings.CutSuffix(b.Nodes, "%"); ok {
+			n, _ := strconv.ParseFloat(percent, 64)
+			most = int(math.Ceil(float64(nodes) * n / 100))
+		} else {
+			most, _ = strconv.Atoi(b.Nodes)
+		}
+		least = min(least, most)
+	}
+	return least
+}
+
+// activeAt reports whether one of the minutes of a budget's schedule began within its duration before a time.
+func activeAt(b model.Budget, at time.Time) bool {
+	if b.Schedule == "" {
+		return true
+	}
+	at = at.UTC()
+	for minute := at.Truncate(time.Minute); at.Sub(minute) < time.Duration(b.DurationSeconds)*time.Second; minute = minute.Add(-time.Minute) {
+		if hits(b.Schedule, minute) {
+			return true
+		}
+	}
+	return false
+}
+
+// hits reports whether a minute is one of a schedule's. Fields are *, numbers, or */n: nobody here writes any other.
+func hits(schedule string, minute time.Time) bool {
+	fields := strings.Fields(schedule)
+	if len(fields) != 5 {
+		return false
+	}
+	for i, value := range []int{minute.Minute(), minute.Hour(), minute.Day(), int(minute.Month()), int(minute.Weekday())} {
+		step, every := strings.CutPrefix(fields[i], "*/")
+		n, err := strconv.Atoi(step)
+		switch {
+		case fields[i] == "*":
+		case err != nil, every && value%n != 0, !every && value != n:
+			return false
+		}
+	}
+	return true
+}

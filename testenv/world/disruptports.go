@@ -1,0 +1,101 @@
+package world
+
+import (
+	"context"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/flow/disrupt"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// Disrupt returns the judge with the world behind its ports. now is the process's own clock.
+func (p *Ports) Disrupt(now func() time.Time, settings disrupt.Settings) *disrupt.Flow {
+	ledger, store, judge := ledgerPort{p}, storePort{p}, judgePort{p}
+	return &disrupt.Flow{
+		Registry: ledger, Leases: ledger, Book: ledger, Commands: ledger, Snapshots: store, Machines: shelfPort{p},
+		Plans: judge, Drains: lookPort{p}, Hints: judge, Decisions: store, Connector: judge,
+		Now: now, NewID: p.world.newID, Settings: settings,
+	}
+}
+
+// Judge looks once at what the world's cluster could give back, one call at a time.
+func (p *Process) Judge(ctx context.Context) (disrupt.Outcome, error) {
+	flow := p.world.Ports(p, p.owner).Disrupt(p.world.Clock.Now, disrupt.Settings{Build: "world", Parallel: 1})
+	return flow.Run(ctx, disrupt.Request{Cluster: Name, Owner: p.owner, Deadline: p.world.Clock.Now().Add(InvocationTimeout), Told: true})
+}
+
+// Judge sends a hint to look at what can be given back that shows up after a while.
+func (q LookQueue) Judge(ctx context.Context, cluster, key string, after time.Duration) error {
+	return q.ask(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonJudge, Tick: key}, after)
+}
+
+// judgePort is what the judge reads and writes besides ledger and store.
+type judgePort struct{ *Ports }
+
+func (p judgePort) Judge(ctx context.Context, cluster, key string, after time.Duration) error {
+	return do(ctx, p.Ports, "queue.judge", func() error { return p.world.Judges.Judge(ctx, cluster, key, after) })
+}
+
+// Replace asks provisioning to look at commands.
+func (p judgePort) Replace(ctx context.Context, cluster, key string) error {
+	return do(ctx, p.Ports, "queue.replace", func() error {
+		return p.world.Plan.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonReplace, Tick: key})
+	})
+}
+
+// Connect opens the one cluster there is.
+func (p judgePort) Connect(ctx context.Context, _ model.Registration) (disrupt.Site, error) {
+	return read(ctx, p.Ports, "site.connect", func() (disrupt.Site, error) {
+		return disrupt.Site{Objects: p, Reporter: clusterPort(p)}, nil
+	})
+}
+
+func (p judgePort) Occupied(ctx context.Context, node model.Object) (model.Occupied, error) {
+	return read(ctx, p.Ports, "cluster.occupied", func() (model.Occupied, error) { return p.world.Cluster.Occupied(ctx, node) })
+}
+
+func (p judgePort) Budgets(ctx context.Context) ([]model.PDB, error) {
+	return read(ctx, p.Ports, "cluster.budgets", func() ([]model.PDB, error) { return p.world.Cluster.Budgets(ctx) })
+}
+
+func (p judgePort) PatchNode(ctx context.Context, patch model.NodePatch) error {
+	return do(ctx, p.Ports, "cluster.node", func() error { return p.world.Cluster.PatchNode(ctx, patch) })
+}
+
+// newsPort is through which others tell the judge that something has changed.
+type newsPort struct{ *Ports }
+
+func (p newsPort) Judge(ctx context.Context, cluster, key string) error {
+	return do(ctx, p.Ports, "queue.judge", func() error { return p.world.Judges.Judge(ctx, cluster, key, 0) })
+}
+
+// Budgets returns every PodDisruptionBudget with how many pods it lets go now.
+func (c *Cluster) Budgets(context.Context) ([]model.PDB, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.asked("list"); err != nil {
+		return nil, err
+	}
+	out := c.budgets.all()
+	for i := range out {
+		out[i].DisruptionsAllowed = c.letsNow(&out[i])
+	}
+	return out, nil
+}
+
+// letsNow is how many pods a budget lets go now, as its status says.
+func (c *Cluster) letsNow(b *model.PDB) int32 { return int32(max(0, c.allowed(b))) }
+
+// countBudgets writes into the status of each PodDisruptionBudget how many pods it lets go now, as the controller of budgets
+// does; the caller holds the mutex.
+func (c *Cluster) countBudgets() {
+	for _, key := range c.budgets.keys {
+		before := c.budgets.get(key)
+		if allowed := c.letsNow(before); allowed != before.DisruptionsAllowed {
+			next := *before
+			next.DisruptionsAllowed = allowed
+			put(c, &c.budgets, KindBudget, key, key, "status", &next)
+		}
+	}
+}
