@@ -45,6 +45,9 @@ func claimOf(intent string, n int, state model.ClaimState, version int64, machin
 	if state == model.Gone {
 		c.Held = nil
 	}
+	if ends(state) || state == model.Gone {
+		c.FailureCode = "SomethingTrue"
+	}
 	return c
 }
 
