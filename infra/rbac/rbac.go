@@ -4,8 +4,8 @@ package rbac
 
 import _ "embed"
 
-// Functions is what the functions may do, bound to the groups joiner:functions, joiner:interruption and joiner:catalog, and
-// what whoever takes over a cluster from Karpenter may, bound to joiner:adopt.
+// Functions is what the functions may do, bound to the groups joiner:functions, joiner:interruption, joiner:catalog and joiner:disrupt,
+// and what whoever takes over a cluster from Karpenter may, bound to joiner:adopt.
 //
 //go:embed functions.yaml
 var Functions []byte

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -23,8 +24,12 @@ spec:
 `, name, subnets)
 }
 
-// pool is a NodePool of a class; spec is added to its template's spec, extra to its own, both as YAML lines.
+// pool is a NodePool of a class; spec is added to its template's spec, extra to its own, both as YAML lines. Nothing of it is
+// given back to save money unless extra says so.
 func pool(name, className, requirements string, template, extra []string) string {
+	if !slices.ContainsFunc(extra, func(line string) bool { return strings.HasPrefix(line, "disruption:") }) {
+		extra = append([]string{"disruption: {consolidateAfter: Never}"}, extra...)
+	}
 	indent := func(lines []string, by string) string {
 		var out strings.Builder
 		for _, line := range lines {

@@ -50,7 +50,7 @@ func (s *Stack) startCloud() error {
 		return err
 	}
 	s.closeLater(func() { s.Cloud.Close() })
-	for _, role := range []string{function, collector, catalog, adopter} {
+	for _, role := range []string{function, collector, catalog, judge, adopter} {
 		s.Cloud.STS.AddRole(sts.Role{Name: role, MaxSession: sessionLife})
 	}
 	network := ec2.DefaultNetwork(s.Options.Cluster)
@@ -83,7 +83,7 @@ func (a *account) addCluster(s *Stack, c *Cluster) error {
 		Name: c.Name, Version: kubernetesMinor(), Endpoint: c.Kube.Endpoint(),
 		CertificateAuthority: c.Kube.CertificateAuthority(), ServiceCIDR: c.Kube.ServiceCIDR(),
 	})
-	for name, group := range map[string]string{function: "joiner:functions", collector: "joiner:interruption", catalog: "joiner:catalog", adopter: "joiner:adopt"} {
+	for name, group := range map[string]string{function: "joiner:functions", collector: "joiner:interruption", catalog: "joiner:catalog", judge: "joiner:disrupt", adopter: "joiner:adopt"} {
 		err := a.eks.AddAccessEntry(eks.AccessEntry{Cluster: c.Name, PrincipalARN: s.roleARN(name), Groups: []string{group}})
 		if err != nil {
 			return err

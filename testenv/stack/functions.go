@@ -35,8 +35,9 @@ type builds struct {
 	provision    string
 	interruption string
 	catalog      string
+	disrupt      string
 	watcher      string
-	errs         [4]error
+	errs         [5]error
 }
 
 // buildAll compiles functions and watcher while the rest starts.
@@ -49,6 +50,7 @@ func (s *Stack) buildAll(ctx context.Context) *builds {
 		b.provision, b.errs[0] = lambdaruntime.Build(ctx, root, "./functions/provision", filepath.Join(s.dir, "provision"))
 		b.interruption, b.errs[2] = lambdaruntime.Build(ctx, root, "./functions/interruption", filepath.Join(s.dir, "interruption"))
 		b.catalog, b.errs[3] = lambdaruntime.Build(ctx, root, "./functions/catalog", filepath.Join(s.dir, "catalog"))
+		b.disrupt, b.errs[4] = lambdaruntime.Build(ctx, root, "./functions/disrupt", filepath.Join(s.dir, "disrupt"))
 		if s.Options.Watchers > 0 {
 			b.watcher, b.errs[1] = build(ctx, root, "./cmd/watcher", filepath.Join(s.dir, "watcher"))
 		}
@@ -66,7 +68,8 @@ func (b *builds) wait() error {
 	return nil
 }
 
-// createQueues makes the plan queue, that of the catalogue, the queues of looks and of notices, and for each the one for hints nobody could handle.
+// createQueues makes the plan queue, that of the catalogue, the queues of looks, of the judge and of notices, and for each the one
+// for hints nobody could handle.
 func (s *Stack) createQueues(ctx context.Context, client *sqs.Client) error {
 	var err error
 	if s.QueueURL, err = s.createQueue(ctx, client, queue, dead, map[string]string{"FifoQueue": "true"}); err != nil {
@@ -76,6 +79,9 @@ func (s *Stack) createQueues(ctx context.Context, client *sqs.Client) error {
 		return err
 	}
 	if s.LooksURL, err = s.createQueue(ctx, client, looks, looksDead, map[string]string{}); err != nil {
+		return err
+	}
+	if s.JudgeURL, err = s.createQueue(ctx, client, judgeQueue, judgeDead, map[string]string{}); err != nil {
 		return err
 	}
 	s.NoticesURL, err = s.createQueue(ctx, client, notices, noticesDead, map[string]string{})
@@ -121,15 +127,16 @@ func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
 		return err
 	}
 	s.Runtime = runner
-	env := map[string]string{"JOINER_TABLE": table, "JOINER_BUCKET": bucket, "JOINER_QUEUE_URL": s.QueueURL, "JOINER_INTERRUPTION_QUEUE_URL": s.LooksURL, "JOINER_CATALOG_QUEUE_URL": s.CatalogURL}
+	env := map[string]string{
+		"JOINER_TABLE": table, "JOINER_BUCKET": bucket, "JOINER_QUEUE_URL": s.QueueURL, "JOINER_INTERRUPTION_QUEUE_URL": s.LooksURL,
+		"JOINER_CATALOG_QUEUE_URL": s.CatalogURL, "JOINER_DISRUPTION_QUEUE_URL": s.JudgeURL,
+	}
 	for name, value := range s.Options.FunctionEnv {
 		env[name] = value
 	}
-	for name, path := range map[string]string{function: b.provision, collector: b.interruption, catalog: b.catalog} {
+	for name, path := range map[string]string{function: b.provision, collector: b.interruption, catalog: b.catalog, judge: b.disrupt} {
 		own := maps.Clone(env)
-		if name == collector {
-			maps.Copy(own, s.Options.EndsEnv)
-		}
+		maps.Copy(own, map[string]map[string]string{collector: s.Options.EndsEnv, judge: s.Options.JudgeEnv}[name])
 		err = runner.Deploy(lambdaruntime.Function{
 			Name: name, Path: path, Env: own, MemoryMB: 1769, Timeout: s.Options.Timeout, Role: s.roleARN(name),
 		})
@@ -148,6 +155,7 @@ func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
 	for _, config := range []eventsource.Config{
 		{Function: collector, QueueURL: s.LooksURL},
 		{Function: catalog, QueueURL: s.CatalogURL},
+		{Function: judge, QueueURL: s.JudgeURL},
 		// A mass interruption is hundreds of events within a second: several batches at once, and while those are under way
 		// the next ones fill up.
 		{Function: collector, QueueURL: s.NoticesURL, MaximumConcurrency: noticeBatches, OnDelivery: s.Options.OnNotices},
@@ -162,7 +170,7 @@ func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
 	s.closeLater(runner.Stop) // before the mappings, which would wait for what is in flight
 	s.schedule = schedule.New(schedule.Config{Account: s.Cloud.Account(), Region: s.Cloud.Region()})
 	s.closeLater(s.schedule.Stop)
-	for name, target := range map[string]string{"sweep": function, "collect": collector, "catalog": catalog} {
+	for name, target := range map[string]string{"sweep": function, "collect": collector, "catalog": catalog, "disrupt": judge} {
 		err := s.schedule.Create(schedule.Schedule{
 			Name: name, Expression: rate(s.Options.SweepEvery), Input: `{"sweep":"<aws.scheduler.scheduled-time>"}`,
 			Target: delivery.Lambda(context.Background(), clock.System(), runner, target, nil),
@@ -196,6 +204,11 @@ func (s *Stack) Collect(ctx context.Context) (lambdaruntime.Result, error) {
 // Resolve sends the catalogue's tick of a minute now, without waiting for the schedule.
 func (s *Stack) Resolve(ctx context.Context) (lambdaruntime.Result, error) {
 	return s.Runtime.Invoke(ctx, catalog, []byte(`{"sweep":"`+time.Now().UTC().Format(time.RFC3339)+`"}`))
+}
+
+// Judge sends the judge's tick of a minute now, without waiting for the schedule.
+func (s *Stack) Judge(ctx context.Context) (lambdaruntime.Result, error) {
+	return s.Runtime.Invoke(ctx, judge, []byte(`{"sweep":"`+time.Now().UTC().Format(time.RFC3339)+`"}`))
 }
 
 // FunctionName is what the provision function is deployed as.

@@ -36,6 +36,7 @@ type Options struct {
 	WatcherEnv   []string // beside what a watcher needs
 	FunctionEnv  map[string]string
 	EndsEnv      map[string]string // of the function that ends machines alone, beside FunctionEnv
+	JudgeEnv     map[string]string // the same of the function that decides what to give back
 	Visibility   time.Duration     // of the queues: 40 s
 	Timeout      time.Duration     // of the functions: 30 s
 	MaxReceives  int               // before a hint goes to the dead-letter queue: 3
@@ -100,6 +101,7 @@ type Stack struct {
 	QueueURL   string               // the plan queue
 	LooksURL   string               // the queue of interruption
 	CatalogURL string               // the queue of catalog
+	JudgeURL   string               // the queue of disrupt
 	NoticesURL string               // the queue of what EventBridge tells interruption
 	Bus        *events.Bus          // with the rules of the region's stack; EC2 tells it what it has to say
 	Table      string
@@ -131,6 +133,9 @@ const (
 	noticesDead  = "joiner-notices-dead"
 	collector    = "joiner-interruption"
 	catalog      = "joiner-catalog"
+	judge        = "joiner-disrupt"
+	judgeQueue   = "joiner-disruption"
+	judgeDead    = "joiner-disruption-dead"
 	adopter      = "joiner-adopt" // a role of people, who take over a cluster from Karpenter
 	catalogQueue = "joiner-catalog.fifo"
 	catalogDead  = "joiner-catalog-dead.fifo"

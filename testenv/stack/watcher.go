@@ -49,6 +49,7 @@ func (s *Stack) StartWatcherOf(c *Cluster) (*Watcher, error) {
 	env := append(os.Environ(), s.Cloud.Environment(s.Cloud.STS.AddUser(name))...)
 	env = append(env,
 		"KUBECONFIG="+path, "JOINER_CLUSTER="+c.Name, "JOINER_QUEUE_URL="+s.QueueURL, "JOINER_CATALOG_QUEUE_URL="+s.CatalogURL, "JOINER_INTERRUPTION_QUEUE_URL="+s.LooksURL,
+		"JOINER_DISRUPTION_QUEUE_URL="+s.JudgeURL,
 		"JOINER_BUCKET="+bucket, "JOINER_TABLE="+table,
 		"JOINER_NAMESPACE=joiner", "JOINER_IDENTITY="+name, "JOINER_HEALTH_ADDRESS=127.0.0.1:0")
 	env = append(env, s.Options.WatcherEnv...)

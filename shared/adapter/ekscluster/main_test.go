@@ -25,6 +25,7 @@ const (
 	functionRole  = "joiner-function"
 	collectorRole = "joiner-collector"
 	catalogRole   = "joiner-catalog"
+	judgeRole     = "joiner-disrupt"
 )
 
 // environment is the control plane that the tests of this package share, with EKS's token webhook and our definitions and
@@ -48,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// entries lets three roles in, as the cluster's access entries do.
+// entries lets four roles in, as the cluster's access entries do.
 type entries struct{}
 
 func (entries) Lookup(cluster, principal string) (string, []string, bool) {
@@ -58,6 +59,9 @@ func (entries) Lookup(cluster, principal string) (string, []string, bool) {
 	}
 	if strings.Contains(principal, catalogRole) {
 		group = "joiner:catalog"
+	}
+	if strings.Contains(principal, judgeRole) {
+		group = "joiner:disrupt"
 	}
 	return "", []string{group}, cluster == clusterName
 }
@@ -72,6 +76,7 @@ func (e *environment) start() error {
 	e.cloud.STS.AddRole(sts.Role{Name: functionRole})
 	e.cloud.STS.AddRole(sts.Role{Name: collectorRole})
 	e.cloud.STS.AddRole(sts.Role{Name: catalogRole})
+	e.cloud.STS.AddRole(sts.Role{Name: judgeRole})
 	webhook, err := sts.ServeWebhook(ctx, sts.TokenReviewHandler(sts.TokenReview{
 		Model: e.cloud.STS, Cluster: clusterName, Entries: entries{}, Endpoints: []string{e.cloud.Endpoint()}, Region: e.cloud.Region(),
 	}))

@@ -76,6 +76,53 @@ func TestInterruptionRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
 	}
 }
 
+// The same of the role of those who decide what to give back.
+func TestDisruptRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
+	c, name := connectAs(t, judgeRole), unique("judge")
+	made, claim := createNode(t, name), launched(name)
+	node := model.Object{Name: name, UID: string(made.UID)}
+	claim.ObjectUID = put(t, connect(t), claim)
+	data := unique("data")
+	attach(t, name, data)
+	podOn(t, name, "web", uses(data))
+
+	began := time.Now().Add(-time.Millisecond)
+	must := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	_, err := c.Occupied(t.Context(), node)
+	must("occupied", err)
+	_, err = c.Budgets(t.Context())
+	must("budgets", err)
+	taint := model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule}
+	must("taint", c.PatchNode(t.Context(), model.NodePatch{Name: name, UID: node.UID, AddTaints: []model.Taint{taint}}))
+	must("untaint", c.PatchNode(t.Context(), model.NodePatch{Name: name, UID: node.UID, RemoveTaints: []model.Taint{taint}}))
+	event := model.Event{Kind: "Node", Name: name, UID: node.UID, Reason: "DisruptionBlocked", Message: "x"}
+	why := model.Condition{Object: name, UID: claim.ObjectUID, Type: model.ConditionDisruptionReason, Status: "True", Reason: model.ReasonEmpty, Message: "x"}
+	must("report", c.Report(t.Context(), model.Report{Events: []model.Event{event}, Claims: []model.Condition{why}}))
+	must("report", connectAs(t, judgeRole).Report(t.Context(), model.Report{Events: []model.Event{event}})) // counted up
+
+	var used []string
+	eventually(t, "the audit log has the last request", func() error {
+		audit, err := plane(t).Audit(began)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if used = audit.By("joiner:disrupt").Rights(); !slices.Contains(used, "patch /events") {
+			return fmt.Errorf("got %v", used)
+		}
+		return nil
+	})
+	role, err := admin(t).RbacV1().ClusterRoles().Get(t.Context(), "joiner-disrupt", metav1.GetOptions{})
+	must("read the role", err)
+	if has := rights(role.Rules); !slices.Equal(has, used) {
+		t.Errorf("the role has %v\nused are %v", has, used)
+	}
+}
+
 // rights spells rules as kube.Audit does.
 func rights(rules []rbacv1.PolicyRule) []string {
 	var out []string
