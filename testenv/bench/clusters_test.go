@@ -36,8 +36,34 @@ func TestGivingBackBreaksNoRuleAndEnds(t *testing.T) {
 				if r.PriceLast > r.PriceFirst {
 					t.Errorf("$%v/h at first, $%v/h in the end", r.PriceFirst, r.PriceLast)
 				}
+				switch family {
+				case "packed":
+					if r.Decisions > 0 {
+						t.Errorf("%d decisions about a cluster in which nothing is to be had", r.Decisions)
+					}
+				case "underused":
+					nearTheBound(t, p, &r)
+				}
 			})
 		}
+	}
+}
+
+// nearTheBound judges the convergence of a cluster that is mostly empty.
+func nearTheBound(t *testing.T, p *problem.Problem, r *converge.Result) {
+	t.Helper()
+	least := bound.Price(p.FromNothing(), bound.Options{EmptyHost: true, EveryZone: true, Rounds: 300, Branches: 300_000}).PerHour
+	switch ratio := r.PriceLast / least; {
+	case ratio < 1:
+		t.Errorf("$%v/h is below the bound of $%v/h: the bound is wrong", r.PriceLast, least)
+	case ratio > mostOverBound:
+		t.Errorf("$%v/h is %.3f times the bound of $%v/h, want at most %.2f", r.PriceLast, ratio, least, mostOverBound)
+	}
+	if r.Decisions > mostDecisions {
+		t.Errorf("%d decisions, want at most %d", r.Decisions, mostDecisions)
+	}
+	if pods := len(p.Displaced()); r.PodsMoved > 2*pods {
+		t.Errorf("%d moves of %d pods: some move again and again", r.PodsMoved, pods)
 	}
 }
 
@@ -75,6 +101,7 @@ func decisionWithin(b *testing.B, name string, spec problem.Spec, seconds float6
 		}
 		b.ReportMetric(0, "ns/op") // of the whole process, problem and all
 		b.ReportMetric(best.TotalSeconds*1e3, "decision-ms")
+		b.ReportMetric(best.CPUSeconds*1e3, "cpu-ms")
 		b.ReportMetric(float64(best.PeakBytes)/(1<<20), "peak-MiB")
 		b.ReportMetric(float64(best.AllocBytes)/(1<<20), "alloc-MiB")
 		b.ReportMetric(float64(best.PodsMoved), "pods-moved")

@@ -56,6 +56,7 @@ type Reason struct {
 type Stats struct {
 	Pods        int     `json:"pods"`
 	PlanSeconds float64 `json:"planSeconds"`
+	CPUSeconds  float64 `json:"cpuSeconds,omitempty"` // of all of the process's threads: what it takes where nobody else uses the machine, or a little more
 	AllocBytes  uint64  `json:"allocBytes,omitempty"`
 	AllocCount  uint64  `json:"allocCount,omitempty"`
 	PeakBytes   uint64  `json:"peakBytes,omitempty"` // resident, the problem included

@@ -31,6 +31,7 @@ type Result struct {
 	PodsMoved     int     `json:"podsMoved"`
 	MedianSeconds float64 `json:"medianSeconds"` // of the decisions that had commands
 	MaxSeconds    float64 `json:"maxSeconds"`    //
+	CPUSeconds    float64 `json:"cpuSeconds"`    // the most processor time of any decision
 	LastSeconds   float64 `json:"lastSeconds"`   // of the one that found nothing
 	TotalSeconds  float64 `json:"totalSeconds"`
 	AllocBytes    uint64  `json:"allocBytes"` // the most of any decision
@@ -67,6 +68,7 @@ func Run(p *problem.Problem, decide Decide, o Options) (Result, error) {
 		plan, stats := measure.Disrupt(in, decide)
 		took := stats.PlanSeconds
 		out.TotalSeconds += took
+		out.CPUSeconds = max(out.CPUSeconds, stats.CPUSeconds)
 		out.AllocBytes, out.PeakBytes = max(out.AllocBytes, stats.AllocBytes), max(out.PeakBytes, stats.PeakBytes)
 		if !o.Unchecked {
 			for _, v := range check.Disrupt(p, &plan, in.NowUnix).Violations {

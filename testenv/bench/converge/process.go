@@ -63,7 +63,7 @@ func serve(text string) error {
 // once makes one decision.
 func once(in reclaim.Input) Result {
 	plan, stats := measure.Disrupt(in, reclaim.Plan)
-	out := Result{PriceFirst: plan.PriceBefore.USD(), NodesFirst: len(in.Snapshot.Nodes), NodesLast: len(in.Snapshot.Nodes), TotalSeconds: stats.PlanSeconds,
+	out := Result{PriceFirst: plan.PriceBefore.USD(), NodesFirst: len(in.Snapshot.Nodes), NodesLast: len(in.Snapshot.Nodes), TotalSeconds: stats.PlanSeconds, CPUSeconds: stats.CPUSeconds,
 		AllocBytes: stats.AllocBytes, PeakBytes: stats.PeakBytes}
 	if len(plan.Commands) == 0 {
 		out.LastSeconds, out.Finished = stats.PlanSeconds, true

@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
@@ -44,16 +45,27 @@ func measured(do func()) check.Stats {
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // forget the peak so far, where that can be done
 	runtime.ReadMemStats(&before)
-	start := time.Now()
+	start, used := time.Now(), cpuSeconds()
 	do()
 	seconds := time.Since(start).Seconds()
+	used = cpuSeconds() - used
 	runtime.ReadMemStats(&after)
 	return check.Stats{
 		PlanSeconds: seconds,
+		CPUSeconds:  used,
 		AllocBytes:  after.TotalAlloc - before.TotalAlloc,
 		AllocCount:  after.Mallocs - before.Mallocs,
 		PeakBytes:   peakBytes(),
 	}
+}
+
+// cpuSeconds returns the processor time the process has used so far.
+func cpuSeconds() float64 {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0
+	}
+	return float64(used.Utime.Sec+used.Stime.Sec) + float64(used.Utime.Usec+used.Stime.Usec)/1e6
 }
 
 // waiting counts the pods that are on no node.

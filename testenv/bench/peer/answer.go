@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -138,6 +139,15 @@ func allowed(made *scheduling.NodeClaim, key string, found map[string]bool) []st
 	}
 	slices.Sort(out)
 	return out
+}
+
+// cpuSeconds returns the processor time the process has used so far.
+func cpuSeconds() float64 {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0
+	}
+	return float64(used.Utime.Sec+used.Stime.Sec) + float64(used.Utime.Usec+used.Stime.Usec)/1e6
 }
 
 // resetPeak starts a new count of the process's peak memory, where the system can.

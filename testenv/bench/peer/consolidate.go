@@ -29,6 +29,7 @@ type converged struct {
 	PodsMoved     int     `json:"podsMoved"`
 	MedianSeconds float64 `json:"medianSeconds"` // of the looks that led to commands
 	MaxSeconds    float64 `json:"maxSeconds"`    //
+	CPUSeconds    float64 `json:"cpuSeconds"`    // the most processor time of any look
 	LastSeconds   float64 `json:"lastSeconds"`   // of the look that found nothing; 0 where time was up before
 	TotalSeconds  float64 `json:"totalSeconds"`
 	AllocBytes    uint64  `json:"allocBytes"` // the most of any look
@@ -58,6 +59,7 @@ func consolidate(c *cluster, types []*cloudprovider.InstanceType, limit time.Dur
 			return nil, err
 		}
 		out.TotalSeconds += l.seconds
+		out.CPUSeconds = max(out.CPUSeconds, l.cpuSeconds)
 		out.AllocBytes, out.PeakBytes = max(out.AllocBytes, l.allocBytes), max(out.PeakBytes, l.peakBytes)
 		if l.command == nil {
 			out.LastSeconds = l.seconds
@@ -86,6 +88,7 @@ func consolidate(c *cluster, types []*cloudprovider.InstanceType, limit time.Dur
 type looked struct {
 	command    *disruption.Command // nil = there is nothing to do
 	seconds    float64
+	cpuSeconds float64
 	allocBytes uint64
 	peakBytes  uint64
 }
@@ -112,7 +115,7 @@ func look(c *cluster, types []*cloudprovider.InstanceType) (looked, error) {
 	debug.FreeOSMemory()
 	resetPeak()
 	runtime.ReadMemStats(&before)
-	start := time.Now()
+	start, used := time.Now(), cpuSeconds()
 	for _, m := range methods {
 		candidates, err := disruption.GetCandidates(ctx, e.known, e.kube, recorder, now, e.cloud, m.ShouldDisrupt, m.Class(), queue)
 		if err != nil {
@@ -134,7 +137,7 @@ func look(c *cluster, types []*cloudprovider.InstanceType) (looked, error) {
 			break
 		}
 	}
-	out.seconds = time.Since(start).Seconds()
+	out.seconds, out.cpuSeconds = time.Since(start).Seconds(), cpuSeconds()-used
 	runtime.ReadMemStats(&after)
 	out.allocBytes, out.peakBytes = after.TotalAlloc-before.TotalAlloc, peakBytes()
 	return out, nil
