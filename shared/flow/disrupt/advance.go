@@ -122,6 +122,10 @@ func (s *step) validate(ctx context.Context, input *reclaim.Input, budgets []mod
 		s.fail(ctx, codeTooLate, fmt.Sprintf("it could not be found to hold within %s", s.settings.ValidateWithin))
 		return
 	}
+	if c.Reason == model.ReasonUnderutilized && c.TaintedUnix != 0 && s.now() < s.dueUnix() { // it was looked at once
+		s.later(s.dueUnix())
+		return
+	}
 	if !s.sight(ctx) {
 		return
 	}
@@ -281,15 +285,21 @@ func (s *step) holdsStill(ctx context.Context, input *reclaim.Input) bool {
 		}
 		return false
 	}
-	holds := s.Holds
-	if holds == nil {
-		holds = reclaim.Holds
-	}
-	if why := holds(*input, c); len(why) > 0 {
+	if why := s.judged(*input, c); len(why) > 0 {
 		s.fail(ctx, why[0].Code, why[0].Message)
 		return false
 	}
 	return true
+}
+
+// judged is reclaim.Holds, or whatever takes its place in a test, for one command at a time: each looks at the whole cluster.
+func (r *run) judged(input reclaim.Input, command *model.Command) []model.KeptReason {
+	r.judging.Lock()
+	defer r.judging.Unlock()
+	if r.Holds != nil {
+		return r.Holds(input, command)
+	}
+	return reclaim.Holds(input, command)
 }
 
 // shown reports whether the snapshot shows the taint on every node of the command.

@@ -765,6 +765,31 @@ func TestF150StrayTaintsAreTakenOff(t *testing.T) {
 	}
 }
 
+// What could not be done is not forgotten for the sake of a look that found nothing else to do.
+func TestF150StrayTaintThatCouldNotBeTakenOffIsTriedAgain(t *testing.T) {
+	h := newHouse(t, 2)
+	h.nodes["n0"].Node.Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
+	h.publish()
+	h.errs["untaint"] = errors.New("no answer")
+	h.pass(70)
+	h.errs = map[string]error{}
+	h.pass(10)
+	untouched(t, h)
+}
+
+// A node whose taint was taken off in this run is no stray, though the snapshot shows it still.
+func TestUndoneCommandLeavesNoStrays(t *testing.T) {
+	h := newHouse(t, 2)
+	h.wants(planned(model.ReasonDrifted, 1, "n0"))
+	h.look()
+	h.publish()
+	must(t, h.ledger.Stop(t.Context(), h.reg(), model.Stop{Scope: model.StopCluster}))
+	if out := h.look(); out.Undone != 1 || out.Strays != 0 {
+		t.Errorf("%+v", out)
+	}
+	untouched(t, h)
+}
+
 // F150, B2, B4, R43, C5: a process may die at any of its effects, before it or after it, and what comes of it in the end is the same.
 func TestF150ProcessesMayDieAtAnyEffect(t *testing.T) {
 	scenes := map[string]func(h *house){

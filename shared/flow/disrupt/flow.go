@@ -151,17 +151,20 @@ type run struct {
 	renoted  bool                    // notes are not as they are stored
 	claims   map[string]*model.Claim // the ledger's, by name, as this run has written them; gone ones too
 	snapshot *model.Snapshot         // shared, never written to; nil = there is none that may be decided by
+	beatUnix int64                   // when the watcher last confirmed it
 	unseen   string                  // why there is no snapshot
 	machines *model.MachineCatalog   // nil = not read yet
 	input    *reclaim.Input          // nil = not made yet
 	plan     *model.DisruptPlan      // nil = nothing was planned
 	fresh    []*step                 // commands this run committed
 
+	judging sync.Mutex // held while a command is judged once more
 	mutex   sync.Mutex // guards what steps side by side write: out, claims, next, events and what follows
 	next    int64      // when the next look is due; 0 = nobody asks
 	events  []model.Event
-	replace []string // ids of commands provision has yet to launch for
-	drained []string // ids of commands that were Done
+	replace []string        // ids of commands provision has yet to launch for
+	drained []string        // ids of commands that were Done
+	freed   map[string]bool // UIDs of nodes whose taints this run took off
 }
 
 func (r *run) do(ctx context.Context) error {

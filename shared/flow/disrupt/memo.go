@@ -35,8 +35,11 @@ func (r *run) unchanged(catalog string) bool {
 // planAgain is after how many seconds it is planned again although nothing seems to have changed.
 const planAgain = 1800
 
-// found remembers a look that found nothing to do before againUnix (0 = whenever).
+// found remembers a look that found nothing to do before againUnix (0 = whenever), or before this run has asked for another.
 func (r *run) found(catalog string, againUnix int64) {
+	if r.next != 0 && (againUnix == 0 || r.next < againUnix) {
+		againUnix = r.next
+	}
 	if latest := r.now() + planAgain; againUnix == 0 || againUnix > latest {
 		againUnix = latest
 	}

@@ -48,7 +48,7 @@ func (r *run) see(ctx context.Context) {
 		r.soon(tryAgain)
 		return
 	}
-	r.snapshot = snapshot
+	r.snapshot, r.beatUnix = snapshot, pointer.HeartbeatAt
 }
 
 // older reports whether a snapshot is older than one that was decided by.
@@ -62,7 +62,7 @@ func (r *run) older(epoch, seq int64) bool {
 
 // isFresh reports whether the snapshot may still be decided by.
 func (r *run) isFresh() bool {
-	return r.now()-r.ledger.Pointer.HeartbeatAt <= seconds(r.settings.FreshFor)
+	return r.now()-r.beatUnix <= seconds(r.settings.FreshFor)
 }
 
 // readMachines reads the region's machine catalogue once.

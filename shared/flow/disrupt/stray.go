@@ -57,7 +57,7 @@ func (r *run) strayNodes() []tainted {
 	for i := range r.snapshot.Nodes {
 		node := &r.snapshot.Nodes[i]
 		claim := byProvider[node.ProviderID]
-		if node.ProviderID == "" || claim == nil || claim.Ending() || open[claim.Command] || leaves[claim.Name] || node.DeletedUnix != 0 || !disrupted(node) {
+		if node.ProviderID == "" || claim == nil || claim.Ending() || open[claim.Command] || leaves[claim.Name] || r.freed[node.UID] || node.DeletedUnix != 0 || !disrupted(node) {
 			continue
 		}
 		out = append(out, tainted{node.Name, node.UID, claim})
@@ -95,10 +95,16 @@ func (r *run) free(ctx context.Context, t tainted) error {
 	err := r.effect(ctx, EffectUntaint, func() error {
 		return r.site.Objects.PatchNode(ctx, model.NodePatch{Name: t.node, UID: t.uid, RemoveTaints: []model.Taint{{Key: model.TaintDisrupted}}})
 	})
-	if absent(err) {
-		return nil
+	if err != nil && !absent(err) {
+		return err
 	}
-	return err
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.freed == nil {
+		r.freed = map[string]bool{}
+	}
+	r.freed[t.uid] = true
+	return nil
 }
 
 // show says on a claim's NodeClaim why its node is given back; "" = it is not.
