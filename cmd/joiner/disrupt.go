@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,8 +107,8 @@ func (f *disruptFlags) run(command *cobra.Command) error {
 		return err
 	}
 	claims, madeUp := cluster.Ledger()
-	warn(command.ErrOrStderr(), cluster.Warnings, unclaimed(madeUp), change.warnings, offered.warnings)
-	result := f.plan(cluster.Snapshot, claims, change, &offered, now)
+	result, catalogs := f.plan(cluster.Snapshot, claims, change, &offered, now)
+	warn(command.ErrOrStderr(), cluster.Warnings, unclaimed(madeUp), unpriced(claims, catalogs), change.warnings, offered.warnings)
 	write := show.Disrupt
 	if f.output == outputJSON {
 		write = show.DisruptJSON
@@ -127,8 +130,41 @@ func unclaimed(n int) []string {
 	return []string{fmt.Sprintf("%d nodes of NodePools have no NodeClaim in the input: they are made up from their labels, as launched from their NodePools as they are; give nodeclaims, too", n)}
 }
 
-// plan makes the plan. Its time is counted from the decoded input on.
-func (f *disruptFlags) plan(snapshot *model.Snapshot, claims []model.Claim, change *whatIf, offered *goods, now time.Time) *show.Disruption {
+// unpriced names the offers of nodes that the catalogue does not know, once: what is not known is not counted.
+func unpriced(claims []model.Claim, catalogs map[string][]model.InstanceType) []string {
+	nodes, offers := 0, map[string]bool{}
+	for i := range claims {
+		claim := &claims[i]
+		if claim.NodeName == "" || claim.Pool == "" || sold(claim, catalogs[claim.Class]) {
+			continue
+		}
+		nodes++
+		offers[strings.Join([]string{cmp.Or(claim.InstanceType, "a type that is not known"), cmp.Or(claim.CapacityType, "bought somehow"), "in", cmp.Or(claim.Zone, "some zone")}, " ")] = true
+	}
+	if nodes == 0 {
+		return nil
+	}
+	const most = 3
+	names := slices.Sorted(maps.Keys(offers))
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	what := "1 node of NodePools counts"
+	if nodes > 1 {
+		what = fmt.Sprintf("%d nodes of NodePools count", nodes)
+	}
+	return []string{fmt.Sprintf("%s nothing in prices: what can be bought has no %s", what, text)}
+}
+
+// sold reports whether the machine of a claim is among what can be bought, or was.
+func sold(claim *model.Claim, types []model.InstanceType) bool {
+	i := slices.IndexFunc(types, func(t model.InstanceType) bool { return t.Name == claim.InstanceType })
+	return i >= 0 && slices.ContainsFunc(types[i].Offers, func(o model.Offer) bool { return o.Zone == claim.Zone && o.CapacityType == claim.CapacityType })
+}
+
+// plan makes the plan, of what each class can buy, which it returns too. Its time is counted from the decoded input on.
+func (f *disruptFlags) plan(snapshot *model.Snapshot, claims []model.Claim, change *whatIf, offered *goods, now time.Time) (*show.Disruption, map[string][]model.InstanceType) {
 	start := time.Now()
 	catalogs, problems := offered.catalogs(snapshot, claims)
 	drift := change.drift(claims, catalogs, now.Unix())
@@ -147,7 +183,7 @@ func (f *disruptFlags) plan(snapshot *model.Snapshot, claims []model.Claim, chan
 		})
 	}
 	result.PlanSeconds = time.Since(start).Seconds()
-	return result
+	return result, catalogs
 }
 
 // waits reports whether any pod waits for capacity.

@@ -169,6 +169,16 @@ func TestPlanDisruptMakesUpClaims(t *testing.T) {
 	}
 }
 
+// A price that is not known counts nothing, which is said.
+func TestPlanDisruptSaysWhichPricesItDoesNotKnow(t *testing.T) {
+	code, out, errs := joiner("", "plan", "disrupt", "-f", "testdata/night", "--now", atNight, "--catalog", "testdata/catalog.json", "-o", "json")
+	const want = "warning: 9 nodes of NodePools count nothing in prices: what can be bought has no c7g.2xlarge on-demand in us-west-2a, c7g.2xlarge on-demand in us-west-2b, " +
+		"m7i.2xlarge on-demand in us-west-2a and 5 more\n"
+	if code != 0 || errs != want || !strings.Contains(out, `"pricePerHourBefore": 0,`) {
+		t.Errorf("exit status %d, %q", code, errs)
+	}
+}
+
 // Pods that wait are planned for beside, as plan provision does.
 func TestPlanDisruptTellsOfPodsThatWait(t *testing.T) {
 	d := disruptionOf(t, "", "-f", "testdata/shop")
