@@ -95,6 +95,11 @@ type Sight struct {
 	Version int64         // resourceVersion of the oldest of its lists; 0 = not known
 	Nodes   []Node        // every node, ours or not
 	Objects []ClaimObject // every NodeClaim
+
+	// Gentle are the names of the NodePools whose nodes expire within budgets (AnnotationGentleExpiry), which whoever gives nodes
+	// back by choice sees to. Where NodePools could not be read PoolsUnread says why, and nobody knows which they are.
+	Gentle      []string
+	PoolsUnread string
 }
 
 // ClaimObject is a NodeClaim object.

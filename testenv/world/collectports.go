@@ -155,7 +155,13 @@ func (c *Cluster) Look(context.Context) (model.Sight, error) {
 	if err := c.asked("list"); err != nil {
 		return model.Sight{}, err
 	}
-	return model.Sight{Version: c.version, Nodes: c.nodes.all(), Objects: claimObjects(c.claims.all())}, nil
+	sight := model.Sight{Version: c.version, Nodes: c.nodes.all(), Objects: claimObjects(c.claims.all())}
+	for _, pool := range c.pools.all() {
+		if pool.Annotations[model.AnnotationGentleExpiry] == "true" {
+			sight.Gentle = append(sight.Gentle, pool.Name)
+		}
+	}
+	return sight, nil
 }
 
 func claimObjects(claims []NodeClaim) []model.ClaimObject {

@@ -17,8 +17,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Look reads nodes and NodeClaim objects as they are now. Unlike List it fails where NodeClaims are not defined, so that
-// an empty list means that there is none.
+// Look reads nodes and NodeClaim objects as they are now, and which NodePools expire within budgets. Unlike List it fails where
+// NodeClaims are not defined, so that an empty list means that there is none. NodePools that cannot be read fail nothing else.
 func (c *Client) Look(ctx context.Context) (model.Sight, error) {
 	var sight model.Sight
 	nodes := of("nodes", c.core.CoreV1().Nodes().List, func(l *corev1.NodeList) []corev1.Node { return l.Items })
@@ -26,6 +26,12 @@ func (c *Client) Look(ctx context.Context) (model.Sight, error) {
 		kind: "nodeclaims", each: eachUntyped,
 		page: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return c.custom.Resource(apiv1.NodeClaimResource).List(ctx, o)
+		},
+	}
+	pools := lister{
+		kind: "nodepools", each: eachUntyped,
+		page: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return c.custom.Resource(apiv1.NodePoolResource).List(ctx, o)
 		},
 	}
 	versions, errs := [2]int64{}, [2]error{}
@@ -40,7 +46,18 @@ func (c *Client) Look(ctx context.Context) (model.Sight, error) {
 			sight.Objects = append(sight.Objects, claimObjectOf(object.(*unstructured.Unstructured)))
 		})
 	})
+	wg.Go(func() {
+		err := listAll(ctx, pools, func(object any) {
+			if pool := object.(*unstructured.Unstructured); pool.GetAnnotations()[model.AnnotationGentleExpiry] == "true" {
+				sight.Gentle = append(sight.Gentle, pool.GetName())
+			}
+		})
+		if err != nil {
+			sight.PoolsUnread = err.Error()
+		}
+	})
 	wg.Wait()
+	slices.Sort(sight.Gentle)
 	for _, err := range errs {
 		if err != nil {
 			return model.Sight{}, err

@@ -1,11 +1,14 @@
 package ekscluster
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -118,6 +121,27 @@ func TestRunsSeesPodsThatOutliveTheirNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("a pod that has ended", false)
+}
+
+// A look says which NodePools expire within budgets.
+func TestLookShowsGentlePools(t *testing.T) {
+	c := connectAs(t, collectorRole)
+	gentle, plain := unique("gentle"), unique("plain")
+	pools, err := New(plane(t).Config(), clusterName, "us-west-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{gentle: "true", plain: "false"} {
+		apply(t, pool, name)
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, model.AnnotationGentleExpiry, value)
+		if _, err := pools.custom.Resource(apiv1.NodePoolResource).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sight, err := c.Look(t.Context())
+	if err != nil || sight.PoolsUnread != "" || !slices.Contains(sight.Gentle, gentle) || slices.Contains(sight.Gentle, plain) {
+		t.Errorf("%v %q, %v", sight.Gentle, sight.PoolsUnread, err)
+	}
 }
 
 // What the collector's role may not do it is not given: it makes nothing that could run, and takes nothing of people's away.

@@ -158,6 +158,13 @@ func TestWhatEndsAClaim(t *testing.T) {
 			if got := found(view); got != c.want {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
+			for i := range view.Survey.Claims { // whatever must end does so though a command has it
+				view.Survey.Claims[i].Command = "c1"
+			}
+			view.Survey.Commands = []model.Command{{ID: "c1", State: model.CommandReplacing}}
+			if got := found(view); got != c.want {
+				t.Errorf("of an open command: found %q, want %q", got, c.want)
+			}
 			for _, f := range lifecycle.Judge(view, lifecycle.Settings{}) {
 				if why := f.Why(); why == "" || why == string(f.Kind) && f.Kind != lifecycle.Retired {
 					t.Errorf("%s does not say why: %q", f.Kind, why)
@@ -278,6 +285,40 @@ func TestS32ExpiryOfAllAtOnce(t *testing.T) {
 		change(&view.Survey)
 		if got := found(view); got != "Expired default-000 Expired 0 false -" {
 			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// A pool that wants its expiry within budgets is left to whoever keeps them; the others are not. Where nobody can tell which those
+// are nothing of any pool is ended for its age, people are told, and what else must end does.
+func TestF106ExpiryWithinBudgetsIsNotThisJudges(t *testing.T) {
+	view := aged(3)
+	view.Sight.Gentle = []string{"default", "other"}
+	if got := found(view); got != "" {
+		t.Error(got)
+	}
+	view.Sight.Gentle = []string{"other"}
+	if got := found(view); got != "Expired default-002 Expired 0 false -, Held default Expired 0 false -" {
+		t.Error(got)
+	}
+	view.Sight.Gentle, view.Sight.PoolsUnread = nil, "nodepools is forbidden"
+	view.Interrupted = []string{"i-001"}
+	f := lifecycle.Judge(view, lifecycle.Settings{})
+	if len(f) != 2 || f[0].Kind != lifecycle.Interrupted || f[1].Kind != lifecycle.Held || !strings.Contains(f[1].Why(), "is not known: nodepools is forbidden (claim default-000, and one more)") {
+		t.Errorf("%+v", f)
+	}
+	view = aged(1) // one that people made by hand is of no pool
+	view.Survey.Claims[0].Pool, view.Sight.PoolsUnread = "", "nodepools is forbidden"
+	if got := found(view); got != "Expired default-000 Expired 0 false -" {
+		t.Error(got)
+	}
+}
+
+// What a command has moves on as everything does: from the states its claims may be in to the end.
+func TestClaimsOfCommandsMayEnd(t *testing.T) {
+	for _, state := range []model.ClaimState{model.Registered, model.Initialized} {
+		if next, moves := lifecycle.Next(state, lifecycle.EndAsked); !moves || next != model.Draining {
+			t.Errorf("%s becomes %s", state, next)
 		}
 	}
 }

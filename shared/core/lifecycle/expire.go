@@ -36,7 +36,7 @@ func (f *Finding) born() int64 {
 
 // expire finds the claims that have expired, of each pool the oldest, as many as may be given up for their age at a time: people
 // want their nodes renewed, not all taken at once (R30), and none while it is known that no machine of the claim's class can take
-// its place (S32).
+// its place (S32). Those of pools that expire within budgets are not this judge's.
 func (j *judge) expire() {
 	slices.SortStableFunc(j.expiring, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Claim.Pool, b.Claim.Pool), cmp.Compare(a.born(), b.born()), strings.Compare(a.Subject, b.Subject))
@@ -47,6 +47,13 @@ func (j *judge) expire() {
 	room := j.expiryRoom()
 	for _, f := range j.expiring {
 		pool := f.Claim.Pool
+		if slices.Contains(j.view.Sight.Gentle, pool) {
+			continue
+		}
+		if why := j.view.Sight.PoolsUnread; why != "" && pool != "" {
+			j.hold(pool, model.EndedExpired, "claim "+f.Subject, "whether the NodePool wants that within its budgets is not known: "+why)
+			continue
+		}
 		if why := j.unusable(f.Claim.Class); why != "" {
 			j.hold(pool, model.EndedExpired, "claim "+f.Subject, why)
 			continue
