@@ -13,6 +13,9 @@
 //	JOINER_INTERRUPTION_QUEUE_URL
 //	                       of the standard queue of those who empty nodes, which is told when somebody deletes a Node or NodeClaim:
 //	                       none, then the look of each minute finds that
+//	JOINER_DISRUPTION_QUEUE_URL
+//	                       of the standard queue of whoever decides what to give back, which is told when nodes become empty: none,
+//	                       then its look of each minute finds them
 //	JOINER_BUCKET          of snapshots; required
 //	JOINER_TABLE           of the ledger; required
 //	JOINER_NAMESPACE       of the lease: joiner

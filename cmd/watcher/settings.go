@@ -17,6 +17,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/forward"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -27,6 +28,7 @@ type settings struct {
 	QueueURL      string        `env:"JOINER_QUEUE_URL,required"`
 	CatalogURL    string        `env:"JOINER_CATALOG_QUEUE_URL"`
 	EndsURL       string        `env:"JOINER_INTERRUPTION_QUEUE_URL"`
+	JudgeURL      string        `env:"JOINER_DISRUPTION_QUEUE_URL"`
 	Bucket        string        `env:"JOINER_BUCKET,required"`
 	Table         string        `env:"JOINER_TABLE,required"`
 	Namespace     string        `env:"JOINER_NAMESPACE" envDefault:"joiner"`
@@ -74,12 +76,15 @@ func (s *settings) defaultSpread(logger *slog.Logger) []model.Spread {
 func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) forward.Config {
 	config := boot.AWS(ctx)
 	queues := sqs.NewFromConfig(config)
+	ledger, objects := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table), s3.NewFromConfig(config)
 	return forward.Config{
 		Cluster: s.Cluster, Owner: s.identity(),
-		Publisher: s3snapshot.New(s3.NewFromConfig(config), s.Bucket),
-		Pointer:   dynamoledger.New(dynamodb.NewFromConfig(config), s.Table),
+		Publisher: s3snapshot.New(objects, s.Bucket),
+		Pointer:   ledger,
 		Queue:     s.queue(queues, logger),
-		Ends:      s.ends(queues),
+		Ends:      delayed(queues, s.EndsURL),
+		Empties:   delayed(queues, s.JudgeURL),
+		Former:    former{ledger, objects, s.Bucket},
 		Now:       time.Now, Wait: wait,
 		Tell:     func(note forward.Note) { log(logger, note) },
 		Settings: forward.Settings{QuietWindow: s.BatchQuiet, MaxWindow: s.BatchMax, IdleWindow: s.IdlePublish},
@@ -97,12 +102,31 @@ func (s *settings) queue(client *sqs.Client, logger *slog.Logger) forward.Queue 
 	}}
 }
 
-// ends sends hints to whoever empties nodes; nil where that is nobody's queue.
-func (s *settings) ends(client *sqs.Client) forward.Queue {
-	if s.EndsURL == "" {
+// delayed sends hints to a standard queue, that of whoever empties nodes or of whoever gives them back; nil where there is none.
+func delayed(client *sqs.Client, url string) forward.Queue {
+	if url == "" {
 		return nil
 	}
-	return atOnce{sqsqueue.NewDelayed(client, s.EndsURL)}
+	return atOnce{sqsqueue.NewDelayed(client, url)}
+}
+
+// former reads what was published last. It keeps nothing of it.
+type former struct {
+	ledger  *dynamoledger.Ledger
+	objects *s3.Client
+	bucket  string
+}
+
+// Former returns the cluster's newest snapshot.
+func (f former) Former(ctx context.Context, cluster string) (*model.Snapshot, error) {
+	pointer, _, _, err := f.ledger.Glance(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	if pointer == nil {
+		return nil, fault.New(fault.NotFound, "", "nothing of cluster %s was published yet", cluster)
+	}
+	return s3snapshot.New(f.objects, f.bucket).At(ctx, *pointer)
 }
 
 // atOnce is a queue of messages that may come later, none of which does.

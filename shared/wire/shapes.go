@@ -33,6 +33,9 @@ func (s *Shapes) Intern(shape *model.PodShape) (int, *model.PodShape) {
 // Len returns how many shapes there are.
 func (s *Shapes) Len() int { return len(s.shapes) }
 
+// At returns the shape of a number, which must not be written to.
+func (s *Shapes) At(number int) *model.PodShape { return s.shapes[number] }
+
 // From returns copies of the shapes numbered first and up, in order; nil where there are none.
 func (s *Shapes) From(first int) []model.PodShape {
 	var out []model.PodShape

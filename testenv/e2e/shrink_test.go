@@ -21,6 +21,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/kube"
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
@@ -97,6 +98,118 @@ func TestF120_F143_F145_ClusterShrinksRollsAndEnds(t *testing.T) {
 	c.usageIsOf(t)
 	byEviction(t, audit(t, c.Kube, scaled), "shrinks", time.Time{})
 	nodes.kept(t)
+
+	// 2. It rolls: every node is another, never more than one leaves at a time.
+	rolled := time.Now()
+	c.patchPool(t, "default", map[string]any{
+		"template":   map[string]any{"metadata": map[string]any{"labels": map[string]any{"example.com/rolled": "yes"}}},
+		"disruption": map[string]any{"budgets": []map[string]any{{"nodes": "1"}}},
+	})
+	nodes.allow(func(int) int { return 1 })
+	old := c.byInstance(t)
+	await(t, time.Duration(2+len(old))*time.Minute, "every node is another", func(ctx context.Context) string {
+		for id, name := range old {
+			if i, _ := c.EC2.Lookup(id); i.State != ec2.Terminated {
+				return fmt.Sprintf("%s of claim %s is %s; leaving: %s", id, name, i.State, nodes.leaving())
+			}
+		}
+		if missing := c.appRuns(ctx, "shrinks", "web", after); missing != "" {
+			return missing
+		}
+		return c.settled(t)(ctx)
+	})
+	t.Logf("%d nodes were replaced by %d after %s; most leaving at once %d, fewest ready: %s", len(old), len(c.running()), time.Since(rolled).Round(time.Second), nodes.kept(t), house.kept(t))
+	c.areRolled(t)
+	c.oneEach(t)
+	c.usageIsOf(t)
+	byEviction(t, audit(t, c.Kube, rolled), "shrinks", time.Time{})
+
+	// 3. Some pods keep their nodes, and these say why.
+	c.patchPool(t, "default", map[string]any{"disruption": map[string]any{"budgets": []map[string]any{{"nodes": "100%"}}}})
+	nodes.allow(nil)
+	c.apply(t, lone("shrinks", "keep", `{karpenter.sh/do-not-disrupt: "true"}`), guarded("shrinks", "still", 1, 1, fmt.Sprintf("%dm", sixHundred)))
+	c.awaitRunning(t, "shrinks", after+2, 2*time.Minute)
+	house.hold(nil)
+	c.scale(t, "shrinks", "web", 0)
+	c.awaitLeft(t, "shrinks", 2)
+	for app, words := range map[string][]string{"keep": {"DisruptionBlocked", "do-not-disrupt"}, "still": {"DisruptionBlocked", "PodDisruptionBudget shrinks/still"}} {
+		await(t, 3*time.Minute, "the node of pod "+app+" says why it stays", func(ctx context.Context) string {
+			said := c.events(ctx, "Node", house.home(c.podOf(ctx, "shrinks", app)))
+			for _, word := range words {
+				if !strings.Contains(said, word) {
+					return "no word of " + word + " in: " + said
+				}
+			}
+			return ""
+		})
+	}
+	await(t, 2*time.Minute, "the other nodes are gone", func(ctx context.Context) string {
+		homes := map[string]bool{house.home(c.podOf(ctx, "shrinks", "keep")): true, house.home(c.podOf(ctx, "shrinks", "still")): true}
+		if n := len(c.running()); n != len(homes) {
+			return fmt.Sprintf("%d machines", n)
+		}
+		return c.settled(t)(ctx)
+	})
+	for _, app := range []string{"keep", "still"} {
+		if missing := c.appRuns(t.Context(), "shrinks", app, 1); missing != "" {
+			t.Errorf("%s: %s", app, missing)
+		}
+	}
+	c.oneEach(t)
+
+	// 4. And ends.
+	if err := c.kube.CoreV1().Namespaces().Delete(t.Context(), "shrinks", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.awaitLeft(t, "shrinks", 0)
+	await(t, time.Minute, "no pod is there", func(context.Context) string { return house.left() })
+	took := await(t, 2*time.Minute, "no machine is left", func(context.Context) string {
+		for _, i := range c.running() {
+			return i.ID + " runs"
+		}
+		return ""
+	})
+	t.Logf("the last machine ended %s after the last pod", took.Round(100*time.Millisecond))
+	if most := patience + 15*time.Second; took > most {
+		t.Errorf("the last machine ended %s after the last pod, want %s", took, most)
+	}
+	await(t, time.Minute, "nothing is left", func(ctx context.Context) string {
+		if n := len(c.byInstance(t)); n > 0 {
+			return fmt.Sprintf("%d claims", n)
+		}
+		return ""
+	})
+	c.oneEach(t)
+	audit(t, c.Kube, began)
+}
+
+// areRolled fails the test unless every node carries the label that was put into the template.
+func (c *cluster) areRolled(t *testing.T) {
+	t.Helper()
+	list, err := c.kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range list.Items {
+		if node.Labels["example.com/rolled"] != "yes" {
+			t.Errorf("node %s has labels %v", node.Name, node.Labels)
+		}
+	}
+}
+
+// lone is a Deployment of one pod with annotations.
+func lone(namespace, name, annotations string) string {
+	return strings.Replace(deployment(namespace, name, 1, fmt.Sprintf("%dm", sixHundred)), "metadata: {labels: {app: "+name+"}}", "metadata: {labels: {app: "+name+"}, annotations: "+annotations+"}", 1)
+}
+
+// left says which pods are there.
+func (h *house) left() string {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	for _, pod := range h.pods {
+		return fmt.Sprintf("%d pods, %s among them", len(h.pods), pod.Name)
+	}
+	return ""
 }
 
 // scale sets a Deployment's replicas.

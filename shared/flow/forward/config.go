@@ -11,6 +11,7 @@ type Settings struct {
 	MaxWindow   time.Duration // or when it has been open for so long: 5 s
 	IdleWindow  time.Duration // how long a change that nobody waits for may stay unpublished: 5 s
 	Heartbeat   time.Duration // at least so often while leading: 10 s
+	EmptyEvery  time.Duration // between two hints that nodes have become empty, at least: 5 s
 	RemindFirst time.Duration // first reminder of what still waits: 10 s; each next one after twice the time
 	RemindMax   time.Duration // but never later than: 5 min
 	RetryFirst  time.Duration // pause after a failure: 1 s; each next one twice the time
@@ -31,6 +32,7 @@ func (s Settings) withDefaults() Settings {
 	duration(&s.MaxWindow, 5*time.Second)
 	duration(&s.IdleWindow, 5*time.Second)
 	duration(&s.Heartbeat, 10*time.Second)
+	duration(&s.EmptyEvery, 5*time.Second)
 	duration(&s.RemindFirst, 10*time.Second)
 	duration(&s.RemindMax, 5*time.Minute)
 	duration(&s.RetryFirst, time.Second)
@@ -52,7 +54,9 @@ type Config struct {
 	Publisher Publisher
 	Pointer   Pointer
 	Queue     Queue
-	Ends      Queue // told when Nodes and NodeClaims of ours are being deleted; nil = nobody, then they are found by looking
+	Ends      Queue  // told when Nodes and NodeClaims of ours are being deleted; nil = nobody, then they are found by looking
+	Empties   Queue  // told when nodes of pools have become empty; nil = nobody, then the judge's tick finds them
+	Former    Former // nil = what was published before is not looked at
 	Now       func() time.Time
 	// Wait is where Lead rests: it returns when ctx is done, when it has received from wake, or when d has passed,
 	// whichever comes first.

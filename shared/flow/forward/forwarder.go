@@ -24,6 +24,8 @@ type Forwarder struct {
 	dirtySince time.Time // of the oldest change that is not published; zero = none
 	owed       *owed     // nil = none
 	ends       ends
+	empties    empties
+	seen       bool // what was there before anybody looked has all been observed
 
 	// Of one leadership; only Lead's goroutine touches them.
 	epoch        int64
@@ -51,7 +53,7 @@ func New(config Config) *Forwarder {
 func (f *Forwarder) Observe(c wire.Change) {
 	now := f.config.Now()
 	f.mu.Lock()
-	before := f.state.versionOf(&c)
+	before, pod := f.state.versionOf(&c), f.state.podBefore(&c)
 	quiet := f.batch.open() || !f.dirtySince.IsZero()
 	if !f.state.apply(c) {
 		f.mu.Unlock()
@@ -60,10 +62,11 @@ func (f *Forwarder) Observe(c wire.Change) {
 	if f.dirtySince.IsZero() {
 		f.dirtySince = now
 	}
-	wasOpen, endsWereOpen := f.batch.open(), f.ends.batch.open()
+	wasOpen, endsWereOpen, emptyDue := f.batch.open(), f.ends.batch.open(), f.emptyDue()
 	f.look(&c, before, now)
 	f.lookForEnds(&c, now)
-	look := !quiet || !wasOpen && f.batch.open() || !endsWereOpen && f.ends.batch.open()
+	f.lookForPods(&c, pod, now)
+	look := !quiet || !wasOpen && f.batch.open() || !endsWereOpen && f.ends.batch.open() || emptyDue.IsZero() && !f.emptyDue().IsZero()
 	f.mu.Unlock()
 	if look {
 		f.nudge()
@@ -114,6 +117,7 @@ func (f *Forwarder) assume() {
 	f.segments, f.segmentBytes, f.publishing, f.owed = 0, 0, nil, nil
 	f.beatAt, f.publishPause, f.hintPause = time.Time{}, pause{}, pause{}
 	f.batch = batch{}
+	f.seen, f.empties = true, empties{}
 	f.assumeEnds(now)
 	f.batch.add(now, wire.ReasonConfig, "", "")
 	for key, w := range f.pods {

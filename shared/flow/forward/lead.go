@@ -35,6 +35,7 @@ func (f *Forwarder) step(ctx context.Context) (time.Duration, error) {
 	// 3. Then the hint.
 	f.sendHint(ctx)
 	f.sendEnd(ctx)
+	f.sendEmpty(ctx)
 	// 4. And a sign of life.
 	if err := f.keepAlive(ctx); err != nil {
 		return 0, f.stepDown(err)
@@ -50,6 +51,7 @@ func (f *Forwarder) newEpoch(ctx context.Context) error {
 		return err
 	}
 	f.epoch, f.pointer.Epoch, f.publishPause = epoch, epoch, pause{}
+	f.inherit(ctx)
 	f.tell(Note{What: "leading", Epoch: epoch, Waiting: f.Waiting()})
 	return nil
 }
@@ -157,6 +159,7 @@ func (f *Forwarder) idle() time.Duration {
 		next = f.publishPause.until
 	}
 	next = earlier(next, f.endDue()) // which waits for nothing that is published
+	next = earlier(next, f.emptyDue())
 	return max(next.Sub(now), time.Millisecond)
 }
 

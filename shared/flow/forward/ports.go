@@ -27,6 +27,12 @@ type Pointer interface {
 	Heartbeat(ctx context.Context, cluster string, epoch, unix int64) error
 }
 
+// Former reads what was published last, by whoever led then.
+type Former interface {
+	// Former returns the cluster's newest snapshot. NotFound where there is none.
+	Former(ctx context.Context, cluster string) (*model.Snapshot, error)
+}
+
 // Queue takes hints.
 type Queue interface {
 	// Send puts a hint into the queue. The same hint again, after an answer that was lost, adds nothing.

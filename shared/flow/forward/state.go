@@ -13,6 +13,8 @@ type state struct {
 	shapes      *wire.Shapes
 	knownShapes int // how many the published chain has
 
+	homed map[string]int // pods that make a node worth keeping, by its name
+
 	pods       table[model.Pod]
 	nodes      table[model.Node]
 	pools      table[model.Pool]
@@ -34,7 +36,7 @@ func (s *state) apply(c wire.Change) bool {
 	case c.DaemonSet != nil:
 		return s.daemonSet(c)
 	case c.Node != nil:
-		return change(&s.nodes, c.Deleted, c.Node.Name, c.Node)
+		return s.node(c)
 	case c.Pool != nil:
 		return change(&s.pools, c.Deleted, c.Pool.Name, c.Pool)
 	case c.Class != nil:
