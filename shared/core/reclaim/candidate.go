@@ -219,6 +219,7 @@ func (v *view) holdByPods(m *member) {
 	if m.Claim == nil || m.Claim.GraceSeconds == nil {
 		forbids |= eventual
 	}
+	var blocked guarded
 	for _, i := range v.podsOf[m.name()] {
 		pod := &v.in.Snapshot.Pods[i]
 		if pod.DeletedUnix != 0 {
@@ -226,39 +227,65 @@ func (v *view) holdByPods(m *member) {
 		}
 		shape := v.in.Snapshot.ShapeOf(pod)
 		if shield := pack.Shielded(shape.DoNotDisrupt, pod.StartedUnix); shield.Active(v.now) {
-			until := ""
-			if shield.UntilUnix != 0 {
-				until = " until " + clock(shield.UntilUnix)
-				v.lookAgain(shield.UntilUnix)
-			}
-			m.forbid(forbids, PodDoNotDisrupt, "pod %s has the annotation %s: %s%s", pod.Key(), model.AnnotationNotDisrupt, shape.DoNotDisrupt, until)
+			blocked.shielded = append(blocked.shielded, pod.Key())
+			blocked.forGood = blocked.forGood || shield.UntilUnix == 0
+			blocked.until = max(blocked.until, shield.UntilUnix)
 		}
 		if !pack.Tolerates(shape.Tolerations, disruptedTaint) && shape.OwnerKind != "Node" {
-			v.holdByBudgets(m, pod, forbids)
+			blocked.add(pod, v.budgetsOf(pod), v.in.Snapshot.Budgets)
+		}
+	}
+	if len(blocked.shielded) > 0 {
+		until := ""
+		if !blocked.forGood {
+			until = " until " + clock(blocked.until)
+			v.lookAgain(blocked.until)
+		}
+		m.forbid(forbids, PodDoNotDisrupt, "%s must not be disrupted%s (%s)", some("pod", blocked.shielded), until, model.AnnotationNotDisrupt)
+	}
+	for _, b := range blocked.byBudgets {
+		if len(b.budgets) > 1 {
+			m.forbid(forbids, TooManyBudgets, "PodDisruptionBudgets %s are all about %s, and the API evicts no pod of several", strings.Join(b.budgets, ", "), some("pod", b.pods))
+		} else {
+			m.forbid(forbids, DisruptionBudget, "PodDisruptionBudget %s allows no disruption now, and is about %s", b.budgets[0], some("pod", b.pods))
 		}
 	}
 }
 
 var disruptedTaint = model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule}
 
-// holdByBudgets holds a node for a pod that the eviction API would not let go now.
-func (v *view) holdByBudgets(m *member, pod *model.Pod, forbids method) {
-	about := v.budgetsOf(pod)
-	if len(about) > 1 {
-		var names []string
-		for _, i := range about {
-			names = append(names, v.in.Snapshot.Budgets[i].Name)
-		}
-		m.forbid(forbids, TooManyBudgets, "PodDisruptionBudgets %s are all about pod %s, which therefore is never evicted", strings.Join(names, ", "), pod.Key())
+// guarded are the pods of a node that must not be disturbed now, with why.
+type guarded struct {
+	shielded  []string // by do-not-disrupt, by key
+	forGood   bool     // one of them for good, or until it has started
+	until     int64    // the last end of the others' time; 0 = there is none
+	byBudgets []budgetedPods
+}
+
+// budgetedPods are pods that PodDisruptionBudgets are about.
+type budgetedPods struct {
+	budgets []string // namespace/name
+	pods    []string // by key
+}
+
+// add notes a pod that the eviction API would not let go now. The budgets are those that are about it.
+func (g *guarded) add(pod *model.Pod, about []int, budgets []model.PDB) {
+	if len(about) == 0 {
 		return
 	}
-	for _, i := range about {
-		b := &v.in.Snapshot.Budgets[i]
-		if b.DisruptionsAllowed > 0 || b.AlwaysEvictUnready && !pod.Ready {
-			continue
-		}
-		m.forbid(forbids, DisruptionBudget, "PodDisruptionBudget %s/%s lets pod %s not go now", b.Namespace, b.Name, pod.Key())
+	if b := &budgets[about[0]]; len(about) == 1 && (b.DisruptionsAllowed > 0 || b.AlwaysEvictUnready && !pod.Ready) {
+		return
 	}
+	var names []string
+	for _, i := range about {
+		names = append(names, budgets[i].Namespace+"/"+budgets[i].Name)
+	}
+	i := slices.IndexFunc(g.byBudgets, func(b budgetedPods) bool { return slices.Equal(b.budgets, names) })
+	if i < 0 {
+		i = len(g.byBudgets)
+		g.byBudgets = append(g.byBudgets, budgetedPods{budgets: names})
+	}
+	g.byBudgets[i].pods = append(g.byBudgets[i].pods, pod.Key())
 }
 
 // quiet reports whether consolidateAfter has passed since the node's last pod event.

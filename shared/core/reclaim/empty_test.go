@@ -2,6 +2,7 @@ package reclaim
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -21,5 +22,41 @@ func TestF120EmptyNodesGoTogetherWithinTheBudget(t *testing.T) {
 	}
 	if got := kept(plan, "n4"); len(got) != 1 || got[0] != NodeBudget {
 		t.Errorf("kept for %v", got)
+	}
+}
+
+// F120: a command gives back as many nodes as the ledger writes at once, and of one pool.
+func TestF120ManyEmptyNodesAreSeveralCommands(t *testing.T) {
+	w := newWorld().pool("a").pool("b")
+	for i := range 2*model.MaxCommandNodes + 3 {
+		w.node(fmt.Sprintf("a%03d", i), "a")
+	}
+	w.node("b000", "b")
+	plan := Plan(w.in)
+	var sizes []int
+	for _, c := range plan.Commands {
+		sizes = append(sizes, len(c.Nodes))
+	}
+	if !slices.Equal(sizes, []int{model.MaxCommandNodes, model.MaxCommandNodes, 3, 1}) || plan.Constrained || plan.PriceAfter != 0 {
+		t.Errorf("%v, %d", sizes, plan.PriceAfter)
+	}
+	w.in.Settings.MaxCommands = 2
+	plan = Plan(w.in)
+	if len(plan.Commands) != 2 || plan.AgainUnix == 0 || !slices.Equal(kept(plan, "b000"), []string{TooManyCommands}) {
+		t.Errorf("%d commands, again at now%+d, b000 kept for %v", len(plan.Commands), plan.AgainUnix-testNow, kept(plan, "b000"))
+	}
+}
+
+// F120: nodes that save most for what they disturb go first, and those that pods need that wait do not.
+func TestF120DearestFirstAndNoneThatIsNeeded(t *testing.T) {
+	large := func(n *model.Node, c *model.Claim) {
+		n.Labels[model.LabelInstanceType], c.InstanceType = "m5.4xlarge", "m5.4xlarge"
+	}
+	w := newWorld().pool("general", budgets(model.Budget{Nodes: "1"})).node("a", "general").node("z", "general", large)
+	wantGiven(t, Plan(w.in), model.ReasonEmpty, "z")
+	w = newWorld().pool("general").node("a", "general").node("b", "general").pending("late", 1)
+	plan := Plan(w.in)
+	if got := given(plan, model.ReasonEmpty); len(got) != 1 || len(plan.Kept) != 1 || !slices.Equal(kept(plan, plan.Kept[0].Node), []string{PodsExpected}) {
+		t.Errorf("%v, %+v", got, plan.Kept)
 	}
 }
