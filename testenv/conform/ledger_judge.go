@@ -32,6 +32,7 @@ func LedgerJudge(t *testing.T, start func(t *testing.T) LedgerJudgePort) {
 		"commit takes no claim that ends or that a command has":              commitNeedsFreeClaims,
 		"commit takes the claims and the turns of its targets and no others": commitNeedsItsOwn,
 		"commit of the most nodes, each of a pool of its own":                commitHoldsTheMost,
+		"a command may move thousands of pods":                               commitHoldsManyPods,
 		"of commits at the same turn exactly one wins":                       commitTakesTurns,
 		"deposed judge writes nothing":                                       deposedJudgeWritesNothing,
 		"step needs the version and an open command":                         stepNeedsVersion,
@@ -295,6 +296,41 @@ func commitHoldsTheMost(t *testing.T, b bench) {
 	}
 	if len(ledger.Turns) != model.MaxCommandNodes {
 		t.Errorf("%d turns", len(ledger.Turns))
+	}
+}
+
+// commitHoldsManyPods replaces the most nodes there may be, each full of pods, one for one.
+func commitHoldsManyPods(t *testing.T, b bench) {
+	pools := make([]string, model.MaxCommandNodes)
+	for i := range pools {
+		pools[i] = "default"
+	}
+	claims := b.running(pools...)
+	fence := b.sit("a")
+	command := ledgerCommand("c1", claims...)
+	replacement := command.Replacements[0]
+	command.Replacements = nil
+	for i := range pools {
+		replacement.Name, replacement.Pods = fmt.Sprintf("c1-r%02d", i), nil
+		for p := range 110 {
+			replacement.Pods = append(replacement.Pods, model.PodRef{
+				Namespace: "payments-production", Name: fmt.Sprintf("reconciliation-%x-%d-%d", uint32(i*7919+p*104729), i, p),
+				UID: fmt.Sprintf("%08x-%04x-4000-8000-%012x", uint32(p)*2654435761, i, uint64(i*1000+p)*11400714819323198485>>16),
+			})
+		}
+		command.Replacements = append(command.Replacements, replacement)
+	}
+	for range 2 { // the second time as after a lost answer
+		b.must(b.judge.Commit(b.ctx(), fence, command, claims, []model.Turn{{Pool: "default"}}))
+	}
+	if stored := b.load().Commands; len(stored) != 1 || !reflect.DeepEqual(stored[0], command) {
+		t.Errorf("%d commands, and not what was committed", len(stored))
+	}
+	command.State = model.CommandReplacing
+	next, err := b.judge.Step(b.ctx(), fence, command)
+	b.must(err)
+	if stored := b.survey().Commands; len(stored) != 1 || !reflect.DeepEqual(stored[0], next) {
+		t.Errorf("after a step: %d commands, and not what was written", len(stored))
 	}
 }
 

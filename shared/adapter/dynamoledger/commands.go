@@ -49,7 +49,7 @@ func (l *Ledger) Commit(ctx context.Context, fence model.Fence, command model.Co
 	switch {
 	case refused(reasons, leaseAt):
 		return deposed(fence)
-	case refused(reasons, commandAt) && textOf(reasons[commandAt].Item, "doc") == textOf(put.Put.Item, "doc"):
+	case refused(reasons, commandAt) && sameDoc(reasons[commandAt].Item, put.Put.Item):
 		return nil
 	case refused(reasons, commandAt):
 		return fault.New(fault.Conflict, "CommandExists", "command %s is recorded already, and differs", command.ID)
@@ -156,12 +156,11 @@ func claimRefused(reasons []types.CancellationReason, from int, claims []model.C
 
 // putCommand is the write of a command's item on a condition that may speak of #ver and #state.
 func (l *Ledger) putCommand(cluster string, command model.Command, condition string, values item) (types.TransactWriteItem, error) {
-	doc, err := encode("command "+command.ID, command)
-	if err != nil {
+	entry := key(clusterPK(cluster), commandSK+command.ID)
+	entry["state"], entry["ver"] = text(string(command.State)), number(command.Version)
+	if err := encodeLarge(entry, "command "+command.ID, command); err != nil {
 		return types.TransactWriteItem{}, err
 	}
-	entry := key(clusterPK(cluster), commandSK+command.ID)
-	entry["doc"], entry["state"], entry["ver"] = doc, text(string(command.State)), number(command.Version)
 	put := &types.Put{TableName: &l.table, Item: entry, ConditionExpression: aws.String(condition), ExpressionAttributeValues: values}
 	if values != nil {
 		put.ExpressionAttributeNames = map[string]string{"#ver": "ver", "#state": "state"}
@@ -184,7 +183,7 @@ func (l *Ledger) nextTurn(cluster string, turn model.Turn) types.TransactWriteIt
 // placeCommand adds a command, as its item has it.
 func placeCommand(commands *[]model.Command, entry item) error {
 	var command model.Command
-	if err := decode(entry, &command); err != nil {
+	if err := decodeLarge(entry, &command); err != nil {
 		return err
 	}
 	if command.Version != numberOf(entry, "ver") {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -51,4 +52,17 @@ func TestLedgerKeepsTheContractOfNotices(t *testing.T) {
 
 func TestLedgerKeepsTheJudgesContract(t *testing.T) {
 	conform.LedgerJudge(t, func(t *testing.T) conform.LedgerJudgePort { return start(t, nil) })
+}
+
+// The same where transactions take their time, so that those of several processes meet at the lease, the turns and the claims.
+func TestB3LedgerKeepsTheJudgesContractWhereTransactionsMeet(t *testing.T) {
+	conform.LedgerJudge(t, func(t *testing.T) conform.LedgerJudgePort {
+		m := dynamodel.NewModel(dynamodel.Options{})
+		ledger, _ := on(t, m)
+		if err := ledger.EnsureTable(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		m.SetDurations(dynamodel.Durations{Transaction: 3 * time.Millisecond})
+		return ledger
+	})
 }

@@ -14,6 +14,20 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// S28: what AWS takes back ends at once though an open command has it; the claim goes on saying of which command it is, so that the
+// judge leaves its end alone.
+func TestS28WarningWinsOverACommand(t *testing.T) {
+	o := newOffice()
+	claim := o.claim("spot")
+	claim.Command = "c1"
+	o.put("shop", claim)
+	failed, out := o.handle(saidOf(t, "1", about(model.NoticeSpotInterrupted, "terminate", "i-spot")))
+	got := o.claim("spot")
+	if len(failed) != 0 || got.State != model.Draining || got.FailureCode != model.EndedSpotInterrupted || got.Command != "c1" || got.Drain == nil {
+		t.Errorf("%+v, comes again: %v; %+v", got, failed, out)
+	}
+}
+
 // The table of notices: what each kind does to the claim, what it asks for, and what people are told.
 func TestIN01EachKindOfNoticeHasItsActionItsEventsAndIsDeleted(t *testing.T) {
 	const ends = "TerminatingOnInterruption"
