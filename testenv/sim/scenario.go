@@ -36,6 +36,8 @@ type Ends struct {
 	Detach   world.Span    // from when a volume is used no more until it is detached
 	Budgets  []model.PDB
 	Daemons  []model.PodShape
+	Protect  time.Duration // mean time between two times people say that a node is not to be disrupted, for some minutes; 0 = never
+	Scarce   time.Duration // from when on there is no capacity in some offers, for good; 0 = there always is
 }
 
 // Edit is something people change some time after the run began.
@@ -79,6 +81,7 @@ func drawScenario(seed uint64) Scenario {
 		s.Workloads = append(s.Workloads, drawWorkload(d, i, s.Length))
 	}
 	drawEnds(newDraws(seed, "ends"), &s)
+	drawChoices(newDraws(seed, "choices"), &s)
 	return s
 }
 
@@ -139,6 +142,85 @@ func drawEnds(d draws, s *Scenario) {
 		}
 		s.Ends.Daemons = append(s.Ends.Daemons, shape)
 	}
+}
+
+// drawChoices draws what nodes are given back for by choice: nothing in half of the runs.
+func drawChoices(d draws, s *Scenario) {
+	if d.IntN(2) == 0 {
+		return
+	}
+	s.Choices = true
+	for i := range s.Pools {
+		pool := &s.Pools[i]
+		pool.Hash = "1"
+		pool.Disruption.Policy = []string{"WhenEmptyOrUnderutilized", "WhenEmptyOrUnderutilized", "WhenEmpty", "Balanced"}[d.IntN(4)]
+		if d.IntN(6) > 0 {
+			after := int64(d.skewed(0, 10*time.Minute) / time.Second)
+			pool.Disruption.ConsolidateAfterSeconds = &after
+		}
+		pool.Disruption.Budgets = drawBudgets(d)
+		if pool.Template.ExpireAfterSeconds != nil && d.IntN(2) == 0 {
+			pool.Annotations = map[string]string{model.AnnotationGentleExpiry: "true"}
+		}
+		for range d.skewedInt(3) {
+			edited := *pool
+			edited.Hash = fmt.Sprint(2 + len(s.Edits))
+			edited.Template.Labels = map[string]string{"edit": edited.Hash}
+			if d.IntN(2) == 0 {
+				edited.Hash, edited.Disruption.Budgets = pool.Hash, drawBudgets(d)
+			}
+			s.Edits = append(s.Edits, Edit{After: d.between(s.Length/10, s.Length), Pool: &edited})
+		}
+	}
+	if d.IntN(4) == 0 {
+		s.Pools = append(s.Pools, drawStatic(d, s))
+	}
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		self := &model.Selector{MatchLabels: w.Shape.Labels}
+		switch d.IntN(8) {
+		case 0:
+			w.Shape.PreferredPodAntiAffinity = []model.WeightedPodTerm{{Weight: 1, Term: model.PodTerm{TopologyKey: model.LabelHostname, Selector: self}}}
+		case 1:
+			w.Shape.Spread = []model.Spread{{TopologyKey: model.LabelZone, MaxSkew: 1, Anyway: true, Selector: self}}
+		}
+	}
+	if d.IntN(3) == 0 {
+		s.Ends.Protect = d.between(5*time.Minute, 40*time.Minute)
+	}
+	if d.IntN(3) == 0 {
+		s.Ends.Scarce = d.between(0, s.Length/2)
+	}
+}
+
+// drawBudgets draws a pool's budgets: numbers and percentages, of all reasons or some, some of them only at times.
+func drawBudgets(d draws) []model.Budget {
+	var out []model.Budget
+	for range 1 + d.skewedInt(3) {
+		b := model.Budget{Nodes: []string{"100%", "50%", "20%", "10%", "1", "2", "0"}[d.skewedInt(7)]}
+		if d.IntN(3) == 0 {
+			b.Reasons = [][]string{{model.ReasonEmpty}, {model.ReasonDrifted}, {model.ReasonUnderutilized}, {model.ReasonEmpty, model.ReasonUnderutilized}}[d.IntN(4)]
+		}
+		if d.IntN(3) == 0 {
+			b.Schedule = []string{"*/10 * * * *", "*/7 * * * *", "0 * * * *", "30 12 * * *"}[d.IntN(4)]
+			b.DurationSeconds = int64(60 * (1 + d.IntN(20)))
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// drawStatic draws a pool of a fixed size, and people who make it smaller and larger.
+func drawStatic(d draws, s *Scenario) model.Pool {
+	size := func() *int64 { n := int64(d.IntN(5)); return &n }
+	pool := world.Pool("static", "default")
+	pool.Hash, pool.Replicas = "1", size()
+	for range 1 + d.IntN(3) {
+		edited := pool
+		edited.Replicas = size()
+		s.Edits = append(s.Edits, Edit{After: d.between(s.Length/10, s.Length), Pool: &edited})
+	}
+	return pool
 }
 
 // drawWorkload draws one that changes a few times over the length of a run, and no more after it.
@@ -232,6 +314,12 @@ func (e *engine) begin() {
 	if e.config.Scenario.Choices {
 		e.shelve()
 	}
+	if mean := e.config.Scenario.Ends.Protect; mean > 0 {
+		e.often(newDraws(e.config.Seed, "protect"), mean, world.Start, world.Start.Add(e.config.Scenario.Length), e.protect)
+	}
+	if from := e.config.Scenario.Ends.Scarce; from > 0 {
+		e.world.Fleet.Short(drawShortage(newDraws(e.config.Seed, "scarce"), world.Start.Add(from), world.Start.Add(forever)))
+	}
 	for _, edit := range e.config.Scenario.Edits {
 		e.agenda.Add(world.Start.Add(edit.After), func() { e.edit(edit) })
 	}
@@ -273,4 +361,22 @@ func (e *engine) edit(edit Edit) {
 		e.world.Cluster.AddPool(*edit.Pool)
 	}
 	e.look()
+}
+
+// protect has people say of a node that it is not to be disrupted, and take that back some minutes later.
+func (e *engine) protect(d draws) {
+	nodes := e.world.Cluster.Nodes()
+	if len(nodes) == 0 {
+		return
+	}
+	node := nodes[d.IntN(len(nodes))]
+	say := func(value string) {
+		patch := model.NodePatch{Name: node.Name, UID: node.UID, Annotations: map[string]string{model.AnnotationNotDisrupt: value}}
+		_ = e.world.Cluster.PatchNode(context.Background(), patch) // it may be gone
+	}
+	say("true")
+	e.agenda.Add(e.now().Add(d.between(time.Minute, 30*time.Minute)), func() {
+		say("")
+		e.look()
+	})
 }

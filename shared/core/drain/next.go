@@ -224,6 +224,7 @@ func (d *drainer) cordon() bool {
 	d.step.Kind = Cordon
 	if drain.CordonUnix == 0 {
 		drain.CordonUnix = d.now
+		d.again = 0 // at once, whatever else has its time
 		return true
 	}
 	d.obstacle(Obstacle{Code: CodeNotTainted, Message: "the taint " + model.TaintDisrupted + " does not show on node " + d.node.Name, SinceUnix: drain.CordonUnix})

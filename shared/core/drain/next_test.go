@@ -773,3 +773,12 @@ func TestLeaveSecondsAfterAnEviction(t *testing.T) {
 		}
 	}
 }
+
+// A node that is not Ready when its drain begins is tainted and looked at again at once, not when its time to become Ready is over.
+func TestR32ADrainOfASilentNodeGoesOnAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.node.Ready, w.node.ReadyUnix = false, w.now-60
+	if step := w.next(); step.Kind != drain.Cordon || step.AgainUnix != 0 {
+		t.Errorf("%s, and again at %d, want at once", step.Kind, step.AgainUnix)
+	}
+}
