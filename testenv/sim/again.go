@@ -67,6 +67,9 @@ func (e *engine) resting() bool {
 		return false
 	}
 	now := e.now()
+	if e.config.Scenario.Choices && !settled(&ledger, now.Unix()) {
+		return false
+	}
 	for _, claim := range ledger.Claims {
 		expires := claim.ExpireSeconds != nil && claim.CreatedUnix+*claim.ExpireSeconds < now.Unix()+90
 		if claim.State != model.Initialized || expires || claim.Annotations[model.AnnotationTagged] != "true" {
@@ -79,4 +82,14 @@ func (e *engine) resting() bool {
 		}
 	}
 	return true
+}
+
+// settled reports whether the judge's last look found nothing to do now or soon.
+func settled(ledger *model.Ledger, now int64) bool {
+	for i := range ledger.Commands {
+		if ledger.Commands[i].State.Open() {
+			return false
+		}
+	}
+	return ledger.Judge.Ledger != "" && ledger.Judge.AgainUnix > now+90
 }

@@ -320,11 +320,14 @@ func (a *Auditor) mayEnd(change world.ClaimChange, commands []world.CommandChang
 	if after.FailureCode == "" {
 		a.broken("D5", after.Name, "it is to end and nothing says why")
 	}
-	if slices.Contains(byChoice, after.FailureCode) && (after.FailureCode != model.EndedExpired || after.Command != "") {
-		if why := a.choice(after, commands); why != "" {
+	if slices.Contains(byChoice, after.FailureCode) {
+		why := a.choice(after, commands)
+		if why != "" && after.FailureCode != model.EndedExpired {
 			a.broken("D5", after.Name, "it is to end as %s, and %s", after.FailureCode, why)
 		}
-		return
+		if why == "" || after.FailureCode != model.EndedExpired {
+			return
+		}
 	}
 	if why := a.untrue(after, m); why != "" {
 		a.broken("C11", after.Name, "it is to end as %s, and %s", after.FailureCode, why)
