@@ -411,12 +411,16 @@ func TestReplacementWaitsWithAReason(t *testing.T) {
 		change func(*world.World, *model.PlannedClaim)
 		want   string
 	}{
-		"pool gone":         {func(_ *world.World, p *model.PlannedClaim) { p.Pool = "gone" }, "nodepool gone is not there"},
-		"another class":     {func(_ *world.World, p *model.PlannedClaim) { p.Class = "old" }, "uses class default now, not old"},
-		"stopped":           {func(w *world.World, _ *model.PlannedClaim) { stop(t, w, model.Stop{Scope: model.StopCluster}) }, "disruption is stopped in cluster"},
-		"its pool stopped":  {func(w *world.World, _ *model.PlannedClaim) { stop(t, w, model.Stop{Scope: model.StopPool, Pool: "default"}) }, "disruption is stopped in nodepool default"},
-		"region stopped":    {func(w *world.World, _ *model.PlannedClaim) { stop(t, w, model.Stop{Scope: model.StopRegion}) }, "disruption is stopped in account"},
-		"other pool stoped": {func(w *world.World, _ *model.PlannedClaim) { stop(t, w, model.Stop{Scope: model.StopPool, Pool: "other"}) }, ""},
+		"pool gone":     {func(_ *world.World, p *model.PlannedClaim) { p.Pool = "gone" }, "nodepool gone is not there"},
+		"another class": {func(_ *world.World, p *model.PlannedClaim) { p.Class = "old" }, "uses class default now, not old"},
+		"stopped":       {func(w *world.World, _ *model.PlannedClaim) { stop(t, w, model.Stop{Scope: model.StopCluster}) }, "disruption is stopped in cluster"},
+		"its pool stopped": {func(w *world.World, _ *model.PlannedClaim) {
+			stop(t, w, model.Stop{Scope: model.StopPool, Pool: "default"})
+		}, "disruption is stopped in nodepool default"},
+		"region stopped": {func(w *world.World, _ *model.PlannedClaim) { stop(t, w, model.Stop{Scope: model.StopRegion}) }, "disruption is stopped in account"},
+		"other pool stoped": {func(w *world.World, _ *model.PlannedClaim) {
+			stop(t, w, model.Stop{Scope: model.StopPool, Pool: "other"})
+		}, ""},
 	} {
 		w, old, planned := deployed(t, 1, world.Shape(1500, gib))
 		planned.Name = "default-replacement"
