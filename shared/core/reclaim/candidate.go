@@ -326,10 +326,10 @@ func (v *view) holdByTime(m *member) {
 	case after <= 0:
 	case young > v.now && busy <= young:
 		v.lookAgain(young)
-		m.forbid(graceful, Young, "it was initialized less than %s ago (consolidateAfter)", time.Duration(after)*time.Second)
+		m.forbid(graceful, Young, "it was initialized less than %s ago (consolidateAfter)", time.Duration(min(after, 1<<33))*time.Second)
 	case busy > v.now:
 		v.lookAgain(busy)
-		m.forbid(graceful, NotQuiet, "a pod came or went less than %s ago (consolidateAfter)", time.Duration(after)*time.Second)
+		m.forbid(graceful, NotQuiet, "a pod came or went less than %s ago (consolidateAfter)", time.Duration(min(after, 1<<33))*time.Second)
 	}
 }
 

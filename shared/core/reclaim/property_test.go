@@ -214,3 +214,27 @@ func commit(in *Input, planned model.PlannedCommand, id string) *model.Command {
 	in.Commands = append(slices.Clone(in.Commands), c)
 	return &in.Commands[len(in.Commands)-1]
 }
+
+// Nothing and nonsense make a plan, too.
+func TestPlanOfNothingAndNonsense(t *testing.T) {
+	if plan := Plan(Input{}); plan.Commands == nil || plan.Kept == nil || len(plan.Commands)+len(plan.Kept) != 0 {
+		t.Errorf("%+v", plan)
+	}
+	most := int64(1<<63 - 1)
+	w := newWorld().pool("general", after(most), budgets(model.Budget{Nodes: "10%", Schedule: "* * * * *", DurationSeconds: most})).
+		node("n", "general", func(n *model.Node, c *model.Claim) {
+			n.PodEventUnix, c.InitializedUnix, c.CreatedUnix, c.ExpireSeconds = most, -most, -5, &most
+			c.Pods = []model.PodRef{{}}
+		}, grace(-most), drifted(most)).
+		node("n", "general").node("", "general").running("web", "n", 2, cpu(most)).running("db", "nowhere", 1)
+	w.in.Snapshot.Pods[0].Shape, w.in.Snapshot.Pods[1].StartedUnix = 99, most
+	w.in.Commands = []model.Command{{}, {ID: "c", State: model.CommandReplacing, EndedUnix: most, Targets: []model.Target{{}, {Claim: "claim-n"}}, Replacements: []model.PlannedClaim{{}}}}
+	w.in.Stops, w.in.Marks = []model.Stop{{}}, []model.Mark{{}}
+	plan := Plan(w.in)
+	if len(plan.Commands) != 0 || len(plan.Kept) != 2 {
+		t.Errorf("%+v", plan)
+	}
+	for i := range w.in.Commands {
+		Holds(w.in, &w.in.Commands[i])
+	}
+}
