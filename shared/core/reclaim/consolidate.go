@@ -246,6 +246,7 @@ func grouped(list []*asset) [][]*asset {
 // try plans a group without its nodes, and without those that turn out to be better kept, and adds what came of it as at most so
 // many commands. Which nodes are kept is found out in one way of opening nodes, and only then looked for cheaper ones.
 func (o *optimiser) try(group []*asset, ways, most int) {
+	group = slices.DeleteFunc(slices.Clone(group), func(a *asset) bool { return a.host }) // another group's pods go there
 	for range mostTries {
 		if len(group) == 0 {
 			return
