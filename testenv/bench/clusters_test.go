@@ -49,6 +49,29 @@ func TestGivingBackBreaksNoRuleAndEnds(t *testing.T) {
 	}
 }
 
+// TestCommandsHoldOnceCommitted guards that plan and second look agree: of commands that were all committed at once, and whose
+// nodes are tainted, each still holds when nothing else has happened. Otherwise nothing would ever be given back.
+func TestCommandsHoldOnceCommitted(t *testing.T) {
+	commands := 0
+	for seed := uint64(1); seed <= 4; seed++ {
+		for _, family := range problem.Clusters {
+			spec := problem.Spec{Family: family, Nodes: 60, Types: 200, Seed: seed}
+			in := spec.Running()
+			plan := reclaim.Plan(in)
+			later, committed := converge.Committed(in, &plan)
+			for i := range committed {
+				commands++
+				if why := reclaim.Holds(later, &committed[i]); len(why) > 0 {
+					t.Errorf("%s: command %d of %d (%s, %d nodes for %d) does not hold: %+v", spec, i, len(committed), committed[i].Reason, len(committed[i].Targets), len(committed[i].Replacements), why[0])
+				}
+			}
+		}
+	}
+	if commands < 10 {
+		t.Errorf("%d commands: that is no test", commands)
+	}
+}
+
 // nearTheBound judges the convergence of a cluster that is mostly empty.
 func nearTheBound(t *testing.T, p *problem.Problem, r *converge.Result) {
 	t.Helper()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/bench/converge"
 	"github.com/joiner-sh/joiner/testenv/oracle/problem"
 	"github.com/joiner-sh/joiner/testenv/oracle/scheduler"
 )
@@ -21,6 +22,7 @@ const (
 	Moved    Check = "Moved"
 	Kept     Check = "Kept"
 	Stranded Check = "Stranded"
+	Doubted  Check = "Doubted"
 )
 
 // Settled returns the cluster of a seed, of which nodes may be given back: the scheduler has placed the pods that waited, as
@@ -72,6 +74,7 @@ type DisruptVerdict struct {
 	Removed  int // nodes given back
 	Added    int
 	Moved    int // pods
+	Doubted  int // commands that hold only once others of their plan are carried out
 	Reasons  map[string]int
 }
 
@@ -81,8 +84,37 @@ func JudgeDisrupt(seed uint64, depth Depth) (DisruptVerdict, error) {
 	if err != nil {
 		return DisruptVerdict{}, fmt.Errorf("seed %d: settle: %w", seed, err)
 	}
-	plan := reclaim.Plan(p.Running())
-	return JudgeDisruptPlan(p, &plan, depth)
+	in := p.Running()
+	plan := reclaim.Plan(in)
+	v, err := JudgeDisruptPlan(p, &plan, depth)
+	n, found := doubted(in, &plan)
+	v.Doubted = n
+	for _, f := range found {
+		f.Seed = seed
+		v.Findings = append(v.Findings, f)
+	}
+	return v, err
+}
+
+// doubted counts the commands that do not hold once all are committed and nothing else has happened. Some wait for others:
+// what is moved by one command keeps a pod of another away until it has moved. Where none holds nothing would ever be given
+// back: then it returns a finding for each.
+func doubted(in reclaim.Input, plan *model.DisruptPlan) (int, []Finding) {
+	var out []Finding
+	later, commands := converge.Committed(in, plan)
+	n := 0
+	for i := range commands {
+		why := reclaim.Holds(later, &commands[i])
+		if len(why) == 0 {
+			continue
+		}
+		n++
+		out = append(out, Finding{Check: Doubted, Kind: why[0].Code, Node: commands[i].Targets[0].Node, Message: fmt.Sprintf("command %d (%s): %s", i, commands[i].Reason, why[0].Message)})
+	}
+	if n < len(commands) {
+		return n, nil
+	}
+	return n, out
 }
 
 // JudgeDisruptPlan judges a plan about giving nodes back, whoever made it: command by command, each on the cluster that those

@@ -22,6 +22,8 @@
 //     and none that a machine is coming for is given up on.
 //   - Moved: of a plan about giving nodes back, command by command: the command's nodes are gone and its replacements there,
 //     and then Holds and HoldsAnyOffer are asked of the pods that were on them. Stranded is what of those finds no node at all.
+//   - Doubted: of such commands that are all committed at once some still hold (reclaim.Holds) when nothing else has happened,
+//     so that something is given back; nearly all do.
 //   - Kept: no such command has a node that its annotation keeps, or one of whose pods may not be evicted.
 //   - Fit: what pack.NewFit says of a pod on a node is what each filter plugin says, one by one.
 //

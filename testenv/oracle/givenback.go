@@ -54,6 +54,7 @@ func (r *DisruptReport) add(v *DisruptVerdict, err error) {
 	} else if v.Commands == 0 {
 		r.Idle++
 	}
+	r.Doubted += v.Doubted
 	r.Nodes, r.Commands, r.Removed, r.Added, r.Moved = r.Nodes+v.Nodes, r.Commands+v.Commands, r.Removed+v.Removed, r.Added+v.Added, r.Moved+v.Moved
 	for reason, n := range v.Reasons {
 		r.Reasons[reason] += n
@@ -68,6 +69,7 @@ func (r *DisruptReport) Failed() bool { return len(r.Findings)+len(r.Errors) > 0
 func (r *DisruptReport) Write(out io.Writer, perKind int) {
 	fmt.Fprintf(out, "%d clusters in %s, %d of them left as they are: %d commands give back %d of %d nodes for %d new ones and move %d pods\n",
 		r.Clusters, r.Took.Round(time.Second), r.Idle, r.Commands, r.Removed, r.Nodes, r.Added, r.Moved)
+	fmt.Fprintf(out, "%d of the commands hold only once others of their plan are carried out\n", r.Doubted)
 	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
 		fmt.Fprintf(out, "  %s: %d commands\n", reason, r.Reasons[reason])
 	}
