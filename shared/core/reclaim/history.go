@@ -151,6 +151,11 @@ func (v *view) holdByHistory(m *member) {
 	if m.Claim == nil || m.command != nil {
 		return
 	}
+	for i := range v.in.Commands { // its pods are on others' nodes still, so that it seems unneeded
+		if c := &v.in.Commands[i]; c.State.Open() && c.State != model.CommandUndoing && slices.ContainsFunc(c.Replacements, func(p model.PlannedClaim) bool { return p.Name == m.Claim.Name }) {
+			m.forbid(everything, InCommand, "command %s (%s) has launched it to take the place of others", c.ID, c.Reason)
+		}
+	}
 	if until := v.broken(m.Claim.Class); until > v.now {
 		v.lookAgain(until)
 		m.forbid(everything, Breaker, "replacements of EC2NodeClass %s failed again and again; no node of it is given back before %s", m.Claim.Class, clock(until))

@@ -107,6 +107,20 @@ func TestR38WhatWasJustDecidedIsNotTurnedRound(t *testing.T) {
 	wantCandidate(t, w, "n", model.ReasonEmpty)
 }
 
+// B5: as long as a command is on its way its replacement is not given back, though nothing runs there yet, whatever has changed; one
+// that stays where the command is undone is.
+func TestB5ReplacementOfAnOpenCommandIsKept(t *testing.T) {
+	for state, kept := range map[model.CommandState]bool{model.CommandReplacing: true, model.CommandUndoing: false, model.CommandUndone: false} {
+		w := newWorld().pool("general").node("n", "general")
+		w.in.Commands = []model.Command{{ID: "c", State: state, Reason: model.ReasonDrifted, SinceUnix: testNow - 60, Inputs: "others", Replacements: []model.PlannedClaim{{Name: "claim-n"}}}}
+		if kept {
+			wantKept(t, w, "n", InCommand)
+		} else {
+			wantCandidate(t, w, "n", model.ReasonEmpty)
+		}
+	}
+}
+
 // S28: what was given back is not bought again for the pods that were moved away from it, while nothing has changed.
 func TestS28NothingIsBoughtAgainThatWasJustGivenBack(t *testing.T) {
 	w := newWorld().pool("general")
