@@ -170,6 +170,10 @@ type JudgeNotes struct {
 	Catalog   string `json:"catalog,omitempty"`
 	AgainUnix int64  `json:"again,omitempty"`
 
+	// Constrained says that budgets alone kept something back at that look. What frees them may show in the ledger alone, so that it
+	// is read each time.
+	Constrained bool `json:"constrained,omitempty"`
+
 	HintUnix int64 `json:"hint,omitempty"` // for when the next look was asked for; 0 = for none
 	// Blocked says of nodes why they stay, as people were last told, by node.
 	Told []ToldNode `json:"told,omitempty"`

@@ -91,5 +91,5 @@ func settled(ledger *model.Ledger, now int64) bool {
 			return false
 		}
 	}
-	return ledger.Judge.Ledger != "" && ledger.Judge.AgainUnix > now+90
+	return ledger.Judge.Ledger != "" && !ledger.Judge.Constrained && ledger.Judge.AgainUnix > now+90
 }

@@ -495,19 +495,37 @@ func (h *house) lookAt(epoch, seq int64) disrupt.Outcome {
 func TestR44NothingToDoIsRememberedNoLongerThanItIsTrue(t *testing.T) {
 	h := newHouse(t, 3)
 	h.plan = func(in reclaim.Input) model.DisruptPlan {
-		return model.DisruptPlan{Constrained: true, AgainUnix: began + 200}
+		if in.NowUnix < began+200 {
+			return model.DisruptPlan{Constrained: true, AgainUnix: began + 200}
+		}
+		return model.DisruptPlan{Constrained: true, AgainUnix: began + 2000}
 	}
 	h.pass(190)
 	if h.plans != 1 {
 		t.Errorf("planned %d times", h.plans)
 	}
-	loads := h.happened("load")
-	h.wants(planned(model.ReasonEmpty, 0, "n0"))
-	h.nodes["n0"].Pods = nil
-	h.published.Seq-- // the same snapshot: nothing has changed but the time
-	h.pass(8)
-	if h.happened("load") != loads {
-		t.Errorf("looked %d times more", h.happened("load")-loads)
+	h.pass(15)
+	if h.plans != 2 {
+		t.Errorf("planned %d times once its time had come", h.plans)
+	}
+}
+
+// R44: what frees a budget may show in the ledger alone, such as a claim whose node was gone before.
+func TestR44BudgetThatTheLedgerFreesIsSeenWithTheNextTick(t *testing.T) {
+	h := newHouse(t, 3)
+	h.plan = func(in reclaim.Input) model.DisruptPlan {
+		for _, claim := range in.Claims {
+			if claim.Name == "c-n1" {
+				return model.DisruptPlan{Constrained: true, AgainUnix: began + 5000}
+			}
+		}
+		return model.DisruptPlan{Commands: []model.PlannedCommand{planned(model.ReasonDrifted, 0, "n0")}}
+	}
+	h.pass(61)
+	h.lose("c-n1")
+	h.pass(60)
+	if h.claim("c-n0").State != model.Draining {
+		t.Errorf("planned %d times\n%s", h.plans, h.state())
 	}
 }
 

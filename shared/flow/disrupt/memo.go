@@ -13,7 +13,8 @@ import (
 
 // A look that found nothing to do is remembered with what it depended on, so that an idle cluster costs two reads a minute. It
 // is good for some minutes at most, since what the ledger and the catalogue say is not looked at meanwhile, and never beyond
-// the time at which the plan may be another. While a command is open there is no such memory.
+// the time at which the plan may be another. Where only budgets kept something back the ledger is read each time, since what
+// frees them may show there alone. While a command is open there is no such memory.
 
 // farthest is the longest a hint can be held back.
 const farthest = 15 * time.Minute
@@ -21,7 +22,7 @@ const farthest = 15 * time.Minute
 // settled reports whether nothing can have changed since a look that found nothing to do, as far as pointer and clock tell.
 func (r *run) settled(pointer *model.Pointer) bool {
 	n := &r.notes
-	return !r.request.Told && pointer != nil && n.Ledger != "" && n.Epoch == pointer.Epoch && n.Seq == pointer.HeadSeq &&
+	return !r.request.Told && pointer != nil && n.Ledger != "" && !n.Constrained && n.Epoch == pointer.Epoch && n.Seq == pointer.HeadSeq &&
 		r.now()-n.AtUnix < seconds(r.settings.MemoFor) && (n.AgainUnix == 0 || r.now() < n.AgainUnix)
 }
 
@@ -36,7 +37,7 @@ func (r *run) unchanged(catalog string) bool {
 const planAgain = 1800
 
 // found remembers a look that found nothing to do before againUnix (0 = whenever), or before this run has asked for another.
-func (r *run) found(catalog string, againUnix int64) {
+func (r *run) found(catalog string, againUnix int64, constrained bool) {
 	if r.next != 0 && (againUnix == 0 || r.next < againUnix) {
 		againUnix = r.next
 	}
@@ -44,7 +45,7 @@ func (r *run) found(catalog string, againUnix int64) {
 		againUnix = latest
 	}
 	r.notes.AtUnix, r.notes.Epoch, r.notes.Seq = r.now(), r.snapshot.Epoch, r.snapshot.Seq
-	r.notes.Ledger, r.notes.Catalog, r.notes.AgainUnix = r.digest(), catalog, againUnix
+	r.notes.Ledger, r.notes.Catalog, r.notes.AgainUnix, r.notes.Constrained = r.digest(), catalog, againUnix, constrained
 	r.renoted = true
 }
 
@@ -55,7 +56,7 @@ func (r *run) forget(ctx context.Context) error {
 		return nil
 	}
 	next := r.notes
-	next.Ledger, next.Catalog, next.AgainUnix = "", "", 0
+	next.Ledger, next.Catalog, next.AgainUnix, next.Constrained = "", "", 0, false
 	err := r.effect(ctx, EffectForget, func() (err error) {
 		next, err = r.Book.Recall(ctx, r.fence, next)
 		return err

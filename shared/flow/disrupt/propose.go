@@ -34,7 +34,7 @@ func (r *run) propose(ctx context.Context) {
 	idle := len(r.openIDs()) == 0
 	if idle && r.unchanged(r.machines.Version) {
 		r.out.Undecided = "nothing has changed since a look that found nothing to do"
-		r.found(r.machines.Version, r.notes.AgainUnix)
+		r.found(r.machines.Version, r.notes.AgainUnix, r.notes.Constrained)
 		r.later(r.notes.AgainUnix)
 		return
 	}
@@ -61,7 +61,7 @@ func (r *run) propose(ctx context.Context) {
 		return
 	}
 	if idle && (!plan.Constrained || plan.AgainUnix != 0) {
-		r.found(r.machines.Version, plan.AgainUnix)
+		r.found(r.machines.Version, plan.AgainUnix, plan.Constrained)
 	}
 }
 
