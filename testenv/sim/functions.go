@@ -107,7 +107,7 @@ func (e *engine) deploy() []*function {
 		return functions
 	}
 	return append(functions, &function{
-		engine: e, name: "disrupt", queue: e.world.Judges.Queue,
+		engine: e, name: "disrupt", queue: e.world.Judges.Queue, atOnce: e.config.Scenario.Judges,
 		onTick: func(ctx context.Context, p *process, tick string) error {
 			_, err := choices(p).FanOut(ctx, tick)
 			return err

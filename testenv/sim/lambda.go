@@ -18,6 +18,7 @@ type function struct {
 	onTick  func(ctx context.Context, p *process, tick string) error // nil where there is none
 	onBatch func(ctx context.Context, p *process, batch []world.Message) error
 	polling bool // a poll is on the agenda
+	atOnce  int  // invocations that get the same batch at once; 0 = one
 
 	batches int               // it was given
 	kept    [][]world.Message // some of them
@@ -66,9 +67,9 @@ func (f *function) poll() {
 		return
 	}
 	f.keep(batch)
-	times := 1
+	times := max(1, f.atOnce)
 	if f.hits(KindDouble, batch[0].Receipt, 0) {
-		times = 2 // another poller has the same batch: a receipt that came too late
+		times *= 2 // another poller has the same batch: a receipt that came too late
 	}
 	for i := range times {
 		key := fmt.Sprintf("%s %d", batch[0].Receipt, i)

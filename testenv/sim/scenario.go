@@ -23,6 +23,7 @@ type Scenario struct {
 	Ends      Ends // what has machines end though nothing goes wrong
 	Choices   bool // nodes are given back by choice, as pools say; people change their minds as Edits say
 	Edits     []Edit
+	Judges    int // that are at work at once; 0 = one
 
 	// Arrange prepares the world, and has things happen in it some time after the run began; nil = nothing besides.
 	Arrange func(w *world.World, at func(after time.Duration, do func()))

@@ -13,6 +13,8 @@ const (
 	interruption = "shared/flow/interruption/"
 	lifecycle    = "shared/core/lifecycle/"
 	emptying     = "shared/core/drain/"
+	disrupt      = "shared/flow/disrupt/"
+	reclaim      = "shared/core/reclaim/"
 )
 
 // defects are what the simulator should notice.
@@ -121,4 +123,25 @@ var defects = []defect{
 		"f.failedToPublish(\"publish\", err)", "f.failedToPublish(\"publish\", err)\n\t\t\tf.publishing = nil"},
 	{"pods on their way to a node planned again", "shared/core/pack/input.go",
 		"\t\t\tcontinue\n\t\t}\n\t\tif ok, _ := Provisionable(snapshot, i); ok {", "\t\t}\n\t\tif ok, _ := Provisionable(snapshot, i); ok || snapshot.Pods[i].NodeName != \"\" {"},
+
+	// What is given back by choice.
+	{"budgets do not count what commands hold", reclaim + "budget.go",
+		"if m.command != nil || ending(m.Claim) ||", "if ending(m.Claim) && m.command != nil ||"},
+	{"budgets of any time taken for open", reclaim + "budget.go", "\t\tif active {\n", "\t\tif active && b.Schedule == \"\" {\n"},
+	{"taint left on what is not given back", disrupt + "advance.go",
+		"\t\terrs[i] = s.free(ctx, tainted{t.Node, t.NodeUID, t.claim})\n", "\t\terrs[i] = nil\n"},
+	{"emptied before its replacements are ready", disrupt + "advance.go", "case claim.State != model.Initialized:", "case claim.State == model.Intended:"},
+	{"replacements that failed waited for", disrupt + "advance.go", "case !claim.Live() || claim.Ending():", "case false:"},
+	{"stale snapshots decided by", disrupt + "see.go", "case age > seconds(r.settings.FreshFor):", "case age > 3600:"},
+	{"tainted though no command says so", disrupt + "propose.go",
+		"\terr := try()\n", "\tfor i := range command.Targets {\n\t\t_ = r.site.Objects.PatchNode(ctx, cordon(&command.Targets[i]))\n\t}\n\terr := try()\n"},
+	{"given back without a reason", disrupt + "advance.go",
+		"claim.FailureCode, claim.FailureMessage = s.command.Reason, s.why()", "claim.FailureCode, claim.FailureMessage = \"\", s.why()"},
+	{"young and busy nodes given back", reclaim + "candidate.go", "\tcase after <= 0:\n", "\tcase after >= 0:\n"},
+	{"dearer machines bought instead", disrupt + "propose.go",
+		"\tc.Replacements = slices.Clone(planned.Replacements)\n",
+		"\tc.Replacements = slices.Concat(planned.Replacements, planned.Replacements, planned.Replacements)\n"},
+	{"pods of what is given back planned for at once", provision + "leaving.go",
+		"leaving[node.Name] = pack.Stays", "leaving[node.Name] = 0"},
+	{"never tainted", disrupt + "advance.go", "\t\tif taint {\n\t\t\terr := s.effect", "\t\tif false {\n\t\t\terr := s.effect"},
 }
