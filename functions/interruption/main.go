@@ -18,12 +18,13 @@ import (
 )
 
 type settings struct {
-	Table      string        `env:"JOINER_TABLE,required"`
-	QueueURL   string        `env:"JOINER_INTERRUPTION_QUEUE_URL,required"` // the function's own, standard
-	PlanURL    string        `env:"JOINER_QUEUE_URL,required"`              // the plan queue, FIFO
-	Confirm    time.Duration `env:"JOINER_CONFIRM_AFTER"`                   // 0 = the flow's default
-	JoinWithin time.Duration `env:"JOINER_JOIN_WITHIN"`                     // 0 = the flow's default
-	CrashFile  string        `env:"JOINER_CRASH_FILE"`                      // tests only: see boot.Crash
+	Table       string        `env:"JOINER_TABLE,required"`
+	QueueURL    string        `env:"JOINER_INTERRUPTION_QUEUE_URL,required"` // the function's own, standard
+	PlanURL     string        `env:"JOINER_QUEUE_URL,required"`              // the plan queue, FIFO
+	Confirm     time.Duration `env:"JOINER_CONFIRM_AFTER"`                   // 0 = the flow's default
+	JoinWithin  time.Duration `env:"JOINER_JOIN_WITHIN"`                     // 0 = the flow's default
+	RepairAfter time.Duration `env:"JOINER_REPAIR_AFTER"`                    // 0 = the flow's default
+	CrashFile   string        `env:"JOINER_CRASH_FILE"`                      // tests only: see boot.Crash
 }
 
 func main() {
@@ -39,7 +40,7 @@ func main() {
 		Hints: own, Drains: own, Plans: plans{sqsqueue.New(queues, s.PlanURL)},
 		Connector: newConnector(config),
 		Now:       time.Now,
-		Settings:  interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin},
+		Settings:  interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin, RepairAfter: s.RepairAfter},
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash

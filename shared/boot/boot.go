@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"reflect"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
@@ -19,6 +21,30 @@ func Settings(into any) {
 		fmt.Fprintln(os.Stderr, "settings:", strings.TrimPrefix(err.Error(), "env: "))
 		os.Exit(2)
 	}
+	if problem := negative(reflect.ValueOf(into).Elem()); problem != "" {
+		fmt.Fprintln(os.Stderr, "settings:", problem)
+		os.Exit(2)
+	}
+}
+
+// negative says which duration is below 0, "" where none is: 0 stands for a default, and less makes no sense of any.
+func negative(of reflect.Value) string {
+	for i := range of.NumField() {
+		field := of.Type().Field(i)
+		if !field.IsExported() {
+			continue
+		}
+		if d, is := of.Field(i).Interface().(time.Duration); is && d < 0 {
+			name, _, _ := strings.Cut(field.Tag.Get("env"), ",")
+			return fmt.Sprintf("%s is %s; give a duration that is not negative, or none for the default", name, d)
+		}
+		if field.Anonymous && field.Type.Kind() == reflect.Struct {
+			if problem := negative(of.Field(i)); problem != "" {
+				return problem
+			}
+		}
+	}
+	return ""
 }
 
 // Logger returns a JSON logger on stdout that names the program in every line. JOINER_LOG_LEVEL is debug, info (default),

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestMain plays the program that dies or exits, when a test starts this binary again.
@@ -24,6 +25,8 @@ func TestMain(m *testing.M) {
 		var s struct {
 			Table string `env:"JOINER_TABLE,required"`
 			Queue string `env:"JOINER_QUEUE_URL,required"`
+			inside
+			Within
 		}
 		Settings(&s)
 		os.Exit(0)
@@ -32,6 +35,22 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+type inside struct{ _ int }
+
+// Within is a part of settings.
+type Within struct {
+	After time.Duration `env:"JOINER_AFTER"`
+}
+
+func TestNegativeDurationsAreRefused(t *testing.T) {
+	for value, refused := range map[string]bool{"-1s": true, "0s": false, "1s": false} {
+		out, err := play(t, "settings", "JOINER_TABLE=t", "JOINER_QUEUE_URL=q", "JOINER_AFTER="+value)
+		if (err != nil) != refused || refused && !strings.Contains(out, "JOINER_AFTER is -1s") {
+			t.Errorf("%s: %q, %v", value, out, err)
+		}
+	}
 }
 
 func play(t *testing.T, part string, env ...string) (string, error) {

@@ -119,7 +119,7 @@ func (s *story) count(is func(*podTimes) bool) (n int) {
 	return n
 }
 
-// functionLog reads the provision function's log lines.
+// functionLog reads the functions' log lines.
 func (s *story) functionLog(l lambdaruntime.LogLine) {
 	var entry struct {
 		Level   string `json:"level"`
@@ -140,6 +140,10 @@ func (s *story) functionLog(l lambdaruntime.LogLine) {
 			PricePerHour  float64          `json:"pricePerHour"`
 			Millis        map[string]int64 `json:"millis"`
 			Problems      []string         `json:"problems"`
+			Committed     []string         `json:"committed"`
+			Savings       float64          `json:"savings"`
+			Drained       int              `json:"drained"`
+			Undone        int              `json:"undone"`
 		} `json:"outcome"`
 	}
 	if json.Unmarshal([]byte(l.Text), &entry) != nil {
@@ -161,8 +165,14 @@ func (s *story) functionLog(l lambdaruntime.LogLine) {
 	if o.Registered+o.Initialized > 0 {
 		s.line("provision: %d nodes registered, %d initialised", o.Registered, o.Initialized)
 	}
+	if n := len(o.Committed); n > 0 {
+		s.line("disrupt: %d commands to give nodes back, which saves $%.4f per hour", n, o.Savings)
+	}
+	if o.Drained+o.Undone > 0 {
+		s.line("%s: %d nodes are drained, %d commands were undone", entry.Msg, o.Drained, o.Undone)
+	}
 	for _, problem := range o.Problems {
-		s.line("provision: problem: %s", problem)
+		s.line("%s: problem: %s", entry.Msg, problem)
 	}
 	if entry.Error != "" {
 		s.line("%s: error: %s", entry.Msg, entry.Error)

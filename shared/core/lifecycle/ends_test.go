@@ -402,6 +402,21 @@ func TestCT08RepairGuard(t *testing.T) {
 	}
 }
 
+// CT-08: one time for all of them, where people say so.
+func TestCT08RepairAfterATimeOfPeoplesChoice(t *testing.T) {
+	for condition, since := range map[string]int64{"Ready": 120, "AcceleratedHardwareReady": 120, "KernelReady": 119} {
+		view := sick(5, 0, "default")
+		view.Sight.Nodes[0].Conditions = []model.NodeCondition{{Type: condition, Status: "False", SinceUnix: now - since}}
+		repaired := slices.ContainsFunc(lifecycle.Judge(view, lifecycle.Settings{RepairAfter: 120}), func(f lifecycle.Finding) bool { return f.Kind == lifecycle.Unhealthy })
+		if repaired != (since >= 120) {
+			t.Errorf("%s bad for %d s: repaired %v", condition, since, repaired)
+		}
+		if got := lifecycle.Judge(view, lifecycle.Settings{}); len(got) != 0 {
+			t.Errorf("%s bad for %d s, by default: %+v", condition, since, got)
+		}
+	}
+}
+
 // CT-08: the conditions and how long each is tolerated.
 func TestCT08RepairPolicies(t *testing.T) {
 	for condition, tolerated := range map[string]int64{

@@ -96,6 +96,7 @@ type Settings struct {
 	BlockNotice int64 // before the end of a capacity block its machines are emptied: 2400
 	BlockLeft   int64 // before the end of a capacity block EC2 ends its machines: 1800
 
+	RepairAfter   int64 // for how long a condition of a node may be bad, whichever it is; 0 = each as long as Repairs says
 	RepairPercent int64 // of a pool's nodes, rounded up: where more are unhealthy, none is repaired: 20
 	// ExpirePercent of a pool's nodes, at least one, are given up because of their age at a time. A drain older than ExpireStuck
 	// seconds is not waited for by the next: 10, and 1800.

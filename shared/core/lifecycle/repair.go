@@ -34,7 +34,7 @@ func wards(nodes []model.Node) map[string]ward {
 	for i := range nodes {
 		node := &nodes[i]
 		sick := int64(0)
-		if _, _, bad := worst(node, 0); bad {
+		if _, _, bad := worst(node, 0, 0); bad {
 			sick = 1
 		}
 		pools := []string{""}
@@ -51,8 +51,8 @@ func wards(nodes []model.Node) map[string]ward {
 
 // worst returns the bad condition of a node that is tolerated for the shortest time from now on, and when that is over. None began
 // before the node did, or before notBefore, whatever clock it was written by; one that does not say since when it is bad counts, and
-// is never due.
-func worst(node *model.Node, notBefore int64) (condition model.NodeCondition, dueUnix int64, found bool) {
+// is never due. tolerate stands in for every condition's own time, where it is not 0.
+func worst(node *model.Node, notBefore, tolerate int64) (condition model.NodeCondition, dueUnix int64, found bool) {
 	conditions := node.Conditions
 	if !node.Ready && node.ReadyUnix > 0 && !hasReady(conditions) {
 		conditions = append([]model.NodeCondition{{Type: "Ready", Status: "False", SinceUnix: node.ReadyUnix}}, conditions...)
@@ -64,7 +64,7 @@ func worst(node *model.Node, notBefore int64) (condition model.NodeCondition, du
 			}
 			due := never
 			if c.SinceUnix > 0 {
-				due = max(c.SinceUnix, node.CreatedUnix, notBefore) + repair.Tolerate
+				due = max(c.SinceUnix, node.CreatedUnix, notBefore) + cmp.Or(tolerate, repair.Tolerate)
 			}
 			if !found || due < dueUnix {
 				condition, dueUnix, found = c, due, true
@@ -91,7 +91,7 @@ func (j *judge) unhealthy(f *Finding) bool {
 	now := j.view.Survey.NowUnix
 	for i := range f.Nodes {
 		node := &f.Nodes[i]
-		condition, due, bad := worst(node, f.Claim.RegisteredUnix)
+		condition, due, bad := worst(node, f.Claim.RegisteredUnix, j.settings.RepairAfter)
 		if !bad || now < due {
 			continue
 		}

@@ -41,6 +41,7 @@ type Flow struct {
 type Settings struct {
 	Confirm      time.Duration // between the look that first sees something wrong and the one that acts: 30 s
 	JoinWithin   time.Duration // for a machine's node to join: 15 min
+	RepairAfter  time.Duration // for how long a condition of a node may be bad, whichever: 10 min of accelerators, 30 min of the others
 	LeaseMargin  time.Duration // how long the lease outlives the invocation's deadline: 2 s
 	StopBefore   time.Duration // what must be left of the invocation to begin another act: 3 s
 	ActWithin    time.Duration // age of the look from which it is too old to act upon: 8 s
@@ -200,6 +201,7 @@ func (r *run) do(ctx context.Context) error {
 	// 4. What is wrong, and for how long it has been.
 	findings := lifecycle.Judge(view, lifecycle.Settings{
 		Confirm: int64(r.settings.Confirm.Seconds()), JoinWithin: int64(r.settings.JoinWithin.Seconds()),
+		RepairAfter: int64(r.settings.RepairAfter.Seconds()),
 	})
 	for i := range findings {
 		r.out.Findings[string(findings[i].Kind)]++
