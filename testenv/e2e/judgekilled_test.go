@@ -42,7 +42,7 @@ func TestF150_KilledJudgeLeavesNoTaintAndStopsAreObeyed(t *testing.T) {
 			k.shrinks(t, "after "+effect)
 		}
 	} else {
-		k.shrinks(t, "after commit", "after taint", "before step", "after end") // recorded, one node tainted, it holds, its claim is Draining
+		k.shrinks(t, "after commit", "after taint", "before end", "after end") // recorded, one node tainted, it holds, its claim is Draining
 	}
 	k.stops(t, "before untaint", "after untaint")
 
