@@ -176,7 +176,7 @@ func BenchmarkConsolidate(b *testing.B) {
 				w.in.Snapshot.Pools[i].Disruption.Budgets = nil
 			}
 			for i := range w.in.Snapshot.Shapes {
-				w.in.Snapshot.Shapes[i].Requests[model.CPU] = 75
+				w.in.Snapshot.Shapes[i].Requests[model.CPU], w.in.Snapshot.Shapes[i].Requests[model.Memory] = 75, 256<<20
 			}
 			for b.Loop() {
 				if plan := Plan(w.in); len(given(plan, model.ReasonUnderutilized)) < nodes/3 {
