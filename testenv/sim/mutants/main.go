@@ -2,7 +2,7 @@
 // simulator with it (no file of the tree is touched), plays seeds for a while, and says which defects went unnoticed.
 //
 //	go run ./testenv/sim/mutants               # all of them; make sim-mutants
-//	go run ./testenv/sim/mutants -only refund  # those whose names contain it
+//	go run ./testenv/sim/mutants -only refund  # those whose names match it
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	only := flag.String("only", "", "defects whose names contain this")
+	only := flag.String("only", "", "defects whose names match this regular expression")
 	seconds := flag.Int("seconds", 15, "to play seeds with one defect")
 	first := flag.Uint64("first", 1, "seed of the first run")
 	miss := flag.Int("miss", 2, "defects that may go unnoticed")
@@ -50,9 +50,13 @@ func run(only string, seconds int, first uint64, miss int) error {
 		return err
 	}
 	defer os.RemoveAll(work)
+	pattern, err := regexp.Compile(only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
 	var chosen []defect
 	for _, d := range defects {
-		if strings.Contains(d.name, only) {
+		if pattern.MatchString(d.name) {
 			chosen = append(chosen, d)
 		}
 	}
@@ -70,15 +74,15 @@ func run(only string, seconds int, first uint64, miss int) error {
 		group.Go(func() {
 			defer func() { <-slots }()
 			results[i] = play(root, work, d, seconds, first)
+			fmt.Printf("%-52s %-9s %5.0fs  %s\n", d.name, word(results[i]), results[i].took.Seconds(), results[i].how)
 		})
 	}
 	group.Wait()
 	caught := 0
-	for i, d := range chosen {
+	for i := range chosen {
 		if results[i].caught {
 			caught++
 		}
-		fmt.Printf("%-44s %-9s %5.0fs  %s\n", d.name, word(results[i]), results[i].took.Seconds(), results[i].how)
 	}
 	fmt.Printf("%d of %d defects were noticed in %s\n", caught, len(chosen), time.Since(began).Round(time.Second))
 	if len(chosen)-caught > miss {

@@ -1,0 +1,186 @@
+package audit
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// chosenStory is a story of two initialised machines of a pool that lets one node go at a time, and of a watcher that was heard.
+func chosenStory() *story {
+	after := int64(60)
+	s := &story{at: world.Start}
+	s.tell(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "create", Pool: &model.Pool{Name: "web", Disruption: model.Disruption{
+		ConsolidateAfterSeconds: &after, Budgets: []model.Budget{{Nodes: "1"}, {Nodes: "0", Schedule: "30 12 * * *", DurationSeconds: 600}},
+	}}})
+	for _, n := range []string{"1", "2"} {
+		s.tell(world.InstanceStarted{Cluster: world.Name, VisibleAt: s.at, Price: 100_000, Instance: model.Instance{ID: "i-" + n, Type: "m5.large", Zone: "a", Tags: map[string]string{
+			"kubernetes.io/cluster/" + world.Name: "owned", tagPool: "web", tagIntent: n,
+		}}})
+		c := s.chosenClaim(n)
+		s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{After: c}}})
+		s.chosenNode(n, false)
+	}
+	s.wait(10 * time.Minute)
+	s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+	return s
+}
+
+func (s *story) chosenClaim(n string) *model.Claim {
+	c := claimOf(n, 0, model.Initialized, 1, "i-"+n)
+	c.InitializedUnix, c.Pods, c.Held = world.Start.Unix(), nil, nil
+	return c
+}
+
+func (s *story) chosenNode(n string, taint bool) {
+	node := &model.Node{Name: "n-" + n, UID: "u-" + n, ProviderID: "aws:///a/i-" + n, Ready: true, Labels: map[string]string{
+		model.LabelNodePool: "web", model.LabelRegistered: "true", model.LabelInitialized: "true",
+	}}
+	if taint {
+		node.Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
+	}
+	s.tell(world.ObjectWritten{Kind: world.KindNode, Name: node.Name, UID: node.UID, Verb: "update", Node: node})
+	s.entries[len(s.entries)-1].Actor = "disrupt-1"
+}
+
+// commit records a command that gives back the machine of that number.
+func (s *story) commit(n string, change func(k *model.Command)) *model.Command {
+	k := &model.Command{
+		ID: "command-" + n, Version: 1, State: model.CommandCommitted, Reason: model.ReasonEmpty, Epoch: 1, Seq: 5, SinceUnix: s.at.Unix(),
+		Targets: []model.Target{{Claim: "web-" + n + "-0", Pool: "web", Node: "n-" + n, NodeUID: "u-" + n}},
+	}
+	if change != nil {
+		change(k)
+	}
+	before, after := s.chosenClaim(n), s.chosenClaim(n)
+	after.Version, after.Command = 2, k.ID
+	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "commit", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{After: k}}})
+	return k
+}
+
+// end ends the command of a machine, whose claim is Draining for a reason.
+func (s *story) end(n string, k *model.Command, reason string) {
+	done := *k
+	done.State, done.Version = model.CommandDone, k.Version+1
+	before, after := s.chosenClaim(n), s.chosenClaim(n)
+	before.Version, before.Command = 2, k.ID
+	after.Version, after.Command, after.State, after.FailureCode = 3, k.ID, model.Draining, reason
+	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "end", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{Before: k, After: &done}}})
+}
+
+// Each rule about choices sees its breach, and nothing where all is well.
+func TestRulesOfChoices(t *testing.T) {
+	for name, c := range map[string]struct {
+		tell func(s *story)
+		want string
+	}{
+		"all is well": {func(s *story) {
+			k := s.commit("1", nil)
+			s.chosenNode("1", true)
+			s.wait(time.Second)
+			s.end("1", k, model.ReasonEmpty)
+		}, ""},
+		"B3 two of one": {func(s *story) {
+			s.commit("1", nil)
+			s.commit("2", nil)
+		}, "B3"},
+		"B3 in a closed window": {func(s *story) {
+			s.wait(21 * time.Minute)
+			s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+			s.commit("1", nil)
+		}, "B3"},
+		"B9 old": {func(s *story) {
+			s.wait(20 * time.Second)
+			s.commit("1", nil)
+		}, "B9"},
+		"B9 older than one before": {func(s *story) {
+			s.end("1", s.commit("1", func(k *model.Command) { k.Seq = 5; s.chosenNode("1", true) }), model.ReasonEmpty)
+			s.wait(2 * time.Second)
+			s.commit("2", func(k *model.Command) { k.Seq = 4 })
+		}, "B9"},
+		"B10 saves too little": {func(s *story) {
+			s.commit("1", func(k *model.Command) {
+				k.Reason, k.Replacements = model.ReasonUnderutilized, []model.PlannedClaim{{Name: "web-r", Price: 99_500}}
+			})
+		}, "B10"},
+		"B12 another size of consolidateAfter": {func(s *story) {
+			after := int64(3600)
+			s.tell(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "update", Pool: &model.Pool{Name: "web", Disruption: model.Disruption{
+				ConsolidateAfterSeconds: &after, Budgets: []model.Budget{{Nodes: "1"}}}}})
+			s.wait(2 * time.Minute)
+			s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+			s.commit("1", nil)
+		}, "B12"},
+		"B4 emptied before replacements": {func(s *story) {
+			k := s.commit("1", func(k *model.Command) {
+				k.Reason, k.Replacements = model.ReasonUnderutilized, []model.PlannedClaim{{Name: "web-r", Price: 50_000}}
+			})
+			s.chosenNode("1", true)
+			s.end("1", k, model.ReasonUnderutilized)
+		}, "B4"},
+		"B2 never tainted": {func(s *story) { s.end("1", s.commit("1", nil), model.ReasonEmpty) }, "B2"},
+		"B2 a protected pod runs there": {func(s *story) {
+			p := &model.Pod{Namespace: "default", Name: "p", UID: "p", NodeName: "n-1", Phase: model.Running, Ready: true, StartedUnix: world.Start.Unix()}
+			s.tell(world.ObjectWritten{Kind: world.KindPod, Name: p.Key(), UID: "p", Verb: "bind", Pod: p, Shape: &model.PodShape{DoNotDisrupt: "true"}})
+			k := s.commit("1", nil)
+			s.chosenNode("1", true)
+			s.end("1", k, model.ReasonEmpty)
+		}, "B2"},
+		"D5 no reason": {func(s *story) {
+			k := s.commit("1", nil)
+			s.chosenNode("1", true)
+			s.end("1", k, "")
+		}, "D5"},
+		"D5 another reason than the command's": {func(s *story) {
+			k := s.commit("1", nil)
+			s.chosenNode("1", true)
+			s.end("1", k, model.ReasonDrifted)
+		}, "D5"},
+		"C4 tainted without a command": {func(s *story) { s.chosenNode("1", true) }, "C4"},
+		"C4 tainted, and another of its name was judged": {func(s *story) {
+			s.commit("1", func(k *model.Command) { k.Targets[0].NodeUID = "u-9" })
+			s.chosenNode("1", true)
+		}, "C4"},
+		"D9 stopped": {func(s *story) {
+			s.tell(world.StopMoved{Cluster: world.Name, Stop: model.Stop{Scope: model.StopCluster}})
+			s.wait(time.Minute)
+			s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+			s.commit("1", nil)
+		}, "D9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := chosenStory()
+			c.tell(s)
+			var rules []string
+			for _, v := range New(DefaultRules).Check(s.entries) {
+				rules = append(rules, v.Rule)
+			}
+			if c.want == "" && len(rules) > 0 || c.want != "" && !slices.Contains(rules, c.want) {
+				t.Errorf("broken: %v, want %q", rules, c.want)
+			}
+		})
+	}
+}
+
+// The auditor's own reading of budgets: the strictest that is active and speaks of the reason.
+func TestAllowedReadsBudgetsByItself(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 35, 0, 0, time.UTC)
+	for _, c := range []struct {
+		budgets []model.Budget
+		reason  string
+		want    int
+	}{
+		{[]model.Budget{{Nodes: "10%"}}, model.ReasonEmpty, 2},
+		{[]model.Budget{{Nodes: "5"}, {Nodes: "1", Reasons: []string{model.ReasonDrifted}}}, model.ReasonEmpty, 5},
+		{[]model.Budget{{Nodes: "5"}, {Nodes: "1", Reasons: []string{model.ReasonDrifted}}}, model.ReasonExpired, 1},
+		{[]model.Budget{{Nodes: "5"}, {Nodes: "0", Schedule: "30 12 * * *", DurationSeconds: 301}}, model.ReasonEmpty, 0},
+		{[]model.Budget{{Nodes: "5"}, {Nodes: "0", Schedule: "30 12 * * *", DurationSeconds: 300}}, model.ReasonEmpty, 5},
+	} {
+		if got := allowed(c.budgets, c.reason, 11, at); got != c.want {
+			t.Errorf("%+v allow %d for %s, want %d", c.budgets, got, c.reason, c.want)
+		}
+	}
+}
