@@ -25,10 +25,10 @@ spec:
 }
 
 // pool is a NodePool of a class; spec is added to its template's spec, extra to its own, both as YAML lines. Nothing of it is
-// given back to save money unless extra says so.
+// given back by choice unless extra says so.
 func pool(name, className, requirements string, template, extra []string) string {
 	if !slices.ContainsFunc(extra, func(line string) bool { return strings.HasPrefix(line, "disruption:") }) {
-		extra = append([]string{"disruption: {consolidateAfter: Never}"}, extra...)
+		extra = append([]string{"disruption: {consolidateAfter: Never, budgets: [{nodes: \"0\"}]}"}, extra...)
 	}
 	indent := func(lines []string, by string) string {
 		var out strings.Builder
