@@ -34,7 +34,7 @@ of AWS, and nothing is changed.
 Input (-f) is as of "joiner plan provision". Give it PodDisruptionBudgets, which keep pods where they are, and
 NodeClaims, which say how old a node is, since when it is quiet, what it drifted by. For a node of a NodePool without
 one, a claim is made up from the node's labels, with a warning. Without its NodePool and EC2NodeClass (or a --catalog)
-a node stays.
+a node stays. Room that CapacityBuffers keep free moves as pods do, and a node with such room is not empty.
 
 All that can be given back at once, as budgets have it now, is one plan: its commands are carried out in their order,
 and each holds when those before it are done. A command's replacements are ready before any of its nodes is drained.
@@ -177,6 +177,7 @@ func (f *disruptFlags) plan(snapshot *model.Snapshot, claims []model.Claim, chan
 		Snapshot: snapshot, Catalogs: catalogs, ClassProblems: problems, Claims: claims, Usage: held, NowUnix: now.Unix(), Settings: settings, Salt: "plan",
 	})
 	if waits(snapshot) {
+		result.Headroom = headroom(snapshot)
 		result.Waiting = pack.Plan(pack.Input{
 			Snapshot: snapshot, Catalogs: catalogs, ClassProblems: problems, Claims: claims, Usage: held, NowUnix: now.Unix(),
 			IgnorePreferences: settings.IgnorePreferences, BestEffortMinValues: settings.BestEffortMinValues,

@@ -25,7 +25,9 @@ why a pod cannot be helped. Nothing is asked of a cluster or of AWS, and nothing
 Input (-f) is what "kubectl get ... -o yaml" or "-o json" prints, or manifests: YAML or JSON, several documents to a
 file, Lists, gzip; of a folder the .json, .yaml and .yml files in it, not the folders. Planned for are pods without
 spec.nodeName that kube-scheduler found unschedulable or has not looked at. Nodes and NodeClaims are capacity that is
-there or on its way; NodePools say what may be bought. An object that is there twice counts as the last one says.
+there or on its way; NodePools say what may be bought. The room that CapacityBuffers keep free is planned for like pods
+of the lowest priority, named capacity-buffer-NAME-NUMBER; give what the buffers are of, too: PodTemplates, Deployments,
+StatefulSets, ReplicaSets. An object that is there twice counts as the last one says.
 Objects of kinds that planning does not look at are left out with a warning.
 
 What can be bought (--catalog) is a JSON file, gzip or not:
@@ -115,7 +117,18 @@ func (f *provisionFlags) plan(cluster *read.Cluster, offered *goods, now time.Ti
 		IgnorePreferences:   f.policies.preferences == ignore,
 		BestEffortMinValues: f.policies.minValues == bestEffort,
 	})
-	return &show.Result{Plan: plan, PlanSeconds: time.Since(start).Seconds(), Catalogs: catalogs, NotPlanned: notPlanned(cluster.Snapshot)}
+	return &show.Result{Plan: plan, PlanSeconds: time.Since(start).Seconds(), Catalogs: catalogs, NotPlanned: notPlanned(cluster.Snapshot), Headroom: headroom(cluster.Snapshot)}
+}
+
+// headroom counts the places that CapacityBuffers keep free.
+func headroom(snapshot *model.Snapshot) int {
+	n := 0
+	for i := range snapshot.Pods {
+		if snapshot.Pods[i].Buffer != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // notPlanned counts the pods that wait for something else than capacity, by what that is.

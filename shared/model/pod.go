@@ -26,6 +26,9 @@ type Pod struct {
 	StartedUnix   int64    `json:"started,omitempty"`
 	DeletedUnix   int64    `json:"deleted,omitempty"` // when its grace ends; 0 = not being deleted
 	Claims        []string `json:"claims,omitempty"`  // names of its PersistentVolumeClaims, in volume order, ephemeral ones as <pod>-<volume>
+	// Buffer is namespace/name of the CapacityBuffer whose headroom this is: no pod, but the room of one that is kept free. It
+	// waits for ever, of the lowest priority there is, and is never bound, told, or written anywhere. Empty = it is a pod.
+	Buffer string `json:"buffer,omitempty"`
 }
 
 // Key returns namespace/name.

@@ -27,7 +27,7 @@ import (
 )
 
 // sources are the packages with API types, and crdDirectory where their CRDs go, both below the repository's root.
-var sources = []string{"./shared/api/v1", "./shared/api/awsv1"}
+var sources = []string{"./shared/api/v1", "./shared/api/awsv1", "./shared/api/autoscalingv1beta1"}
 
 const crdDirectory = "shared/api/crds"
 

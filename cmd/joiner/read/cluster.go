@@ -51,8 +51,8 @@ func Files(paths []string, options Options) (*Cluster, error) {
 		defer out.end()
 		broken = cutAll(files, options.Stdin, out)
 	}()
-	c := collector{left: map[kind]int{}, only: options.only, podEvents: map[string]int64{}, deleting: map[string]bool{}}
-	c.builder.AbsentConditionIsPending = true
+	c := collector{left: map[kind]int{}, only: options.only, podEvents: map[string]int64{}, deleting: map[string]bool{}, unread: map[string]kind{}}
+	c.builder.AbsentConditionIsPending, c.builder.Headroom = true, true
 	c.builder.DefaultSpread = options.DefaultSpread
 	stopped := false
 	for b := range out.ordered {
@@ -99,6 +99,7 @@ type collector struct {
 
 	podEvents map[string]int64 // of NodeClaims: status.lastPodEventTime, by provider ID and by name of the node
 	deleting  map[string]bool
+	unread    map[string]kind // Deployments, which are looked at for CapacityBuffers only, by namespace/name
 }
 
 func (c *collector) take(b *batch) {
@@ -123,6 +124,9 @@ func (c *collector) take(b *batch) {
 			continue
 		}
 		c.builder.Add(object.typed)
+		if object.kind.name == "Deployment" {
+			c.unread[object.typed.GetNamespace()+"/"+object.typed.GetName()] = object.kind
+		}
 		if claim, ok := object.typed.(*apiv1.NodeClaim); ok && translate.Managed(claim.Spec.NodeClassRef) {
 			c.claim(claim)
 		}
@@ -157,11 +161,27 @@ func (c *collector) cluster(options Options) *Cluster {
 		node := &out.Snapshot.Nodes[i]
 		node.PodEventUnix = max(c.podEvents[node.Name], c.podEvents[node.ProviderID])
 	}
+	c.buffers(out)
 	byName := func(a, b kind) int { return strings.Compare(a.String(), b.String()) }
 	for _, k := range slices.SortedFunc(maps.Keys(c.left), byName) {
 		out.Warnings = append(out.Warnings, leftOut(k, c.left[k]))
 	}
 	return out
+}
+
+// buffers says which CapacityBuffers could not be made room for. Deployments that none is of are left out.
+func (c *collector) buffers(out *Cluster) {
+	for _, b := range c.builder.Buffers() {
+		if name, is := strings.CutPrefix(b.Of, "Deployment "); is {
+			delete(c.unread, b.Namespace+"/"+name)
+		}
+		if b.Problem != "" {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("CapacityBuffer %s keeps no room: %s", b.Key(), b.Problem))
+		}
+	}
+	for _, kind := range c.unread {
+		c.left[kind]++
+	}
 }
 
 // lastOfEach sorts claims by name and keeps the last of those of one name.
@@ -185,12 +205,12 @@ func leftOut(k kind, n int) string {
 	why := "planning does not look at the kind"
 	version, other := otherVersion(k)
 	switch {
-	case other:
-		why = fmt.Sprintf("the kind is read in version %s; convert it", version)
-	case k.name == "NodeOverlay" || k.name == "CapacityBuffer":
-		why = "the kind is not honoured yet, so that the plan is as if it were not there"
 	case k.name == "Deployment":
 		why = "give the pods it makes"
+	case other:
+		why = fmt.Sprintf("the kind is read in version %s; convert it", version)
+	case k.name == "NodeOverlay":
+		why = "the kind is not honoured yet, so that the plan is as if it were not there"
 	}
 	return objects + " left out: " + why
 }

@@ -12,6 +12,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 )
@@ -53,6 +54,8 @@ var kinds = map[kind]known{
 	{"v1", "ReplicationController"}:                  of[corev1.ReplicationController](true),
 	{"v1", "PersistentVolumeClaim"}:                  of[corev1.PersistentVolumeClaim](true),
 	{"v1", "PersistentVolume"}:                       of[corev1.PersistentVolume](false),
+	{"v1", "PodTemplate"}:                            of[corev1.PodTemplate](true),
+	{"apps/v1", "Deployment"}:                        of[appsv1.Deployment](true),
 	{"apps/v1", "DaemonSet"}:                         of[appsv1.DaemonSet](true),
 	{"apps/v1", "ReplicaSet"}:                        of[appsv1.ReplicaSet](true),
 	{"apps/v1", "StatefulSet"}:                       of[appsv1.StatefulSet](true),
@@ -66,6 +69,8 @@ var kinds = map[kind]known{
 	{"karpenter.sh/v1", apiv1.KindNodePool}:          of[apiv1.NodePool](false),
 	{"karpenter.sh/v1", apiv1.KindNodeClaim}:         of[apiv1.NodeClaim](false),
 	{"karpenter.k8s.aws/v1", awsv1.KindEC2NodeClass}: of[awsv1.EC2NodeClass](false),
+
+	{"autoscaling.x-k8s.io/v1beta1", autoscalingv1beta1.KindCapacityBuffer}: of[autoscalingv1beta1.CapacityBuffer](true),
 }
 
 // otherVersion returns the version of a kind that is read, where the kind is known in another version only.

@@ -16,6 +16,7 @@ import (
 type Disruption struct {
 	Plan        model.DisruptPlan
 	Waiting     model.Plan // for the pods that wait, where any do
+	Headroom    int        // of those, how many are places that CapacityBuffers keep free
 	PlanSeconds float64    // from the decoded input to the plan
 	Drift       []Drifted  // nodes that have drifted, by name
 	With        bool       // drift is as it would be with changes that are not applied
@@ -58,7 +59,7 @@ type (
 // DisruptJSON writes a plan of what to give back for programs: what JSON writes of the pods that wait, and the commands.
 func DisruptJSON(out io.Writer, d *Disruption) error {
 	written := disruptJSON{
-		planJSON: planOf(&Result{Plan: d.Waiting, PlanSeconds: d.PlanSeconds}),
+		planJSON: planOf(&Result{Plan: d.Waiting, PlanSeconds: d.PlanSeconds, Headroom: d.Headroom}),
 		Commands: make([]commandJSON, 0, len(d.Plan.Commands)),
 		Kept:     d.Plan.Kept, Drift: d.Drift,
 		Before: d.Plan.PriceBefore.USD(), After: d.Plan.PriceAfter.USD(),
@@ -103,7 +104,7 @@ const (
 
 // Disrupt writes a plan of what to give back for people.
 func Disrupt(out io.Writer, d *Disruption) error {
-	r := &reclaimed{table: table{r: &Result{Plan: d.Waiting}}, d: d, claims: map[string]*model.Claim{}, pools: map[string]string{}}
+	r := &reclaimed{table: table{r: &Result{Plan: d.Waiting, Headroom: d.Headroom}}, d: d, claims: map[string]*model.Claim{}, pools: map[string]string{}}
 	for i := range d.Claims {
 		r.claims[d.Claims[i].NodeName] = &d.Claims[i]
 	}
@@ -377,7 +378,7 @@ func (r *reclaimed) ending() {
 	if at := r.d.Plan.AgainUnix; at != 0 {
 		notes = append(notes, "The plan may be another from "+clock(at)+" on.")
 	}
-	if pods := r.r.Pods(); pods > 0 {
+	if pods := r.r.Pods() - r.r.Headroom; pods > 0 {
 		notes = append(notes, many(pods, "pod")+" waiting for capacity; see joiner plan provision.")
 	}
 	if len(notes) == 0 {

@@ -14,6 +14,7 @@ type Result struct {
 	PlanSeconds float64                         // from the decoded input to the plan
 	Catalogs    map[string][]model.InstanceType // by class name
 	NotPlanned  map[string]int                  // pods that wait for something else than capacity, by what that is
+	Headroom    int                             // of the pods the plan speaks of, how many are places that CapacityBuffers keep free
 }
 
 // Pods returns how many pods the plan speaks of.
@@ -71,6 +72,7 @@ type (
 	}
 	statsJSON struct {
 		Pods        int     `json:"pods"`
+		Headroom    int     `json:"headroom"` // of pods, places that CapacityBuffers keep free
 		PlanSeconds float64 `json:"planSeconds"`
 	}
 )
@@ -89,7 +91,7 @@ func planOf(r *Result) planJSON {
 		Nominations:   make([]nominationJSON, 0, len(r.Plan.Nominations)),
 		Unschedulable: make([]unschedulableJSON, 0, len(r.Plan.Unschedulable)),
 		PricePerHour:  r.Plan.Price.USD(),
-		Stats:         statsJSON{Pods: r.Pods(), PlanSeconds: r.PlanSeconds},
+		Stats:         statsJSON{Pods: r.Pods(), Headroom: r.Headroom, PlanSeconds: r.PlanSeconds},
 	}
 	for i := range r.Plan.Claims {
 		written.Claims = append(written.Claims, claimOf(&r.Plan.Claims[i]))

@@ -57,7 +57,11 @@ func (t *table) summary() {
 	for i := range plan.Nominations {
 		onOld += len(plan.Nominations[i].Pods)
 	}
-	t.line("%s: %d on %s, %d on what is there, %d without a place.", many(pods, "waiting pod"),
+	who := many(pods-t.r.Headroom, "waiting pod")
+	if room := t.r.Headroom; room > 0 {
+		who = strings.TrimPrefix(who+" and ", "0 waiting pods and ") + many(room, "place") + " that CapacityBuffers keep free"
+	}
+	t.line("%s: %d on %s, %d on what is there, %d without a place.", who,
 		onNew, many(len(plan.Claims), "new node"), onOld, len(plan.Unschedulable))
 	if len(plan.Claims) > 0 {
 		t.line("New nodes cost %s an hour, %s a month.", dollars(plan.Price.USD()), dollarsRound(plan.Price.USD()*hoursPerMonth))

@@ -17,7 +17,14 @@ const (
 	EC2NodeClasses = "ec2nodeclasses.karpenter.k8s.aws"
 )
 
-// Manifests returns every definition as one YAML document each, sorted by file name. The bytes are the caller's own.
+// capacityBuffers is the file of CapacityBuffer, which is not among Manifests.
+const capacityBuffers = "autoscaling.x-k8s.io_capacitybuffers.yaml"
+
+// CapacityBuffers returns the definition of CapacityBuffer. It is not installed with the others: other autoscalers bring the same
+// one, and the functions do not look at buffers yet. The bytes are the caller's own.
+func CapacityBuffers() []byte { return manifest(capacityBuffers) }
+
+// Manifests returns every definition that is installed in a cluster as one YAML document each, sorted by file name. The bytes are the caller's own.
 func Manifests() [][]byte {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -25,11 +32,17 @@ func Manifests() [][]byte {
 	}
 	manifests := make([][]byte, 0, len(entries))
 	for _, entry := range entries {
-		manifest, err := files.ReadFile(entry.Name())
-		if err != nil {
-			panic(fmt.Sprintf("crds: embedded file %s cannot be read: %v", entry.Name(), err))
+		if entry.Name() != capacityBuffers {
+			manifests = append(manifests, manifest(entry.Name()))
 		}
-		manifests = append(manifests, manifest)
 	}
 	return manifests
+}
+
+func manifest(name string) []byte {
+	manifest, err := files.ReadFile(name)
+	if err != nil {
+		panic(fmt.Sprintf("crds: embedded file %s cannot be read: %v", name, err))
+	}
+	return manifest
 }

@@ -16,14 +16,14 @@ type Candidate struct {
 	Node  *model.Node
 	Claim *model.Claim
 	Pool  *model.Pool
-	Pods  []int          // that will be made anew elsewhere, as indexes into the snapshot's pods, by key
+	Pods  []int          // that will be made anew elsewhere, headroom of CapacityBuffers included, as indexes into the snapshot's pods, by key
 	Price model.MicroUSD // per hour, of its offer; 0 = not known
 	// For are the reasons it may be given back for now, budgets aside, in the order they are tried; empty = none.
 	For []string
 	// CostMilli is what disturbing its pods costs, in thousandths of an ordinary pod: one for the node, and for each pod what its
 	// priority and deletion cost make of one, none below 0.
 	CostMilli int64
-	Empty     bool   // no pod of it costs anything to disturb
+	Empty     bool   // no pod of it costs anything to disturb, and no CapacityBuffer has headroom there
 	Quiet     bool   // consolidateAfter has passed since its last pod event
 	Drift     string // why a machine launched now would differ; empty = it would not
 	DriftUnix int64
@@ -366,7 +366,7 @@ func (v *view) waits(ref model.PodRef) bool {
 	if v.unbound == nil {
 		v.unbound = make(map[model.PodRef]bool)
 		for i := range pods {
-			if pods[i].NodeName == "" && !pods[i].Terminal() && pods[i].DeletedUnix == 0 {
+			if pods[i].NodeName == "" && pods[i].Buffer == "" && !pods[i].Terminal() && pods[i].DeletedUnix == 0 {
 				v.unbound[refOf(&pods[i])] = true
 			}
 		}

@@ -127,7 +127,7 @@ func (o *optimiser) appraise() {
 // freeOn returns what is free on a node.
 func (v *view) freeOn(m *member) model.Resources {
 	free := maps.Clone(m.Node.Allocatable)
-	for _, i := range v.podsOf[m.name()] {
+	for _, i := range v.on(m) {
 		for name, amount := range v.in.Snapshot.ShapeOf(&v.in.Snapshot.Pods[i]).Requests { // each on its own: the order does not matter
 			free[name] -= amount
 		}

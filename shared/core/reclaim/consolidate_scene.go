@@ -145,7 +145,7 @@ func (s *scene) open(a *asset) {
 		i := slices.IndexFunc(s.v.snapshot.Nodes, func(n model.Node) bool { return n.Name == a.name() })
 		s.nodes = append(s.nodes, s.v.snapshot.Nodes[i])
 	}
-	for _, i := range s.v.podsOf[a.name()] {
+	for _, i := range s.v.on(a.member) {
 		if s.at[i] < 0 {
 			s.at[i] = int32(len(s.pods))
 			s.pods = append(s.pods, s.v.snapshot.Pods[i])

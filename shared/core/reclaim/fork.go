@@ -165,6 +165,39 @@ func (v *view) place(leaving pack.Leaving, staying map[string]bool, moved []int)
 		v.lacking(&plan)
 	}
 	v.bind(plan.Nominations, pending)
+	v.keepRoom(pending)
+}
+
+// keepRoom makes headroom of CapacityBuffers part of the nodes it has its place on: it moves as pods do, which costs nothing, and
+// such a node is not empty. Unlike a pod that waits it holds no node by itself, as it would for ever.
+func (v *view) keepRoom(pending []int) {
+	for _, i := range pending {
+		pod := &v.snapshot.Pods[i]
+		if pod.Buffer == "" || pod.NodeName == "" {
+			continue
+		}
+		if m := v.byName[pod.NodeName]; m != nil {
+			m.room, m.Pods, m.Empty = append(m.room, i), append(m.Pods, i), false
+			v.sortPods(m.Pods)
+		}
+	}
+}
+
+// on returns what is on a node: its pods that have not ended, and headroom of CapacityBuffers.
+func (v *view) on(m *member) []int {
+	pods := v.podsOf[m.name()]
+	return append(pods[:len(pods):len(pods)], m.room...)
+}
+
+// real returns how many of the pods are pods, and not headroom of CapacityBuffers.
+func (v *view) real(pods []int) int {
+	n := 0
+	for _, i := range pods {
+		if v.in.Snapshot.Pods[i].Buffer == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // lacking notes the pods that have no place on what exists or is on its way.
@@ -208,7 +241,7 @@ func (v *view) bind(nominations []model.Nomination, pods []int) {
 			case !known:
 			case there[n.Node]:
 				v.snapshot.Pods[i].NodeName = n.Node
-				if m := v.byName[n.Node]; m != nil {
+				if m := v.byName[n.Node]; m != nil && v.snapshot.Pods[i].Buffer == "" {
 					m.expects = append(m.expects, ref.Key())
 				}
 			default:

@@ -17,6 +17,9 @@ func (v *view) workloads(members []*member) []string {
 	seen := make(map[int]bool)
 	for _, i := range podsOf(members) {
 		pod := &v.in.Snapshot.Pods[i]
+		if pod.Buffer != "" {
+			continue
+		}
 		if shape := v.in.Snapshot.ShapeOf(pod); !seen[pod.Shape] || shape.OwnerKind == "" {
 			seen[pod.Shape] = true
 			out = append(out, workload(pod, shape))

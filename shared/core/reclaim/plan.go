@@ -70,7 +70,7 @@ const soonSeconds = 30
 func (v *view) command(reason string, members []*member, o outcome) model.PlannedCommand {
 	out := model.PlannedCommand{
 		Reason: reason, Replacements: append([]model.PlannedClaim{}, o.claims...), Moves: append([]model.Nomination{}, o.moves...),
-		PodsMoved: len(podsOf(members)), Savings: -o.price, Workloads: v.workloads(members),
+		PodsMoved: v.real(podsOf(members)), Savings: -o.price, Workloads: v.workloads(members),
 	}
 	for i := range out.Replacements { // launched later: should the pool be changed in between, they will have drifted
 		if pool := v.pools[out.Replacements[i].Pool]; pool != nil {

@@ -65,6 +65,7 @@ type member struct {
 	allowed method         // what nothing forbids, of what there is reason for
 	could   method         // what there is reason for, whatever forbids it
 	expects []string       // pods that have their place there soon, by key
+	room    []int          // headroom of CapacityBuffers that has its place there, as indexes into the snapshot's pods; it is in Pods, too
 	planned bool           // by this plan: it is in a command
 
 	why []model.KeptReason // why the plan did not choose it

@@ -12,6 +12,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -23,7 +24,8 @@ import (
 //
 // A manifest lacks what admission fills in, so that the Builder does: a pod without a priority gets that of its
 // PriorityClass, one that was never stored (no UID) the overhead and the place of its RuntimeClass, and such a claim for a
-// volume the default class, where those were added. DaemonSets are what their newest pods are, see [DaemonShape].
+// volume the default class, where those were added. DaemonSets are what their newest pods are, see [DaemonShape]. Room that
+// CapacityBuffers ask for is among the pods, see model.Pod.Buffer.
 type Builder struct {
 	// AbsentConditionIsPending takes a pod that no scheduler has looked at yet, having no PodScheduled condition, for one
 	// that waits for capacity. Manifests are such pods; in a live cluster they are a moment's old.
@@ -32,6 +34,8 @@ type Builder struct {
 	// [ParseDefaultSpread]; nil, as everywhere but where somebody configured kube-scheduler, leaves them alone. Services and
 	// the owners of pods are looked at for it only.
 	DefaultSpread []model.Spread
+	// Headroom keeps room for CapacityBuffers. The templates of what they may be of are kept until then.
+	Headroom bool
 
 	snapshot model.Snapshot
 	drafts   drafts
@@ -43,6 +47,10 @@ type Builder struct {
 	priorities map[string]*schedulingv1.PriorityClass
 	runtimes   map[string]*nodev1.RuntimeClass
 	selectors  Selectors
+
+	buffers   []*autoscalingv1beta1.CapacityBuffer
+	scalables map[templateKey]scalable // what buffers can be of
+	resolved  []Buffer
 }
 
 // Add translates an object and returns whether it is of a kind that is known, be it one that decisions do not look at.
@@ -77,6 +85,10 @@ func (b *Builder) Add(object any) bool {
 		}
 	case *awsv1.EC2NodeClass:
 		s.Classes = append(s.Classes, Class(o))
+	case *autoscalingv1beta1.CapacityBuffer:
+		if b.Headroom {
+			b.buffers = append(b.buffers, o)
+		}
 	case *unstructured.Unstructured:
 		known, err := b.AddUntyped(o)
 		return known && err == nil
@@ -111,6 +123,7 @@ func (b *Builder) addStorage(object any) bool {
 
 // addLookedUp takes the kinds that others refer to, and those that are known and say nothing to a decision.
 func (b *Builder) addLookedUp(object any) bool {
+	scales := b.addScalable(object)
 	switch o := object.(type) {
 	case *schedulingv1.PriorityClass:
 		put(&b.priorities, o.Name, o)
@@ -120,9 +133,9 @@ func (b *Builder) addLookedUp(object any) bool {
 		if len(b.DefaultSpread) > 0 {
 			b.selectors.Put(o)
 		}
-	case *appsv1.Deployment, *batchv1.Job, *batchv1.CronJob:
+	case *batchv1.Job, *batchv1.CronJob:
 	default:
-		return false
+		return scales
 	}
 	return true
 }
@@ -148,6 +161,7 @@ func (b *Builder) Snapshot(cluster string, atUnix int64) *model.Snapshot {
 		}
 		s.Volumes = append(s.Volumes, volume)
 	}
+	b.addHeadroom()
 	s.Pods = sorted(s.Pods, func(p *model.Pod) (string, string) { return p.Namespace, p.Name })
 	s.Nodes = sorted(s.Nodes, func(n *model.Node) (string, string) { return "", n.Name })
 	s.Pools = sorted(s.Pools, func(p *model.Pool) (string, string) { return "", p.Name })

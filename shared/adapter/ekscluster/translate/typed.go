@@ -17,13 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/api/wellknown"
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
-// kinds are the kinds of Kubernetes itself that are known, whatever their version.
+// kinds are the kinds of Kubernetes itself, and of its autoscalers, that are known, whatever their version.
 var kinds = map[schema.GroupKind]func() any{
 	{Kind: "Pod"}:                   func() any { return &corev1.Pod{} },
 	{Kind: "Node"}:                  func() any { return &corev1.Node{} },
@@ -45,12 +46,14 @@ var kinds = map[schema.GroupKind]func() any{
 	{Group: storagev1.GroupName, Kind: "VolumeAttachment"}:   func() any { return &storagev1.VolumeAttachment{} },
 	{Group: schedulingv1.GroupName, Kind: "PriorityClass"}:   func() any { return &schedulingv1.PriorityClass{} },
 	{Group: nodev1.GroupName, Kind: "RuntimeClass"}:          func() any { return &nodev1.RuntimeClass{} },
+
+	{Kind: "PodTemplate"}: func() any { return &corev1.PodTemplate{} },
+	{Group: autoscalingv1beta1.GroupVersion.Group, Kind: autoscalingv1beta1.KindCapacityBuffer}: func() any { return &autoscalingv1beta1.CapacityBuffer{} },
 }
 
 // planned are kinds that are known and that nothing is built for yet.
 var planned = map[schema.GroupKind]bool{
-	{Group: wellknown.Group, Kind: "NodeOverlay"}:           true,
-	{Group: "autoscaling.x-k8s.io", Kind: "CapacityBuffer"}: true,
+	{Group: wellknown.Group, Kind: "NodeOverlay"}: true,
 }
 
 // AddUntyped is Add for an object as it is read from a file. It returns whether its kind is known, and, of a known kind,
