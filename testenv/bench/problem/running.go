@@ -70,17 +70,26 @@ func claimOf(node *model.Node, t *model.InstanceType) model.Claim {
 
 // PriceOfNodes returns what the nodes there are cost per hour.
 func (p *Problem) PriceOfNodes() model.MicroUSD {
+	sum := model.MicroUSD(0)
+	for _, price := range p.NodePrices() {
+		sum += price
+	}
+	return sum
+}
+
+// NodePrices returns what each node costs per hour, 0 where its offer is none of the problem's.
+func (p *Problem) NodePrices() []model.MicroUSD {
 	offers := map[model.OfferKey]model.MicroUSD{}
 	for i := range p.Types {
 		for _, o := range p.Types[i].Offers {
 			offers[model.OfferKey{InstanceType: p.Types[i].Name, Zone: o.Zone, CapacityType: o.CapacityType}] = o.Price
 		}
 	}
-	sum := model.MicroUSD(0)
-	for _, node := range p.Nodes {
-		sum += offers[model.OfferKey{InstanceType: node.Labels[model.LabelInstanceType], Zone: node.Labels[model.LabelZone], CapacityType: node.Labels[model.LabelCapacityType]}]
+	out := make([]model.MicroUSD, len(p.Nodes))
+	for i, node := range p.Nodes {
+		out[i] = offers[model.OfferKey{InstanceType: node.Labels[model.LabelInstanceType], Zone: node.Labels[model.LabelZone], CapacityType: node.Labels[model.LabelCapacityType]}]
 	}
-	return sum
+	return out
 }
 
 // Displaced returns the running pods that would be made anew elsewhere if every node went away.
