@@ -241,6 +241,9 @@ func (a *Auditor) probes(id string) {
 		if !marked || i.recordedAt.Sub(m.at) > a.rules.ProbeEvery {
 			continue
 		}
+		if i.recordedAt.Unix() >= m.ForgetUnix && m.ForgetUnix-m.AtUnix >= 600 {
+			continue // what was known of the offer is too old to say anything, and was tried out a moment before that
+		}
 		m.tries++
 		a.books.marks[about] = m
 		if m.tries > 1 {

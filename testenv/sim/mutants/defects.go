@@ -129,7 +129,7 @@ var defects = []defect{
 		"if m.command != nil || ending(m.Claim) ||", "if ending(m.Claim) && m.command != nil ||"},
 	{"budgets of any time taken for open", reclaim + "budget.go", "\t\tif active {\n", "\t\tif active && b.Schedule == \"\" {\n"},
 	{"taint left on what is not given back", disrupt + "advance.go",
-		"\t\terrs[i] = s.free(ctx, tainted{t.Node, t.NodeUID, t.claim})\n", "\t\terrs[i] = nil\n"},
+		"\t\terrs[i] = s.free(ctx, tainted{t.Node, t.NodeUID, t.claim})\n", "\t\terrs[i] = s.show(ctx, t.claim, \"\", \"\")\n"},
 	{"emptied before its replacements are ready", disrupt + "advance.go", "case claim.State != model.Initialized:", "case claim.State == model.Intended:"},
 	{"replacements that failed waited for", disrupt + "advance.go", "case !claim.Live() || claim.Ending():", "case false:"},
 	{"stale snapshots decided by", disrupt + "see.go", "case age > seconds(r.settings.FreshFor):", "case age > 3600:"},
