@@ -3,6 +3,7 @@ package reclaim
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -92,5 +93,27 @@ func TestF090HoldsLooksAfterHeadroom(t *testing.T) {
 	w.headroom(1)
 	if got := codesOf(Holds(w.in, command)); !slices.Contains(got, PodsExpected) {
 		t.Errorf("%v, want %s", got, PodsExpected)
+	}
+}
+
+// Whatever else there is, no node with headroom goes as empty, and such nodes do go for other reasons.
+func TestF090NoNodeWithHeadroomGoesAsEmpty(t *testing.T) {
+	withRoom := 0
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 90))
+		w := drawWorld(r).headroom(1+r.IntN(12), cpu(100+int64(r.IntN(2000))))
+		v, plan := newView(&w.in, nil), Plan(w.in)
+		for _, c := range plan.Commands {
+			for _, n := range c.Nodes {
+				room := len(v.byName[n].room)
+				if room > 0 && c.Reason == model.ReasonEmpty {
+					t.Fatalf("seed %d: node %s with %d places goes as empty", seed, n, room)
+				}
+				withRoom += min(1, room)
+			}
+		}
+	}
+	if withRoom < 10 {
+		t.Errorf("only %d nodes with headroom go", withRoom)
 	}
 }

@@ -12,6 +12,9 @@ import (
 // own taint and record aside, budgets have room for it, no pod that waits needs its nodes, and with them gone and its replacements
 // there every one of their pods has a place without a machine more, for at least the saving a command must bring at today's prices.
 // It returns everything that speaks against it; none where it holds. Nodes that are ending by themselves are passed over.
+//
+// Headroom of CapacityBuffers is taken here for pods that wait: where there is less room than buffers ask for, a command may be found
+// not to hold although it takes nothing away from them. No snapshot that commands are judged by has headroom yet.
 func Holds(in Input, command *model.Command) []model.KeptReason {
 	v := newView(&in, command)
 	members, out := v.targets(command)
