@@ -125,9 +125,9 @@ func unclaimed(n int) []string {
 	case 0:
 		return nil
 	case 1:
-		return []string{"1 node of a NodePool has no NodeClaim in the input: one is made up from its labels, as launched from its NodePool as it is; give nodeclaims, too"}
+		return []string{"1 node of a NodePool has no NodeClaim in the input: one is made up from its labels, as launched from its NodePool as it is, and as initialised if it is Ready; give nodeclaims, too"}
 	}
-	return []string{fmt.Sprintf("%d nodes of NodePools have no NodeClaim in the input: they are made up from their labels, as launched from their NodePools as they are; give nodeclaims, too", n)}
+	return []string{fmt.Sprintf("%d nodes of NodePools have no NodeClaim in the input: they are made up from their labels, as launched from their NodePools as they are, and as initialised if they are Ready; give nodeclaims, too", n)}
 }
 
 // unpriced names the offers of nodes that the catalogue does not know, once: what is not known is not counted.

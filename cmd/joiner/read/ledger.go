@@ -11,7 +11,8 @@ import (
 )
 
 // Ledger returns the claims as a ledger of this cluster would have them, by name: those of the NodeClaims, joined with their nodes,
-// and one made up for each node of a NodePool that no NodeClaim speaks of, of what the node says. madeUp counts the latter. A
+// and one made up for each node of a NodePool that no NodeClaim speaks of, of what the node says. madeUp counts the latter; where such
+// a node is Ready and nothing says how far it has come, neither label nor taint, it gets the labels of one that is initialised. A
 // NodeClaim that is being deleted is one whose end has begun. Prices are not in it.
 func (c *Cluster) Ledger() (claims []model.Claim, madeUp int) {
 	l := ledger{pools: map[string]*model.Pool{}, nodes: map[string]*model.Node{}}
@@ -36,6 +37,7 @@ func (c *Cluster) Ledger() (claims []model.Claim, madeUp int) {
 		if node.Pool() == "" || spoken[node.Name] {
 			continue
 		}
+		presume(node)
 		claim := l.madeUp(node)
 		for names[claim.Name] {
 			claim.Name += "-node"
@@ -113,6 +115,19 @@ func join(claim *model.Claim, node *model.Node) {
 	if claim.State == model.Initialized {
 		claim.InitializedUnix = cmp.Or(claim.InitializedUnix, node.ReadyUnix, node.CreatedUnix)
 	}
+}
+
+// presume labels a node as initialised where it is Ready and says nothing of how far it has come. A node that Joiner or Karpenter
+// launched says so; one that somebody wrote by hand, or a tool, need not.
+func presume(node *model.Node) {
+	_, registered := node.Labels[model.LabelRegistered]
+	_, initialized := node.Labels[model.LabelInitialized]
+	unregistered := slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintUnregistered })
+	if !node.Ready || registered || initialized || unregistered {
+		return
+	}
+	node.Labels = maps.Clone(node.Labels)
+	node.Labels[model.LabelRegistered], node.Labels[model.LabelInitialized] = "true", "true"
 }
 
 // madeUp is a claim of a node whose NodeClaim is not there: what its pool says now is what it was launched from.

@@ -113,6 +113,30 @@ func TestLedgerMakesUpTheClaimsThatAreMissing(t *testing.T) {
 	}
 }
 
+// A node without a NodeClaim that says nothing of how far it has come is taken for initialised where it is Ready, and only there.
+func TestLedgerTakesReadyNodesThatSayNothingForInitialized(t *testing.T) {
+	const pool, labels = "karpenter.sh/nodepool: default, ", "karpenter.sh/registered: \"true\", karpenter.sh/initialized: \"true\", "
+	silent := strings.Replace(ledgerNode("a", ""), labels, "", 1)
+	if !strings.Contains(ledgerNode("a", ""), labels) || !strings.Contains(silent, pool) {
+		t.Fatalf("the node of these tests has changed: %s", silent)
+	}
+	for name, c := range map[string]struct {
+		node string
+		want model.ClaimState
+	}{
+		"Ready":               {silent, model.Initialized},
+		"not Ready":           {strings.Replace(silent, `type: Ready, status: "True"`, `type: Ready, status: "False"`, 1), model.Launched},
+		"only registered":     {strings.Replace(silent, pool, pool+"karpenter.sh/registered: \"true\", ", 1), model.Registered},
+		"of NodeClaim a":      {silent + ledgerClaim("a", "", `{nodeName: a, providerID: "aws:///us-west-2a/i-a"}`), model.Launched},
+		"being deleted there": {strings.Replace(silent, "  uid: uid-a", "  deletionTimestamp: 2026-01-03T00:00:00Z\n  uid: uid-a", 1), model.Draining},
+	} {
+		claims, _, _ := ledgerOf(t, ledgerPool+c.node)
+		if got := claims["a"].State; got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
 func TestLedgerNamesEveryClaimOnce(t *testing.T) {
 	claims, madeUp, _ := ledgerOf(t, ledgerPool+ledgerNode("a", "")+ledgerClaim("a", "", "{}"))
 	if madeUp != 1 || claims["a"].NodeName != "" || claims["a-node"].NodeName != "a" {
