@@ -10,7 +10,8 @@ import (
 )
 
 // begin makes the fork as it is before this plan decides anything: nodes of open commands are gone and what replaces them is on
-// its way, and pods that wait are where they will be.
+// its way, and pods that wait are where they will be. Where a command is judged once more pods that wait get their places before
+// it is carried out, as they did when it was planned: what it launches is for its own.
 func (v *view) begin() {
 	snapshot := *v.in.Snapshot
 	v.snapshot = &snapshot
@@ -19,6 +20,7 @@ func (v *view) begin() {
 	v.comingOf(leaving)
 	v.calm()
 	v.place(leaving, staying, moved)
+	v.carryOutJudged()
 }
 
 // leave takes the nodes of open commands away, and marks those of claims that are to end. It returns by when nothing is left on
@@ -34,11 +36,13 @@ func (v *view) leave() (leaving pack.Leaving, staying map[string]bool, moved []i
 		case ending(m.Claim):
 			leaving[node.Name] = deadlineOf(m.Claim, v.now)
 			if !disrupted(&node) {
-				node.Taints = append(slices.Clone(node.Taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
+				node.Taints = append(slices.Clone(node.Taints), disruptedTaint)
 			}
 		case v.givesBack(m):
-			v.gone[node.Name] = true
-			continue
+			staying[node.Name] = true
+			if !disrupted(&node) {
+				node.Taints = append(slices.Clone(node.Taints), disruptedTaint)
+			}
 		case m.command != nil && m.command.State != model.CommandUndoing:
 			v.gone[node.Name] = true
 			moved = append(moved, m.Pods...)
@@ -75,29 +79,50 @@ func deadlineOf(claim *model.Claim, now int64) int64 {
 
 // comingOf lists the claims that are capacity, or may be, and the replacements of open commands that are not launched yet.
 func (v *view) comingOf(leaving pack.Leaving) {
+	v.coming = make([]model.Claim, 0, len(v.claims))
 	for _, name := range slices.Sorted(maps.Keys(v.claims)) {
 		claim := v.claims[name]
-		if v.judged != nil && !ending(claim) && slices.ContainsFunc(v.judged.Targets, func(t model.Target) bool { return t.Claim == name }) {
+		if v.replaces(name) {
 			continue
 		}
 		if v.commands[name] == nil || v.commands[name].State == model.CommandUndoing || ending(claim) {
 			v.coming = append(v.coming, *claim)
 		}
 	}
-	commands := make([]*model.Command, 0, len(v.in.Commands)+1)
 	for i := range v.in.Commands {
-		if c := &v.in.Commands[i]; c.State.Open() && c.State != model.CommandUndoing && !v.isJudged(c) {
-			commands = append(commands, c)
+		if c := &v.in.Commands[i]; c.State.Open() && c.State != model.CommandUndoing && !v.isJudged(c) && !v.comesAfter(c) {
+			v.launch(c)
 		}
 	}
-	if v.judged != nil {
-		commands = append(commands, v.judged)
+	slices.SortStableFunc(v.coming, func(a, b model.Claim) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// launch adds what a command is to launch, and has not launched yet, to what is on its way.
+func (v *view) launch(command *model.Command) {
+	for i := range command.Replacements {
+		if planned := &command.Replacements[i]; v.claims[planned.Name] == nil && planned.Name != "" {
+			v.coming = append(v.coming, claimOf(planned))
+		}
 	}
-	for _, command := range commands {
-		for j := range command.Replacements {
-			if planned := &command.Replacements[j]; v.claims[planned.Name] == nil && planned.Name != "" {
-				v.coming = append(v.coming, claimOf(planned))
-			}
+}
+
+// carryOutJudged takes the nodes of the command that is judged once more away, and has its replacements on their way.
+func (v *view) carryOutJudged() {
+	if v.judged == nil {
+		return
+	}
+	var members []*member
+	for _, m := range v.members {
+		if v.givesBack(m) && !ending(m.Claim) {
+			members = append(members, m)
+			v.gone[m.name()] = true
+		}
+	}
+	v.snapshot.Nodes, v.coming = withoutNodes(v.snapshot.Nodes, members), withoutClaims(v.coming, members)
+	v.launch(v.judged)
+	for i := range v.in.Claims {
+		if claim := &v.in.Claims[i]; v.claims[claim.Name] == claim && v.replaces(claim.Name) {
+			v.coming = append(v.coming, *claim)
 		}
 	}
 	slices.SortStableFunc(v.coming, func(a, b model.Claim) int { return strings.Compare(a.Name, b.Name) })
@@ -152,20 +177,39 @@ func later(unix, seconds int64) int64 {
 }
 
 // place gives pods that wait their place: on what exists they are there from now on, so that nobody else is planned onto it.
-// Those that need a machine nobody has asked for yet are left to whoever asks for it.
+// Those that need a machine nobody has asked for yet are left to whoever asks for it. A node with the taint of those that are given
+// back and without a command takes what fits nowhere else, since the taint will be off before a machine is there; so does one of
+// a command that comes after the one that is judged, and last one of that: it is needed then.
 func (v *view) place(leaving pack.Leaving, staying map[string]bool, moved []int) {
 	pending := slices.DeleteFunc(pack.PendingAt(v.snapshot, leaving, v.now), func(i int) bool { return staying[v.snapshot.Pods[i].NodeName] })
-	pending = append(pending, moved...)
 	v.reserve()
-	if len(pending) == 0 {
+	if len(pending)+len(moved) == 0 {
 		return
 	}
-	plan := pack.Plan(v.input(nil, pending, nil))
-	if v.judged != nil {
-		v.lacking(&plan)
+	all := slices.Concat(pending, moved)
+	plan := pack.Plan(v.input(nil, all, nil))
+	v.bind(plan.Nominations, all)
+	judged := func(name string) bool { m := v.byName[name]; return m != nil && v.givesBack(m) }
+	lack := v.lacking(&plan, pending)
+	if plan = v.untainted(lack, func(name string) bool { return staying[name] && !judged(name) }); len(plan.Nominations) > 0 {
+		v.bind(plan.Nominations, lack)
+		lack = v.lacking(&plan, lack)
 	}
-	v.bind(plan.Nominations, pending)
+	v.claim(v.untainted(lack, func(name string) bool { return staying[name] && judged(name) }).Nominations)
 	v.keepRoom(pending)
+}
+
+// claim notes pods that have their place on nodes of the command that is judged once more only.
+func (v *view) claim(nominations []model.Nomination) {
+	for _, n := range nominations {
+		if m := v.byName[n.Node]; m == nil || !v.givesBack(m) {
+			continue
+		}
+		for _, ref := range n.Pods {
+			v.claimed = append(v.claimed, ref.Key())
+		}
+	}
+	slices.Sort(v.claimed)
 }
 
 // keepRoom makes headroom of CapacityBuffers part of the nodes it has its place on: it moves as pods do, which costs nothing, and
@@ -200,14 +244,30 @@ func (v *view) real(pods []int) int {
 	return n
 }
 
-// lacking notes the pods that have no place on what exists or is on its way.
-func (v *view) lacking(plan *model.Plan) {
-	for i := range plan.Claims {
-		v.lack = append(v.lack, plan.Claims[i].Pods...)
+// lacking returns those of the pods that a plan has no place for on what exists or is on its way.
+func (v *view) lacking(plan *model.Plan, pods []int) []int {
+	placed := make(map[model.PodRef]bool)
+	for _, n := range plan.Nominations {
+		for _, ref := range n.Pods {
+			placed[ref] = true
+		}
 	}
-	for i := range plan.Unschedulable {
-		v.lack = append(v.lack, plan.Unschedulable[i].Pod)
+	return slices.DeleteFunc(slices.Clone(pods), func(i int) bool { return placed[refOf(&v.snapshot.Pods[i])] })
+}
+
+// untainted plans pods on the fork where some of the nodes do not show that they are given back.
+func (v *view) untainted(pods []int, which func(name string) bool) model.Plan {
+	if len(pods) == 0 || !slices.ContainsFunc(v.snapshot.Nodes, func(n model.Node) bool { return which(n.Name) }) {
+		return model.Plan{}
 	}
+	in := v.input(nil, pods, nil)
+	in.Snapshot.Nodes = slices.Clone(in.Snapshot.Nodes)
+	for i := range in.Snapshot.Nodes {
+		if node := &in.Snapshot.Nodes[i]; which(node.Name) {
+			node.Taints = slices.DeleteFunc(slices.Clone(node.Taints), func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
+		}
+	}
+	return pack.Plan(in)
 }
 
 // reserve notes whom pods wait for in so many words.

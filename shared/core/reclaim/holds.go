@@ -13,6 +13,10 @@ import (
 // there every one of their pods has a place without a machine more, for at least the saving a command must bring at today's prices.
 // It returns everything that speaks against it; none where it holds. Nodes that are ending by themselves are passed over.
 //
+// It is judged as it was planned: after the commands that were committed before it, as if those after it were not there. So the
+// first of a plan holds while nothing changes, and what has room for only some of them keeps the last ones: a pod that waits and
+// fits the nodes of many commands undoes one.
+//
 // Headroom of CapacityBuffers is taken here for pods that wait: where there is less room than buffers ask for, a command may be found
 // not to hold although it takes nothing away from them. No snapshot that commands are judged by has headroom yet.
 func Holds(in Input, command *model.Command) []model.KeptReason {
@@ -31,7 +35,7 @@ func Holds(in Input, command *model.Command) []model.KeptReason {
 		}
 	}
 	if command.Reason != model.ReasonReplicas {
-		out = append(out, v.needed(members)...)
+		out = append(out, v.needed()...)
 	}
 	if static := func(m *member) bool { return m.Pool == nil || m.Pool.Replicas != nil }; command.Reason != model.ReasonEmpty && !slices.ContainsFunc(members, static) {
 		out = append(out, v.stillPlaced(command, members)...)
@@ -89,56 +93,34 @@ func (v *view) stillFor(command *model.Command, members []*member) []model.KeptR
 	return out
 }
 
-// needed returns which pods would have a place on the nodes and have none without them.
-func (v *view) needed(members []*member) []model.KeptReason {
-	if len(v.lack) == 0 {
+// needed returns which pods that wait have a place on the nodes and nowhere else.
+func (v *view) needed() []model.KeptReason {
+	if len(v.claimed) == 0 {
 		return nil
 	}
-	index := make(map[model.PodRef]int, len(v.in.Snapshot.Pods))
-	for i := range v.in.Snapshot.Pods {
-		index[refOf(&v.in.Snapshot.Pods[i])] = i
-	}
-	var pods []int
-	for _, ref := range v.lack {
-		if i, known := index[ref]; known {
-			pods = append(pods, i)
-		}
-	}
-	in := v.input(nil, pods, nil)
-	nodes := slices.Clone(in.Snapshot.Nodes)
-	for _, m := range members {
-		node := *m.Node
-		node.Taints = slices.DeleteFunc(slices.Clone(node.Taints), func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
-		nodes = append(nodes, node)
-		in.Claims = append(slices.Clip(in.Claims), *m.Claim)
-	}
-	in.Snapshot.Nodes = nodes
-	var names []string
-	for _, n := range pack.Plan(in).Nominations {
-		if slices.ContainsFunc(members, func(m *member) bool { return m.name() == n.Node }) {
-			for _, ref := range n.Pods {
-				names = append(names, ref.Key())
-			}
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	slices.Sort(names)
-	return []model.KeptReason{{Code: PodsExpected, Message: "without its nodes there is no place for " + some("pod", names)}}
+	return []model.KeptReason{{Code: PodsExpected, Message: "without its nodes there is no place for " + some("pod", v.claimed)}}
 }
 
-// stillPlaced returns which pods of the nodes would not have a place on what exists and on the command's replacements.
+// stillPlaced returns which pods of the nodes would not have a place on what exists and on the command's replacements. What is
+// renewed is looked at as it was planned: see renewOne.
 func (v *view) stillPlaced(command *model.Command, members []*member) []model.KeptReason {
+	if command.Reason == model.ReasonUnderutilized {
+		return v.stillPlacedBut(v.restless, members)
+	}
+	if out := v.stillPlacedBut(v.lasting(), members); len(out) == 0 {
+		return nil
+	}
+	return v.stillPlacedBut(v.unready, members)
+}
+
+// stillPlacedBut is stillPlaced where some nodes and claims take no pods that are moved.
+func (v *view) stillPlacedBut(restless map[string]bool, members []*member) []model.KeptReason {
 	pods := podsOf(members)
 	if len(pods) == 0 {
 		return nil
 	}
 	in := v.input(nil, append(slices.Clone(v.waiting), pods...), pods)
-	in.Restless = v.unready
-	if command.Reason == model.ReasonUnderutilized {
-		in.Restless = v.restless
-	}
+	in.Restless = restless
 	o := v.read(pack.Plan(in), pods)
 	var out []model.KeptReason
 	if len(o.homeless) > 0 {

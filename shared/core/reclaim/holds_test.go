@@ -1,6 +1,7 @@
 package reclaim
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -165,5 +166,124 @@ func TestCommandsHoldForTheirReason(t *testing.T) {
 	replicas(2)(&w.in.Snapshot.Pools[0])
 	if got := codesOf(Holds(w.in, command)); !slices.Equal(got, []string{Changed}) {
 		t.Errorf("one too many only: %v", got)
+	}
+}
+
+// commitAll records all commands of a plan as committed together, and returns them as they are a little later.
+func commitAll(in *Input, plan model.DisruptPlan) []*model.Command {
+	first := len(in.Commands)
+	for i := range plan.Commands {
+		commit(in, plan.Commands[i], fmt.Sprintf("c%02d", i))
+	}
+	in.NowUnix += 20
+	var out []*model.Command
+	for i := range plan.Commands {
+		out = append(out, &in.Commands[first+i])
+	}
+	return out
+}
+
+// Pods that wait for a machine nobody has asked for yet, such as those of a node that people delete, do not take the room of what
+// a command launches from the pods it launches it for.
+func TestReplacementsAreForThePodsOfTheirCommand(t *testing.T) {
+	w := newWorld().pool("general").node("big", "general", func(n *model.Node, c *model.Claim) {
+		n.Labels[model.LabelInstanceType], c.InstanceType = "m5.4xlarge", "m5.4xlarge"
+		n.Labels["rack"] = "1"
+		n.Allocatable = model.Resources{model.CPU: 15_900, model.Memory: 60 << 30, model.Pods: 50}
+	}).running("web", "big", 4).node("going", "general", func(n *model.Node, _ *model.Claim) { n.DeletedUnix = testNow + 60 })
+	w.running("old", "going", 4, func(s *model.PodShape) { // no node there is has what they ask for
+		s.RequiredNodeAffinity = []model.NodeTerm{{Requirements: []model.Requirement{{Key: "rack", Operator: model.DoesNotExist}}}}
+	})
+	plan := Plan(w.in)
+	if len(plan.Commands) != 1 || len(plan.Commands[0].Replacements) != 1 || !slices.Equal(plan.Commands[0].Nodes, []string{"big"}) {
+		t.Fatalf("%+v", plan)
+	}
+	for _, command := range commitAll(&w.in, plan) {
+		if reasons := Holds(w.in, command); len(reasons) > 0 {
+			t.Errorf("%v: %+v", command.Targets[0].Node, reasons)
+		}
+	}
+}
+
+// A node whose taint is left over from a command that ended is what pods that wait will have once it is off: it is not given back.
+func TestPodsThatWaitHaveNodesWhoseTaintIsLeftOver(t *testing.T) {
+	left := func(n *model.Node, _ *model.Claim) { n.Taints = []model.Taint{disruptedTaint} }
+	w := newWorld().pool("general").node("full", "general").running("db", "full", 7).node("left", "general", left).pending("late", 1, cpu(2000))
+	plan := Plan(w.in)
+	wantGiven(t, plan, model.ReasonEmpty)
+	if got := kept(plan, "left"); !slices.Contains(got, PodsExpected) {
+		t.Errorf("it is kept for %v", got)
+	}
+	w.in.Snapshot.Pods = w.in.Snapshot.Pods[:7] // nobody waits
+	wantGiven(t, Plan(w.in), model.ReasonEmpty, "left")
+	w = newWorld().pool("general").node("left", "general", left).node("small", "general").running("web", "small", 1)
+	for _, move := range Plan(w.in).Commands { // what runs well is not moved there
+		for _, to := range move.Moves {
+			t.Errorf("pods go to %s", to.Node)
+		}
+	}
+}
+
+// A pod that comes and goes, and fits nothing but nodes that are given back, undoes one command: the last that has a place for it.
+func TestAPodThatWaitsUndoesOneCommand(t *testing.T) {
+	w := newWorld()
+	for i := range 4 {
+		name := string(rune('a' + i))
+		w.pool(name).node("n"+name, name)
+	}
+	commands := commitAll(&w.in, Plan(w.in))
+	if len(commands) != 4 {
+		t.Fatalf("%d commands", len(commands))
+	}
+	check := func(what string, want ...bool) {
+		t.Helper()
+		for i, command := range commands {
+			if reasons := Holds(w.in, command); (len(reasons) == 0) != want[i] {
+				t.Errorf("%s: command %d: %+v, want it to hold: %v", what, i, reasons, want[i])
+			}
+		}
+	}
+	check("nothing has changed", true, true, true, true)
+	w.pending("late", 1, cpu(3000))
+	check("one waits", true, true, true, false)
+	commands[3].State = model.CommandUndoing
+	for i := range w.in.Snapshot.Nodes {
+		w.in.Snapshot.Nodes[i].Taints = slices.DeleteFunc(slices.Clone(w.in.Snapshot.Nodes[i].Taints), func(model.Taint) bool { return w.in.Snapshot.Nodes[i].Name == "nd" })
+	}
+	for i, command := range commands[:3] {
+		if reasons := Holds(w.in, command); len(reasons) > 0 {
+			t.Errorf("with the last undone: command %d: %+v", i, reasons)
+		}
+	}
+}
+
+// Of two commands that only one has room for any more, the former holds; so does one that was found to hold before.
+func TestOfTwoCommandsTheFormerHolds(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(w *world, commands []*model.Command)
+		want   []bool
+	}{
+		"room for both":  {func(*world, []*model.Command) {}, []bool{true, true}},
+		"a pod came":     {func(w *world, _ []*model.Command) { w.running("late", "to", 1, cpu(600)) }, []bool{true, false}},
+		"a small budget": {func(w *world, _ []*model.Command) { budgets(model.Budget{Nodes: "1"})(&w.in.Snapshot.Pools[0]) }, []bool{true, false}},
+		"the latter is sure": {func(w *world, commands []*model.Command) {
+			w.running("late", "to", 1, cpu(600))
+			commands[1].State = model.CommandReplacing
+		}, []bool{false, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld().pool("general").node("to", "general").running("db", "to", 5).node("x", "general").running("web", "x", 1).node("y", "general").running("app", "y", 1)
+			plan := model.DisruptPlan{}
+			for _, node := range []string{"x", "y"} {
+				plan.Commands = append(plan.Commands, model.PlannedCommand{Reason: model.ReasonUnderutilized, Nodes: []string{node}, Savings: 200_000, PodsMoved: 1})
+			}
+			commands := commitAll(&w.in, plan)
+			c.change(w, commands)
+			for i, command := range commands {
+				if reasons := Holds(w.in, command); (len(reasons) == 0) != c.want[i] {
+					t.Errorf("command %d: %+v, want it to hold: %v", i, reasons, c.want[i])
+				}
+			}
+		})
 	}
 }

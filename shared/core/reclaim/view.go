@@ -53,7 +53,7 @@ type fork struct {
 	waiting  []int           // pods whose place is a claim that is on its way, ascending
 	unready  map[string]bool // nodes and claims that are not sure to be there: they take no pods that are moved by choice, by name
 	restless map[string]bool // the same, and nodes that pods came to or went from a moment ago: these take none that are moved to save
-	lack     []model.PodRef  // pods without a place there; only where a command is judged once more
+	claimed  []string        // pods that wait and have a place on nodes of the command that is judged once more only, by key
 	owned    bool            // snapshot.Pods is the fork's own and may be written to
 }
 
@@ -77,7 +77,7 @@ func (m *member) name() string { return m.Node.Name }
 func (m *member) may(by method) bool { return m.allowed&by != 0 && !m.planned }
 
 // newView looks everything up. A command that is judged once more holds nothing: its nodes are judged as if it were not there, and
-// the fork is without them and with its replacements.
+// the fork is without them and with its replacements. Nor do those that come after it.
 func newView(in *Input, judged *model.Command) *view {
 	v := &view{in: in, set: in.Settings.withDefaults(), now: in.NowUnix, stops: in.Stops, judged: judged}
 	if in.Snapshot == nil {
@@ -115,7 +115,7 @@ func (v *view) indexClaims() {
 	v.commands = make(map[string]*model.Command)
 	for i := range v.in.Commands {
 		command := &v.in.Commands[i]
-		if !command.State.Open() || v.isJudged(command) {
+		if !command.State.Open() || v.isJudged(command) || v.comesAfter(command) {
 			continue
 		}
 		for _, target := range command.Targets {
@@ -128,6 +128,19 @@ func (v *view) indexClaims() {
 
 // isJudged reports whether the command is the one that is judged once more.
 func (v *view) isJudged(c *model.Command) bool { return v.judged != nil && v.judged.ID == c.ID }
+
+// comesAfter reports whether the command was committed after the one that is judged once more, or has not been found to hold while
+// that has. Of two that do not hold together the former does: it is judged as if the latter were not there, and the latter as if
+// the former were carried out. So they were planned, too.
+func (v *view) comesAfter(c *model.Command) bool {
+	if v.judged == nil || v.isJudged(c) {
+		return false
+	}
+	if sure := v.judged.State == model.CommandReplacing; sure != (c.State == model.CommandReplacing) {
+		return sure
+	}
+	return cmp.Or(cmp.Compare(c.SinceUnix, v.judged.SinceUnix), strings.Compare(c.ID, v.judged.ID)) > 0
+}
 
 // givesBack reports whether the command that is judged once more gives the member back.
 func (v *view) givesBack(m *member) bool {
@@ -172,16 +185,38 @@ func (v *view) budgetsOf(pod *model.Pod) []int {
 	return known
 }
 
+// indexPods lists the pods of each node, each list as long as it is to be from the start.
 func (v *view) indexPods() {
 	snapshot := v.in.Snapshot
-	v.podsOf = make(map[string][]int, len(snapshot.Nodes))
+	number := make(map[string]int32, len(snapshot.Nodes))
+	counts, at := make([]int, 0, len(snapshot.Nodes)), make([]int32, len(snapshot.Pods))
+	total := 0
 	for i := range snapshot.Pods {
+		at[i] = -1
 		if pod := &snapshot.Pods[i]; pod.NodeName != "" && !pod.Terminal() && pod.Shape >= 0 && pod.Shape < len(snapshot.Shapes) {
-			v.podsOf[pod.NodeName] = append(v.podsOf[pod.NodeName], i)
+			n, known := number[pod.NodeName]
+			if !known {
+				n = int32(len(counts))
+				number[pod.NodeName], counts = n, append(counts, 0)
+			}
+			at[i] = n
+			counts[n]++
+			total++
 		}
 	}
-	for _, pods := range v.podsOf { // each list on its own
-		v.sortPods(pods)
+	backing, lists := make([]int, total), make([][]int, len(counts))
+	for n, count := range counts {
+		lists[n], backing = backing[:0:count], backing[count:]
+	}
+	for i, n := range at {
+		if n >= 0 {
+			lists[n] = append(lists[n], i)
+		}
+	}
+	v.podsOf = make(map[string][]int, len(number))
+	for name, n := range number { // each list on its own
+		v.sortPods(lists[n])
+		v.podsOf[name] = lists[n]
 	}
 }
 
