@@ -195,20 +195,28 @@ func (v *view) place(leaving pack.Leaving, staying map[string]bool, moved []int)
 		v.bind(plan.Nominations, lack)
 		lack = v.lacking(&plan, lack)
 	}
-	v.claim(v.untainted(lack, func(name string) bool { return staying[name] && judged(name) }).Nominations)
+	v.claim(v.untainted(lack, func(name string) bool { return staying[name] && judged(name) }).Nominations, lack)
 	v.keepRoom(pending)
 }
 
-// claim notes pods that have their place on nodes of the command that is judged once more only.
-func (v *view) claim(nominations []model.Nomination) {
+// claim notes pods that have their place on nodes of the command that is judged once more only. Headroom of CapacityBuffers moves
+// with what runs there; of a command that moves nothing it asks as pods do.
+func (v *view) claim(nominations []model.Nomination, pods []int) {
+	index := v.indexOf(pods)
+	var headroom []model.Nomination
 	for _, n := range nominations {
 		if m := v.byName[n.Node]; m == nil || !v.givesBack(m) {
 			continue
 		}
 		for _, ref := range n.Pods {
-			v.claimed = append(v.claimed, ref.Key())
+			if i, known := index[ref]; known && v.snapshot.Pods[i].Buffer != "" && v.judged.Reason != model.ReasonEmpty {
+				headroom = append(headroom, model.Nomination{Node: n.Node, Pods: []model.PodRef{ref}})
+			} else {
+				v.claimed = append(v.claimed, ref.Key())
+			}
 		}
 	}
+	v.bind(headroom, pods)
 	slices.Sort(v.claimed)
 }
 
