@@ -205,8 +205,11 @@ type ledger struct {
 	start    [][]string // of a class whose first pod decides where the others go: the domains in which most fit what exists; nil = any
 }
 
-func (a *assigner) newLedger(c *class) *ledger {
-	l := &ledger{assigner: a, class: c, groups: a.groups(c)}
+func (a *assigner) newLedger(c *class) *ledger { return a.ledgerOn(c, a.groups(c)) }
+
+// ledgerOn is newLedger where the sites to search are known; none where it is only asked about single sites.
+func (a *assigner) ledgerOn(c *class, groups []group) *ledger {
+	l := &ledger{assigner: a, class: c, groups: groups}
 	for _, u := range c.uses {
 		l.nearHost = l.nearHost || u.kind == near && u.byHost
 		l.spreads = l.spreads || u.kind == spread && !u.byHost

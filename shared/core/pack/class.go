@@ -29,6 +29,7 @@ type class struct {
 	terms       []requirement.Requirements // own together with where its volumes may be
 	needs       []requirement.Requirements // terms without what it would merely rather have
 	there       []requirement.Requirements // the same on a node that exists, where volumes are more particular
+	readings    []*reading                 // of there, by market; filled when asked for
 	volumeTerms []requirement.Requirements // what its volumes say of a node that exists; nil = nothing
 	preferred   []requirement.Requirements // what it would rather have, heaviest first
 	tolerations [][]model.Toleration       // of each pod of a unit; all must tolerate

@@ -48,11 +48,12 @@ func (p *places) anyOf(s *site, claim *model.Claim, m *market) {
 			s.mask.set(c)
 		}
 	}
+	runs := p.daemonColumns(s)
 	for t := range m.types {
 		if !wanted[t] {
 			continue
 		}
-		room := m.whole[t].minus(p.daemonsOn(s, t))
+		room := m.whole[t].minus(p.daemonsOn(s, t, runs))
 		if s.free == nil {
 			s.free = room
 		}
@@ -77,30 +78,44 @@ func (s *site) settleLabels() {
 	}
 }
 
-// daemonsOn sums up the daemons that may run on a machine of the type, should the claim become one.
-func (p *places) daemonsOn(s *site, t int) vector {
+// daemonsOn sums up the daemons that may run on a machine of the type, should the claim become one. runs are the columns each
+// daemon accepts; see daemonColumns.
+func (p *places) daemonsOn(s *site, t int, runs [][]bitset) vector {
 	sum := make(vector, len(p.dims))
-	ofType := newBitset(len(s.market.columns))
-	for c := s.mask.next(0); c >= 0; c = s.mask.next(c + 1) {
-		if s.market.columns[c].instance == t {
-			ofType.set(c)
-		}
-	}
-	for _, d := range p.daemons {
-		if hard, _ := untolerated(d.tolerations, s.taints); hard != nil {
+	for i := range p.daemons {
+		d := &p.daemons[i]
+		if !slices.ContainsFunc(s.market.columnsOf[t], func(c int) bool {
+			return s.mask.has(c) && slices.ContainsFunc(runs[i], func(mask bitset) bool { return mask.has(c) })
+		}) {
 			continue
 		}
-		for _, term := range d.terms {
-			if customPart(term).MatchesBy(s.label) && !s.market.columnsMeeting(term).and(ofType).empty() {
-				sum.addSaturating(d.request)
-				if p.needFoes && !slices.Contains(s.coming, d.set) {
-					s.coming = append(s.coming, d.set)
-				}
-				break
-			}
+		sum.addSaturating(d.request)
+		if p.needFoes && !slices.Contains(s.coming, d.set) {
+			s.coming = append(s.coming, d.set)
 		}
 	}
 	return sum
+}
+
+// daemonColumns returns by daemon, for each of its terms that the claim meets in all else, the columns that meet the rest.
+func (p *places) daemonColumns(s *site) [][]bitset {
+	read, known := p.daemonTerms[s.market]
+	if !known {
+		for i := range p.daemons {
+			read = append(read, newReading(p.daemons[i].terms, s.market))
+		}
+		if p.daemonTerms == nil {
+			p.daemonTerms = make(map[*market][]*reading)
+		}
+		p.daemonTerms[s.market] = read
+	}
+	out := make([][]bitset, len(p.daemons))
+	for i := range p.daemons {
+		if hard, _ := untolerated(p.daemons[i].tolerations, s.taints); hard == nil {
+			out[i] = read[i].columns(s, nil)
+		}
+	}
+	return out
 }
 
 // claimLabels returns the labels a claim's node is sure to have.

@@ -49,7 +49,7 @@ func (b *board) keepPromises() {
 			}
 			pods := c.pods
 			var others []int
-			l := a.newLedger(c)
+			l := a.ledgerOn(c, nil) // each pod is asked about one site
 			for _, i := range pods {
 				n, is := place(i)
 				c.pods = []int{i}

@@ -76,6 +76,8 @@ type places struct {
 	needFoes  bool
 	needDisks bool
 
+	daemonTerms map[*market][]*reading // of daemons; filled when asked for
+
 	claimOf map[string]*model.Claim // by node name: the live claim the node belongs to
 	joined  map[string]bool         // by claim name: its node is in the snapshot
 }
@@ -283,7 +285,64 @@ func (p *places) reserveDaemons(s *site, running []bool) {
 }
 
 // meets reports whether a node of the site is sure to meet any one of the class's terms.
-func (s *site) meets(c *class) bool { return meetsAny(c.there, s) }
+func (s *site) meets(c *class) bool {
+	if s.market == nil {
+		return meetsAny(c.there, s)
+	}
+	return c.readFor(s.market).sure(s)
+}
+
+// reading is what terms of a class or a daemon say, to be asked of many claims on their way.
+type reading struct {
+	market *market
+	custom []requirement.Requirements // by term: what offers do not decide
+	met    []bitset                   // by term: the columns that meet the rest of it
+}
+
+// readFor reads the class's terms for claims of the market, once.
+func (c *class) readFor(m *market) *reading {
+	for _, r := range c.readings {
+		if r.market == m {
+			return r
+		}
+	}
+	r := newReading(c.there, m)
+	c.readings = append(c.readings, r)
+	return r
+}
+
+func newReading(terms []requirement.Requirements, m *market) *reading {
+	r := &reading{market: m}
+	for _, term := range terms {
+		r.custom, r.met = append(r.custom, customPart(term)), append(r.met, m.columnsMeeting(term))
+	}
+	return r
+}
+
+// columns returns those that meet what is left to offers of each term that the site meets in all else.
+func (r *reading) columns(s *site, space []bitset) []bitset {
+	for i, custom := range r.custom {
+		if custom.MatchesBy(s.label) {
+			space = append(space, r.met[i])
+		}
+	}
+	return space
+}
+
+// sure reports whether a node of the site is sure to meet any one of the terms.
+func (r *reading) sure(s *site) bool {
+	var space [8]bitset
+	met := r.columns(s, space[:0])
+	for w, open := range s.mask {
+		for _, mask := range met {
+			open &^= mask[w]
+		}
+		if open != 0 {
+			return false
+		}
+	}
+	return true
+}
 
 // meetsAny reports whether a node of the site is sure to meet any one of the terms.
 func meetsAny(terms []requirement.Requirements, s *site) bool {
