@@ -104,13 +104,17 @@ func (v *view) needed() []model.KeptReason {
 // stillPlaced returns which pods of the nodes would not have a place on what exists and on the command's replacements. What is
 // renewed is looked at as it was planned: see renewOne.
 func (v *view) stillPlaced(command *model.Command, members []*member) []model.KeptReason {
-	if command.Reason == model.ReasonUnderutilized {
-		return v.stillPlacedBut(v.restless, members)
+	tries := []map[string]bool{v.restless}
+	if command.Reason != model.ReasonUnderutilized {
+		tries = []map[string]bool{v.lasting(), v.unready}
 	}
-	if out := v.stillPlacedBut(v.lasting(), members); len(out) == 0 {
-		return nil
+	var out []model.KeptReason
+	for _, restless := range tries {
+		if out = v.stillPlacedBut(restless, members); len(out) == 0 || v.asPlanned(command, restless, members) {
+			return nil
+		}
 	}
-	return v.stillPlacedBut(v.unready, members)
+	return out
 }
 
 // stillPlacedBut is stillPlaced where some nodes and claims take no pods that are moved.
@@ -119,9 +123,7 @@ func (v *view) stillPlacedBut(restless map[string]bool, members []*member) []mod
 	if len(pods) == 0 {
 		return nil
 	}
-	in := v.input(nil, append(slices.Clone(v.waiting), pods...), pods)
-	in.Restless = restless
-	o := v.read(pack.Plan(in), pods)
+	o := v.anew(pods, restless)
 	var out []model.KeptReason
 	if len(o.homeless) > 0 {
 		out = append(out, describe(o.homeless))
@@ -134,6 +136,25 @@ func (v *view) stillPlacedBut(restless map[string]bool, members []*member) []mod
 		out = append(out, model.KeptReason{Code: Unplaceable, Message: some("pod", names) + " would need a machine more than the command has"})
 	}
 	return out
+}
+
+// anew plans pods on the fork. Nodes and claims of restless take none of them.
+func (v *view) anew(pods []int, restless map[string]bool) outcome {
+	in := v.input(nil, append(slices.Clone(v.waiting), pods...), pods)
+	in.Restless = restless
+	return v.read(pack.Plan(in), pods)
+}
+
+// asPlanned reports whether planning the nodes' pods without the command's replacements asks for just these once more, each for
+// the same pods. Otherwise pods may be found to fit the replacements less well than they do: no search for places finds them all.
+func (v *view) asPlanned(command *model.Command, restless map[string]bool, members []*member) bool {
+	coming := v.coming
+	defer func() { v.coming = coming }()
+	v.coming = slices.DeleteFunc(slices.Clone(coming), func(c model.Claim) bool { return v.replaces(c.Name) })
+	o := v.anew(podsOf(members), restless)
+	return len(o.homeless) == 0 && !slices.ContainsFunc(o.claims, func(c model.PlannedClaim) bool {
+		return !slices.ContainsFunc(command.Replacements, func(p model.PlannedClaim) bool { return p.Pool == c.Pool && slices.Equal(p.Pods, c.Pods) })
+	})
 }
 
 // stillSaves returns why the command does not save what one must, or too little for what it disturbs.
