@@ -91,7 +91,7 @@ func (d *diary) comesToRest(t *testing.T, within time.Duration) {
 // B11: with constant pods, prices and capacity, commands become none and stay that for a day: 200 worlds in the long form.
 func TestB11NothingIsGivenBackForEver(t *testing.T) {
 	t.Parallel()
-	runs, length, within := uint64(5), 8*time.Hour, 5*time.Hour
+	runs, length, within := uint64(5), 8*time.Hour, 30*time.Minute
 	if long() {
 		runs, length, within = 200, 37*time.Hour, 12*time.Hour
 	}

@@ -44,10 +44,11 @@ const (
 	drifting                         // nodes that a machine launched now would differ from
 	expiring                         // nodes that are too old, within budgets
 	consolidating                    // nodes whose pods fit elsewhere for less
+	replacing                        // any of the three before with new nodes in their place; by itself no way
 	graceful      = emptying | consolidating
 	eventual      = drifting | expiring
 	budgeted      = graceful | eventual
-	everything    = budgeted | shrinking
+	everything    = budgeted | shrinking | replacing
 )
 
 // methods are the ways with the reason a command has for each, in the order they are tried.

@@ -52,6 +52,9 @@ const promisedSeconds = 60
 func (v *view) judge(m *member) {
 	m.Quiet = v.quiet(m)
 	v.findReasons(m)
+	if m.could&(consolidating|eventual) != 0 {
+		m.could |= replacing
+	}
 	v.holdByState(m)
 	v.holdByPeople(m)
 	v.holdByPool(m)
@@ -67,6 +70,9 @@ func (v *view) allow(m *member) {
 	m.allowed, m.For = m.could, nil
 	for _, h := range m.holds {
 		m.allowed &^= h.forbids
+	}
+	if m.allowed&(consolidating|eventual) == 0 {
+		m.allowed &^= replacing
 	}
 	for _, each := range methods {
 		if m.allowed&each.method != 0 {

@@ -137,7 +137,7 @@ func (v *view) freeOn(m *member) model.Resources {
 
 // replaceable reports whether new nodes may take the asset's place.
 func (o *optimiser) replaceable(a *asset) bool {
-	return !a.stuck && a.Claim.CapacityType != model.Reserved && (a.Claim.CapacityType != model.Spot || o.v.set.SpotToSpot)
+	return !a.stuck && a.may(replacing) && a.Claim.CapacityType != model.Reserved && (a.Claim.CapacityType != model.Spot || o.v.set.SpotToSpot)
 }
 
 // byMerit orders assets: those first that save most, at best, for what it disturbs.
@@ -428,6 +428,7 @@ func (o *optimiser) explainRest() {
 			o.keep(a, NothingToGain, "it takes pods of nodes that are given back")
 		case a.stuck:
 			o.keep(a, Unplaceable, "its pods fit no other node, and no new node could hold all of them")
+		case !a.may(replacing): // what holds that back is known
 		case a.Claim.CapacityType == model.Spot && !o.v.set.SpotToSpot && a.loose():
 			o.keep(a, SpotToSpot, "its pods fit no other node, and spot nodes are not to be replaced by spot nodes")
 		default:

@@ -111,6 +111,9 @@ func (v *view) renewOne(m *member, reason string) {
 		m.keep(describe(o.homeless))
 		return
 	}
+	if len(o.claims) > 0 && !m.may(replacing) {
+		return
+	}
 	v.choose(v.command(reason, []*member{m}, o), []*member{m})
 }
 

@@ -163,9 +163,12 @@ func (v *view) holdByHistory(m *member) {
 		v.lookAgain(until)
 		m.forbid(everything, Breaker, "replacements of EC2NodeClass %s failed again and again; no node of it is given back before %s", m.Claim.Class, clock(until))
 	}
-	if until, last := v.backoff(m.Claim.Name); until > v.now {
+	if until, last := v.backoff(m.Claim.Name, false); until > v.now {
 		v.lookAgain(until)
-		m.forbid(budgeted, TriedLately, "command %s, which was to give it back, was undone (%s); it is tried again at %s", last.ID, last.FailureCode, clock(until))
+		m.forbid(budgeted|replacing, TriedLately, "command %s, which was to give it back, was undone (%s); it is tried again at %s", last.ID, last.FailureCode, clock(until))
+	} else if until, last := v.backoff(m.Claim.Name, true); until > v.now {
+		v.lookAgain(until)
+		m.forbid(replacing, TriedLately, "command %s, which was to put new nodes in its place, was undone (%s); new ones are tried again at %s", last.ID, last.FailureCode, clock(until))
 	}
 	for i := range v.in.Commands {
 		if c := &v.in.Commands[i]; v.recent(c) && v.cameOf(m, c) {
@@ -219,36 +222,26 @@ func failed(c *model.Command) bool {
 // endOf returns when a command ended; now where it has not.
 func endOf(c *model.Command, now int64) int64 { return min(cmp.Or(c.EndedUnix, now), now) }
 
-// How long a node is left alone after a command for it was undone: from a minute on, and where its replacements failed from
-// OppositeSeconds on, twice as long each time, up to most.
+// How long a node is left alone after a command for it was undone: from a minute on, twice as long each time, up to OppositeSeconds.
+// Where replacements failed no others are tried from OppositeSeconds on, twice as long each time, up to most; without any it may go.
 const (
 	retrySeconds = 60
 	mostRetry    = 8 * 3600
 )
 
-// backoff returns until when a claim is left alone because commands for it were undone, and the last of these.
-func (v *view) backoff(claim string) (int64, *model.Command) {
+// backoff returns until when a claim is left alone because commands for it were undone, and the last of these. Those whose
+// replacements failed count where it is about replacing it: whether its pods fit elsewhere has nothing to do with them.
+func (v *view) backoff(claim string, replaced bool) (int64, *model.Command) {
 	if v.undone == nil {
-		v.undone = make(map[string][]*model.Command)
-		for i := range v.in.Commands {
-			c := &v.in.Commands[i]
-			if c.State != model.CommandUndone {
-				continue
-			}
-			for _, t := range c.Targets {
-				v.undone[t.Claim] = append(v.undone[t.Claim], c)
-			}
-		}
+		v.undone = v.undoneByClaim()
 	}
 	var last *model.Command
 	pause, long := int64(0), false
 	for _, c := range v.undone[claim] {
-		switch {
-		case pause == 0:
-			pause = retrySeconds
-		default:
-			pause = min(pause*2, mostRetry)
+		if failed(c) && !replaced {
+			continue
 		}
+		pause = max(retrySeconds, min(pause*2, mostRetry))
 		if failed(c) && !long {
 			pause, long = max(pause, v.set.OppositeSeconds), true
 		}
@@ -263,6 +256,21 @@ func (v *view) backoff(claim string) (int64, *model.Command) {
 		pause = min(pause, v.set.OppositeSeconds)
 	}
 	return later(endOf(last, v.now), pause), last
+}
+
+// undoneByClaim returns commands that were undone, by the names of the claims they were to give back.
+func (v *view) undoneByClaim() map[string][]*model.Command {
+	out := make(map[string][]*model.Command)
+	for i := range v.in.Commands {
+		c := &v.in.Commands[i]
+		if c.State != model.CommandUndone {
+			continue
+		}
+		for _, t := range c.Targets {
+			out[t.Claim] = append(out[t.Claim], c)
+		}
+	}
+	return out
 }
 
 // recent reports whether a command must not be turned round: it is under way or was carried out lately, and what it was decided

@@ -145,26 +145,28 @@ func TestS28NothingIsBoughtAgainThatWasJustGivenBack(t *testing.T) {
 	}
 }
 
-// R39: a node whose replacement did not come is left alone for half an hour, then for twice as long each time: where a type is out
+// R39: a node whose replacement did not come is not replaced for half an hour, then for twice as long each time: where a type is out
 // of stock for good there are few tries in a day and, as none comes to anything, no change.
 func TestR39WhatFailedIsTriedAgainEverMoreSeldom(t *testing.T) {
-	w := newWorld().pool("general").node("n", "general").running("web", "n", 1)
+	w := newWorld().pool("general").node("n", "general", sized("m5.4xlarge", model.OnDemand)).running("web", "n", 1)
 	tries, now := 0, int64(testNow)
 	for now < testNow+86_400 {
 		w.in.NowUnix = now
-		if reasons, _ := candidate(w, "n"); slices.Contains(reasons, model.ReasonUnderutilized) {
+		plan := Plan(w.in)
+		if len(plan.Commands) > 0 {
+			if len(plan.Commands[0].Replacements) != 1 {
+				t.Fatalf("%+v", plan.Commands)
+			}
 			tries++
-			w.in.Commands = append(w.in.Commands, model.Command{ID: fmt.Sprintf("c%d", tries), State: model.CommandUndone, FailureCode: model.ReplacementFailed, SinceUnix: now, EndedUnix: now + 120,
-				Targets: []model.Target{{Claim: "claim-n"}}})
+			w.in.Commands = append(w.in.Commands, failedFor(fmt.Sprintf("c%d", tries), now, "n"))
 			now += 120
 			continue
 		}
-		wantKept(t, w, "n", TriedLately)
-		again := Plan(w.in).AgainUnix
-		if again <= now {
-			t.Fatalf("again at %d, now %d", again, now)
+		wantPlanKeeps(t, &plan, "n", TriedLately)
+		if plan.AgainUnix <= now {
+			t.Fatalf("again at %d, now %d", plan.AgainUnix, now)
 		}
-		now = again
+		now = plan.AgainUnix
 	}
 	if tries < 2 || tries > 8 {
 		t.Errorf("%d tries in a day", tries)
@@ -173,6 +175,76 @@ func TestR39WhatFailedIsTriedAgainEverMoreSeldom(t *testing.T) {
 	wantKept(t, w, "n", TriedLately)
 	w.in.NowUnix++
 	wantCandidate(t, w, "n", model.ReasonUnderutilized)
+}
+
+// failedFor is a command to replace a node, which was undone two minutes later because its replacement failed.
+func failedFor(id string, since int64, node string) model.Command {
+	return model.Command{ID: id, State: model.CommandUndone, FailureCode: model.ReplacementFailed, SinceUnix: since, EndedUnix: since + 120, Targets: []model.Target{{Claim: "claim-" + node}}}
+}
+
+// wantPlanKeeps fails the test unless a plan keeps the node for exactly these reasons.
+func wantPlanKeeps(t *testing.T, plan *model.DisruptPlan, node string, want ...string) {
+	t.Helper()
+	for _, kept := range plan.Kept {
+		if kept.Node != node {
+			continue
+		}
+		var codes []string
+		for _, r := range kept.Reasons {
+			codes = append(codes, r.Code)
+		}
+		if !slices.Equal(codes, want) {
+			t.Errorf("%s is kept for %v, want %v", node, codes, want)
+		}
+		return
+	}
+	t.Errorf("%s is not kept: %+v", node, plan.Commands)
+}
+
+// R39: that replacements failed says nothing of whether a node is needed. While no other is tried, it goes where its pods fit the
+// room there is, or where it has none left, for whichever reason; a node whose pods fit nowhere stays.
+func TestR39NodesWhoseReplacementsFailedGoWithoutAny(t *testing.T) {
+	drifted := func(_ *model.Node, c *model.Claim) { c.Drift, c.DriftUnix = "NodePoolDrifted", testNow-60 }
+	for name, c := range map[string]struct {
+		build  func() *world
+		reason string // empty = it stays
+	}{
+		"no room elsewhere": {func() *world {
+			return newWorld().pool("general").node("n", "general", sized("m5.4xlarge", model.OnDemand)).running("web", "n", 1)
+		}, ""},
+		"room elsewhere": {func() *world {
+			return newWorld().pool("general").node("m", "general").running("db", "m", 5).node("n", "general").running("web", "n", 1)
+		}, model.ReasonUnderutilized},
+		"empty by now": {func() *world { return newWorld().pool("general").node("n", "general") }, model.ReasonEmpty},
+		"drifted, room elsewhere": {func() *world {
+			return newWorld().pool("general").node("m", "general").running("db", "m", 5).node("n", "general", drifted).running("web", "n", 1)
+		}, model.ReasonDrifted},
+		"drifted, no room": {func() *world { return newWorld().pool("general").node("n", "general", drifted).running("web", "n", 5) }, ""},
+		"drifted, of a fixed size": {func() *world {
+			return newWorld().pool("general", func(p *model.Pool) { p.Replicas = new(int64(1)) }).node("n", "general", drifted)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := c.build()
+			w.in.Commands = []model.Command{failedFor("c", testNow-180, "n")}
+			plan := Plan(w.in)
+			if c.reason == "" {
+				if len(plan.Commands) > 0 {
+					t.Fatalf("%+v", plan.Commands)
+				}
+				wantPlanKeeps(t, &plan, "n", TriedLately)
+				w.in.NowUnix = plan.AgainUnix
+				plan = Plan(w.in)
+				if len(plan.Commands) != 1 || len(plan.Commands[0].Replacements) != 1 {
+					t.Errorf("half an hour later: %+v", plan.Commands)
+				}
+				return
+			}
+			if len(plan.Commands) != 1 || plan.Commands[0].Reason != c.reason || len(plan.Commands[0].Replacements) > 0 || !slices.Equal(plan.Commands[0].Nodes, []string{"n"}) {
+				t.Errorf("%+v, kept %+v", plan.Commands, plan.Kept)
+			}
+		})
+	}
 }
 
 // D9: once the replacements of three of a class's latest five commands failed, nothing of it is given back for half an hour; other

@@ -127,6 +127,8 @@ func (v *view) renewStatic() {
 			case v.excess(pool) > 0:
 				m.keep(model.KeptReason{Code: Static, Message: "NodePool " + pool.Name + " has more nodes than spec.replicas; it is brought to its size first"})
 				continue
+			case !m.may(replacing):
+				continue
 			case !v.room.fits(reason, m):
 				v.constrain(m, reason)
 				continue

@@ -374,6 +374,10 @@ func TestRestIsJudged(t *testing.T) {
 			s.pool(model.Resources{model.Nodes: 0})
 			s.pod("waits")
 		}},
+		{"a pod that waits, and a pool of a fixed size", nil, func(s *story) {
+			s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindPool, Name: "static", Verb: "create", Pool: &model.Pool{Name: "static", Replicas: new(int64(1))}})
+			s.pod("waits")
+		}},
 		{"a ready node that is not initialised", []string{"C4"}, func(s *story) {
 			s.pool(model.Resources{model.Nodes: 1})
 			s.launch("1", 1, 1)

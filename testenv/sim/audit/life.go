@@ -269,8 +269,12 @@ func (a *Auditor) underWay(p *pod) bool {
 	return false
 }
 
-// hasRoom reports whether a pool is clearly below each of its limits: what is left is more than any one machine takes.
+// hasRoom reports whether a pool is clearly below each of its limits: what is left is more than any one machine takes. One of a
+// fixed size takes no machine more, whoever waits.
 func (a *Auditor) hasRoom(pool string) bool {
+	if a.books.pools[pool].Replicas != nil {
+		return false
+	}
 	for name, limit := range a.books.pools[pool].Limits {
 		left := limit - a.books.held[pool][name]
 		if name == model.Nodes && left < 1 || name != model.Nodes && left < limit/2 {
