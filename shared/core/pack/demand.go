@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
-	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -68,10 +67,14 @@ func unplannable(shape *model.PodShape) *model.Reason {
 		return &model.Reason{Code: NotSupportedYet, Message: "spec.resourceClaims (dynamic resources) is a hard rule that is not planned for yet",
 			Remedy: "ask for an extended resource instead, or provide a node by hand"}
 	}
-	for _, name := range resource.Names(shape.Requests) {
-		if shape.Requests[name] < 0 {
-			return invalid("spec.containers[].resources.requests", fmt.Sprintf("%s is negative: %d", name, shape.Requests[name]), "ask for zero or more")
+	first, negative := "", false
+	for name, amount := range shape.Requests { // the first by name, whatever the order
+		if amount < 0 && (!negative || name < first) {
+			first, negative = name, true
 		}
+	}
+	if negative {
+		return invalid("spec.containers[].resources.requests", fmt.Sprintf("%s is negative: %d", first, shape.Requests[first]), "ask for zero or more")
 	}
 	return nil
 }

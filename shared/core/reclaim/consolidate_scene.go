@@ -104,7 +104,7 @@ func (s *scene) without(group []*asset, ways int) outcome {
 	}
 	snapshot := *s.v.snapshot
 	snapshot.Nodes, snapshot.Pods = s.nodes, s.pods
-	if !s.plain || slices.ContainsFunc(group, func(a *asset) bool { return !s.shut[a.name()] }) {
+	if s.holds(group) {
 		snapshot.Nodes = withoutNodes(s.nodes, members)
 	}
 	moved := make([]int, len(pods), len(pods)+len(s.waiting))
@@ -124,6 +124,11 @@ func (s *scene) without(group []*asset, ways int) outcome {
 		BestEffortMinValues: s.v.set.BestEffortMinValues, Salt: saltOf(s.v.in.Salt, members),
 	}, ways)
 	return s.v.read(plan, pods)
+}
+
+// holds reports whether the scene has nodes or claims of the group: where it is plain, only such as take moved pods.
+func (s *scene) holds(group []*asset) bool {
+	return !s.plain || slices.ContainsFunc(group, func(a *asset) bool { return !s.shut[a.name()] })
 }
 
 func membersOf(group []*asset) []*member {
@@ -157,7 +162,9 @@ func (s *scene) open(a *asset) {
 // carryOut makes the scene show a command as carried out.
 func (s *scene) carryOut(command *model.PlannedCommand, group []*asset) {
 	members := membersOf(group)
-	s.nodes, s.coming = withoutNodes(s.nodes, members), withoutClaims(s.coming, members)
+	if s.holds(group) {
+		s.nodes, s.coming = withoutNodes(s.nodes, members), withoutClaims(s.coming, members)
+	}
 	index := make(map[model.PodRef]int)
 	for _, a := range group {
 		s.fit.remove(a.name())

@@ -144,7 +144,6 @@ func (v *view) accept(command model.PlannedCommand, why map[string]model.KeptRea
 		m := v.byName[name]
 		members, price = append(members, m), price+m.Price
 	}
-	command.Workloads, command.Inputs = v.workloads(members), v.inputs(members, command.Replacements)
 	no := v.approves(members, command.Savings)
 	if no == nil {
 		no = v.turnsRound(&command)
