@@ -3,6 +3,7 @@ package sim_test
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/sim"
@@ -12,7 +13,11 @@ import (
 // long reports whether there is time for the long form of a test.
 func long() bool { return os.Getenv("JOINER_SIM") == "long" }
 
-// everywhere runs a world with one more fault at each effect, in each mode, and expects as many machines as without.
+// given returns how many claims of a run were given back by choice to save.
+func given(s *sim.Stats) int64 { return s.Ends[model.ReasonEmpty] + s.Ends[model.ReasonUnderutilized] }
+
+// everywhere runs a world with one more fault at each effect, in each mode, and expects as many machines as without, and as many
+// given back.
 func everywhere(t *testing.T, base sim.Config, modes []world.Mode, programs ...string) {
 	t.Helper()
 	before := sim.Run(base)
@@ -27,6 +32,9 @@ func everywhere(t *testing.T, base sim.Config, modes []world.Mode, programs ...s
 		}
 		if after.Stats.Launches != before.Stats.Launches {
 			t.Errorf("%s: %d machines were launched, want %d", c.Name(), after.Stats.Launches, before.Stats.Launches)
+		}
+		if given(&after.Stats) != given(&before.Stats) {
+			t.Errorf("%s: %d machines were given back, want %d", c.Name(), given(&after.Stats), given(&before.Stats))
 		}
 	}
 	t.Logf("%s: %d runs", base.Name(), len(crashes))
@@ -62,4 +70,30 @@ func TestTinyWorldLaunchesWhatItNeeds(t *testing.T) {
 	if result.Stats.Launches != 3 || c.Scenario.Pools[0].Limits[model.Nodes] != 3 || len(result.Violations) > 0 {
 		t.Errorf("%d launches, %v", result.Stats.Launches, result.Violations)
 	}
+}
+
+// idling is a tiny world with choices, where pods go and machines with them: one is emptied, or the pods of two fit on one.
+func idling() sim.Config {
+	c := sim.Tiny(3)
+	pool := thrifty("tiny", 0, world.Need(model.LabelCapacityType, model.OnDemand))
+	pool.Limits = c.Scenario.Pools[0].Limits
+	c.Scenario.Pools, c.Scenario.Choices, c.Scenario.Length = []model.Pool{pool}, true, 6*time.Minute
+	c.Scenario.Workloads[0].Shape = world.Shape(800, 1<<30)
+	c.Scenario.Workloads[0].Replicas = 4
+	c.Scenario.Workloads[0].Steps = []world.Step{{At: world.Start.Add(2 * time.Minute), Replicas: 1}}
+	return c
+}
+
+// Every effect of the judge goes wrong in every way, once, while it gives back what is not needed any more: it is given back all
+// the same, and nothing is bought for that.
+func TestScenario1_EveryEffectOfTheJudgeMayGoWrong(t *testing.T) {
+	t.Parallel()
+	if result := sim.Run(idling()); given(&result.Stats) == 0 {
+		t.Fatalf("nothing is given back: %v", result.Stats)
+	}
+	modes := sim.EveryMode
+	if !long() {
+		modes = []world.Mode{world.DiesBefore, world.DiesAfter, world.LosesReply}
+	}
+	everywhere(t, idling(), modes, "disrupt")
 }
