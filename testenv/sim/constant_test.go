@@ -64,12 +64,15 @@ func (d *diary) price(at time.Time) model.MicroUSD {
 func (d *diary) comesToRest(t *testing.T, within time.Duration) {
 	t.Helper()
 	settled := world.Start.Add(sim.ConstantFrom + within)
+	seldom := world.Start.Add(sim.ConstantFrom + max(within, 5*time.Hour)) // pauses between tries have grown to hours by then
 	commands, tries := d.commands(), 0
 	for _, c := range commands {
 		switch {
 		case !c.at.After(settled):
 		case c.State == model.CommandUndone && c.FailureCode == model.ReplacementFailed:
-			tries++
+			if c.at.After(seldom) {
+				tries++
+			}
 		default:
 			t.Errorf("%s after everything had been the same for %s: command %s (%s) of %d nodes, %d replacements, saving %d µ$", c.at.Sub(world.Start).Round(time.Second), within, c.ID, c.Reason, len(c.Targets), len(c.Replacements), c.Savings)
 		}
@@ -80,7 +83,7 @@ func (d *diary) comesToRest(t *testing.T, within time.Duration) {
 			t.Errorf("command %s (%s) at %s: it cost %d µ$ an hour before, and %d an hour after", c.ID, c.Reason, c.at.Sub(world.Start).Round(time.Second), before, after)
 		}
 	}
-	if rest := d.entries[len(d.entries)-1].At.Sub(settled); tries > 1+int(rest/(2*time.Hour)) {
+	if rest := d.entries[len(d.entries)-1].At.Sub(seldom); tries > 1+int(max(0, rest)/(2*time.Hour)) {
 		t.Errorf("what is not to be had was tried %d times in %s", tries, rest.Round(time.Minute))
 	}
 	if last := len(commands); last > 0 {
