@@ -475,7 +475,19 @@ func (v *view) read(plan model.Plan, pods []int) outcome {
 
 // carryOut makes the fork show a command of the plan as carried out.
 func (v *view) carryOut(command *model.PlannedCommand, members []*member) {
-	v.snapshot.Nodes, v.coming = withoutNodes(v.snapshot.Nodes, members), withoutClaims(v.coming, members)
+	v.takeAway(members)
+	v.follow(command, members)
+}
+
+// takeAway takes nodes and their claims out of the fork.
+func (v *view) takeAway(members []*member) {
+	if len(members) > 0 {
+		v.snapshot.Nodes, v.coming = withoutNodes(v.snapshot.Nodes, members), withoutClaims(v.coming, members)
+	}
+}
+
+// follow makes the fork show what follows from a command, but for its nodes: those are taken away, before or after.
+func (v *view) follow(command *model.PlannedCommand, members []*member) {
 	pods := podsOf(members)
 	for _, m := range members {
 		v.gone[m.name()], m.planned = true, true

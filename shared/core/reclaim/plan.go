@@ -124,9 +124,11 @@ func (v *view) consolidate() {
 		candidates = append(candidates, m.Candidate)
 	}
 	commands, why := consolidate(v, candidates, v.room.clone())
+	var away []*member // at once: of thousands of nodes each time takes as long
 	for i := range commands {
-		v.accept(commands[i], why)
+		away = append(away, v.accept(commands[i], why)...)
 	}
+	v.takeAway(away)
 	for _, m := range members {
 		if reason, known := why[m.name()]; known && !m.planned {
 			m.keep(reason)
@@ -136,8 +138,9 @@ func (v *view) consolidate() {
 }
 
 // accept makes a command to consolidate part of the plan, unless Balanced pools do not approve of it, it would turn round what was
-// decided lately, or the plan is full. Those after it hold without it too: there is only more room then.
-func (v *view) accept(command model.PlannedCommand, why map[string]model.KeptReason) {
+// decided lately, or the plan is full. Those after it hold without it too: there is only more room then. It returns the nodes of one that
+// was accepted: they are yet to be taken away.
+func (v *view) accept(command model.PlannedCommand, why map[string]model.KeptReason) (away []*member) {
 	var members []*member
 	price := model.MicroUSD(0)
 	for _, name := range command.Nodes {
@@ -165,8 +168,12 @@ func (v *view) accept(command model.PlannedCommand, why map[string]model.KeptRea
 			v.cut(m)
 		}
 	default:
-		v.choose(command, members)
+		v.room.take(members...)
+		v.follow(&command, members)
+		v.chosen = append(v.chosen, command)
+		return members
 	}
+	return nil
 }
 
 // describe says of pods that have no place, or need something, who they are and why the first of them does.
