@@ -96,6 +96,7 @@ type census struct {
 	ignorePreferred bool           // preferred node affinity is left to kube-scheduler
 	onceHeld        map[string]int // ReadWriteOncePod claims in use: by the pod
 	settled         map[int]bool   // pods of Input.Settled
+	arrived         map[int]bool   // shapes of settled pods alone, where there are pods of Input.Expected
 
 	names   map[string]bool // of nodes, that some pod asks for or refuses
 	shared  map[string]int  // claims whose volume is yet to be made: by how many waiting pods
@@ -160,6 +161,27 @@ func (c *census) classesOf(pending []int, existing []int) ([]*class, map[int]*mo
 	return classes, c.refused
 }
 
+// settle notes which of the pending pods run well where they are. Where others are expected those that are alone in their shape
+// are not to follow them: pods that wait do, since neither is anywhere else.
+func (c *census) settle(settled, pending []int, expected bool) {
+	c.settled = make(map[int]bool, len(settled))
+	for _, i := range settled {
+		c.settled[i] = true
+	}
+	if !expected {
+		return
+	}
+	c.arrived = make(map[int]bool)
+	for _, i := range pending {
+		c.arrived[c.snapshot.Pods[i].Shape] = true
+	}
+	for _, i := range pending {
+		if !c.settled[i] {
+			delete(c.arrived, c.snapshot.Pods[i].Shape)
+		}
+	}
+}
+
 // readShape reads what a shape asks for, rules of other pods left out.
 func (c *census) readShape(index int) *shapeInfo {
 	if index < 0 || index >= len(c.snapshot.Shapes) {
@@ -177,7 +199,7 @@ func (c *census) readShape(index int) *shapeInfo {
 	info.resources[model.Pods] = max(1, info.resources[model.Pods])
 	maps.DeleteFunc(info.resources, func(_ string, amount int64) bool { return amount == 0 })
 	if len(shape.PodAffinity)+len(shape.PodAntiAffinity)+len(shape.Spread)+len(shape.PreferredPodAffinity)+len(shape.PreferredPodAntiAffinity) > 0 {
-		info.uses, info.soft, info.no = c.book.readUses(shape, info.demand.there)
+		info.uses, info.soft, info.no = c.book.readUses(shape, info.demand.there, c.arrived[index])
 		info.guards = c.book.readGuards(shape)
 	}
 	return info

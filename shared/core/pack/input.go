@@ -31,6 +31,10 @@ type Input struct {
 	// leave by choice. Nodes and claims of Restless, by name, take none of them.
 	Settled  []int
 	Restless map[string]bool
+	// Expected are pods that are not yet on the nodes they are bound to in the snapshot, as indexes into Snapshot.Pods, with the
+	// names of those they are on until then; empty = none. They hold their room, and settled pods that have to be near them go
+	// only where they are before and after.
+	Expected map[int]string
 	NowUnix  int64
 	// IgnorePreferences leaves preferred affinity and ScheduleAnyway constraints to kube-scheduler alone.
 	IgnorePreferences bool

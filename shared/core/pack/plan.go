@@ -155,11 +155,8 @@ func prepare(in *Input, wishes wishes, asIs bool) *board {
 	pending, moving := pendingPods(in)
 	b := &board{in: in, pending: sortedPods(in.Snapshot, pending), book: newRulebook(in, wishes)}
 	b.census = &census{snapshot: in.Snapshot, book: b.book, volumes: volume.New(in.Snapshot), onceHeld: holders(in.Snapshot, moving), ignorePreferred: in.IgnorePreferences}
-	if len(in.Settled) > 0 && len(in.Restless) > 0 {
-		b.census.settled = make(map[int]bool, len(in.Settled))
-		for _, i := range in.Settled {
-			b.census.settled[i] = true
-		}
+	if len(in.Settled) > 0 && len(in.Restless)+len(in.Expected) > 0 {
+		b.census.settle(in.Settled, pending, len(in.Expected) > 0)
 	}
 	b.classes, b.refused = b.census.classesOf(b.pending, guardShapes(in.Snapshot, moving))
 	if in.desk != nil {

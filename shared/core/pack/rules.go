@@ -48,6 +48,7 @@ type add struct {
 type podSet struct {
 	peers   []topology.Peers // empty for owners
 	living  bool             // pods being deleted do not count
+	arrived bool             // pods of Input.Expected count where they are before and after alone
 	tallies []int
 }
 
@@ -133,28 +134,31 @@ func newRulebook(in *Input, wishes wishes) *rulebook {
 
 func (b *rulebook) empty() bool { return len(b.tallies) == 0 }
 
-func (b *rulebook) set(key string, peers []topology.Peers, living bool) int {
+func (b *rulebook) set(key string, of podSet) int {
 	i, known := b.setIndex[key]
 	if !known {
 		i = len(b.sets)
-		b.sets = append(b.sets, podSet{peers: peers, living: living})
+		b.sets = append(b.sets, of)
 		b.setIndex[key] = i
 	}
 	return i
 }
 
-// peersSet is the set of pods that all of peers match.
-func (b *rulebook) peersSet(peers []topology.Peers, living bool) int {
-	keys := make([]string, len(peers))
-	for i := range peers {
-		keys[i] = peers[i].Key()
+// peersSet is the set of pods that all peers of it match.
+func (b *rulebook) peersSet(of podSet) int {
+	keys := make([]string, len(of.peers))
+	for i := range of.peers {
+		keys[i] = of.peers[i].Key()
 	}
 	slices.Sort(keys)
 	key := strings.Join(slices.Compact(keys), "\x00&")
-	if living {
+	if of.living {
 		key += "\x00living"
 	}
-	return b.set(key, peers, living)
+	if of.arrived {
+		key += "\x00arrived"
+	}
+	return b.set(key, of)
 }
 
 func (b *rulebook) tally(set int, key string, filter int) int {
@@ -183,7 +187,7 @@ func (b *rulebook) guardOf(peers topology.Peers, key string) int {
 	i, known := b.guardIndex[name]
 	if !known {
 		i = len(b.guards)
-		b.guards = append(b.guards, guard{peers: peers, key: key, owners: b.set("owners\x00"+name, nil, false)})
+		b.guards = append(b.guards, guard{peers: peers, key: key, owners: b.set("owners\x00"+name, podSet{})})
 		b.guardIndex[name] = i
 	}
 	return i
@@ -242,9 +246,10 @@ func (b *rulebook) remember(what, namespace string, selector *model.Selector, re
 	return peers, err
 }
 
-// readUses returns the shape's own rules; an error names the field that cannot be read.
-func (b *rulebook) readUses(shape *model.PodShape, own []requirement.Requirements) (hard, soft []use, no *model.Reason) {
-	if hard, no = b.readAffinity(shape); no != nil {
+// readUses returns the shape's own rules; an error names the field that cannot be read. With arrived those it has to be near must
+// be there already.
+func (b *rulebook) readUses(shape *model.PodShape, own []requirement.Requirements, arrived bool) (hard, soft []use, no *model.Reason) {
+	if hard, no = b.readAffinity(shape, arrived); no != nil {
 		return nil, nil, no
 	}
 	anti, no := b.readAnti(shape)
@@ -264,7 +269,7 @@ func (b *rulebook) readUses(shape *model.PodShape, own []requirement.Requirement
 }
 
 // readAffinity reads the required affinity terms. kube-scheduler counts a pod for any of them only where it matches all.
-func (b *rulebook) readAffinity(shape *model.PodShape) ([]use, *model.Reason) {
+func (b *rulebook) readAffinity(shape *model.PodShape, arrived bool) ([]use, *model.Reason) {
 	if len(shape.PodAffinity) == 0 {
 		return nil, nil
 	}
@@ -280,7 +285,7 @@ func (b *rulebook) readAffinity(shape *model.PodShape) ([]use, *model.Reason) {
 		}
 		all = append(all, peers)
 	}
-	set := b.peersSet(all, false)
+	set := b.peersSet(podSet{peers: all, arrived: arrived})
 	var out []use
 	for i := range shape.PodAffinity {
 		u := use{kind: near, tally: b.tally(set, shape.PodAffinity[i].TopologyKey, -1), field: indexed(field, i),
@@ -304,7 +309,7 @@ func (b *rulebook) readAnti(shape *model.PodShape) ([]use, *model.Reason) {
 		case shape.PodAntiAffinity[i].TopologyKey == "":
 			return nil, invalid(indexed(field, i)+".topologyKey", "it is empty", "name a node label, such as "+model.LabelHostname)
 		}
-		set := b.peersSet([]topology.Peers{peers}, false)
+		set := b.peersSet(podSet{peers: []topology.Peers{peers}})
 		out = append(out, use{kind: far, tally: b.tally(set, shape.PodAntiAffinity[i].TopologyKey, -1), field: indexed(field, i),
 			text: selectorText(shape.PodAntiAffinity[i].Selector)})
 	}
@@ -338,7 +343,7 @@ func (b *rulebook) readSpreads(shape *model.PodShape, own []requirement.Requirem
 			return nil, nil, invalid(field+".maxSkew", fmt.Sprintf("%d is less than 1", s.MaxSkew), "give 1 or more")
 		}
 		u := use{kind: spread, maxSkew: max(1, s.MaxSkew), minDomains: s.MinDomains, field: field, text: selectorText(s.Selector)}
-		u.tally = b.tally(b.peersSet([]topology.Peers{peers}, true), s.TopologyKey, b.filter(s, shape, own, keys))
+		u.tally = b.tally(b.peersSet(podSet{peers: []topology.Peers{peers}, living: true}), s.TopologyKey, b.filter(s, shape, own, keys))
 		if s.Anyway {
 			u.weight = 100
 			soft = append(soft, u)
@@ -390,7 +395,7 @@ func (b *rulebook) readPreferred(shape *model.PodShape) []use {
 			if err != nil || terms[i].Term.TopologyKey == "" || terms[i].Weight <= 0 {
 				continue
 			}
-			set := b.peersSet([]topology.Peers{peers}, false)
+			set := b.peersSet(podSet{peers: []topology.Peers{peers}})
 			out = append(out, use{kind: kind, tally: b.tally(set, terms[i].Term.TopologyKey, -1), weight: min(100, terms[i].Weight)})
 		}
 	}

@@ -38,7 +38,7 @@ func (c *class) share(book *rulebook, claims []string) {
 	}
 	c.uses, c.adds = slices.Clone(c.uses), slices.Clone(c.adds)
 	for _, claim := range claims {
-		t := book.tally(book.set("claim\x00"+claim, nil, false), model.LabelZone, -1)
+		t := book.tally(book.set("claim\x00"+claim, podSet{}), model.LabelZone, -1)
 		c.uses = append(c.uses, use{kind: near, tally: t, self: 1, claim: true, field: "spec.volumes", text: "the pods that share the claim " + claim})
 		c.adds = append(c.adds, add{tally: t, weight: 1})
 	}

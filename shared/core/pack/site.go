@@ -534,10 +534,13 @@ func (p *places) tallyUp() {
 			}
 		}
 	}
-	siteOf := make([]int, len(p.sites)) // by node
+	siteOf, sites := make([]int, len(p.sites)), make(map[string]*site) // by node
 	for i, s := range p.sites {
 		if s.number >= 0 {
 			siteOf[s.number] = i
+			if len(p.in.Expected) > 0 {
+				sites[s.name] = s
+			}
 		}
 	}
 	snapshot := p.in.Snapshot
@@ -553,11 +556,31 @@ func (p *places) tallyUp() {
 			adds = book.memberships(shape, book.readGuards(shape))
 			p.addsOf[pod.Shape] = adds
 		}
+		was, expected := p.in.Expected[i]
 		for _, a := range adds {
-			if !book.sets[book.tallies[a.tally].set].living || pod.DeletedUnix == 0 {
+			switch set := &book.sets[book.tallies[a.tally].set]; {
+			case set.living && pod.DeletedUnix != 0:
+			case set.arrived && expected:
+				p.await(a, pod, sites[was], p.sites[n])
+			default:
 				p.count(a.tally, n, a.weight)
 			}
 		}
+	}
+}
+
+// await counts a pod that is yet to come from one site to another; from is nil where it is nowhere. Where it is in the same domain
+// before and after it counts in that; else all that is known is that it is somewhere, and not even that of headroom.
+func (p *places) await(a add, pod *model.Pod, from, to *site) {
+	t := &p.book.tallies[a.tally]
+	if from != nil {
+		before, had := p.domain(t, from)
+		if after, has := p.domain(t, to); had && has && before == after {
+			t.count[after] += a.weight
+		}
+	}
+	if pod.Buffer == "" {
+		t.total += a.weight
 	}
 }
 

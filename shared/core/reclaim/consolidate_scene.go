@@ -120,7 +120,7 @@ func (s *scene) without(group []*asset, ways int) outcome {
 	}
 	plan := s.desk.Plan(pack.Input{
 		Snapshot: &snapshot, Catalogs: s.v.in.Catalogs, ClassProblems: s.v.in.ClassProblems, Claims: withoutClaims(s.coming, members), Usage: s.usage, Marks: s.v.in.Marks,
-		Pending: pending, Settled: moved, Restless: s.shut, NowUnix: s.v.now, IgnorePreferences: s.v.set.IgnorePreferences,
+		Pending: pending, Settled: moved, Restless: s.shut, Expected: s.expected(), NowUnix: s.v.now, IgnorePreferences: s.v.set.IgnorePreferences,
 		BestEffortMinValues: s.v.set.BestEffortMinValues, Salt: saltOf(s.v.in.Salt, members),
 	}, ways)
 	return s.v.read(plan, pods)
@@ -129,6 +129,15 @@ func (s *scene) without(group []*asset, ways int) outcome {
 // holds reports whether the scene has nodes or claims of the group: where it is plain, only such as take moved pods.
 func (s *scene) holds(group []*asset) bool {
 	return !s.plain || slices.ContainsFunc(group, func(a *asset) bool { return !s.shut[a.name()] })
+}
+
+// expected returns the pods that are not yet where they have their place, as indexes into the scene's; it matters to rules alone,
+// and with those every pod of the snapshot is in the scene, in its order.
+func (s *scene) expected() map[int]string {
+	if s.plain {
+		return nil
+	}
+	return s.v.expected
 }
 
 func membersOf(group []*asset) []*member {

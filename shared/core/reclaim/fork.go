@@ -196,7 +196,18 @@ func (v *view) place(leaving pack.Leaving, staying map[string]bool, moved []int)
 		lack = v.lacking(&plan, lack)
 	}
 	v.claim(v.untainted(lack, func(name string) bool { return staying[name] && judged(name) }).Nominations, lack)
+	v.await(pending)
 	v.keepRoom(pending)
+}
+
+// await notes which pods are not yet where they have their place.
+func (v *view) await(pending []int) {
+	v.expected = make(map[int]string)
+	for _, i := range pending {
+		if now := v.in.Snapshot.Pods[i].NodeName; now != v.snapshot.Pods[i].NodeName {
+			v.expected[i] = now
+		}
+	}
 }
 
 // claim notes pods that have their place on nodes of the command that is judged once more only. Headroom of CapacityBuffers moves
@@ -434,7 +445,7 @@ func (v *view) without(members []*member, restless map[string]bool) outcome {
 		return outcome{}
 	}
 	in := v.input(members, append(slices.Clone(v.waiting), pods...), pods)
-	in.Restless = restless
+	in.Restless, in.Expected = restless, v.expected
 	return v.read(pack.Plan(in), pods)
 }
 

@@ -51,6 +51,7 @@ type fork struct {
 	gone     map[string]bool // nodes given back, by name
 	coming   []model.Claim   // live claims, without those of nodes that are gone, and replacements that are not launched
 	waiting  []int           // pods whose place is a claim that is on its way, ascending
+	expected map[int]string  // pods that waited, or are on nodes that are to end, and are elsewhere here: where they are now, if anywhere
 	unready  map[string]bool // nodes and claims that are not sure to be there: they take no pods that are moved by choice, by name
 	restless map[string]bool // the same, and nodes that pods came to or went from a moment ago: these take none that are moved to save
 	claimed  []string        // pods that wait and have a place on nodes of the command that is judged once more only, by key
