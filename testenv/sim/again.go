@@ -84,12 +84,13 @@ func (e *engine) resting() bool {
 	return true
 }
 
-// settled reports whether the judge's last look found nothing to do now or soon.
+// settled reports whether the judge has seen the cluster as it is, and found nothing to do now or soon.
 func settled(ledger *model.Ledger, now int64) bool {
 	for i := range ledger.Commands {
 		if ledger.Commands[i].State.Open() {
 			return false
 		}
 	}
-	return ledger.Judge.Ledger != "" && !ledger.Judge.Constrained && ledger.Judge.AgainUnix > now+90
+	seen := ledger.Pointer != nil && ledger.Judge.Epoch == ledger.Pointer.Epoch && ledger.Judge.Seq == ledger.Pointer.HeadSeq
+	return seen && ledger.Judge.Ledger != "" && !ledger.Judge.Constrained && ledger.Judge.AgainUnix > now+90
 }

@@ -308,6 +308,9 @@ func (a *Auditor) notTwice(shape int) {
 		if m := a.books.machineOf(c); m != nil && !m.endedAt.IsZero() || a.entry.At.Sub(c.createdAt) > 5*time.Minute {
 			continue
 		}
+		if n := a.books.nodes[c.NodeName]; c.NodeUID != "" && (n == nil || n.UID != c.NodeUID || n.DeletedUnix != 0) {
+			continue // somebody has deleted its node: nothing runs there any more
+		}
 		if !a.books.elsewhere.Before(c.createdAt) {
 			return
 		}
