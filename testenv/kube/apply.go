@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -184,16 +186,36 @@ func (a *applier) awaitServed(ctx context.Context, definitions dynamic.ResourceI
 			return false, nil
 		}
 		resource := servedResource(&definition)
-		_, err = a.client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
-		if apierrors.IsNotFound(err) {
+		answered, err := a.answers(ctx, resource)
+		if !answered {
 			last = "its resource does not answer yet"
-			return false, nil
 		}
-		return err == nil, err
+		return answered, err
 	})
 	if err != nil {
 		return fmt.Errorf("wait until it is served (%s): %w", last, err)
 	}
 	a.mapper.Reset()
 	return nil
+}
+
+// answersWithin is how long a try to read a new resource may take. The server lays the store of a definition out anew when
+// the definition's status changes; a request that came in between may wait for the old one until the server gives it up.
+const answersWithin = 3 * time.Second
+
+// answers reports whether a resource can be read. No answer in time is not an error: the next try may get one.
+func (a *applier) answers(ctx context.Context, resource schema.GroupVersionResource) (bool, error) {
+	try, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	_, err := a.client.Resource(resource).List(try, metav1.ListOptions{Limit: 1})
+	switch {
+	case err == nil:
+		return true, nil
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case try.Err() != nil, apierrors.IsNotFound(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err),
+		apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err):
+		return false, nil
+	}
+	return false, err
 }
