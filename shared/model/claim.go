@@ -92,6 +92,18 @@ type Claim struct {
 // Live reports whether the claim has, or may yet have, an instance.
 func (c *Claim) Live() bool { return c.State != Gone }
 
+// LeftUnix returns by when no pod is left on the node of a claim that is Ending; 0 where nobody says so. A machine that is being
+// terminated takes with it what still runs there.
+func (c *Claim) LeftUnix(nowUnix int64) int64 {
+	switch {
+	case c.State == Terminating:
+		return nowUnix
+	case c.Drain == nil:
+		return 0
+	}
+	return c.Drain.DeadlineUnix
+}
+
 // Took returns what a claim with a machine takes of what it held against its pool's limits: the machine's own amounts where
 // they are known, and never more than was held.
 func (c *Claim) Took() Resources {

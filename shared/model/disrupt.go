@@ -77,6 +77,9 @@ func (s CommandState) Open() bool {
 	return s == CommandCommitted || s == CommandReplacing || s == CommandUndoing
 }
 
+// Going reports whether the command is to be carried out: what it gives back is as good as gone.
+func (s CommandState) Going() bool { return s.Open() && s != CommandUndoing }
+
 // Command is a PlannedCommand on its way, as the ledger keeps it. Times are by the ledger's clock.
 type Command struct {
 	ID       string       `json:"id"`

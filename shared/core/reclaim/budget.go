@@ -45,7 +45,7 @@ func newRoom(v *view) *room {
 		if m.Claim.State != model.Terminating {
 			r.nodes[pool]++
 		}
-		if m.command != nil || ending(m.Claim) || m.Node.DeletedUnix != 0 || !m.Node.Ready || v.deleted(m.Claim) {
+		if m.command != nil || m.Claim.Ending() || m.Node.DeletedUnix != 0 || !m.Node.Ready || v.deleted(m.Claim) {
 			r.count(m)
 		}
 	}

@@ -129,7 +129,7 @@ func (v *view) holdByState(m *member) {
 		m.forbid(everything, NoClaim, "the ledger has no claim for node %s, so that it is nobody's to give back", m.name())
 	case claim.Pool != m.Node.Pool():
 		m.forbid(everything, NoClaim, "node %s says that it is of NodePool %s and its claim %s that it is of %q", m.name(), m.Node.Pool(), claim.Name, claim.Pool)
-	case ending(claim):
+	case claim.Ending():
 		m.forbid(everything, Ending, "claim %s is %s", claim.Name, claim.State)
 	case m.Node.DeletedUnix != 0:
 		m.forbid(everything, Ending, "node %s is being deleted", m.name())

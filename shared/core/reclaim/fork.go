@@ -33,8 +33,8 @@ func (v *view) leave() (leaving pack.Leaving, staying map[string]bool, moved []i
 		m := v.byName[node.Name]
 		switch {
 		case m == nil || m.Claim == nil:
-		case ending(m.Claim):
-			leaving[node.Name] = deadlineOf(m.Claim, v.now)
+		case m.Claim.Ending():
+			leaving[node.Name] = m.Claim.LeftUnix(v.now)
 			if !disrupted(&node) {
 				node.Taints = append(slices.Clone(node.Taints), disruptedTaint)
 			}
@@ -56,25 +56,9 @@ func (v *view) leave() (leaving pack.Leaving, staying map[string]bool, moved []i
 	return leaving, staying, moved
 }
 
-// ending reports whether a claim is on its way out.
-func ending(claim *model.Claim) bool {
-	return claim.State == model.Draining || claim.State == model.Terminating
-}
-
 // disrupted reports whether a node carries the taint of nodes that are given back.
 func disrupted(node *model.Node) bool {
 	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
-}
-
-// deadlineOf returns by when no pod is left on the node of a claim that is to end; 0 where nobody says so.
-func deadlineOf(claim *model.Claim, now int64) int64 {
-	switch {
-	case claim.State == model.Terminating:
-		return now
-	case claim.Drain == nil:
-		return 0
-	}
-	return claim.Drain.DeadlineUnix
 }
 
 // comingOf lists the claims that are capacity, or may be, and the replacements of open commands that are not launched yet.
@@ -85,12 +69,12 @@ func (v *view) comingOf(leaving pack.Leaving) {
 		if v.replaces(name) {
 			continue
 		}
-		if v.commands[name] == nil || v.commands[name].State == model.CommandUndoing || ending(claim) {
+		if v.commands[name] == nil || v.commands[name].State == model.CommandUndoing || claim.Ending() {
 			v.coming = append(v.coming, *claim)
 		}
 	}
 	for i := range v.in.Commands {
-		if c := &v.in.Commands[i]; c.State.Open() && c.State != model.CommandUndoing && !v.isJudged(c) && !v.comesAfter(c) {
+		if c := &v.in.Commands[i]; c.State.Going() && !v.isJudged(c) && !v.comesAfter(c) {
 			v.launch(c)
 		}
 	}
@@ -113,7 +97,7 @@ func (v *view) carryOutJudged() {
 	}
 	var members []*member
 	for _, m := range v.members {
-		if v.givesBack(m) && !ending(m.Claim) {
+		if v.givesBack(m) && !m.Claim.Ending() {
 			members = append(members, m)
 			v.gone[m.name()] = true
 		}

@@ -155,7 +155,7 @@ func (v *view) holdByHistory(m *member) {
 		return
 	}
 	for i := range v.in.Commands { // its pods are on others' nodes still, so that it seems unneeded
-		if c := &v.in.Commands[i]; c.State.Open() && c.State != model.CommandUndoing && slices.ContainsFunc(c.Replacements, func(p model.PlannedClaim) bool { return p.Name == m.Claim.Name }) {
+		if c := &v.in.Commands[i]; c.State.Going() && slices.ContainsFunc(c.Replacements, func(p model.PlannedClaim) bool { return p.Name == m.Claim.Name }) {
 			m.forbid(everything, InCommand, "command %s (%s) has launched it to take the place of others", c.ID, c.Reason)
 		}
 	}

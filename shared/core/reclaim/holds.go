@@ -52,7 +52,7 @@ func (v *view) targets(command *model.Command) ([]*member, []model.KeptReason) {
 	var out []model.KeptReason
 	for _, t := range command.Targets {
 		claim := v.claims[t.Claim]
-		if claim == nil || ending(claim) {
+		if claim == nil || claim.Ending() {
 			continue
 		}
 		m := v.byName[t.Node]

@@ -113,7 +113,7 @@ func (r *run) holdOf(class string) *model.ClassHold {
 func (r *run) tried(class string) bool {
 	for i := range r.ledger.Claims {
 		claim := &r.ledger.Claims[i]
-		if claim.Class == class && claim.Live() && !ending(claim) && claim.RegisteredUnix == 0 && !r.neverJoined(claim) {
+		if claim.Class == class && claim.Live() && !claim.Ending() && claim.RegisteredUnix == 0 && !r.neverJoined(claim) {
 			return true
 		}
 	}

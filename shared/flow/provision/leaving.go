@@ -4,15 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
-
-// ending reports whether a claim is on its way out: its machine is no capacity any more, though it is there.
-func ending(claim *model.Claim) bool {
-	return lifecycle.Ending(claim.State) && claim.Live()
-}
 
 // leave makes what is planned by show which nodes are leaving, as far as the ledger knows more than they show. Nodes of claims that
 // are to end: their taint is put on after that was recorded, and seen later still; meanwhile nothing must be planned onto them, and
@@ -37,8 +31,8 @@ func (r *run) leave() {
 		switch {
 		case claim == nil || node.ProviderID == "":
 			continue
-		case ending(claim):
-			leaving[node.Name] = r.deadlineOf(claim)
+		case claim.Ending():
+			leaving[node.Name] = claim.LeftUnix(r.now())
 		case held[claim.Name], shows:
 			leaving[node.Name] = pack.Stays
 		default:
@@ -69,25 +63,13 @@ func (r *run) leave() {
 func heldBy(commands []model.Command) map[string]bool {
 	held := map[string]bool{}
 	for i := range commands {
-		if command := &commands[i]; command.State.Open() && command.State != model.CommandUndoing {
+		if command := &commands[i]; command.State.Going() {
 			for _, target := range command.Targets {
 				held[target.Claim] = true
 			}
 		}
 	}
 	return held
-}
-
-// deadlineOf returns by when no pod is left on the node of a claim that is to end; 0 where nobody says so. A machine that is
-// being terminated takes with it what still runs there.
-func (r *run) deadlineOf(claim *model.Claim) int64 {
-	switch {
-	case claim.State == model.Terminating:
-		return r.now()
-	case claim.Drain == nil:
-		return 0
-	}
-	return claim.Drain.DeadlineUnix
 }
 
 // pending returns the pods that ask for capacity, as indexes into the snapshot's pods.

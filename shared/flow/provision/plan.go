@@ -223,9 +223,9 @@ func (r *run) inFlight() []model.Claim {
 	for _, claim := range r.ledger.Claims {
 		joined := claim.ProviderID != "" && len(nodes[claim.ProviderID]) > 0
 		switch {
-		case !claim.Live(), ending(&claim) && !joined:
+		case !claim.Live(), claim.Ending() && !joined:
 			continue
-		case ending(&claim):
+		case claim.Ending():
 			claim.State = model.Gone
 		case joined, claim.State == model.Intended:
 		case claim.State == model.Launched && r.now()-claim.LaunchedUnix <= int64(r.settings.JoinWithin.Seconds()):

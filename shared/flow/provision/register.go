@@ -83,7 +83,7 @@ func (r *run) hydrateObjects(ctx context.Context) {
 	}
 	var due []model.Claim
 	for _, claim := range r.ledger.Claims {
-		if claim.Live() && claim.State != model.Intended && !ending(&claim) && lacking[claim.ObjectUID] {
+		if claim.Live() && claim.State != model.Intended && !claim.Ending() && lacking[claim.ObjectUID] {
 			due = append(due, claim)
 		}
 	}

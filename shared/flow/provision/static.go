@@ -19,7 +19,7 @@ func (r *run) missing(pool *model.Pool) int {
 		if claim.ProviderID != "" {
 			known[claim.ProviderID] = true
 		}
-		if claim.Pool == pool.Name && claim.Live() && !ending(claim) {
+		if claim.Pool == pool.Name && claim.Live() && !claim.Ending() {
 			have++
 		}
 	}

@@ -126,7 +126,7 @@ var defects = []defect{
 
 	// What is given back by choice.
 	{"budgets do not count what commands hold", reclaim + "budget.go",
-		"if m.command != nil || ending(m.Claim) ||", "if ending(m.Claim) && m.command != nil ||"},
+		"if m.command != nil || m.Claim.Ending() ||", "if m.Claim.Ending() && m.command != nil ||"},
 	{"budgets of any time taken for open", reclaim + "budget.go", "\t\tif active {\n", "\t\tif active && b.Schedule == \"\" {\n"},
 	{"taint left on what is not given back", disrupt + "advance.go",
 		"\t\terrs[i] = s.free(ctx, tainted{t.Node, t.NodeUID, t.claim})\n", "\t\terrs[i] = s.show(ctx, t.claim, \"\", \"\")\n"},
