@@ -111,6 +111,7 @@ func (w *watchers) follow(r *replica, at time.Time) {
 		for _, change := range changes {
 			r.forwarder.Observe(change)
 		}
+		w.followed(r)
 		if !r.synced {
 			r.synced = true
 			w.elect()
@@ -119,6 +120,14 @@ func (w *watchers) follow(r *replica, at time.Time) {
 			w.nudge(r.leading)
 		}
 		w.due()
+	})
+}
+
+// followed notes how far a replica has followed the cluster.
+func (w *watchers) followed(r *replica) {
+	_ = w.world.Log.As(r.name, func() error {
+		w.world.Log.Note(world.WatchFollowed{Cluster: world.Name, Version: r.watch.Version()})
+		return nil
 	})
 }
 

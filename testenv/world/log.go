@@ -142,6 +142,12 @@ type PointerMoved struct {
 	Epoch, Seq int64
 }
 
+// WatchFollowed is how far a replica of the watcher has followed the API server: to everything up to a resourceVersion.
+type WatchFollowed struct {
+	Cluster string
+	Version int64
+}
+
 // ObjectWritten is one change of one object at the API server.
 type ObjectWritten struct {
 	Cluster string
@@ -233,6 +239,7 @@ func (LeaseReleased) fact()    {}
 func (LedgerWritten) fact()    {}
 func (StopMoved) fact()        {}
 func (PointerMoved) fact()     {}
+func (WatchFollowed) fact()    {}
 func (ObjectWritten) fact()    {}
 func (MessageMoved) fact()     {}
 func (ProcessMoved) fact()     {}

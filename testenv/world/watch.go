@@ -32,6 +32,9 @@ func (w *Watch) SetLag(lag time.Duration) { w.lag = lag }
 // Break ends the stream: the next Poll fails with Gone, and the one after it lists again.
 func (w *Watch) Break() { w.broken = true }
 
+// Version is that of the newest change that was delivered.
+func (w *Watch) Version() int64 { return w.at }
+
 // Next returns when there is something to poll; false where nothing is on its way.
 func (w *Watch) Next() (time.Time, bool) {
 	c := w.cluster

@@ -38,6 +38,7 @@ type books struct {
 	replacement map[string]string      // the command that a claim takes the place of something of, by the claim's name
 	stops       map[stop]time.Time     // since when disruption by choice is stopped
 	published   []heard                // what the watcher published or confirmed lately
+	followed    map[string][]followed  // how far replicas of the watcher had come lately, by process
 	decided     heard                  // the newest that a command was decided by
 	poolAt      map[string]time.Time   // when pools were written last
 	goneLately  map[string][]time.Time // when nodes that were initialised went, by pool
@@ -112,6 +113,8 @@ type node struct {
 	*model.Node
 	at        time.Time            // since when it is ready, or not
 	seen      time.Time            // since when it is there
+	readyAs   int64                // the version it became ready with, or not
+	deletedAs int64                // the version it was deleted with; 0 = it is not being deleted
 	bad       map[string]time.Time // since when, by condition
 	taintedAt time.Time            // when the taint of what is given back was put on it; zero = it does not have it
 	movedAt   time.Time            // when a pod on it last went or was asked to, or anything else came about with it
@@ -141,7 +144,7 @@ func newBooks() *books {
 		byShape: map[int]map[string]*pod{}, messages: map[string]int{}, processes: map[string]string{},
 		onNode: map[string]map[string]*pod{}, budgets: map[string]*model.PDB{}, attached: map[string]attachment{}, replaced: map[string]bool{},
 		ending: map[string]bool{}, commands: map[string]*command{}, replacement: map[string]string{}, stops: map[stop]time.Time{},
-		poolAt: map[string]time.Time{}, goneLately: map[string][]time.Time{},
+		poolAt: map[string]time.Time{}, goneLately: map[string][]time.Time{}, followed: map[string][]followed{},
 	}
 }
 
@@ -160,8 +163,10 @@ func (b *books) enter(e world.Entry) {
 		if b.stops[about] = e.At; fact.Over {
 			delete(b.stops, about)
 		}
+	case world.WatchFollowed:
+		b.follow(e, fact)
 	case world.PointerMoved:
-		b.published = append(b.published, heard{fact.Epoch, fact.Seq, e.At})
+		b.published = append(b.published, heard{fact.Epoch, fact.Seq, e.At, e.Actor})
 		if len(b.published) > 200 {
 			b.published = slices.Clone(b.published[100:])
 		}
@@ -356,7 +361,10 @@ func (b *books) node(e world.Entry, fact world.ObjectWritten, gone bool) {
 		}
 		return
 	}
-	n := &node{Node: fact.Node, at: e.At, seen: e.At, bad: map[string]time.Time{}, movedAt: e.At}
+	n := &node{Node: fact.Node, at: e.At, readyAs: fact.Version, seen: e.At, bad: map[string]time.Time{}, movedAt: e.At}
+	if n.DeletedUnix != 0 {
+		n.deletedAs = fact.Version
+	}
 	if tainted(n.Node) {
 		n.taintedAt = e.At
 	}
@@ -365,7 +373,10 @@ func (b *books) node(e world.Entry, fact world.ObjectWritten, gone bool) {
 			n.taintedAt = before.taintedAt
 		}
 		if before.Ready == n.Ready {
-			n.at = before.at
+			n.at, n.readyAs = before.at, before.readyAs
+		}
+		if before.DeletedUnix != 0 {
+			n.deletedAs = before.deletedAs
 		}
 		n.seen = before.seen
 		for _, c := range n.Conditions {

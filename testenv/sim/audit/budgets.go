@@ -11,13 +11,15 @@ import (
 )
 
 // withinBudget is B3: when a command is recorded, no more of a pool's nodes are disrupted or not ready than its strictest active
-// budget allows. What commands hold counts to the moment; what happens by itself counts once whoever decides could know.
+// budget allows. What commands hold counts to the moment, what the snapshot shows that was decided by counts, and what else ends
+// by itself counts once whoever decides could know.
 func (a *Auditor) withinBudget(k *model.Command, name string) {
 	pool := a.books.pools[name]
 	if pool == nil || k.Reason == model.ReasonReplicas || a.entry.At.Sub(a.books.poolAt[name]) < a.rules.Invocation+a.rules.Fresh {
 		return
 	}
 	known := a.entry.At.Add(-a.rules.Invocation - a.rules.Fresh)
+	shown := a.books.shown(k.Epoch, k.Seq, a.decidesWithin())
 	total, busy := 0, 0
 	for _, n := range a.books.nodes {
 		c := a.books.claimOn(n)
@@ -28,8 +30,8 @@ func (a *Auditor) withinBudget(k *model.Command, name string) {
 			total++
 		}
 		chosen := a.books.commandOf(c) != nil
-		left := (ends(c.State) || n.DeletedUnix != 0) && (c.Command != "" || c.at.Before(known))
-		if chosen || left || !n.Ready && n.at.Before(known) {
+		left := ends(c.State) && (c.Command != "" || c.at.Before(known)) || n.DeletedUnix != 0 && n.deletedAs <= shown
+		if chosen || left || !n.Ready && n.readyAs <= shown {
 			busy++
 		}
 	}
@@ -45,6 +47,15 @@ func (a *Auditor) withinBudget(k *model.Command, name string) {
 	if busy > limit {
 		a.broken("B3", name, "command %s (%s) makes %d of its %d nodes busy, and its budgets allow %d", k.ID, k.Reason, busy, total, limit)
 	}
+}
+
+// decidesWithin is how old a word may be that is decided by: that of the watcher, and where something is wrong as long again as an
+// invocation or a call may take.
+func (a *Auditor) decidesWithin() time.Duration {
+	if a.calm() {
+		return a.rules.Fresh
+	}
+	return a.rules.Fresh + a.rules.Invocation
 }
 
 // allowed is the auditor's own reading of budgets: the least that one of those that are active, and speak of the reason, allows.

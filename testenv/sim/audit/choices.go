@@ -26,6 +26,42 @@ var toSave = []string{model.ReasonEmpty, model.ReasonUnderutilized}
 type heard struct {
 	epoch, seq int64
 	at         time.Time
+	by         string // process
+}
+
+// followed is how far a replica of the watcher had followed the API server at a time.
+type followed struct {
+	at      time.Time
+	version int64
+}
+
+// follow takes in how far a replica of the watcher has come.
+func (b *books) follow(e world.Entry, fact world.WatchFollowed) {
+	list := b.followed[e.Actor]
+	if n := len(list); n > 0 && list[n-1].version == fact.Version {
+		return
+	}
+	if len(list) > 400 {
+		list = slices.Clone(list[200:])
+	}
+	b.followed[e.Actor] = append(list, followed{e.At, fact.Version})
+}
+
+// shown returns the version up to which a snapshot shows every change for certain: what whoever published or confirmed it had
+// been told so long before.
+func (b *books) shown(epoch, seq int64, before time.Duration) int64 {
+	version := int64(0)
+	for _, h := range b.published {
+		if h.epoch != epoch || h.seq != seq {
+			continue
+		}
+		for _, f := range b.followed[h.by] {
+			if !f.at.After(h.at.Add(-before)) {
+				version = max(version, f.version)
+			}
+		}
+	}
+	return version
 }
 
 // commands takes in what was written of commands.
@@ -117,10 +153,7 @@ func (a *Auditor) freshly(k *model.Command) {
 		return
 	}
 	a.books.decided = heard{epoch: k.Epoch, seq: k.Seq}
-	most := a.rules.Fresh
-	if !a.calm() {
-		most += a.rules.Invocation
-	}
+	most := a.decidesWithin()
 	var confirmed time.Time
 	for _, h := range a.books.published {
 		if h.epoch == k.Epoch && h.seq >= k.Seq && h.at.After(confirmed) {

@@ -46,6 +46,27 @@ func (s *story) chosenNode(n string, taint bool) {
 	s.entries[len(s.entries)-1].Actor = "disrupt-1"
 }
 
+// strays has the node of a machine not be ready, or be deleted, at version 7 of the API server, when the watcher has followed it to
+// some version.
+func (s *story) strays(n string, deleted bool, followed int64) {
+	node := &model.Node{Name: "n-" + n, UID: "u-" + n, ProviderID: "aws:///a/i-" + n, Ready: deleted, Labels: map[string]string{
+		model.LabelNodePool: "web", model.LabelRegistered: "true", model.LabelInitialized: "true",
+	}}
+	if deleted {
+		node.DeletedUnix = s.at.Unix()
+	}
+	s.tell(world.ObjectWritten{Kind: world.KindNode, Name: node.Name, UID: node.UID, Verb: "status", Version: 7, Node: node})
+	s.watched(world.WatchFollowed{Cluster: world.Name, Version: followed})
+	s.wait(2 * time.Minute)
+	s.watched(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+}
+
+// watched is something the watcher does.
+func (s *story) watched(fact world.Fact) {
+	s.tell(fact)
+	s.entries[len(s.entries)-1].Actor = "watcher-1"
+}
+
 // commit records a command that gives back the machine of that number.
 func (s *story) commit(n string, change func(k *model.Command)) *model.Command {
 	k := &model.Command{
@@ -87,6 +108,27 @@ func TestRulesOfChoices(t *testing.T) {
 			s.commit("1", nil)
 			s.commit("2", nil)
 		}, "B3"},
+		"B3 one is not ready, and the snapshot shows it": {func(s *story) {
+			s.strays("2", false, 7)
+			s.commit("1", nil)
+		}, "B3"},
+		"one is not ready, and the watcher has not seen it": {func(s *story) {
+			s.strays("2", false, 6)
+			s.commit("1", nil)
+		}, ""},
+		"one is not ready, and that came after the snapshot": {func(s *story) {
+			s.strays("2", false, 6)
+			s.watched(world.WatchFollowed{Cluster: world.Name, Version: 7})
+			s.commit("1", nil)
+		}, ""},
+		"B3 one is being deleted, and the snapshot shows it": {func(s *story) {
+			s.strays("2", true, 8)
+			s.commit("1", nil)
+		}, "B3"},
+		"one is being deleted, and the watcher has not seen it": {func(s *story) {
+			s.strays("2", true, 6)
+			s.commit("1", nil)
+		}, ""},
 		"B3 in a closed window": {func(s *story) {
 			s.wait(21 * time.Minute)
 			s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
