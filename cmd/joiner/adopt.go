@@ -216,9 +216,9 @@ type adoptSites struct {
 // Connect opens a cluster as the functions do, or as the flags say.
 func (s *adoptSites) Connect(_ context.Context, reg model.Registration) (adopt.Site, error) {
 	if s.flags.own {
-		reg.RoleARN, reg.ExternalID = "", ""
+		reg.Roles, reg.ExternalID = model.Roles{}, ""
 	}
-	config := boot.Rights(s.config, "joiner-adopt", reg.Region, reg.RoleARN, reg.ExternalID)
+	config := boot.Rights(s.config, "adopt", reg)
 	cluster, err := s.cluster(config, reg)
 	if err != nil {
 		return adopt.Site{}, err

@@ -4,14 +4,17 @@ import "fmt"
 
 // Registration is what we know of a cluster that was attached.
 type Registration struct {
-	Cluster         string `json:"cluster"` // its EKS name; unique in account and region
-	ARN             string `json:"arn,omitempty"`
-	Account         string `json:"account,omitempty"`
-	Region          string `json:"region"`
-	Endpoint        string `json:"endpoint,omitempty"` // of the API server; empty = ask EKS
-	CA              []byte `json:"ca,omitempty"`       // PEM
-	RoleARN         string `json:"roleARN,omitempty"`  // to assume for EC2 and the API server; empty = the function's own
-	ExternalID      string `json:"externalID,omitempty"`
+	Cluster    string `json:"cluster"` // its EKS name; unique in account and region
+	ARN        string `json:"arn,omitempty"`
+	Account    string `json:"account,omitempty"`
+	Region     string `json:"region"`
+	Endpoint   string `json:"endpoint,omitempty"` // of the API server; empty = ask EKS
+	CA         []byte `json:"ca,omitempty"`       // PEM
+	Roles      Roles  `json:"roles,omitzero"`     // to assume for EC2 and the API server
+	ExternalID string `json:"externalID,omitempty"`
+	// RelayURL is of the queue of requests to the API server that the watcher carries out, for API servers that functions cannot
+	// reach; empty = they call it themselves.
+	RelayURL        string `json:"relayURL,omitempty"`
 	ServiceCIDR     string `json:"serviceCIDR,omitempty"`
 	ClusterDNS      string `json:"clusterDNS,omitempty"`
 	Version         string `json:"version,omitempty"` // Kubernetes minor, "1.36"
@@ -22,6 +25,33 @@ type Registration struct {
 	// DefaultSpread is what the cluster's kube-scheduler has under defaultConstraints of PodTopologySpread, YAML or JSON;
 	// empty or "none" = nothing. The watcher's JOINER_DEFAULT_SPREAD says the same.
 	DefaultSpread string `json:"defaultSpread,omitempty"`
+}
+
+// Roles are the ARNs of the cluster's roles, one for each program, with rights to this cluster's machines and objects alone.
+// An empty one = the program's own rights.
+type Roles struct {
+	Provision    string `json:"provision,omitempty"`
+	Interruption string `json:"interruption,omitempty"`
+	Catalog      string `json:"catalog,omitempty"`
+	Disrupt      string `json:"disrupt,omitempty"`
+	Adopt        string `json:"adopt,omitempty"` // for people who take over a cluster from Karpenter
+}
+
+// Of returns the role of a program: provision, interruption, catalog, disrupt or adopt.
+func (r Roles) Of(program string) string {
+	switch program {
+	case "provision":
+		return r.Provision
+	case "interruption":
+		return r.Interruption
+	case "catalog":
+		return r.Catalog
+	case "disrupt":
+		return r.Disrupt
+	case "adopt":
+		return r.Adopt
+	}
+	return ""
 }
 
 // Active returns the registrations that are not paused, in the same order.
@@ -37,7 +67,7 @@ func Active(registrations []Registration) []Registration {
 
 // Access is equal for registrations by which the same API server and account are reached with the same rights.
 func (r *Registration) Access() string {
-	return fmt.Sprintf("%s %s %s %s %x", r.Region, r.Endpoint, r.RoleARN, r.ExternalID, r.CA)
+	return fmt.Sprintf("%s %s %+v %s %s %x", r.Region, r.Endpoint, r.Roles, r.ExternalID, r.RelayURL, r.CA)
 }
 
 // Fence proves that its holder may write for a cluster: Token grew with this acquisition of the lease, and no write
