@@ -174,6 +174,16 @@ type Notes struct {
 	Refusals  []ClassRefusal `json:"refusals,omitempty"`  // by class
 	Templates []TemplateUse  `json:"templates,omitempty"` // used lately, by name
 	TidyUnix  int64          `json:"tidy,omitempty"`      // when launch templates nobody uses were last looked for
+
+	Headroom *HeadroomNote `json:"headroom,omitempty"` // nil = there may be room missing
+}
+
+// HeadroomNote says that all that CapacityBuffers ask for was there, and what that depended on.
+type HeadroomNote struct {
+	AtUnix int64  `json:"at"`
+	Epoch  int64  `json:"epoch"` // of the snapshot
+	Seq    int64  `json:"seq"`
+	Ledger string `json:"ledger"` // digest of what the ledger says beyond it
 }
 
 // ClassRefusal says that EC2 refused to launch from a class, for a reason that lies in the class, in what it names, or in
@@ -377,11 +387,12 @@ type Report struct {
 	Claims     []Condition // on NodeClaims without a machine; DisruptionReason on others too
 	Classes    []ClassReport
 	PoolStatus []PoolStatus
+	Buffers    []BufferReport
 }
 
 // Event is a Kubernetes event on one object.
 type Event struct {
-	Kind      string // Pod, NodeClaim, NodePool, EC2NodeClass, Node
+	Kind      string // Pod, NodeClaim, NodePool, EC2NodeClass, Node, CapacityBuffer
 	Namespace string
 	Name      string
 	UID       string

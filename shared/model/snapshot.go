@@ -21,6 +21,7 @@ type Snapshot struct {
 	Volumes    []Volume    `json:"volumes,omitempty"`        // PersistentVolumeClaims with what is known of them
 	Storage    []Storage   `json:"storageClasses,omitempty"` // StorageClasses
 	CSINodes   []CSINode   `json:"csiNodes,omitempty"`
+	Buffers    []Buffer    `json:"buffers,omitempty"` // CapacityBuffers
 }
 
 // ShapeOf returns the pod's shape.

@@ -32,6 +32,7 @@ func Apply(s *model.Snapshot, deltas ...*Delta) (*model.Snapshot, error) {
 	next.Volumes = merge(s.Volumes, volumeKey, deltas, func(d *Delta) ([]model.Volume, []string) { return d.Volumes, d.Gone.Volumes })
 	next.Storage = merge(s.Storage, storageKey, deltas, func(d *Delta) ([]model.Storage, []string) { return d.Storage, d.Gone.Storage })
 	next.CSINodes = merge(s.CSINodes, csiNodeKey, deltas, func(d *Delta) ([]model.CSINode, []string) { return d.CSINodes, d.Gone.CSINodes })
+	next.Buffers = merge(s.Buffers, bufferKey, deltas, func(d *Delta) ([]model.Buffer, []string) { return d.Buffers, d.Gone.Buffers })
 	return &next, nil
 }
 

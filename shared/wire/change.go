@@ -10,7 +10,7 @@ type Change struct {
 
 	Pod       *model.Pod       // its Shape field is ignored: Shape below says it
 	DaemonSet *model.DaemonSet // the same
-	Shape     *model.PodShape  // of Pod or DaemonSet; may be nil where Deleted
+	Shape     *model.PodShape  // of Pod, DaemonSet or Buffer; may be nil where Deleted, and is for a Buffer without room
 
 	Node      *model.Node
 	Pool      *model.Pool
@@ -21,11 +21,12 @@ type Change struct {
 	Volume    *model.Volume
 	Storage   *model.Storage
 	CSINode   *model.CSINode
+	Buffer    *model.Buffer // its Shape field is ignored, too
 }
 
 // Delta is what changed between one published state of a cluster and the next: objects that are new or different, and
-// the keys of those gone. Every list is sorted by key and without duplicates; no key is in both lists of a kind. Pods and
-// daemon sets refer to shapes by the numbers of the snapshot the delta is applied to, followed by the delta's own.
+// the keys of those gone. Every list is sorted by key and without duplicates; no key is in both lists of a kind. Pods,
+// daemon sets and buffers refer to shapes by the numbers of the snapshot the delta is applied to, followed by the delta's own.
 type Delta struct {
 	Cluster string `json:"cluster"`
 	Epoch   int64  `json:"epoch"`
@@ -46,6 +47,7 @@ type Delta struct {
 	Volumes    []model.Volume    `json:"volumes,omitempty"`
 	Storage    []model.Storage   `json:"storageClasses,omitempty"`
 	CSINodes   []model.CSINode   `json:"csiNodes,omitempty"`
+	Buffers    []model.Buffer    `json:"buffers,omitempty"`
 
 	Gone Gone `json:"gone"`
 }
@@ -63,4 +65,5 @@ type Gone struct {
 	Volumes    []string `json:"volumes,omitempty"`
 	Storage    []string `json:"storageClasses,omitempty"`
 	CSINodes   []string `json:"csiNodes,omitempty"`
+	Buffers    []string `json:"buffers,omitempty"`
 }

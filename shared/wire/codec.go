@@ -20,6 +20,7 @@ const (
 	MaxExpandedBytes = 96 << 20 // unpacked
 	MaxPods          = 500_000
 	MaxShapes        = 100_000
+	MaxBufferPods    = 10_000 // for so many pods one CapacityBuffer keeps room
 )
 
 // An unpacked object is: magic, version (1 byte), kind (1 byte), length of the JSON head (uvarint), head, pod columns.

@@ -31,6 +31,11 @@ func drawWhole(t *rapid.T) *model.Snapshot {
 		d.Shape = rapid.IntRange(0, len(s.Shapes)-1).Draw(t, "shape")
 		return d
 	})
+	s.Buffers = drawSorted(t, "buffers", bufferKey, func() model.Buffer {
+		b := named(t, drawAny[model.Buffer](t, "buffer"))
+		b.Replicas, b.Shape = int32(rapid.IntRange(0, MaxBufferPods).Draw(t, "replicas")), rapid.IntRange(0, len(s.Shapes)-1).Draw(t, "shape")
+		return b
+	})
 	return s
 }
 
@@ -65,7 +70,8 @@ func TestEveryFieldOfTheModelSurvivesARoundTrip(t *testing.T) {
 		}
 		d := &Delta{Cluster: want.Cluster, Epoch: want.Epoch, Seq: want.Seq + 1, FirstShape: len(want.Shapes), Shapes: want.Shapes,
 			Nodes: want.Nodes, Pools: want.Pools, Classes: want.Classes, Claims: want.Claims, DaemonSets: want.DaemonSets,
-			Namespaces: want.Namespaces, Budgets: want.Budgets, Volumes: want.Volumes, Storage: want.Storage, CSINodes: want.CSINodes}
+			Namespaces: want.Namespaces, Budgets: want.Budgets, Volumes: want.Volumes, Storage: want.Storage, CSINodes: want.CSINodes,
+			Buffers: want.Buffers}
 		if data, err = EncodeSegment(d); err != nil {
 			t.Fatalf("encode segment: %v", err)
 		}

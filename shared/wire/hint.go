@@ -37,6 +37,7 @@ const (
 	ReasonBatch     HintReason = "batch"     // pods wait for capacity
 	ReasonNode      HintReason = "node"      // a node joined, or a node that is not initialised changed
 	ReasonConfig    HintReason = "config"    // a NodePool or EC2NodeClass was made, changed or deleted, or somebody made a NodeClaim by hand
+	ReasonHeadroom  HintReason = "headroom"  // a CapacityBuffer changed, or pods came to where there may be its room
 	ReasonSweep     HintReason = "sweep"     // the full pass of each minute
 	ReasonHeartbeat HintReason = "heartbeat" // nothing but time has passed
 	ReasonEnd       HintReason = "end"       // somebody deleted a Node or NodeClaim of ours
@@ -126,7 +127,7 @@ func (h *Hint) validate() error {
 		return fault.New(fault.Invalid, "TooLarge", "hint lists %d pods, at most %d are read", len(h.Pods), MaxHintPods)
 	}
 	switch h.Reason {
-	case ReasonBatch, ReasonNode, ReasonConfig, ReasonSweep, ReasonHeartbeat, ReasonEnd, ReasonDrain, ReasonJudge, ReasonReplace:
+	case ReasonBatch, ReasonNode, ReasonConfig, ReasonHeadroom, ReasonSweep, ReasonHeartbeat, ReasonEnd, ReasonDrain, ReasonJudge, ReasonReplace:
 	default:
 		return fault.New(fault.Invalid, "Malformed", "hint of cluster %s has the unknown reason %.40q", h.Cluster, h.Reason)
 	}

@@ -58,6 +58,7 @@ func budgetKey(b *model.PDB) key          { return key{b.Namespace, b.Name} }
 func volumeKey(v *model.Volume) key       { return key{v.Namespace, v.Name} }
 func storageKey(s *model.Storage) key     { return key{"", s.Name} }
 func csiNodeKey(n *model.CSINode) key     { return key{"", n.Node} }
+func bufferKey(b *model.Buffer) key       { return key{b.Namespace, b.Name} }
 
 // ordered reports a list that is not strictly ascending by key.
 func ordered[T any](kind string, list []T, keyOf func(*T) key) error {

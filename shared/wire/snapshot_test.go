@@ -221,13 +221,16 @@ func decodeSegment(data []byte) error { _, err := DecodeSegment(data); return er
 func TestEncodersRefuseWhatADecoderWould(t *testing.T) {
 	pod := func(name string) model.Pod { return model.Pod{Namespace: "a", Name: name} }
 	cases := map[string]*model.Snapshot{
-		"no cluster":     {},
-		"unsorted":       {Cluster: "c", Shapes: make([]model.PodShape, 1), Pods: []model.Pod{pod("b"), pod("a")}},
-		"twice":          {Cluster: "c", Shapes: make([]model.PodShape, 1), Pods: []model.Pod{pod("a"), pod("a")}},
-		"no such shape":  {Cluster: "c", Pods: []model.Pod{pod("a")}},
-		"long name":      {Cluster: "c", Shapes: make([]model.PodShape, 1), Pods: []model.Pod{pod(string(bytes.Repeat([]byte("x"), 254)))}},
-		"unknown phase":  {Cluster: "c", Shapes: make([]model.PodShape, 1), Pods: []model.Pod{{Name: "a", Phase: 9}}},
-		"unsorted nodes": {Cluster: "c", Nodes: []model.Node{{Name: "b"}, {Name: "a"}}},
+		"no cluster":               {},
+		"unsorted":                 {Cluster: "c", Shapes: make([]model.PodShape, 1), Pods: []model.Pod{pod("b"), pod("a")}},
+		"twice":                    {Cluster: "c", Shapes: make([]model.PodShape, 1), Pods: []model.Pod{pod("a"), pod("a")}},
+		"no such shape":            {Cluster: "c", Pods: []model.Pod{pod("a")}},
+		"long name":                {Cluster: "c", Shapes: make([]model.PodShape, 1), Pods: []model.Pod{pod(string(bytes.Repeat([]byte("x"), 254)))}},
+		"unknown phase":            {Cluster: "c", Shapes: make([]model.PodShape, 1), Pods: []model.Pod{{Name: "a", Phase: 9}}},
+		"a buffer without a shape": {Cluster: "c", Buffers: []model.Buffer{{Name: "a", Replicas: 1}}},
+		"a buffer below nothing":   {Cluster: "c", Buffers: []model.Buffer{{Name: "a", Replicas: -1}}},
+		"a buffer without end":     {Cluster: "c", Shapes: make([]model.PodShape, 1), Buffers: []model.Buffer{{Name: "a", Replicas: MaxBufferPods + 1}}},
+		"unsorted nodes":           {Cluster: "c", Nodes: []model.Node{{Name: "b"}, {Name: "a"}}},
 	}
 	for name, s := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,7 @@ func validateSnapshot(s *model.Snapshot) error {
 	if err := validateHead(s.Cluster, s.Epoch, s.Seq, len(s.Shapes), len(s.Pods)); err != nil {
 		return err
 	}
-	if err := validateShapes(s.Pods, s.DaemonSets, len(s.Shapes)); err != nil {
+	if err := validateShapes(s.Pods, s.DaemonSets, s.Buffers, len(s.Shapes)); err != nil {
 		return err
 	}
 	return first(
@@ -24,6 +24,7 @@ func validateSnapshot(s *model.Snapshot) error {
 		ordered("volumes", s.Volumes, volumeKey),
 		ordered("storageClasses", s.Storage, storageKey),
 		ordered("csiNodes", s.CSINodes, csiNodeKey),
+		ordered("buffers", s.Buffers, bufferKey),
 	)
 }
 
@@ -38,7 +39,7 @@ func validateDelta(d *Delta) error {
 	if err := validateHead(d.Cluster, d.Epoch, d.Seq, shapes, len(d.Pods)); err != nil {
 		return err
 	}
-	if err := validateShapes(d.Pods, d.DaemonSets, shapes); err != nil {
+	if err := validateShapes(d.Pods, d.DaemonSets, d.Buffers, shapes); err != nil {
 		return err
 	}
 	if err := first(
@@ -53,6 +54,7 @@ func validateDelta(d *Delta) error {
 		ordered("volumes", d.Volumes, volumeKey),
 		ordered("storageClasses", d.Storage, storageKey),
 		ordered("csiNodes", d.CSINodes, csiNodeKey),
+		ordered("buffers", d.Buffers, bufferKey),
 	); err != nil {
 		return err
 	}
@@ -68,6 +70,7 @@ func validateDelta(d *Delta) error {
 		orderedKeys("volumes", d.Gone.Volumes),
 		orderedKeys("storageClasses", d.Gone.Storage),
 		orderedKeys("csiNodes", d.Gone.CSINodes),
+		orderedKeys("buffers", d.Gone.Buffers),
 	)
 }
 
@@ -85,7 +88,7 @@ func validateHead(cluster string, epoch, seq int64, shapes, pods int) error {
 	return nil
 }
 
-func validateShapes(pods []model.Pod, daemons []model.DaemonSet, shapes int) error {
+func validateShapes(pods []model.Pod, daemons []model.DaemonSet, buffers []model.Buffer, shapes int) error {
 	for i := range pods {
 		if n := pods[i].Shape; n < 0 || n >= shapes {
 			return fault.New(fault.Invalid, "Malformed", "pods[%d] refers to shape %d of %d", i, n, shapes)
@@ -94,6 +97,15 @@ func validateShapes(pods []model.Pod, daemons []model.DaemonSet, shapes int) err
 	for i := range daemons {
 		if n := daemons[i].Shape; n < 0 || n >= shapes {
 			return fault.New(fault.Invalid, "Malformed", "daemonSets[%d] refers to shape %d of %d", i, n, shapes)
+		}
+	}
+	for i := range buffers {
+		b := &buffers[i]
+		if b.Replicas < 0 || b.Replicas > MaxBufferPods {
+			return fault.New(fault.Invalid, "Malformed", "buffers[%d] is for %d pods, must be 0 to %d", i, b.Replicas, MaxBufferPods)
+		}
+		if n := b.Shape; b.Replicas > 0 && (n < 0 || n >= shapes) {
+			return fault.New(fault.Invalid, "Malformed", "buffers[%d] refers to shape %d of %d", i, n, shapes)
 		}
 	}
 	return nil

@@ -26,6 +26,7 @@ type state struct {
 	volumes    table[model.Volume]
 	storage    table[model.Storage]
 	csiNodes   table[model.CSINode]
+	buffers    table[model.Buffer]
 }
 
 // apply takes a change in and reports whether anything differs.
@@ -53,6 +54,8 @@ func (s *state) apply(c wire.Change) bool {
 		return change(&s.storage, c.Deleted, c.Storage.Name, c.Storage)
 	case c.CSINode != nil:
 		return change(&s.csiNodes, c.Deleted, c.CSINode.Node, c.CSINode)
+	case c.Buffer != nil:
+		return s.buffer(c)
 	}
 	return false
 }
@@ -83,6 +86,17 @@ func (s *state) daemonSet(c wire.Change) bool {
 	return s.daemonSets.put(key, row)
 }
 
+func (s *state) buffer(c wire.Change) bool {
+	if c.Deleted {
+		return s.buffers.drop(c.Buffer.Key())
+	}
+	row := *c.Buffer
+	if row.Shape = -1; row.Replicas > 0 {
+		row.Shape, _ = s.shapes.Intern(c.Shape)
+	}
+	return s.buffers.put(row.Key(), row)
+}
+
 // delta takes what changed since the last publication.
 func (s *state) delta() *wire.Delta {
 	d := &wire.Delta{FirstShape: s.knownShapes, Shapes: s.shapes.From(s.knownShapes)}
@@ -98,6 +112,7 @@ func (s *state) delta() *wire.Delta {
 	d.Volumes, d.Gone.Volumes = s.volumes.take()
 	d.Storage, d.Gone.Storage = s.storage.take()
 	d.CSINodes, d.Gone.CSINodes = s.csiNodes.take()
+	d.Buffers, d.Gone.Buffers = s.buffers.take()
 	return d
 }
 
@@ -117,6 +132,7 @@ func (s *state) snapshot() *model.Snapshot {
 		Volumes:    s.volumes.all(),
 		Storage:    s.storage.all(),
 		CSINodes:   s.csiNodes.all(),
+		Buffers:    s.buffers.all(),
 	}
 }
 
@@ -141,6 +157,13 @@ func (s *state) compact() {
 		row := s.daemonSets.rows[key]
 		row.Shape = renumber(row.Shape)
 		s.daemonSets.rows[key] = row
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.buffers.rows)) {
+		row := s.buffers.rows[key]
+		if row.Replicas > 0 {
+			row.Shape = renumber(row.Shape)
+			s.buffers.rows[key] = row
+		}
 	}
 	s.shapes, s.knownShapes = fresh, fresh.Len()
 }
