@@ -218,7 +218,7 @@ func (s *adoptSites) Connect(_ context.Context, reg model.Registration) (adopt.S
 	if s.flags.own {
 		reg.Roles, reg.ExternalID = model.Roles{}, ""
 	}
-	config := boot.Rights(s.config, "adopt", reg)
+	config := boot.Rights(s.config, "joiner-adopt", reg.Region, reg.Roles.Adopt, reg.ExternalID)
 	cluster, err := s.cluster(config, reg)
 	if err != nil {
 		return adopt.Site{}, err

@@ -32,7 +32,7 @@ func newConnector(config aws.Config, isolated bool) *connector {
 // with the rights of the role that launches.
 func (c *connector) Connect(_ context.Context, reg model.Registration) (catalog.Site, error) {
 	return c.sites.Open(reg.Cluster, reg.Access(), func() (site catalog.Site, err error) {
-		config := boot.Rights(c.config, "catalog", reg)
+		config := boot.Rights(c.config, "joiner-catalog", reg.Region, reg.Roles.Catalog, reg.ExternalID)
 		cluster, err := ekscluster.Connect(config, reg)
 		if err != nil {
 			return site, err

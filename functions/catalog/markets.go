@@ -27,7 +27,7 @@ func newMarkets(config aws.Config, isolated bool) *markets {
 // Market returns the cluster's region; another role or region opens it anew.
 func (m *markets) Market(_ context.Context, reg model.Registration) (catalog.Market, error) {
 	return m.opened.Open(reg.Cluster, reg.Access(), func() (catalog.Market, error) {
-		config := boot.Rights(m.config, "catalog", reg)
+		config := boot.Rights(m.config, "joiner-catalog", reg.Region, reg.Roles.Catalog, reg.ExternalID)
 		return ec2catalog.New(ec2catalog.Clients{
 			EC2:     ec2.NewFromConfig(config),
 			Pricing: pricing.NewFromConfig(config, func(o *pricing.Options) { o.Region = ec2catalog.PricingRegion(reg.Region) }),

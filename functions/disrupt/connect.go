@@ -22,7 +22,7 @@ func newConnector(config aws.Config) *connector { return &connector{config: conf
 // Connect returns the cluster's site; another endpoint, authority or role opens it anew.
 func (c *connector) Connect(_ context.Context, reg model.Registration) (disrupt.Site, error) {
 	return c.sites.Open(reg.Cluster, reg.Access(), func() (site disrupt.Site, err error) {
-		cluster, err := ekscluster.Connect(boot.Rights(c.config, "disrupt", reg), reg)
+		cluster, err := ekscluster.Connect(boot.Rights(c.config, "joiner-disrupt", reg.Region, reg.Roles.Disrupt, reg.ExternalID), reg)
 		if err != nil {
 			return site, err
 		}

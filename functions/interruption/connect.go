@@ -24,7 +24,7 @@ func newConnector(config aws.Config) *connector { return &connector{config: conf
 // Connect returns the cluster's site; another endpoint, authority or role opens it anew.
 func (c *connector) Connect(_ context.Context, reg model.Registration) (interruption.Site, error) {
 	return c.sites.Open(reg.Cluster, reg.Access(), func() (site interruption.Site, err error) {
-		config := boot.Rights(c.config, "interruption", reg)
+		config := boot.Rights(c.config, "joiner-interruption", reg.Region, reg.Roles.Interruption, reg.ExternalID)
 		cluster, err := ekscluster.Connect(config, reg)
 		if err != nil {
 			return site, err

@@ -33,7 +33,7 @@ func newConnector(config aws.Config, isolated bool) *connector {
 // Connect returns the cluster's site; another endpoint, authority, role or default spread opens it anew.
 func (c *connector) Connect(_ context.Context, reg model.Registration) (provision.Site, error) {
 	return c.sites.Open(reg.Cluster, reg.Access()+" "+reg.DefaultSpread, func() (site provision.Site, err error) {
-		config := boot.Rights(c.config, "provision", reg)
+		config := boot.Rights(c.config, "joiner-provision", reg.Region, reg.Roles.Provision, reg.ExternalID)
 		cluster, err := ekscluster.Connect(config, reg)
 		if err != nil {
 			return site, err

@@ -4,23 +4,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
-
-	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Rights returns the configuration for a cluster's region with the rights of its role for the program (provision, …), assumed
-// under the session joiner-<program>. Without a role they are the program's own.
-func Rights(config aws.Config, program string, reg model.Registration) aws.Config {
+// Rights returns the configuration for a cluster's region with the rights of its role, assumed under the session's name.
+// Without a role they are the program's own.
+func Rights(config aws.Config, session, region, roleARN, externalID string) aws.Config {
 	out := config.Copy()
-	out.Region = reg.Region
-	role := reg.Roles.Of(program)
-	if role == "" {
+	out.Region = region
+	if roleARN == "" {
 		return out
 	}
-	out.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(config), role, func(o *stscreds.AssumeRoleOptions) {
-		o.RoleSessionName = "joiner-" + program
-		if reg.ExternalID != "" {
-			o.ExternalID = aws.String(reg.ExternalID)
+	out.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(config), roleARN, func(o *stscreds.AssumeRoleOptions) {
+		o.RoleSessionName = session
+		if externalID != "" {
+			o.ExternalID = aws.String(externalID)
 		}
 	}))
 	return out

@@ -37,23 +37,6 @@ type Roles struct {
 	Adopt        string `json:"adopt,omitempty"` // for people who take over a cluster from Karpenter
 }
 
-// Of returns the role of a program: provision, interruption, catalog, disrupt or adopt.
-func (r Roles) Of(program string) string {
-	switch program {
-	case "provision":
-		return r.Provision
-	case "interruption":
-		return r.Interruption
-	case "catalog":
-		return r.Catalog
-	case "disrupt":
-		return r.Disrupt
-	case "adopt":
-		return r.Adopt
-	}
-	return ""
-}
-
 // Active returns the registrations that are not paused, in the same order.
 func Active(registrations []Registration) []Registration {
 	var active []Registration
