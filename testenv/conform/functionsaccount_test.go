@@ -43,10 +43,10 @@ type account struct {
 	scheduler *world.Scheduler
 	settings  catalog.Settings
 
-	table, bucket, role           string
-	planURL, catalogURL, looksURL string
-	tagKey, image, group          string
-	subnets                       []string // sorted
+	table, bucket, role                     string
+	planURL, catalogURL, looksURL, judgeURL string
+	tagKey, image, group                    string
+	subnets                                 []string // sorted
 }
 
 func newAccount(t conform.T, target conform.Target) *account {
@@ -78,7 +78,7 @@ func (a *account) makeStores() {
 
 func (a *account) makeQueues() {
 	a.t.Helper()
-	for url, fifo := range map[*string]bool{&a.planURL: true, &a.catalogURL: true, &a.looksURL: false} {
+	for url, fifo := range map[*string]bool{&a.planURL: true, &a.catalogURL: true, &a.looksURL: false, &a.judgeURL: false} {
 		name, attributes := conform.Unique("joiner"), map[string]string{"VisibilityTimeout": "40"}
 		if fifo {
 			name, attributes["FifoQueue"] = name+".fifo", "true"

@@ -24,10 +24,10 @@ import (
 // needs no API server.
 func TestBuiltFunctions(t *testing.T) {
 	if os.Getenv(conform.MotoEndpointVariable) == "" {
-		t.Skip("it builds three functions; testenv/e2e runs them on the model with a cluster")
+		t.Skip("it builds four functions; testenv/e2e runs them on the model with a cluster")
 	}
 	paths := map[string]string{}
-	for _, name := range []string{"provision", "interruption", "catalog"} {
+	for _, name := range []string{"provision", "interruption", "catalog", "disrupt"} {
 		path, err := lambdaruntime.Build(t.Context(), filepath.Join("..", ".."), "./functions/"+name, filepath.Join(t.TempDir(), name))
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +44,7 @@ func TestBuiltFunctions(t *testing.T) {
 			{Name: "a tick becomes a hint in each function's queue", Run: func(t conform.T) {
 				a := newAccount(t, target)
 				runner := a.deploy(paths)
-				for name, url := range map[string]string{"provision": a.planURL, "interruption": a.looksURL, "catalog": a.catalogURL} {
+				for name, url := range map[string]string{"provision": a.planURL, "interruption": a.looksURL, "catalog": a.catalogURL, "disrupt": a.judgeURL} {
 					a.invoke(runner, name)
 					if hint := a.receive(url); hint.Cluster != a.reg.Cluster || hint.Reason != wire.ReasonSweep {
 						t.Errorf("%s: the queue got %+v", name, hint)
@@ -76,7 +76,7 @@ func (a *account) deploy(paths map[string]string) *lambdaruntime.Runner {
 	a.t.Cleanup(runner.Stop)
 	env := map[string]string{
 		"JOINER_TABLE": a.table, "JOINER_BUCKET": a.bucket, "JOINER_QUEUE_URL": a.planURL,
-		"JOINER_INTERRUPTION_QUEUE_URL": a.looksURL, "JOINER_CATALOG_QUEUE_URL": a.catalogURL,
+		"JOINER_INTERRUPTION_QUEUE_URL": a.looksURL, "JOINER_CATALOG_QUEUE_URL": a.catalogURL, "JOINER_DISRUPTION_QUEUE_URL": a.judgeURL,
 	}
 	for name, path := range paths {
 		a.must(runner.Deploy(lambdaruntime.Function{Name: name, Path: path, Env: env, MemoryMB: 1769, Timeout: time.Minute}))
