@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -27,45 +25,6 @@ import (
 func kubernetesMinor() string {
 	parts := strings.SplitN(strings.TrimPrefix(kube.KubernetesVersion, "v"), ".", 3)
 	return parts[0] + "." + parts[1]
-}
-
-// builds are the binaries under way.
-type builds struct {
-	group        sync.WaitGroup
-	provision    string
-	interruption string
-	catalog      string
-	disrupt      string
-	watcher      string
-	errs         [5]error
-}
-
-// buildAll compiles functions and watcher while the rest starts.
-func (s *Stack) buildAll(ctx context.Context) *builds {
-	b := &builds{}
-	b.group.Add(1)
-	go func() {
-		defer b.group.Done()
-		root := moduleRoot()
-		b.provision, b.errs[0] = lambdaruntime.Build(ctx, root, "./functions/provision", filepath.Join(s.dir, "provision"))
-		b.interruption, b.errs[2] = lambdaruntime.Build(ctx, root, "./functions/interruption", filepath.Join(s.dir, "interruption"))
-		b.catalog, b.errs[3] = lambdaruntime.Build(ctx, root, "./functions/catalog", filepath.Join(s.dir, "catalog"))
-		b.disrupt, b.errs[4] = lambdaruntime.Build(ctx, root, "./functions/disrupt", filepath.Join(s.dir, "disrupt"))
-		if s.Options.Watchers > 0 {
-			b.watcher, b.errs[1] = build(ctx, root, "./cmd/watcher", filepath.Join(s.dir, "watcher"))
-		}
-	}()
-	return b
-}
-
-func (b *builds) wait() error {
-	b.group.Wait()
-	for _, err := range b.errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // createQueues makes the plan queue, that of the catalogue, the queues of looks, of the judge and of notices, and for each the one
@@ -114,7 +73,7 @@ func (s *Stack) createQueue(ctx context.Context, client *sqs.Client, name, deadN
 const noticeBatches = 10
 
 // startFunctions deploys the functions, feeds each from its queue and ticks them.
-func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
+func (s *Stack) startFunctions(ctx context.Context, b binaries) error {
 	runner, err := lambdaruntime.New(lambdaruntime.Config{
 		Region: s.Cloud.Region(), AccountID: s.Cloud.Account(), EndpointURL: s.Cloud.Endpoint(),
 		Credentials: func(_ context.Context, f lambdaruntime.Function) (awssdk.Credentials, error) {
@@ -134,7 +93,7 @@ func (s *Stack) startFunctions(ctx context.Context, b *builds) error {
 	for name, value := range s.Options.FunctionEnv {
 		env[name] = value
 	}
-	for name, path := range map[string]string{function: b.provision, collector: b.interruption, catalog: b.catalog, judge: b.disrupt} {
+	for name, path := range map[string]string{function: b.function("provision"), collector: b.function("interruption"), catalog: b.function("catalog"), judge: b.function("disrupt")} {
 		own := maps.Clone(env)
 		maps.Copy(own, map[string]map[string]string{collector: s.Options.EndsEnv, judge: s.Options.JudgeEnv}[name])
 		err = runner.Deploy(lambdaruntime.Function{

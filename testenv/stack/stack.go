@@ -112,6 +112,7 @@ type Stack struct {
 	stopped  context.CancelFunc
 	dir      string
 	ownsDir  bool
+	binaries binaries
 	mapping  *eventsource.Mapping
 	schedule *schedule.Scheduler
 	mutex    sync.Mutex // guards watchers
@@ -157,7 +158,7 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := s.makeDir(); err != nil {
 		return err
 	}
-	builds := s.buildAll(ctx)
+	build := s.buildAll(ctx) // while the rest starts
 	s.say("starting our model of AWS")
 	if err := s.startCloud(); err != nil {
 		return err
@@ -177,10 +178,12 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := s.attach(ctx, first); err != nil {
 		return err
 	}
-	if err := builds.wait(); err != nil {
+	built, err := build.wait()
+	if err != nil {
 		return err
 	}
-	if err := s.startFunctions(ctx, builds); err != nil {
+	s.binaries = built
+	if err := s.startFunctions(ctx, built); err != nil {
 		return err
 	}
 	for range max(0, s.Options.Watchers) {

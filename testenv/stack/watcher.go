@@ -1,13 +1,9 @@
 package stack
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"sync"
 
 	"github.com/joiner-sh/joiner/testenv/kube"
@@ -54,27 +50,11 @@ func (s *Stack) StartWatcherOf(c *Cluster) (*Watcher, error) {
 		"JOINER_NAMESPACE=joiner", "JOINER_IDENTITY="+name, "JOINER_HEALTH_ADDRESS=127.0.0.1:0")
 	env = append(env, s.Options.WatcherEnv...)
 	log := filepath.Join(s.dir, "logs", name+".log")
-	process, err := child.Start(child.Spec{Name: name, Path: filepath.Join(s.dir, "watcher"), Env: env, LogPath: log})
+	process, err := child.Start(child.Spec{Name: name, Path: s.binaries.watcher(), Env: env, LogPath: log})
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", name, err)
 	}
 	w := &Watcher{LogPath: log, process: process}
 	s.watchers = append(s.watchers, w)
 	return w, nil
-}
-
-// moduleRoot is the folder of go.mod, found from this file.
-func moduleRoot() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
-}
-
-// build compiles a main package.
-func build(ctx context.Context, root, pkg, out string) (string, error) {
-	command := exec.CommandContext(ctx, "go", "build", "-o", out, pkg)
-	command.Dir = root
-	if text, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w: %s", pkg, err, strings.TrimSpace(string(text)))
-	}
-	return out, nil
 }
