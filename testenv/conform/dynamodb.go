@@ -16,20 +16,31 @@ import (
 // indexes, transactions, then tables themselves.
 func DynamoDB(t *testing.T, target Target) {
 	l := newLedger(t, dynamodb.NewFromConfig(target.Config, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }))
-	target.Run(t, "dynamodb", slices.Concat(l.writeCases(), l.expressionCases(), l.readCases(), l.indexCases(), l.transactCases(), l.tableCases()))
+	target.Run(t, "dynamodb", slices.Concat(l.writeCases(), l.expressionCases(), l.readCases(), l.indexCases(), l.alone((*dynamoLedger).transactCases), l.tableCases()))
+}
+
+// alone gives each case a table of its own.
+func (l *dynamoLedger) alone(cases func(*dynamoLedger) []Case) []Case {
+	out := cases(l)
+	for i := range out {
+		out[i].Run = func(t T) { cases(newLedger(t, l.Client))[i].Run(t) }
+	}
+	return out
 }
 
 // dynamoItem is an item or a key.
 type dynamoItem = map[string]types.AttributeValue
 
 // dynamoLedger is a table keyed by pk and sk with two sparse indexes: due (g1pk, g1sk), which holds whole items, and
-// node (g2pk), which holds keys only. All cases share it; each works in partitions of its own.
+// node (g2pk), which holds keys only. All cases share it; each works in partitions of its own. Those of
+// transactions have a table each: moto copies a whole table before one and puts the copy back after one that failed, whatever
+// else was written meanwhile.
 type dynamoLedger struct {
 	*dynamodb.Client
 	table string
 }
 
-func newLedger(t *testing.T, c *dynamodb.Client) *dynamoLedger {
+func newLedger(t T, c *dynamodb.Client) *dynamoLedger {
 	t.Helper()
 	l := &dynamoLedger{Client: c, table: Unique("ledger")}
 	if _, err := c.CreateTable(t.Context(), l.declaration(l.table)); err != nil {

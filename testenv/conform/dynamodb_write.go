@@ -134,17 +134,9 @@ func (l *dynamoLedger) writeCases() []Case {
 			_, err := l.update(t, dynamoKey(Unique("p"), "a"), "SET sk = :v", dynamoItem{":v": dynamoString("b")})
 			wantInvalid(t, err, "One or more parameter values were invalid: Cannot update attribute sk. This attribute is part of the key")
 		}},
-		{"a batch writes and reads, and refuses a key twice", func(t T) {
+		{"a batch writes and reads", func(t T) {
 			p := Unique("p")
-			write := func(keys ...string) error {
-				var requests []types.WriteRequest
-				for _, sk := range keys {
-					requests = append(requests, types.WriteRequest{PutRequest: &types.PutRequest{Item: dynamoKey(p, sk)}})
-				}
-				_, err := l.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{l.table: requests}})
-				return err
-			}
-			if err := write("a", "b"); err != nil {
+			if err := l.putBatch(t, p, "a", "b"); err != nil {
 				t.Fatalf("batch: %v", err)
 			}
 			out, err := l.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
@@ -153,7 +145,9 @@ func (l *dynamoLedger) writeCases() []Case {
 			if err != nil || len(out.Responses[l.table]) != 2 {
 				t.Errorf("read %v, %v; want two items", out, err)
 			}
-			wantInvalid(t, write("a", "a"), "Provided list of item keys contains duplicates")
+		}},
+		{"a batch refuses a key twice", func(t T) {
+			wantInvalid(t, l.putBatch(t, Unique("p"), "a", "a"), "Provided list of item keys contains duplicates")
 		}},
 		{"a batch of more than 25 writes is refused", func(t T) {
 			var requests []types.WriteRequest
@@ -164,4 +158,15 @@ func (l *dynamoLedger) writeCases() []Case {
 			wantCode(t, err, "ValidationException")
 		}},
 	}
+}
+
+// putBatch puts items of a partition in one batch.
+func (l *dynamoLedger) putBatch(t T, pk string, keys ...string) error {
+	t.Helper()
+	var requests []types.WriteRequest
+	for _, sk := range keys {
+		requests = append(requests, types.WriteRequest{PutRequest: &types.PutRequest{Item: dynamoKey(pk, sk)}})
+	}
+	_, err := l.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{l.table: requests}})
+	return err
 }

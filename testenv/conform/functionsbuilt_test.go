@@ -44,9 +44,15 @@ func TestBuiltFunctions(t *testing.T) {
 			{Name: "a tick becomes a hint in each function's queue", Run: func(t conform.T) {
 				a := newAccount(t, target)
 				runner := a.deploy(paths)
-				for name, url := range map[string]string{"provision": a.planURL, "interruption": a.looksURL, "catalog": a.catalogURL, "disrupt": a.judgeURL} {
+				for name, its := range map[string]struct {
+					url    string
+					reason wire.HintReason
+				}{
+					"provision": {a.planURL, wire.ReasonSweep}, "interruption": {a.looksURL, wire.ReasonSweep},
+					"catalog": {a.catalogURL, wire.ReasonSweep}, "disrupt": {a.judgeURL, wire.ReasonJudge},
+				} {
 					a.invoke(runner, name)
-					if hint := a.receive(url); hint.Cluster != a.reg.Cluster || hint.Reason != wire.ReasonSweep {
+					if hint := a.receive(its.url); hint.Cluster != a.reg.Cluster || hint.Reason != its.reason {
 						t.Errorf("%s: the queue got %+v", name, hint)
 					}
 				}
