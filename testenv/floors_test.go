@@ -116,6 +116,48 @@ func floorOf(path string) *floor {
 	return nil
 }
 
+// TestPackagesWithControlPlanesAreTestedOneAtATime holds every package whose tests start a control plane to doing so from
+// kube.Alone: of those a plain `go test ./...` runs one at a time.
+func TestPackagesWithControlPlanesAreTestedOneAtATime(t *testing.T) {
+	starts, alone := map[string]bool{"testenv/kube": true, "testenv/stack": true}, map[string]bool{}
+	for _, top := range []string{"shared", "functions", "cmd", "testenv"} {
+		err := filepath.WalkDir(filepath.Join("..", top), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+			if err != nil {
+				return err
+			}
+			folder := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../")
+			for _, spec := range file.Imports {
+				if spec.Path.Value == `"`+module+`testenv/kube"` || spec.Path.Value == `"`+module+`testenv/stack"` {
+					starts[folder] = true
+				}
+			}
+			ast.Inspect(file, func(node ast.Node) bool {
+				if selector, ok := node.(*ast.SelectorExpr); ok && selector.Sel.Name == "Alone" {
+					pkg, named := selector.X.(*ast.Ident)
+					alone[folder] = alone[folder] || named && pkg.Name == "kube"
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for folder := range starts {
+		if !alone[folder] {
+			t.Errorf("%s: its tests start control planes, and its TestMain does not run them by kube.Alone", folder)
+		}
+	}
+	if len(starts) < 6 {
+		t.Errorf("only %d packages start control planes: the walk looks at the wrong place", len(starts))
+	}
+}
+
 // check returns one sentence for each way the file leaves its floor.
 func (f *floor) check(path string, file *ast.File) []string {
 	var problems []string

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
+
+	"github.com/joiner-sh/joiner/testenv/kube"
 )
 
 // TestMain lets four scenarios run at a time, unless told otherwise: each waits for clocks (boots, visibility, sweeps) most
@@ -19,5 +21,5 @@ func TestMain(m *testing.M) {
 			os.Exit(2)
 		}
 	}
-	os.Exit(m.Run())
+	os.Exit(kube.Alone(m.Run))
 }

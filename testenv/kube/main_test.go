@@ -20,7 +20,7 @@ var plane *kube.ControlPlane
 var auditPolicy = bytes.Replace(kube.AuditEnds, []byte("rules:\n"), []byte("rules:\n- level: Metadata\n  resources: [{group: \"\", resources: [configmaps]}]\n"), 1)
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
+	os.Exit(kube.Alone(func() int { return run(m) }))
 }
 
 func run(m *testing.M) int {

@@ -23,14 +23,14 @@ var (
 const clusterName = "demo"
 
 func TestMain(m *testing.M) {
-	os.Exit(run(m))
+	flag.Parse()
+	if pattern := flag.Lookup("test.fuzz"); pattern != nil && pattern.Value.String() != "" {
+		os.Exit(m.Run()) // what is fuzzed needs no cluster, and every worker would start one
+	}
+	os.Exit(kube.Alone(func() int { return run(m) }))
 }
 
 func run(m *testing.M) int {
-	flag.Parse()
-	if pattern := flag.Lookup("test.fuzz"); pattern != nil && pattern.Value.String() != "" {
-		return m.Run() // what is fuzzed needs no cluster, and every worker would start one
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := start(ctx); err != nil {

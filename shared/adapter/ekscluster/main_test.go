@@ -42,11 +42,13 @@ var shared environment
 var startShared = sync.OnceFunc(func() { shared.err = shared.start() })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if shared.stop != nil {
-		shared.stop()
-	}
-	os.Exit(code)
+	os.Exit(kube.Alone(func() int {
+		code := m.Run()
+		if shared.stop != nil {
+			shared.stop()
+		}
+		return code
+	}))
 }
 
 // entries lets four roles in, as the cluster's access entries do.

@@ -1,0 +1,10 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/joiner-sh/joiner/testenv/kube"
+)
+
+func TestMain(m *testing.M) { os.Exit(kube.Alone(m.Run)) }
