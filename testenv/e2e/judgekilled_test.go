@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,42 +15,52 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/joiner-sh/joiner/shared/flow/disrupt"
+	"github.com/joiner-sh/joiner/shared/flow/interruption"
+	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/kube"
+	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
-// TestF150_KilledJudgeLeavesNoTaintAndStopsAreObeyed kills the function that decides what to give back with SIGKILL at effects of
-// a command, again and again. Whoever comes after carries the command to the same end: one machine less, no node tainted, no
-// command left open, no pod below its budget. Then disruption is stopped while a command is under way: it is undone, through
-// two more deaths, and nothing is given back until disruption is resumed.
+// TestF150_KilledJudgeLeavesNoTaintAndStopsAreObeyed kills functions with SIGKILL at effects of a command that gives a machine
+// back, again and again. Whoever comes after carries the command to the same end: one machine less, or a smaller one in its
+// place, no node tainted, no command left open, no pod below its budget. Then disruption is stopped while a command is under
+// way: it is undone, through two more deaths, and nothing is given back until disruption is resumed.
+//
+// The long form has a cluster for each effect of the judge, and for what the functions do that it asks.
 func TestF150_KilledJudgeLeavesNoTaintAndStopsAreObeyed(t *testing.T) {
 	t.Parallel()
-	k := &killing{file: filepath.Join(t.TempDir(), "crash")}
-	k.cluster = start(t, stack.Options{
-		Timeout: 8 * time.Second, Visibility: 9 * time.Second, MaxReceives: 20,
-		JudgeEnv:    map[string]string{"JOINER_CRASH_FILE": k.file},
-		FunctionEnv: map[string]string{"JOINER_RECOVER_AFTER": "3s"},
-		KubeOptions: kube.Options{AuditPolicy: kube.AuditEnds},
-	})
-	k.apply(t, namespace("judged"), class("default"), pool("default", "default", twoSizes, nil, []string{giving(time.Second, "100%")}))
-	k.awaitReady(t, nodePools, "default")
-	k.house = watchPods(t, quick(t, k.Kube.Config()), "judged")
-
-	if full() {
-		for _, effect := range ofACommand {
-			k.shrinks(t, "before "+effect)
-			k.shrinks(t, "after "+effect)
-		}
-	} else {
-		k.shrinks(t, "after commit", "after taint", "before end", "after end") // recorded, one node tainted, it holds, its claim is Draining
+	if !full() {
+		k := startKilling(t)
+		// Recorded; its replacement bought, and nobody knows; it holds and all is ready; its claim is Draining.
+		k.shrinks(t, replaced, points{judge: {"after commit", "before end", "after end"}, planner: {"after launch"}})
+		k.stops(t, "before untaint", "after untaint")
+		k.died(t)
+		return
 	}
-	k.stops(t, "before untaint", "after untaint")
-
-	if died := k.cluster.deaths(); died != k.deaths {
-		t.Errorf("functions died %d times, want %d", died, k.deaths)
+	part := func(name string, play func(*testing.T, *killing)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := startKilling(t)
+			play(t, k)
+			k.died(t)
+		})
 	}
-	audit(t, k.Kube, time.Time{})
+	for _, effect := range ofACommand {
+		part(effect, func(t *testing.T, k *killing) {
+			k.shrinks(t, emptied, points{judge: {"before " + effect}})
+			k.shrinks(t, emptied, points{judge: {"after " + effect}})
+		})
+	}
+	part("stops", func(t *testing.T, k *killing) { k.stops(t, "before untaint", "after untaint") })
+	for _, p := range ofAReplacement {
+		part(p.name, func(t *testing.T, k *killing) {
+			for _, points := range p.commands {
+				k.shrinks(t, replaced, points)
+			}
+		})
+	}
 }
 
 // ofACommand are the effects that a command without replacements cannot do without, and the others a run of it has.
@@ -58,85 +69,225 @@ var ofACommand = []string{
 	disrupt.EffectDrain, disrupt.EffectHint, disrupt.EffectNote, disrupt.EffectTell,
 }
 
-// killing is a cluster whose judge is killed.
+// ofAReplacement are the deaths of commands with a replacement: of the judge from the commit on, of who launches the replacement
+// and sees it in, of who drains the node it replaces, and of all three in one command. An effect that a run has only where it has
+// planned has its two deaths in two commands.
+var ofAReplacement = []struct {
+	name     string
+	commands []points
+}{
+	{"replaced, judge", []points{{judge: around(disrupt.EffectCommit, disrupt.EffectTaint, disrupt.EffectStep, disrupt.EffectReplace, disrupt.EffectEnd, disrupt.EffectDrain)}}},
+	{"replaced, launched", []points{{planner: around(provision.EffectSpend, provision.EffectRecord, provision.EffectLaunch, provision.EffectSettle, provision.EffectShow, provision.EffectNote)}}},
+	{"replaced, seen in", []points{{planner: around(provision.EffectNode, provision.EffectAdvance, provision.EffectJudge)}}},
+	{"replaced, told", []points{{planner: {"before " + provision.EffectDecision}}, {planner: {"after " + provision.EffectDecision, "before " + provision.EffectTell}}}},
+	{"replaced, drained", []points{{ends: around(interruption.EffectStep, interruption.EffectEvict)}, {ends: around(interruption.EffectTerminate)}}},
+	{"replaced, gone", []points{{ends: around(interruption.EffectRemove)}, {ends: around(interruption.EffectFree, interruption.EffectClose)}}},
+	{"replaced, all", []points{{
+		judge:   {"after " + disrupt.EffectTaint, "after " + disrupt.EffectReplace, "before " + disrupt.EffectEnd, "after " + disrupt.EffectEnd},
+		planner: {"after " + provision.EffectRecord, "after " + provision.EffectLaunch, "after " + provision.EffectAdvance},
+		ends:    {"after " + interruption.EffectEvict, "after " + interruption.EffectTerminate},
+	}}},
+}
+
+// around are the points before and after each effect.
+func around(effects ...string) []string {
+	var out []string
+	for _, effect := range effects {
+		out = append(out, "before "+effect, "after "+effect)
+	}
+	return out
+}
+
+// The functions that die.
+const (
+	judge   = "judge"
+	planner = "planner"
+	ends    = "ends"
+)
+
+// points are where each function dies, one after the other.
+type points map[string][]string
+
+func (p points) String() string {
+	var out []string
+	for _, function := range slices.Sorted(maps.Keys(p)) {
+		out = append(out, function+" "+strings.Join(p[function], ", "))
+	}
+	return strings.Join(out, "; ")
+}
+
+// scene is how a machine comes to be more than is needed.
+type scene struct {
+	says string
+	make func(k *killing, t *testing.T, app string, armed func()) // armed is called once the cluster is at rest
+	left int                                                      // pods of the app in the end, which one machine holds
+	kind string                                                   // of that machine
+}
+
+var (
+	// emptied makes an app of nine pods, which take a machine of four CPUs and one of two, and scales it down to six, which the
+	// first holds.
+	emptied = scene{says: "one of two machines is given back", left: 6, kind: "m6i.xlarge", make: func(k *killing, t *testing.T, app string, armed func()) {
+		k.apply(t, guarded("judged", app, 9, 5, fmt.Sprintf("%dm", sixHundred)))
+		k.awaitRunning(t, "judged", 9, 2*time.Minute)
+		k.rests(t, 2)
+		armed()
+		k.house.hold(map[string]int{app: 5})
+		k.scale(t, "judged", app, 6)
+	}}
+	// replaced makes an app of two pods beside one that only a machine of four CPUs holds, and deletes that.
+	replaced = scene{says: "a machine is replaced by a smaller one", left: 2, kind: "m6i.large", make: func(k *killing, t *testing.T, app string, armed func()) {
+		k.apply(t, deployment("judged", "large", 1, fmt.Sprintf("%dm", 4*sixHundred)))
+		k.awaitRunning(t, "judged", 1, 2*time.Minute)
+		k.apply(t, guarded("judged", app, 2, 1, fmt.Sprintf("%dm", sixHundred)))
+		k.awaitRunning(t, "judged", 3, 2*time.Minute)
+		k.rests(t, 1)
+		armed()
+		k.house.hold(map[string]int{app: 1})
+		if err := k.kube.AppsV1().Deployments("judged").Delete(t.Context(), "large", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}}
+)
+
+// killing is a cluster whose functions are killed.
 type killing struct {
 	*cluster
 	house  *house
-	file   string // that says where it dies next
+	files  map[string]string // that say where each function dies next
 	deaths int
 	apps   int
+	ticked time.Time // when functions were last told to look
 }
 
-// grown makes an app of nine pods, which take a machine of four CPUs and one of two, and scales it down to six, which the first
-// would hold. It returns the app's name.
-func (k *killing) grown(t *testing.T, point string) string {
+// startKilling starts a cluster whose leases, messages and recovery are short, so that a death costs seconds.
+func startKilling(t *testing.T) *killing {
 	t.Helper()
-	k.apps++
-	app := fmt.Sprintf("app%d", k.apps)
-	k.apply(t, guarded("judged", app, 9, 5, fmt.Sprintf("%dm", sixHundred)))
-	k.awaitRunning(t, "judged", 9, 2*time.Minute)
-	await(t, time.Minute, "the claims are initialised", k.settled(t))
-	if n := len(k.running()); n != 2 {
-		t.Fatalf("nine pods are on %d machines", n)
+	k, dir := &killing{files: map[string]string{}}, t.TempDir()
+	crash := func(function string) map[string]string {
+		k.files[function] = filepath.Join(dir, function)
+		return map[string]string{"JOINER_CRASH_FILE": k.files[function]}
 	}
-	k.diesNext(t, point)
-	k.house.hold(map[string]int{app: 5})
-	k.scale(t, "judged", app, 6)
-	k.awaitLeft(t, "judged", 6)
-	return app
+	k.cluster = start(t, stack.Options{
+		Timeout: 8 * time.Second, Visibility: 9 * time.Second, MaxReceives: 20,
+		JudgeEnv: crash(judge), PlannerEnv: crash(planner), EndsEnv: crash(ends),
+		FunctionEnv: map[string]string{"JOINER_RECOVER_AFTER": "3s"},
+		KubeOptions: kube.Options{AuditPolicy: kube.AuditEnds},
+	})
+	k.apply(t, namespace("judged"), class("default"), pool("default", "default", twoSizes, nil, []string{giving(time.Second, "100%")}))
+	k.awaitReady(t, nodePools, "default")
+	k.house = watchPods(t, quick(t, k.Kube.Config()), "judged")
+	return k
 }
 
-func (k *killing) diesNext(t *testing.T, point string) {
+// died fails the test unless exactly those functions died that were to, and nothing was done that may not be.
+func (k *killing) died(t *testing.T) {
 	t.Helper()
-	if err := os.WriteFile(k.file, []byte(point), 0o644); err != nil {
+	if died := k.cluster.deaths(); died != k.deaths {
+		t.Errorf("functions died %d times, want %d", died, k.deaths)
+	}
+	audit(t, k.Kube, time.Time{})
+}
+
+// rests waits until the cluster is at rest, and fails the test where it has not so many machines then.
+func (k *killing) rests(t *testing.T, machines int) {
+	t.Helper()
+	await(t, time.Minute, "the claims are initialised", k.settled(t))
+	if n := len(k.running()); n != machines {
+		t.Fatalf("the pods are on %d machines, want %d", n, machines)
+	}
+}
+
+func (k *killing) diesNext(t *testing.T, function, point string) {
+	t.Helper()
+	if err := os.WriteFile(k.files[function], []byte(point), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// dies waits until the judge has died at the point, and looks again and again meanwhile, as a tick would.
-func (k *killing) dies(t *testing.T, point string) {
+// begins plays a scene up to where its machine may be given back, with each function's first death ahead.
+func (k *killing) begins(t *testing.T, s scene, at points) (app string) {
 	t.Helper()
-	looked := time.Time{}
-	await(t, 2*time.Minute, "the function dies "+point, func(ctx context.Context) string {
-		if _, err := os.Stat(k.file); err != nil {
-			return ""
+	k.apps++
+	app = fmt.Sprintf("app%d", k.apps)
+	s.make(k, t, app, func() {
+		for function, points := range at {
+			k.diesNext(t, function, points[0])
 		}
-		if time.Since(looked) > 5*time.Second {
-			looked = time.Now()
-			if _, err := k.Judge(ctx); err != nil {
-				return err.Error()
-			}
-		}
-		return "it lives; " + k.open(t)
 	})
-	k.deaths++
+	k.awaitLeft(t, "judged", s.left)
+	return app
 }
 
-// shrinks has one machine be given back and kills the judge at each of the points, one after the other. In the end there is
-// nothing left.
-func (k *killing) shrinks(t *testing.T, points ...string) {
+// dies waits until each function has died at all of its points, the first of which is written already, and has them look again
+// and again meanwhile, as a tick would.
+func (k *killing) dies(t *testing.T, at points) {
 	t.Helper()
-	began := time.Now()
-	app := k.grown(t, points[0])
-	for i, point := range points {
-		k.dies(t, point)
-		if i+1 < len(points) {
-			k.diesNext(t, points[i+1])
+	left, began := maps.Clone(at), time.Now()
+	deaths := 0
+	for _, points := range at {
+		deaths += len(points)
+	}
+	await(t, time.Minute+time.Duration(deaths)*30*time.Second, "functions die: "+at.String(), func(ctx context.Context) string {
+		for function, points := range left {
+			if _, err := os.Stat(k.files[function]); err == nil {
+				continue
+			}
+			t.Logf("%s died %s after %s", function, points[0], time.Since(began).Round(time.Second))
+			k.deaths++
+			if left[function] = points[1:]; len(points) > 1 {
+				k.diesNext(t, function, points[1])
+			} else {
+				delete(left, function)
+			}
+		}
+		if len(left) == 0 {
+			return ""
+		}
+		if err := k.tick(ctx); err != nil {
+			return err.Error()
+		}
+		return "to come: " + left.String() + "; " + k.open(t)
+	})
+}
+
+// tick has every function look as its tick would, at most every five seconds instead of once in a minute: what a death lost is
+// found by the next.
+func (k *killing) tick(ctx context.Context) error {
+	if time.Since(k.ticked) < 5*time.Second {
+		return nil
+	}
+	k.ticked = time.Now()
+	for _, tick := range []func(context.Context) (lambdaruntime.Result, error){k.Judge, k.Sweep, k.Collect} {
+		if _, err := tick(ctx); err != nil {
+			return err
 		}
 	}
-	k.awaitOne(t, app)
-	t.Logf("killed %s: one machine is left after %s", strings.Join(points, ", "), time.Since(began).Round(time.Second))
+	return nil
+}
+
+// shrinks plays a scene with deaths. In the end one machine is left, and then none.
+func (k *killing) shrinks(t *testing.T, s scene, at points) {
+	t.Helper()
+	began := time.Now()
+	app := k.begins(t, s, at)
+	k.dies(t, at)
+	k.awaitOne(t, s, app)
+	t.Logf("killed %s: %s after %s", at, s.says, time.Since(began).Round(time.Second))
 	k.ends(t, app)
 }
 
-// awaitOne waits until one machine is left, with the app on it and no trace of a command.
-func (k *killing) awaitOne(t *testing.T, app string) {
+// awaitOne waits until the one machine of the scene is left, with the app on it and no trace of a command.
+func (k *killing) awaitOne(t *testing.T, s scene, app string) {
 	t.Helper()
 	await(t, 3*time.Minute, "one machine is left", func(ctx context.Context) string {
-		if n := len(k.running()); n != 1 {
-			return fmt.Sprintf("%d machines; %s", n, k.open(t))
+		if err := k.tick(ctx); err != nil {
+			return err.Error()
 		}
-		if missing := k.appRuns(ctx, "judged", app, 6); missing != "" {
+		if machines := k.running(); len(machines) != 1 || machines[0].Type != s.kind {
+			return fmt.Sprintf("%d machines, want one %s; %s", len(machines), s.kind, k.open(t))
+		}
+		if missing := k.appRuns(ctx, "judged", app, s.left); missing != "" {
 			return missing
 		}
 		if open := k.open(t) + k.tainted(ctx); open != "" {
@@ -161,6 +312,9 @@ func (k *killing) ends(t *testing.T, app string) {
 		}
 	}
 	await(t, 2*time.Minute, "no claim is left", func(ctx context.Context) string {
+		if err := k.tick(ctx); err != nil {
+			return err.Error()
+		}
 		if n := len(k.byInstance(t)); n > 0 {
 			return fmt.Sprintf("%d claims; %s", n, k.open(t))
 		}
@@ -171,27 +325,27 @@ func (k *killing) ends(t *testing.T, app string) {
 
 // stops has a command begin, and disruption be stopped in the cluster before it is carried out; the judge dies twice at undoing
 // it. Then disruption is resumed.
-func (k *killing) stops(t *testing.T, points ...string) {
+func (k *killing) stops(t *testing.T, at ...string) {
 	t.Helper()
-	app := k.grown(t, "after taint")
-	k.dies(t, "after taint")
+	app := k.begins(t, emptied, points{judge: {"after taint"}})
+	k.dies(t, points{judge: {"after taint"}})
 	reg, err := k.Ledger.Cluster(t.Context(), k.Options.Cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
 	stop := model.Stop{Scope: model.StopCluster, Why: "a test", By: "e2e", SinceUnix: time.Now().Unix()}
-	k.diesNext(t, points[0])
+	k.diesNext(t, judge, at[0])
 	if err := k.Ledger.Stop(t.Context(), reg, stop); err != nil {
 		t.Fatal(err)
 	}
 	stopped := time.Now()
-	for i, point := range points {
-		k.dies(t, point)
-		if i+1 < len(points) {
-			k.diesNext(t, points[i+1])
+	k.dies(t, points{judge: at})
+	await(t, time.Minute, "no trace of the command is left", func(ctx context.Context) string {
+		if err := k.tick(ctx); err != nil {
+			return err.Error()
 		}
-	}
-	await(t, time.Minute, "no trace of the command is left", func(ctx context.Context) string { return k.open(t) + k.tainted(ctx) })
+		return k.open(t) + k.tainted(ctx)
+	})
 	t.Logf("the command was undone %s after disruption was stopped, two deaths included", time.Since(stopped).Round(time.Second))
 	undone := slices.ContainsFunc(k.ledger(t).Commands, func(c model.Command) bool { return c.State == model.CommandUndone && c.FailureCode == "Stopped" })
 	if n := len(k.running()); n != 2 || !undone {
@@ -209,7 +363,7 @@ func (k *killing) stops(t *testing.T, points ...string) {
 	if err := k.Ledger.Resume(t.Context(), reg, stop); err != nil {
 		t.Fatal(err)
 	}
-	k.awaitOne(t, app)
+	k.awaitOne(t, emptied, app)
 	k.ends(t, app)
 }
 

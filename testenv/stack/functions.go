@@ -95,7 +95,7 @@ func (s *Stack) startFunctions(ctx context.Context, b binaries) error {
 	}
 	for name, path := range map[string]string{function: b.function("provision"), collector: b.function("interruption"), catalog: b.function("catalog"), judge: b.function("disrupt")} {
 		own := maps.Clone(env)
-		maps.Copy(own, map[string]map[string]string{collector: s.Options.EndsEnv, judge: s.Options.JudgeEnv}[name])
+		maps.Copy(own, map[string]map[string]string{function: s.Options.PlannerEnv, collector: s.Options.EndsEnv, judge: s.Options.JudgeEnv}[name])
 		err = runner.Deploy(lambdaruntime.Function{
 			Name: name, Path: path, Env: own, MemoryMB: 1769, Timeout: s.Options.Timeout, Role: s.roleARN(name),
 		})

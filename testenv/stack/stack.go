@@ -35,7 +35,8 @@ type Options struct {
 	Watchers     int      // replicas of the watcher: 1; negative = none
 	WatcherEnv   []string // beside what a watcher needs
 	FunctionEnv  map[string]string
-	EndsEnv      map[string]string // of the function that ends machines alone, beside FunctionEnv
+	PlannerEnv   map[string]string // of the function that launches machines alone, beside FunctionEnv
+	EndsEnv      map[string]string // the same of the function that ends machines
 	JudgeEnv     map[string]string // the same of the function that decides what to give back
 	Visibility   time.Duration     // of the queues: 40 s
 	Timeout      time.Duration     // of the functions: 30 s
