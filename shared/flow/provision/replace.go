@@ -2,6 +2,8 @@ package provision
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -210,6 +212,12 @@ func (r *run) moved(name string) {
 	r.awaited[name] = true
 }
 
+// replacedKey is the key of the hint that a command's replacement came on or failed: short enough for a hint, whatever their names.
+func replacedKey(command, name string) string {
+	sum := sha256.Sum256([]byte(command + "/" + name))
+	return "replaced/" + hex.EncodeToString(sum[:12])
+}
+
 // judged asks for another look by who gives nodes back, once for each command whose replacements came on or failed in this run.
 // Where it is lost the judge's own tick finds what the ledger says.
 func (r *run) judged(ctx context.Context) {
@@ -223,7 +231,7 @@ func (r *run) judged(ctx context.Context) {
 			continue
 		}
 		told[command.ID] = true
-		key := "replaced/" + command.ID + "/" + name
+		key := replacedKey(command.ID, name)
 		if err := r.effect(ctx, EffectJudge, func() error { return r.Judges.Judge(ctx, r.reg.Cluster, key) }); err != nil {
 			r.problem("tell of replacement %s; the next tick finds it: %v", name, err)
 		}
