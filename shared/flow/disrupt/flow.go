@@ -93,6 +93,7 @@ type Request struct {
 	Owner    string    // of the lease: unique to the invocation
 	Deadline time.Time // when the invocation is killed
 	Told     bool      // somebody has seen something change, so that it is looked even where the snapshot is the same
+	Returns  int       // how often the hint has come back because another judge was at work
 }
 
 // Outcome is what one run did, for one log line.
@@ -255,15 +256,19 @@ func (r *run) release(ctx context.Context) {
 	}
 }
 
-// comeBack asks for another look where somebody has seen something change that the judge at work may not have seen.
+// comeBack asks for another look, since another judge is at work: soon where somebody has seen something change that the other
+// may not have seen, else later: it may have died with the lease, and the next tick would be a minute away. Twice is enough for that
+// lease to be over, and no more than that, so that hints that meet each other do not breed.
 func (r *run) comeBack(ctx context.Context) error {
-	if !r.request.Told {
+	key, after := fmt.Sprintf("again/%d", r.now()), 5*time.Second
+	switch {
+	case r.request.Told:
+	case r.request.Returns < 2:
+		key, after = fmt.Sprintf("%s%d/%d", busyKey, r.request.Returns+1, r.now()), 17*time.Second
+	default:
 		return nil
 	}
-	const after = 5 * time.Second
-	err := r.effect(ctx, EffectHint, func() error {
-		return r.Hints.Judge(ctx, r.reg.Cluster, fmt.Sprintf("again/%d", r.now()), after)
-	})
+	err := r.effect(ctx, EffectHint, func() error { return r.Hints.Judge(ctx, r.reg.Cluster, key, after) })
 	if err != nil {
 		return fmt.Errorf("ask for another look at cluster %s: %w", r.reg.Cluster, err)
 	}

@@ -3,6 +3,7 @@ package disrupt
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -29,7 +30,15 @@ func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
 // ownKey begins the keys of hints this flow sends because time has passed. Whoever else sends one has seen something change.
 const ownKey = "due/"
 
+// busyKey begins the keys of hints that come back because another judge was at work; how often follows.
+const busyKey = ownKey + "busy/"
+
 // Take makes the request what a hint asks for too.
 func (r *Request) Take(hint wire.Hint) {
 	r.Told = r.Told || !strings.HasPrefix(hint.Tick, ownKey)
+	if count, busy := strings.CutPrefix(hint.Tick, busyKey); busy {
+		count, _, _ = strings.Cut(count, "/")
+		n, _ := strconv.Atoi(count) // 0 where it is none of ours
+		r.Returns = max(r.Returns, n)
+	}
 }
