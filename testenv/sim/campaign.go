@@ -9,6 +9,7 @@ import (
 type Campaign struct {
 	First uint64                   // the seed of the first run; the others follow
 	Draw  func(seed uint64) Config // nil = Draw
+	Only  func(c Config) bool      // which of the runs drawn are made; nil = all
 	Cores int
 	Until time.Time // no run begins after it; zero = no such end
 	Hours float64   // no run begins after so many simulated hours; 0 = no such end
@@ -41,7 +42,11 @@ func (c Campaign) Run() (Stats, []Result) {
 	for range max(1, c.Cores) {
 		cores.Go(func() {
 			for seed, ok := take(); ok; seed, ok = take() {
-				result := Run(draw(seed))
+				config := draw(seed)
+				if c.Only != nil && !c.Only(config) {
+					continue
+				}
+				result := Run(config)
 				mu.Lock()
 				total.Add(result.Stats)
 				if len(result.Violations) > 0 {

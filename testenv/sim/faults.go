@@ -105,6 +105,10 @@ func drawPlan(seed uint64, length time.Duration) []Source {
 			span(Source{Kind: kind, Rate: rate(0.01, 0.6)})
 		}
 	}
+	if d := newDraws(seed, "mute"); d.IntN(6) == 0 {
+		from := d.between(length/10, length*9/10)
+		plan = append(plan, Source{Kind: KindMute, Rate: 1, From: from, Until: min(length, from+d.between(30*time.Second, 8*time.Minute))})
+	}
 	return plan
 }
 

@@ -22,6 +22,7 @@ const (
 	KindFailure    = "failure"     // machines fail
 	KindStale      = "stale list"  // the API server lists what was minutes ago
 	KindLag        = "watch lag"   // changes reach the watcher late
+	KindMute       = "no watcher"  // no replica of the watcher runs
 	KindQueue      = "odd queue"   // messages come late, twice, few at a time or never
 	KindTicks      = "odd ticks"   // ticks come late, twice or never
 	KindTemplates  = "templates"   // somebody deletes launch templates
@@ -101,6 +102,8 @@ func (e *engine) misbehave() {
 		case KindLag:
 			lag := d.skewed(time.Second, 3*time.Minute)
 			during(func() { e.watchers.setLag(lag) }, func() { e.watchers.setLag(0) })
+		case KindMute:
+			during(func() { e.watchers.silence(until) }, func() {})
 		case KindQueue:
 			share := func() float64 { return s.Rate * d.Float64() / 2 }
 			chances := world.QueueChances{Duplicate: share(), Delay: share() / 4, Reorder: share(), Few: share(), Lose: share()}

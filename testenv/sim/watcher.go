@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/flow/forward"
@@ -15,6 +16,7 @@ type watchers struct {
 	replicas []*replica
 	leader   *replica  // that holds the lease; nil = nobody
 	freeAt   time.Time // when the lease of a leader that is gone may be taken
+	mute     time.Time // until when no replica runs
 }
 
 // replica is one life of a watcher: it follows the cluster, and leads when it may.
@@ -66,7 +68,7 @@ func (w *watchers) gone(r *replica) {
 	if w.over {
 		return
 	}
-	w.agenda.Add(w.now().Add(w.steady.between(2*time.Second, 40*time.Second)), w.start)
+	w.agenda.Add(later(w.mute, w.now().Add(w.steady.between(2*time.Second, 40*time.Second))), w.start)
 }
 
 // due has every replica whose watch has something for it take it.
@@ -129,6 +131,16 @@ func (w *watchers) followed(r *replica) {
 		w.world.Log.Note(world.WatchFollowed{Cluster: world.Name, Version: r.watch.Version()})
 		return nil
 	})
+}
+
+// silence ends every replica, and lets none begin before a time.
+func (w *watchers) silence(until time.Time) {
+	w.mute = until
+	for _, r := range slices.Clone(w.replicas) {
+		if r.process != nil {
+			w.kill(r.process, "kill")
+		}
+	}
 }
 
 // setLag has changes reach every replica so much later than they were made; 0 is the usual.

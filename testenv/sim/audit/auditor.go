@@ -153,6 +153,9 @@ func (a *Auditor) after(e world.Entry) {
 			if change.Before == nil {
 				a.committed(change.After)
 			}
+			if change.Before == nil || change.Before.State != change.After.State {
+				a.movesOn(change.After.ID)
+			}
 		}
 		switch fact.Op {
 		case "record":

@@ -193,8 +193,8 @@ func (a *Auditor) oldEnough(k *model.Command, c *claim) {
 // decided by is another.
 func (a *Auditor) notTurnedRound(k *model.Command, c *claim) {
 	before := a.books.commands[a.books.replacement[c.Name]]
-	if before == nil || k.Reason != model.ReasonUnderutilized || before.endedAt.IsZero() || before.Inputs != k.Inputs {
-		return
+	if before == nil || k.Reason != model.ReasonUnderutilized || before.State != model.CommandDone || before.Inputs != k.Inputs {
+		return // where nothing was given back what was launched for it may go
 	}
 	if age := a.entry.At.Sub(before.endedAt); age < 30*time.Minute-a.rules.Grace {
 		a.broken("R38", c.Name, "it took the place of what command %s gave back %s before, and is given back", before.ID, age.Round(time.Second))
@@ -233,6 +233,7 @@ func (a *Auditor) stepped(change world.CommandChange, claims []world.ClaimChange
 	if !slices.Contains(allowed[before.State], k.State) {
 		a.broken("C6", k.ID, "it went from %s to %s", before.State, k.State)
 	}
+	a.heldFreshly(k, before)
 	switch k.State {
 	case model.CommandDone:
 		a.replaced(k)
@@ -244,6 +245,31 @@ func (a *Auditor) stepped(change world.CommandChange, claims []world.ClaimChange
 	case model.CommandUndone:
 		a.untainted(k)
 	}
+}
+
+// heldFreshly is B9 for the second look at a command that saves money: it is found to hold by what the watcher said a moment ago.
+func (a *Auditor) heldFreshly(k, before *model.Command) {
+	holds := before.State == model.CommandCommitted && (k.State == model.CommandReplacing || k.State == model.CommandDone)
+	if !holds || k.Reason != model.ReasonUnderutilized || len(a.books.published) == 0 {
+		return
+	}
+	last := a.books.published[len(a.books.published)-1].at
+	if age := a.entry.At.Sub(last); age > a.decidesWithin() {
+		a.broken("B9", k.ID, "it was found to hold %s after the watcher's last word", age.Round(time.Second))
+	}
+}
+
+// movesOn is C4 for commands: one that waits for nothing but another look goes on or is undone.
+func (a *Auditor) movesOn(id string) {
+	k := a.books.commands[id]
+	state, version := k.State, k.Version
+	if state != model.CommandCommitted && state != model.CommandUndoing {
+		return
+	}
+	a.within("C4", id, a.entry.At, a.rules.Stalled, func() (string, bool) {
+		stays := k.State == state && (k.Version == version || state == model.CommandCommitted)
+		return "command " + id + " (" + k.Reason + ") stays " + string(state), stays
+	})
 }
 
 // replaced is B4 and what came of B10: before a node is emptied by choice all that takes its place is initialised, and where money
@@ -302,6 +328,10 @@ func (a *Auditor) untainted(k *model.Command) {
 		n := a.books.nodes[t.Node]
 		if n == nil || n.UID != t.NodeUID || c == nil || ends(c.State) || c.State == model.Gone || n.DeletedUnix != 0 {
 			continue
+		}
+		// Nobody says so before each node is read to be free of it; but a patch of a process that died may come about later.
+		if age := a.entry.At.Sub(n.taintedAt); tainted(n.Node) && (a.calm() || age > 2*a.rules.Invocation) {
+			a.broken("B4", t.Node, "command %s is undone and the node has the taint, for %s", k.ID, age.Round(time.Second))
 		}
 		a.within("B4", t.Node, a.entry.At, 0, func() (string, bool) { return a.stillTainted(t) })
 	}

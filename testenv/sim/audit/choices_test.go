@@ -92,6 +92,37 @@ func (s *story) end(n string, k *model.Command, reason string) {
 	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "end", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{Before: k, After: &done}}})
 }
 
+// step has a command go on to a state, its claims being as they are.
+func (s *story) step(k *model.Command, to model.CommandState) *model.Command {
+	next := *k
+	next.State, next.Version = to, k.Version+1
+	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "step", Commands: []world.CommandChange{{Before: k, After: &next}}})
+	return &next
+}
+
+// undone has a machine's command come to nothing, and its claim be free again.
+func (s *story) undone(n string, k *model.Command) {
+	k = s.step(k, model.CommandUndoing)
+	next := *k
+	next.State, next.Version = model.CommandUndone, k.Version+1
+	before, after := s.chosenClaim(n), s.chosenClaim(n)
+	before.Version, before.Command, after.Version = 2, k.ID, 3
+	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "end", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{Before: k, After: &next}}})
+}
+
+// turnRound has machine 2 be the replacement of one that is gone, by a command that came to an end, and be given back to save.
+func (s *story) turnRound(end model.CommandState) {
+	first := &model.Command{ID: "first", Version: 1, State: model.CommandReplacing, Reason: model.ReasonUnderutilized, Epoch: 1, Seq: 5, Inputs: "same",
+		Replacements: []model.PlannedClaim{{Name: "web-2-0", Price: 50_000}}}
+	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "step", Commands: []world.CommandChange{{Before: first, After: first}}})
+	ended := *first
+	ended.State, ended.Version = end, 2
+	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "end", Commands: []world.CommandChange{{Before: &ended, After: &ended}}})
+	s.wait(10 * time.Minute)
+	s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+	s.commit("2", func(k *model.Command) { k.Reason, k.Inputs = model.ReasonUnderutilized, "same" })
+}
+
 // Each rule about choices sees its breach, and nothing where all is well.
 func TestRulesOfChoices(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -171,6 +202,32 @@ func TestRulesOfChoices(t *testing.T) {
 			s.chosenNode("1", true)
 			s.end("1", k, model.ReasonEmpty)
 		}, "B2"},
+		"B4 undone and tainted": {func(s *story) {
+			k := s.commit("1", nil)
+			s.chosenNode("1", true)
+			s.undone("1", k)
+		}, "B4"},
+		"undone and untainted": {func(s *story) {
+			k := s.commit("1", nil)
+			s.chosenNode("1", true)
+			s.chosenNode("1", false)
+			s.undone("1", k)
+		}, ""},
+		"C4 a command that stays where it is": {func(s *story) {
+			s.commit("1", nil)
+			s.wait(4 * time.Minute)
+			s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+		}, "C4"},
+		"B9 found to hold long after the watcher's last word": {func(s *story) {
+			k := s.commit("1", func(k *model.Command) {
+				k.Reason, k.Replacements = model.ReasonUnderutilized, []model.PlannedClaim{{Name: "web-r", Price: 50_000}}
+			})
+			s.chosenNode("1", true)
+			s.wait(2 * time.Minute)
+			s.step(k, model.CommandReplacing)
+		}, "B9"},
+		"R38 what took the place of another is given back":                  {func(s *story) { s.turnRound(model.CommandDone) }, "R38"},
+		"what was to take the place of another, and did not, is given back": {func(s *story) { s.turnRound(model.CommandUndone) }, ""},
 		"D5 no reason": {func(s *story) {
 			k := s.commit("1", nil)
 			s.chosenNode("1", true)

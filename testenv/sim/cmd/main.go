@@ -25,6 +25,8 @@ func main() {
 	shrink := flag.Int("shrink", 400, "runs to spend on making a failure smaller")
 	first := flag.Uint64("first", 1, "seed of the first run")
 	seconds := flag.Float64("seconds", 0, "begin no run after so many seconds")
+	processor := flag.Float64("cpu", 0, "begin no run after so many seconds of processor time: the same however busy the machine is")
+	choices := flag.Bool("choices", false, "only worlds in which nodes are given back by choice")
 	hours := flag.Float64("hours", 0, "begin no run after so many simulated hours")
 	runs := flag.Uint64("runs", 0, "make no more runs than this")
 	stop := flag.Int("stop", 1, "begin no run after so many failed ones")
@@ -62,7 +64,14 @@ func main() {
 		return
 	}
 	campaign := sim.Campaign{First: *first, Draw: draw, Cores: *cores, Hours: *hours, Runs: *runs, Stop: *stop, Now: time.Now}
-	if *seconds > 0 {
+	if *choices {
+		campaign.Only = func(c sim.Config) bool { return c.Scenario.Choices }
+	}
+	switch {
+	case *processor > 0:
+		campaign.Now = func() time.Time { return started.Add(cpu() - used) }
+		campaign.Until = started.Add(time.Duration(*processor * float64(time.Second)))
+	case *seconds > 0:
 		campaign.Until = started.Add(time.Duration(*seconds * float64(time.Second)))
 	}
 	stats, failed := campaign.Run()

@@ -23,7 +23,7 @@ import (
 
 func main() {
 	only := flag.String("only", "", "defects whose names match this regular expression")
-	seconds := flag.Int("seconds", 15, "to play seeds with one defect")
+	seconds := flag.Int("seconds", 15, "of processor time to play seeds with one defect")
 	first := flag.Uint64("first", 1, "seed of the first run")
 	miss := flag.Int("miss", 2, "defects that may go unnoticed")
 	flag.Parse()
@@ -121,9 +121,13 @@ func play(root, work string, d defect, seconds int, first uint64) outcome {
 		return fail(err, text)
 	}
 	defer os.Remove(binary)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(seconds)*time.Second+5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(seconds)*20*time.Second+5*time.Minute)
 	defer cancel()
-	sim := exec.CommandContext(ctx, binary, "-first", fmt.Sprint(first), "-seconds", fmt.Sprint(seconds), "-cores", "1", "-shrink", "0")
+	args := []string{"-first", fmt.Sprint(first), "-cpu", fmt.Sprint(seconds), "-cores", "1", "-shrink", "0"}
+	if d.chosen() {
+		args = append(args, "-choices")
+	}
+	sim := exec.CommandContext(ctx, binary, args...)
 	sim.Dir = root
 	text, err := sim.CombinedOutput()
 	took := time.Since(began)
@@ -141,7 +145,7 @@ func play(root, work string, d defect, seconds int, first uint64) outcome {
 
 // scenarios plays the named scenarios with a defect that drawn runs did not show.
 func scenarios(ctx context.Context, root, overlay string, unnoticed outcome, began time.Time) outcome {
-	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout", "60s", "-overlay", overlay, "-run", telling, "./testenv/sim")
+	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout", "10m", "-overlay", overlay, "-run", telling, "./testenv/sim")
 	test.Dir = root
 	text, err := test.CombinedOutput()
 	if failed := scenario.FindSubmatch(text); err != nil && failed != nil {
@@ -151,7 +155,7 @@ func scenarios(ctx context.Context, root, overlay string, unnoticed outcome, beg
 }
 
 // telling are the scenarios that show what drawn runs may not, and are quick: all of them together take seconds.
-const telling = "TestScenarioThrottling|TestScenarioDryOffer|TestScenarioMachines|TestScenario09|TestScenario14|TestScenario16|TestTotalStockOut|TestB3"
+const telling = "TestScenarioThrottling|TestScenarioDryOffer|TestScenarioMachines|TestScenario09|TestScenario14|TestScenario16|TestTotalStockOut|TestB3|TestB4|TestB9|TestB10|TestChoices|TestR38|TestScenarioTaint"
 
 var scenario = regexp.MustCompile(`--- FAIL: (\w+)`)
 
