@@ -971,14 +971,14 @@ func (c *class) widen() bool {
 func inOrder(classes []*class) []*class {
 	type place struct {
 		class       *class
-		rank        int
+		given, rank int
 		cpu, memory int64
 	}
 	list := make([]place, len(classes))
 	for i, c := range classes {
-		list[i] = place{c, c.rank(), c.resources[model.CPU], c.resources[model.Memory]}
+		list[i] = place{c, i, c.rank(), c.resources[model.CPU], c.resources[model.Memory]}
 	}
-	slices.SortStableFunc(list, func(a, b place) int {
+	slices.SortFunc(list, func(a, b place) int {
 		switch {
 		case a.class.priority != b.class.priority:
 			return cmp.Compare(b.class.priority, a.class.priority)
@@ -988,8 +988,10 @@ func inOrder(classes []*class) []*class {
 			return cmp.Compare(b.cpu, a.cpu)
 		case a.memory != b.memory:
 			return cmp.Compare(b.memory, a.memory)
+		case a.class.order != b.class.order:
+			return cmp.Compare(a.class.order, b.class.order)
 		}
-		return cmp.Compare(a.class.order, b.class.order)
+		return cmp.Compare(a.given, b.given)
 	})
 	out := make([]*class, len(list))
 	for i := range list {

@@ -71,7 +71,7 @@ func (r *run) attempts(seed int) []attempt {
 			out = append(out, whole)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b attempt) int {
+	slices.SortFunc(out, func(a, b attempt) int { // no two are alike: each option has an offer once
 		return cmp.Or(compareRatios(r.pool.market.columns[a.column].price, a.worth, r.pool.market.columns[b.column].price, b.worth),
 			cmp.Compare(a.column, b.column), cmp.Compare(a.option, b.option))
 	})
@@ -219,8 +219,11 @@ func (r *run) best(columns []int, n int, carried func(column int) int64) []int {
 	for i, c := range columns {
 		list[i] = ratio{c, r.pool.market.columns[c].price, carried(c)}
 	}
-	slices.SortStableFunc(list, func(a, b ratio) int {
-		return cmp.Or(compareRatios(a.price, a.carried, b.price, b.carried), cmp.Compare(a.column, b.column))
+	slices.SortFunc(list, func(a, b ratio) int { // no two are of one column
+		if c := compareRatios(a.price, a.carried, b.price, b.carried); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.column, b.column)
 	})
 	out := make([]int, 0, n)
 	for _, x := range list[:min(n, len(list))] {
@@ -438,5 +441,11 @@ func (r *run) add(l, o, want int) int64 {
 func compareRatios(priceA, worthA, priceB, worthB int64) int {
 	highA, lowA := bits.Mul64(uint64(priceA), uint64(worthB))
 	highB, lowB := bits.Mul64(uint64(priceB), uint64(worthA))
-	return cmp.Or(cmp.Compare(highA, highB), cmp.Compare(lowA, lowB), cmp.Compare(worthB, worthA))
+	switch {
+	case highA != highB:
+		return cmp.Compare(highA, highB)
+	case lowA != lowB:
+		return cmp.Compare(lowA, lowB)
+	}
+	return cmp.Compare(worthB, worthA)
 }

@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
-	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/core/volume"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -90,51 +87,56 @@ func (c *class) untolerated(taints []model.Taint) (hard *model.Taint, soft bool)
 
 // census turns pending pods into classes.
 type census struct {
-	snapshot        *model.Snapshot
-	book            *rulebook
-	volumes         *volume.Index
-	ignorePreferred bool           // preferred node affinity is left to kube-scheduler
-	onceHeld        map[string]int // ReadWriteOncePod claims in use: by the pod
-	settled         map[int]bool   // pods of Input.Settled
-	arrived         map[int]bool   // shapes of settled pods alone, where there are pods of Input.Expected
+	*scratch // while pods are grouped
+	snapshot *model.Snapshot
+	lore     *lore
+	book     *rulebook
+	volumes  *volume.Index
+	onceHeld map[string]int // ReadWriteOncePod claims in use: by the pod
+	settled  map[int]bool   // pods of Input.Settled
+	arrived  map[int]bool   // shapes of settled pods alone, where there are pods of Input.Expected
 
-	names   map[string]bool // of nodes, that some pod asks for or refuses
-	shared  map[string]int  // claims whose volume is yet to be made: by how many waiting pods
-	shapes  map[int]*shapeInfo
-	demands map[string]*demand
-	texts   map[string]int // interned texts, so that keys are short
-	classes map[string]*class
+	names   map[string]bool   // of nodes, that some pod asks for or refuses
+	shared  map[string]int    // claims whose volume is yet to be made: by how many waiting pods
+	met     []int             // shapes of pending pods, as first met
+	unknown *shapeInfo        // of pods whose shape there is not; nil = there is none
+	classes map[string]*class // the others
+	made    []*class          // all of them, as they were met first
+	space   []class           // for those yet to be made
 	refused map[int]*model.Reason
 	stuck   map[string]*model.Reason // why the volumes of some pods let no new node do, by message
 }
 
 // shapeInfo is a pending shape, read once.
 type shapeInfo struct {
+	*facts
 	no         *model.Reason
-	demand     *demand
-	resources  model.Resources
 	guards     []int
 	foes       []int // DaemonSets whose pods cannot be beside it
 	uses, soft []use
 	adds       []add
 	keys       []string
 	key        string
+	simple     bool // key is what the shape says by itself: no rule is about it
 }
 
 // classesOf groups the pending pods, which are in order. Pods that can never be placed are returned with their reason
 // instead, by index.
 func (c *census) classesOf(pending []int, existing []int) ([]*class, map[int]*model.Reason) {
-	c.shapes, c.demands, c.texts = make(map[int]*shapeInfo), make(map[string]*demand), make(map[string]int)
+	c.scratch = c.lore.lend()
+	defer c.giveBack()
 	c.classes, c.refused, c.stuck = make(map[string]*class), make(map[int]*model.Reason), make(map[string]*model.Reason)
-	var order []int // shapes, as first met
 	for _, i := range pending {
 		index := c.snapshot.Pods[i].Shape
-		if c.shapes[index] == nil {
+		switch {
+		case index < 0 || index >= len(c.shapes):
+			c.unknown = c.readShape(index)
+		case c.shapes[index] == nil:
 			c.shapes[index] = c.readShape(index)
-			order = append(order, index)
+			c.met = append(c.met, index)
 		}
 	}
-	for _, index := range order {
+	for _, index := range c.met {
 		if info := c.shapes[index]; info.no == nil {
 			info.foes = c.foesOf(&c.snapshot.Shapes[index])
 		}
@@ -142,12 +144,12 @@ func (c *census) classesOf(pending []int, existing []int) ([]*class, map[int]*mo
 	for _, index := range existing {
 		c.book.readGuards(&c.snapshot.Shapes[index])
 	}
-	for _, index := range order {
+	for _, index := range c.met {
 		if info := c.shapes[index]; info.no == nil {
 			c.guardedFrom(index, info)
 		}
 	}
-	for _, index := range order {
+	for _, index := range c.met {
 		if info := c.shapes[index]; info.no == nil {
 			info.key = c.shapeKey(&c.snapshot.Shapes[index], info)
 		}
@@ -156,9 +158,32 @@ func (c *census) classesOf(pending []int, existing []int) ([]*class, map[int]*mo
 	for n, i := range pending {
 		c.addPod(n, i)
 	}
-	classes := slices.Collect(maps.Values(c.classes))
-	slices.SortFunc(classes, func(a, b *class) int { return cmp.Compare(a.order, b.order) })
-	return classes, c.refused
+	return c.made, c.refused
+}
+
+// scratch is what is known of shapes while pods are grouped, by shape.
+type scratch struct {
+	shapes              []*shapeInfo // nil = no pending pod has it
+	plain, plainSettled []*class     // by the first shape that is like theirs: classes of pods without rules or volumes
+}
+
+// giveBack leaves the scratch as it was.
+func (c *census) giveBack() {
+	for _, index := range c.met {
+		if info := c.shapes[index]; info.no == nil {
+			c.plain[info.like], c.plainSettled[info.like] = nil, nil
+		}
+		c.shapes[index] = nil
+	}
+	c.scratch = nil
+}
+
+// of returns what is known of the pod's shape.
+func (c *census) of(pod *model.Pod) *shapeInfo {
+	if pod.Shape < 0 || pod.Shape >= len(c.shapes) {
+		return c.unknown
+	}
+	return c.shapes[pod.Shape]
 }
 
 // settle notes which of the pending pods run well where they are. Where others are expected those that are alone in their shape
@@ -184,20 +209,14 @@ func (c *census) settle(settled, pending []int, expected bool) {
 
 // readShape reads what a shape asks for, rules of other pods left out.
 func (c *census) readShape(index int) *shapeInfo {
-	if index < 0 || index >= len(c.snapshot.Shapes) {
-		return &shapeInfo{no: &model.Reason{Code: Invalid, Message: "the snapshot has no spec for the pod", Remedy: "wait for the next snapshot"}}
+	info := &shapeInfo{facts: c.lore.of(index)}
+	if info.demand != nil {
+		c.noteNames(info.demand)
 	}
-	shape := &c.snapshot.Shapes[index]
-	info := &shapeInfo{demand: c.demandOf(shape)}
-	if info.no = cmp.Or(info.demand.no, unplannable(shape)); info.no != nil {
+	if info.no = info.facts.no; info.no != nil {
 		return info
 	}
-	info.resources = maps.Clone(shape.Requests)
-	if info.resources == nil {
-		info.resources = make(model.Resources)
-	}
-	info.resources[model.Pods] = max(1, info.resources[model.Pods])
-	maps.DeleteFunc(info.resources, func(_ string, amount int64) bool { return amount == 0 })
+	shape := &c.snapshot.Shapes[index]
 	if len(shape.PodAffinity)+len(shape.PodAntiAffinity)+len(shape.Spread)+len(shape.PreferredPodAffinity)+len(shape.PreferredPodAntiAffinity) > 0 {
 		info.uses, info.soft, info.no = c.book.readUses(shape, info.demand.there, c.arrived[index])
 		info.guards = c.book.readGuards(shape)
@@ -245,43 +264,95 @@ func (info *shapeInfo) finish(book *rulebook, shape *model.PodShape) {
 // addPod puts pod i, the n-th of all, into its class.
 func (c *census) addPod(n, i int) {
 	pod := &c.snapshot.Pods[i]
-	info := c.shapes[pod.Shape]
+	info := c.of(pod)
 	if info.no != nil {
 		c.refused[i] = info.no
 		return
 	}
+	switch {
+	case len(pod.Claims)+len(c.snapshot.ShapeOf(pod).Ephemeral) > 0:
+		c.addWithVolumes(n, i, info)
+	case info.simple:
+		c.addPlain(n, i, info)
+	default:
+		c.addAs(c.classFor(n, i, info, bound{}), i)
+	}
+}
+
+// addPlain is addPod for a pod without volumes that no rule is about. Most are.
+func (c *census) addPlain(n, i int, info *shapeInfo) {
+	known := &c.plain[info.like]
+	if c.settled[i] {
+		known = &c.plainSettled[info.like]
+	}
+	if *known == nil {
+		*known = c.make(n, i, info, bound{})
+	}
+	c.addAs(*known, i)
+}
+
+func (c *census) addAs(class *class, i int) {
+	if class != nil {
+		class.pods = append(class.pods, i)
+	}
+}
+
+// bound is where volumes let a pod run.
+type bound struct {
+	anew, there []requirement.Requirements // any one of these; nil = wherever
+	attaches    bool                       // has volumes with an attach limit
+	shared      []string                   // claims it shares with other waiting pods, whose volume is yet to be made
+	text        string                     // all of it
+}
+
+// addWithVolumes is addPod for a pod with volumes.
+func (c *census) addWithVolumes(n, i int, info *shapeInfo) {
+	pod := &c.snapshot.Pods[i]
 	shape := c.snapshot.ShapeOf(pod)
-	key, alternatives, there := info.key, []requirement.Requirements(nil), []requirement.Requirements(nil)
-	attaches, volumes := false, ""
-	var shared []string
-	if len(pod.Claims)+len(shape.Ephemeral) > 0 {
-		var no *model.Reason
-		if alternatives, there, no = c.placesOfVolumes(i, pod, shape); no != nil {
-			c.refused[i] = no
-			return
-		}
-		attaches = len(c.volumes.Attachments(pod, shape)) > 0
-		volumes = fmt.Sprintf("%d\x00%d\x00%t", c.intern(termsKey(alternatives)), c.intern(termsKey(there)), attaches)
-		if shared = c.sharedBy(pod, shape); len(shared) > 0 {
-			volumes += fmt.Sprintf("\x00%q", shared)
-		}
-		key += "\x00" + volumes
+	anew, there, no := c.placesOfVolumes(i, pod, shape)
+	if no != nil {
+		c.refused[i] = no
+		return
+	}
+	v := bound{anew: anew, there: there, attaches: len(c.volumes.Attachments(pod, shape)) > 0, shared: c.sharedBy(pod, shape)}
+	v.text = fmt.Sprintf("%d\x00%d\x00%t", c.lore.intern(termsKey(anew)), c.lore.intern(termsKey(there)), v.attaches)
+	if len(v.shared) > 0 {
+		v.text += fmt.Sprintf("\x00%q", v.shared)
+	}
+	c.addAs(c.classFor(n, i, info, v), i)
+}
+
+// classFor returns the class of pod i, the n-th of all; nil where there is nowhere its volumes and it both let it run.
+func (c *census) classFor(n, i int, info *shapeInfo, v bound) *class {
+	key := info.key
+	if v.text != "" {
+		key += "\x00" + v.text
 	}
 	if c.settled[i] {
 		key += "\x00settled"
 	}
-	known := c.classes[key]
-	if known == nil {
-		if known = c.newClass(info, shape, alternatives, there, volumes); known == nil {
-			c.refused[i] = &model.Reason{Code: VolumeConflict, Message: "its volumes are where spec.nodeSelector and spec.affinity.nodeAffinity do not let it run",
-				Remedy: "remove the contradiction, or move the volume"}
-			return
+	if c.classes[key] == nil {
+		made := c.make(n, i, info, v)
+		if made == nil {
+			return nil
 		}
-		known.order, known.attaches, known.settled = n, attaches, c.settled[i]
-		known.share(c.book, shared)
-		c.classes[key] = known
+		c.classes[key] = made
 	}
-	known.pods = append(known.pods, i)
+	return c.classes[key]
+}
+
+// make makes a class of pod i, the n-th of all; nil where there is nowhere its volumes and it both let it run.
+func (c *census) make(n, i int, info *shapeInfo, v bound) *class {
+	out := c.newClass(info, c.snapshot.ShapeOf(&c.snapshot.Pods[i]), v)
+	if out == nil {
+		c.refused[i] = &model.Reason{Code: VolumeConflict, Message: "its volumes are where spec.nodeSelector and spec.affinity.nodeAffinity do not let it run",
+			Remedy: "remove the contradiction, or move the volume"}
+		return nil
+	}
+	out.order, out.attaches, out.settled = n, v.attaches, c.settled[i]
+	out.share(c.book, v.shared)
+	c.made = append(c.made, out)
+	return out
 }
 
 // placesOfVolumes returns where the pod's volumes let it run, on new nodes and on those that exist.
@@ -304,38 +375,39 @@ func (c *census) placesOfVolumes(i int, pod *model.Pod, shape *model.PodShape) (
 	return anew, there, nil
 }
 
-func (c *census) newClass(info *shapeInfo, shape *model.PodShape, alternatives, there []requirement.Requirements, volumes string) *class {
-	out := &class{
-		resources: info.resources, priority: shape.Priority, own: info.demand.terms, terms: info.demand.terms,
+func (c *census) newClass(info *shapeInfo, shape *model.PodShape, v bound) *class {
+	if len(c.space) == 0 {
+		c.space = make([]class, max(4, min(len(c.made), 64)))
+	}
+	out := &c.space[0]
+	c.space = c.space[1:]
+	*out = class{
+		resources: info.resources, request: info.request, venue: info.venue, priority: shape.Priority, own: info.demand.terms, terms: info.demand.terms,
 		there: info.demand.there, ownThere: info.demand.there, stuck: info.demand.named,
-		preferred: info.demand.preferred, tolerations: [][]model.Toleration{shape.Tolerations}, selector: shape.NodeSelector, ports: shape.HostPorts,
+		preferred: info.demand.preferred, tolerations: info.tolerations, selector: shape.NodeSelector, ports: shape.HostPorts,
 		uses: info.uses, soft: info.soft, adds: info.adds, keys: info.keys, stride: 1, foes: info.foes,
 	}
-	if alternatives != nil {
-		out.terms = crossTerms(out.own, alternatives)
+	if v.anew != nil {
+		out.terms = crossTerms(out.own, v.anew)
 	}
-	if there != nil {
-		out.there, out.volumeTerms = crossTerms(out.there, there), there
+	if v.there != nil {
+		out.there, out.volumeTerms = crossTerms(out.there, v.there), v.there
 	}
 	if len(out.terms) == 0 {
 		return nil
 	}
-	if len(alternatives) == 1 {
-		if name, one := alternatives[0].Get(model.LabelHostname).Single(); one && c.stuck[name] != nil {
+	if len(v.anew) == 1 {
+		if name, one := v.anew[0].Get(model.LabelHostname).Single(); one && c.stuck[name] != nil {
 			out.stuck = c.stuck[name]
 		}
 	}
 	out.needs = out.terms
 	out.findHosts(c.book)
-	out.venue = strconv.Itoa(info.demand.id) + "\x00" + volumes
-	if len(shape.Tolerations) > 0 {
-		out.venue += "\x00t" + strconv.Itoa(c.intern(tolerationsKey(shape.Tolerations)))
+	if v.text != "" {
+		out.venue += "\x00v" + v.text
 	}
 	if len(info.foes) > 0 {
 		out.venue += fmt.Sprintf("\x00f%d", info.foes)
-	}
-	for _, p := range shape.HostPorts {
-		out.venue += fmt.Sprintf("\x00%q/%d/%s", p.IP, p.Port, p.Protocol)
 	}
 	return out
 }
@@ -377,18 +449,11 @@ func crossTerms(a, b []requirement.Requirements) []requirement.Requirements {
 // shapeKey writes down everything scheduling looks at, so that equal keys mean pods that cannot be told apart.
 func (c *census) shapeKey(shape *model.PodShape, info *shapeInfo) string {
 	info.finish(c.book, shape)
-	b := make([]byte, 0, 96)
+	if info.simple = len(info.uses)+len(info.soft)+len(info.foes)+len(info.adds) == 0; info.simple {
+		return info.facts.key
+	}
+	b := append(make([]byte, 0, 96), info.facts.key...)
 	number := func(n int64) { b = binary.AppendVarint(b, n) }
-	number(int64(info.demand.id))
-	number(int64(shape.Priority))
-	for _, name := range resource.Names(info.resources) {
-		number(int64(c.intern(name)))
-		number(info.resources[name])
-	}
-	number(-1)
-	if len(shape.Tolerations) > 0 {
-		number(int64(c.intern(tolerationsKey(shape.Tolerations))))
-	}
 	for _, list := range [][]use{info.uses, info.soft} {
 		number(-2)
 		for _, u := range list {
@@ -405,19 +470,7 @@ func (c *census) shapeKey(shape *model.PodShape, info *shapeInfo) string {
 	for _, a := range info.adds {
 		number(int64(a.tally))
 	}
-	for _, p := range shape.HostPorts {
-		number(int64(c.intern(fmt.Sprintf("%q/%d/%s", p.IP, p.Port, p.Protocol))))
-	}
 	return string(b)
-}
-
-func (c *census) intern(text string) int {
-	n, known := c.texts[text]
-	if !known {
-		n = len(c.texts)
-		c.texts[text] = n
-	}
-	return n
 }
 
 func tolerationsKey(list []model.Toleration) string {
@@ -453,7 +506,10 @@ func sortedPods(snapshot *model.Snapshot, pods []int) []int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.UID, b.UID), cmp.Compare(i, j))
 	}
 	out := slices.Clone(pods)
-	if !slices.IsSortedFunc(out, compare) {
+	if slices.IsSortedFunc(out, compare) {
+		return out
+	}
+	if slices.Sort(out); !slices.IsSortedFunc(out, compare) { // most snapshots list pods in order
 		slices.SortFunc(out, compare)
 	}
 	return out

@@ -22,26 +22,8 @@ type demand struct {
 	terms     []requirement.Requirements // the same of a new node, whose name nothing knows yet
 	named     *model.Reason              // why no new node will do
 	preferred []requirement.Requirements // heaviest first, then as written
+	names     []string                   // of nodes it asks for or refuses
 	no        *model.Reason
-}
-
-// demandOf reads the shape's node selection; shapes with the same one share it.
-func (c *census) demandOf(shape *model.PodShape) *demand {
-	key := demandKey(shape)
-	d, known := c.demands[key]
-	if !known {
-		d = &demand{id: len(c.demands)}
-		d.there, d.no = nodeTerms(shape)
-		d.forNewNodes()
-		for _, term := range d.there {
-			c.noteNames(term)
-		}
-		if !c.ignorePreferred {
-			d.preferred = preferredTerms(shape)
-		}
-		c.demands[key] = d
-	}
-	return d
 }
 
 func demandKey(shape *model.PodShape) string {
@@ -67,13 +49,18 @@ func unplannable(shape *model.PodShape) *model.Reason {
 		return &model.Reason{Code: NotSupportedYet, Message: "spec.resourceClaims (dynamic resources) is a hard rule that is not planned for yet",
 			Remedy: "ask for an extended resource instead, or provide a node by hand"}
 	}
-	first, negative := "", false
+	return nil
+}
+
+// negative returns why a shape is not placed that asks for less than nothing; nil where it does not.
+func negative(shape *model.PodShape) *model.Reason {
+	first, found := "", false
 	for name, amount := range shape.Requests { // the first by name, whatever the order
-		if amount < 0 && (!negative || name < first) {
-			first, negative = name, true
+		if amount < 0 && (!found || name < first) {
+			first, found = name, true
 		}
 	}
-	if negative {
+	if found {
 		return invalid("spec.containers[].resources.requests", fmt.Sprintf("%s is negative: %d", first, shape.Requests[first]), "ask for zero or more")
 	}
 	return nil

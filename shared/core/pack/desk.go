@@ -13,6 +13,7 @@ import (
 // is for one goroutine.
 type Desk struct {
 	dims    dimensions
+	lore    *lore
 	markets *markets
 	daemons []daemon
 	pools   []*pool
@@ -24,7 +25,8 @@ func NewDesk(in Input) *Desk {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	d := &Desk{dims: everyDimension(in.Snapshot)}
+	d := &Desk{dims: everyDimension(in.Snapshot), lore: newLore(in.Snapshot.Shapes, in.IgnorePreferences)}
+	d.lore.dims = d.dims
 	d.markets, d.daemons = newMarkets(&in, d.dims), daemonsOf(in.Snapshot, d.dims)
 	d.pools = newPools(&in, d.dims, d.markets, d.daemons)
 	return d
@@ -67,6 +69,8 @@ func (d *Desk) poolsFor(in *Input) []*pool {
 // No set of nodes that can hold some pods costs less than they are worth together, but for what of it is held already.
 type Rates struct {
 	dims   dimensions
+	shapes []model.PodShape
+	asked  []vector      // by shape, what its pods ask for; nil = not looked up yet
 	worth  map[int]int64 // by pod, nano-USD per hour
 	byPool map[string]*pricing
 	order  []*pricing // of byPool, as pools are asked
@@ -76,13 +80,12 @@ type Rates struct {
 func (d *Desk) NewRates(in Input) *Rates {
 	pending, moving := pendingPods(&in)
 	book := newRulebook(&in, noWishes)
-	census := &census{snapshot: in.Snapshot, book: book, volumes: volume.New(in.Snapshot), onceHeld: holders(in.Snapshot, moving), ignorePreferred: in.IgnorePreferences}
+	census := &census{snapshot: in.Snapshot, lore: d.lore, book: book, volumes: volume.New(in.Snapshot), onceHeld: holders(in.Snapshot, moving)}
 	classes, _ := census.classesOf(sortedPods(in.Snapshot, pending), nil)
 	p := &planner{in: &in, dims: d.dims, book: book, markets: d.markets, daemons: d.daemons, standsOf: make(map[string][]stand), divisions: make(map[string][]cell)}
 	p.ready, p.reserved = d.poolsFor(&in), map[string]int64{}
 	asks := make([][]ask, len(p.ready))
 	for _, c := range classes {
-		c.request = d.dims.vector(c.resources)
 		for _, s := range p.stands(c) {
 			if options := p.ready[s.pool].options(s.grounds, c.request, c.most()); len(options) > 0 {
 				asks[s.pool] = append(asks[s.pool], ask{c, options, c.units()})
@@ -90,7 +93,7 @@ func (d *Desk) NewRates(in Input) *Rates {
 			}
 		}
 	}
-	out := &Rates{dims: d.dims, worth: make(map[int]int64, len(pending)), byPool: make(map[string]*pricing)}
+	out := &Rates{dims: d.dims, shapes: in.Snapshot.Shapes, asked: make([]vector, len(in.Snapshot.Shapes)), worth: make(map[int]int64, len(pending)), byPool: make(map[string]*pricing)}
 	d.rates = out
 	for n, list := range asks {
 		if len(list) == 0 {
@@ -118,11 +121,18 @@ func (r *Rates) Pod(i int) (model.MicroUSD, bool) {
 	return model.MicroUSD((worth + 999) / 1000), known
 }
 
-// Room returns what so much room on a node is worth at least to pods that take any offer; 0 where nothing is sold.
-func (r *Rates) Room(free model.Resources) model.MicroUSD {
-	var room []float64
-	for _, name := range r.dims {
-		room = append(room, float64(max(0, free[name])))
+// Room returns what the room that pods of these shapes leave of so much is worth at least to pods that take any offer; 0 where
+// nothing is sold.
+func (r *Rates) Room(amounts model.Resources, shapes []int) model.MicroUSD {
+	free := r.dims.vector(amounts)
+	for _, s := range shapes {
+		for d, amount := range r.request(s) {
+			free[d] -= amount
+		}
+	}
+	room := make([]float64, len(free))
+	for d, amount := range free {
+		room[d] = float64(max(0, amount))
 	}
 	least := 0.0
 	for i, p := range r.order {
@@ -137,4 +147,15 @@ func (r *Rates) Room(free model.Resources) model.MicroUSD {
 		}
 	}
 	return model.MicroUSD(least)
+}
+
+// request returns what pods of a shape ask for; nil where there is no such shape.
+func (r *Rates) request(shape int) vector {
+	if shape < 0 || shape >= len(r.shapes) {
+		return nil
+	}
+	if r.asked[shape] == nil {
+		r.asked[shape] = r.dims.vector(r.shapes[shape].Requests)
+	}
+	return r.asked[shape]
 }

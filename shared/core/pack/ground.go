@@ -236,35 +236,71 @@ func (p *pool) weighAmong(o *option, request vector, cap int64, types []entry) {
 	o.offers, o.endless, o.alone = nil, nil, 0
 	least := 0.0
 	dims := len(request)
-	wanted := p.wanted[:0]
+	wanted, amounts := p.wanted[:0], p.amounts[:0]
 	for d, amount := range request {
 		if amount > 0 {
-			wanted = append(wanted, d)
+			wanted, amounts = append(wanted, d), append(amounts, float64(amount))
 		}
 	}
-	p.wanted = wanted
+	p.wanted, p.amounts = wanted, amounts
+	ofNode := 0.0 // the part of a node that is a pod's however little it asks for
+	if cap > 0 {
+		ofNode = 1 / float64(cap)
+	}
+	p.chosen = p.chosen[:0]
+	bits, first := byte(0), true
 types:
-	for _, e := range types {
-		room, inverse := p.room[e.instance], p.inverse[e.instance*dims:]
-		share := 0.0
-		for _, d := range wanted {
-			amount := request[d]
-			if amount > room[d] {
+	for n, e := range types {
+		if n&7 == 0 && n > 0 {
+			p.chosen, bits = append(p.chosen, bits), 0
+		}
+		room, inverse := p.rooms[e.instance*dims:][:dims], p.inverse[e.instance*dims:][:dims]
+		share := ofNode
+		for n, d := range wanted {
+			if request[d] > room[d] {
 				continue types
 			}
-			share = max(share, float64(amount)*inverse[d])
+			if part := amounts[n] * inverse[d]; part > share {
+				share = part
+			}
 		}
-		if cap > 0 {
-			share = max(share, 1/float64(cap))
-		}
-		p.fitting = append(p.fitting, e.column)
-		if worth := share * float64(p.market.columns[e.column].price); len(p.fitting) == 1 || worth < least {
-			least = worth
+		bits |= 1 << (n & 7)
+		if worth := share * float64(p.market.columns[e.column].price); first || worth < least {
+			least, first = worth, false
 		}
 	}
+	p.chosen = append(p.chosen, bits)
 	// What a request is answerable for of a price is its part of the resource it takes most of.
 	o.alone = max(1, int64(least*1000))
 	o.worth = o.alone
-	o.offers = slices.Clone(p.fitting)
-	p.fitting = p.fitting[:0]
+	o.offers = p.lists.of(p.chosen, types)
+}
+
+// offerLists are lists of offers met with so far: requests of many sizes fit the same types.
+type offerLists map[offerList][]int
+
+// offerList says which of some types are meant.
+type offerList struct {
+	types  *entry // the first of all of them, which tells them from others
+	number int    // of them
+	chosen string // a bit for each that is meant
+}
+
+// of returns the offers of the types a bit of chosen is set for; nil where there is none. Nobody writes to them.
+func (l offerLists) of(chosen []byte, types []entry) []int {
+	if len(types) == 0 {
+		return nil
+	}
+	key := offerList{&types[0], len(types), string(chosen)}
+	known, met := l[key]
+	if met {
+		return known
+	}
+	for n, e := range types {
+		if chosen[n>>3]>>(n&7)&1 != 0 {
+			known = append(known, e.column)
+		}
+	}
+	l[key] = known
+	return known
 }

@@ -82,8 +82,7 @@ func Provisionable(snapshot *model.Snapshot, i int) (ok bool, why string) {
 
 // pendingPods returns the pods to place, each once, and a set of the same.
 func pendingPods(in *Input) ([]int, map[int]bool) {
-	chosen := make(map[int]bool)
-	var list []int
+	chosen, list := make(map[int]bool, len(in.Pending)), make([]int, 0, len(in.Pending))
 	add := func(i int) {
 		if i >= 0 && i < len(in.Snapshot.Pods) && !chosen[i] {
 			chosen[i] = true

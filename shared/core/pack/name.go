@@ -17,7 +17,10 @@ const (
 // name gives each claim the name of its pool and a short hash of what it is. Same claims and salt, same names; no two
 // claims of the list share one, nor has any that of a node or claim there is.
 func name(claims []model.PlannedClaim, in *Input) {
-	taken := make(map[string]bool, len(claims))
+	if len(claims) == 0 || nameAtOnce(claims, in) {
+		return
+	}
+	taken := make(map[string]bool, len(claims)+len(in.Snapshot.Nodes)+len(in.Snapshot.Claims)+len(in.Claims))
 	for i := range in.Snapshot.Nodes {
 		taken[in.Snapshot.Nodes[i].Name] = true
 	}
@@ -37,6 +40,33 @@ func name(claims []model.PlannedClaim, in *Input) {
 			}
 		}
 	}
+}
+
+// nameAtOnce gives each claim the first name it may have, unless one of these is taken, which it is hardly ever; then it returns
+// false and gives none.
+func nameAtOnce(claims []model.PlannedClaim, in *Input) bool {
+	names, wanted := make([]string, len(claims)), make(map[string]bool, len(claims))
+	for i := range claims {
+		names[i] = prefix(claims[i].Pool) + "-" + suffix(digestible(&claims[i]), in.Salt, 0)
+		wanted[names[i]] = true
+	}
+	taken := len(wanted) < len(claims)
+	for i := range in.Snapshot.Nodes {
+		taken = taken || wanted[in.Snapshot.Nodes[i].Name]
+	}
+	for i := range in.Snapshot.Claims {
+		taken = taken || wanted[in.Snapshot.Claims[i].Name]
+	}
+	for i := range in.Claims {
+		taken = taken || wanted[in.Claims[i].Name]
+	}
+	if taken {
+		return false
+	}
+	for i := range claims {
+		claims[i].Name = names[i]
+	}
+	return true
 }
 
 // digestible writes down what tells the claim from every other of a plan: its pods and how it is bought.

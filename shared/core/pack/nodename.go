@@ -50,16 +50,20 @@ func (d *demand) forNewNodes() {
 	}
 }
 
-// noteNames remembers which nodes pods name.
-func (c *census) noteNames(term requirement.Requirements) {
-	if !term.Has(nodeName) {
-		return
+// noteNames remembers which nodes the term names.
+func (d *demand) noteNames(term requirement.Requirements) {
+	if term.Has(nodeName) {
+		list, _ := term[nodeName].Listed() // or, of NotIn, what is excluded
+		d.names = append(d.names, list...)
 	}
-	list, _ := term[nodeName].Listed() // or, of NotIn, what is excluded
-	for _, name := range list {
-		if c.names == nil {
-			c.names = make(map[string]bool)
-		}
+}
+
+// noteNames remembers which nodes pods name.
+func (c *census) noteNames(d *demand) {
+	if len(d.names) > 0 && c.names == nil {
+		c.names = make(map[string]bool)
+	}
+	for _, name := range d.names {
 		c.names[name] = true
 	}
 }

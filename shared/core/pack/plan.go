@@ -106,10 +106,7 @@ const tryMost = 500
 // moreWishes returns the ways in which preferences between pods can be kept that are worth trying, most first.
 func (b *board) moreWishes() []wishes {
 	domains, hosts := false, false
-	for index := range b.census.shapes { // whether any has one does not depend on the order
-		if index < 0 || index >= len(b.in.Snapshot.Shapes) {
-			continue
-		}
+	for _, index := range b.census.met {
 		shape := &b.in.Snapshot.Shapes[index]
 		for _, s := range shape.Spread {
 			if s.Anyway {
@@ -154,18 +151,24 @@ func newBoard(in *Input, wishes wishes) *board { return prepare(in, wishes, fals
 func prepare(in *Input, wishes wishes, asIs bool) *board {
 	pending, moving := pendingPods(in)
 	b := &board{in: in, pending: sortedPods(in.Snapshot, pending), book: newRulebook(in, wishes)}
-	b.census = &census{snapshot: in.Snapshot, book: b.book, volumes: volume.New(in.Snapshot), onceHeld: holders(in.Snapshot, moving), ignorePreferred: in.IgnorePreferences}
+	var known *lore
+	if in.desk != nil {
+		known = in.desk.lore
+	} else {
+		known = newLore(in.Snapshot.Shapes, in.IgnorePreferences)
+	}
+	b.census = &census{snapshot: in.Snapshot, lore: known, book: b.book, volumes: volume.New(in.Snapshot), onceHeld: holders(in.Snapshot, moving)}
 	if len(in.Settled) > 0 && len(in.Restless)+len(in.Expected) > 0 {
 		b.census.settle(in.Settled, pending, len(in.Expected) > 0)
 	}
-	b.classes, b.refused = b.census.classesOf(b.pending, guardShapes(in.Snapshot, moving))
+	b.classes, b.refused = b.census.classesOf(b.pending, guardShapes(in.Snapshot, known, moving))
 	if in.desk != nil {
 		b.dims = in.desk.dims
 	} else {
 		b.dims = dimensionsOf(in.Snapshot, b.classes)
-	}
-	for _, c := range b.classes {
-		c.request = b.dims.vector(c.resources)
+		for _, c := range b.classes {
+			c.request = b.dims.vector(c.resources)
+		}
 	}
 	var markets *markets
 	var daemons []daemon
@@ -412,12 +415,8 @@ func (b *board) labelKeys() []string {
 
 // guardShapes returns the shapes with required anti-affinity that some pod on a node has, in the order of those pods' keys,
 // so that the order of lists in the snapshot never shows.
-func guardShapes(snapshot *model.Snapshot, moving map[int]bool) []int {
-	guards := false
-	for i := range snapshot.Shapes {
-		guards = guards || len(snapshot.Shapes[i].PodAntiAffinity) > 0
-	}
-	if !guards {
+func guardShapes(snapshot *model.Snapshot, known *lore, moving map[int]bool) []int {
+	if !known.guards() {
 		return nil
 	}
 	var owners []int

@@ -36,10 +36,12 @@ type pool struct {
 	natures     map[string]nature // what nodes are, by their custom labels and the venues of their pods
 	portDaemons []daemon          // daemons of the pool that take host ports
 	tolerated   []daemon          // daemons that tolerate the pool's taints
-	key         []byte            // scratch
+	key, chosen []byte            // scratch
 	wanted      []int             // scratch
-	fitting     []int             // scratch
-	inverse     []float64         // by type and dimension: 1/room
+	amounts     []float64         // scratch
+	lists       offerLists
+	rooms       []int64   // by type and dimension: room
+	inverse     []float64 // by type and dimension: 1/room
 
 	limited []string  // names its limits speak of, sorted
 	left    []int64   // what they leave, by limited
@@ -128,7 +130,7 @@ func (p *pool) prepare(m *market, daemons []daemon) {
 		With(model.LabelInitialized, requirement.Values("true"))
 	p.flags = newFlags(p.custom)
 	p.minimums = p.base.MinValues()
-	p.areas = make(map[string]*area)
+	p.areas, p.lists = make(map[string]*area), make(offerLists)
 	p.exotic = make([]bool, len(m.types))
 	for t := range m.types {
 		p.exotic[t] = offer.Exotic(m.types[t])
@@ -184,6 +186,7 @@ func (p *pool) placeDaemons(daemons []daemon) {
 		if slices.Min(p.room[t]) < 0 { // it would be over its capacity with no pod on it
 			p.room[t] = full(len(p.room[t]))
 		}
+		p.rooms = append(p.rooms, p.room[t]...)
 		for _, amount := range p.room[t] {
 			p.inverse = append(p.inverse, 1/float64(max(1, amount)))
 		}

@@ -10,7 +10,7 @@ import (
 func (c *census) findShared(pending []int) {
 	for _, i := range pending {
 		pod := &c.snapshot.Pods[i]
-		if len(pod.Claims) == 0 || c.shapes[pod.Shape].no != nil {
+		if len(pod.Claims) == 0 || c.of(pod).no != nil {
 			continue
 		}
 		for _, claim := range c.volumes.Unmade(pod, c.snapshot.ShapeOf(pod)) {

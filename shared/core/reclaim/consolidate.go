@@ -3,7 +3,6 @@ package reclaim
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -119,20 +118,19 @@ func (o *optimiser) appraise() {
 			worth, known := rates.Pod(i)
 			a.worth, a.stuck = a.worth+worth, a.stuck || !known
 		}
-		a.spare = rates.Room(o.v.freeOn(a.member))
+		a.spare = rates.Room(a.Node.Allocatable, o.v.shapesOn(a.member))
 		a.dear = o.replaceable(a) && a.loose() && a.waste() >= a.Price/100*worthwhilePercent
 	}
 }
 
-// freeOn returns what is free on a node.
-func (v *view) freeOn(m *member) model.Resources {
-	free := maps.Clone(m.Node.Allocatable)
-	for _, i := range v.on(m) {
-		for name, amount := range v.in.Snapshot.ShapeOf(&v.in.Snapshot.Pods[i]).Requests { // each on its own: the order does not matter
-			free[name] -= amount
-		}
+// shapesOn returns the shapes of what is on a node, one for each pod.
+func (v *view) shapesOn(m *member) []int {
+	pods := v.on(m)
+	out := make([]int, len(pods))
+	for n, i := range pods {
+		out[n] = v.in.Snapshot.Pods[i].Shape
 	}
-	return free
+	return out
 }
 
 // replaceable reports whether new nodes may take the asset's place.

@@ -14,6 +14,7 @@ type guard struct {
 	group   []*asset                       // that are given back for it, among others
 	claim   model.PlannedClaim
 	ceiling model.MicroUSD // the most it may cost per hour
+	kept    []string       // types that nodes of the group could as well be kept as
 }
 
 // narrow leaves of the claim the capacity type of its cheapest offer, the zones where that is cheap enough and the types whose
@@ -26,12 +27,17 @@ func (g *guard) narrow() (code, why string) {
 	zones := slices.DeleteFunc(slices.Clone(g.claim.Zones), func(zone string) bool {
 		return zone != g.claim.Offer.Zone && g.dearest(first, kind, []string{zone}) > g.ceiling
 	})
-	if slices.ContainsFunc(g.group, func(a *asset) bool { return rivals(a, &g.claim, g.claim.Offer.InstanceType) }) {
+	for _, a := range g.group {
+		if rivals(a, &g.claim, a.Claim.InstanceType) {
+			g.kept = append(g.kept, a.Claim.InstanceType)
+		}
+	}
+	if slices.Contains(g.kept, g.claim.Offer.InstanceType) {
 		return NothingToGain, fmt.Sprintf("what would take its place is of type %s too and no cheaper", g.claim.Offer.InstanceType)
 	}
 	var names []string
 	for _, name := range g.claim.InstanceTypes {
-		if price := g.dearest(types[name], kind, zones); price >= 0 && price <= g.ceiling && !slices.ContainsFunc(g.group, func(a *asset) bool { return rivals(a, &g.claim, name) }) {
+		if price := g.dearest(types[name], kind, zones); price >= 0 && price <= g.ceiling && !slices.Contains(g.kept, name) {
 			names = append(names, name)
 		}
 	}

@@ -48,6 +48,7 @@ func ruled(s model.PodShape) bool {
 func (s *scene) fill() {
 	snapshot := s.v.snapshot
 	there := make(map[string]bool, len(snapshot.Nodes))
+	s.nodes, s.pods = make([]model.Node, 0, len(snapshot.Nodes)), make([]model.Pod, 0, len(snapshot.Pods)) // room for all: what-ifs add to them
 	for i := range snapshot.Nodes {
 		if node := &snapshot.Nodes[i]; !s.plain || !s.shut[node.Name] && node.DeletedUnix == 0 && !disrupted(node) {
 			there[node.Name] = true

@@ -488,7 +488,11 @@ func (v *view) follow(command *model.PlannedCommand, members []*member) {
 		v.gone[m.name()], m.planned = true, true
 	}
 	v.bind(command.Moves, pods)
-	index := v.indexOf(pods)
+	var index map[model.PodRef]int
+	if len(command.Replacements) > 0 {
+		index = v.indexOf(pods)
+	}
+	waited := len(v.waiting)
 	for i := range command.Replacements {
 		replacement := &command.Replacements[i]
 		v.coming = append(v.coming, claimOf(replacement))
@@ -499,10 +503,24 @@ func (v *view) follow(command *model.PlannedCommand, members []*member) {
 			}
 		}
 	}
-	slices.Sort(v.waiting)
+	v.waiting = merge(v.waiting, waited)
 	for _, move := range command.Moves {
 		if m := v.byName[move.Node]; m != nil {
 			v.expect(m)
 		}
 	}
+}
+
+// merge sorts a list that is sorted up to an index, and not after it.
+func merge(list []int, sorted int) []int {
+	last := slices.Clone(list[sorted:])
+	slices.Sort(last)
+	for to, i := len(list)-1, sorted-1; len(last) > 0; to-- { // from the end on: nothing is written over that is yet to be moved
+		if n := len(last) - 1; i < 0 || list[i] <= last[n] {
+			list[to], last = last[n], last[:n]
+		} else {
+			list[to], i = list[i], i-1
+		}
+	}
+	return list
 }
