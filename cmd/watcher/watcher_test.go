@@ -207,7 +207,7 @@ func (p *place) hint(what string, ok func(wire.Hint) bool) wire.Hint {
 
 func (p *place) hintFrom(url, what string, ok func(wire.Hint) bool) wire.Hint {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
 		out, err := p.queue.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 20, MaxNumberOfMessages: 1})

@@ -23,19 +23,17 @@ import (
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
-// TestF150_KilledJudgeLeavesNoTaintAndStopsAreObeyed kills functions with SIGKILL at effects of a command that gives a machine
-// back, again and again. Whoever comes after carries the command to the same end: one machine less, or a smaller one in its
-// place, no node tainted, no command left open, no pod below its budget. Then disruption is stopped while a command is under
-// way: it is undone, through two more deaths, and nothing is given back until disruption is resumed.
+// TestF150_KilledJudgeLeavesNoTaint kills functions with SIGKILL at effects of a command that gives a machine back, again and
+// again. Whoever comes after carries the command to the same end: one machine less, or a smaller one in its place, no node
+// tainted, no command left open, no pod below its budget.
 //
 // The long form has a cluster for each effect of the judge, and for what the functions do that it asks.
-func TestF150_KilledJudgeLeavesNoTaintAndStopsAreObeyed(t *testing.T) {
+func TestF150_KilledJudgeLeavesNoTaint(t *testing.T) {
 	t.Parallel()
 	if !full() {
 		k := startKilling(t)
 		// Recorded; its replacement bought, and nobody knows; it holds and all is ready; its claim is Draining.
 		k.shrinks(t, replaced, points{judge: {"after commit", "before end", "after end"}, planner: {"after launch"}})
-		k.stops(t, "before untaint", "after untaint")
 		k.died(t)
 		return
 	}
@@ -53,7 +51,6 @@ func TestF150_KilledJudgeLeavesNoTaintAndStopsAreObeyed(t *testing.T) {
 			k.shrinks(t, emptied, points{judge: {"after " + effect}})
 		})
 	}
-	part("stops", func(t *testing.T, k *killing) { k.stops(t, "before untaint", "after untaint") })
 	for _, p := range ofAReplacement {
 		part(p.name, func(t *testing.T, k *killing) {
 			for _, points := range p.commands {
@@ -61,6 +58,15 @@ func TestF150_KilledJudgeLeavesNoTaintAndStopsAreObeyed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestF150_StopsAreObeyedThroughDeaths stops disruption while a command is under way: it is undone, though its judge dies once it
+// has tainted the node and twice at undoing it, and nothing is given back until disruption is resumed.
+func TestF150_StopsAreObeyedThroughDeaths(t *testing.T) {
+	t.Parallel()
+	k := startKilling(t)
+	k.stops(t, "before untaint", "after untaint")
+	k.died(t)
 }
 
 // ofACommand are the effects that a command without replacements cannot do without, and the others a run of it has.
@@ -169,9 +175,9 @@ func startKilling(t *testing.T) *killing {
 		return map[string]string{"JOINER_CRASH_FILE": k.files[function]}
 	}
 	k.cluster = start(t, stack.Options{
-		Timeout: 8 * time.Second, Visibility: 9 * time.Second, MaxReceives: 20,
+		Timeout: 6 * time.Second, Visibility: 7 * time.Second, MaxReceives: 20,
 		JudgeEnv: crash(judge), PlannerEnv: crash(planner), EndsEnv: crash(ends),
-		FunctionEnv: map[string]string{"JOINER_RECOVER_AFTER": "3s"},
+		FunctionEnv: map[string]string{"JOINER_RECOVER_AFTER": "3s", "JOINER_VALIDATE_AFTER": "5s"},
 		KubeOptions: kube.Options{AuditPolicy: kube.AuditEnds},
 	})
 	k.apply(t, namespace("judged"), class("default"), pool("default", "default", twoSizes, nil, []string{giving(time.Second, "100%")}))

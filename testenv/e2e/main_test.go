@@ -11,12 +11,12 @@ import (
 	"github.com/joiner-sh/joiner/testenv/kube"
 )
 
-// TestMain lets four scenarios run at a time, unless told otherwise: each waits for clocks (boots, visibility, sweeps) most
+// TestMain lets seven scenarios run at a time, unless told otherwise: each waits for clocks (boots, visibility, sweeps) most
 // of its time.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		if err := f.Value.Set("4"); err != nil {
+		if err := f.Value.Set("7"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(2)
 		}

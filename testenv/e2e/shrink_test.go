@@ -55,29 +55,16 @@ func leastPrice(t *testing.T, n int) model.MicroUSD {
 	return share * model.MicroUSD(n)
 }
 
-// TestF120_F143_F145_ClusterShrinksRollsAndEnds scales a Deployment down and watches the cluster shrink to within a tenth of a
-// price no cluster can be below, with its PodDisruptionBudget kept at every instant. Then the NodePool's template is edited, and
-// every node is replaced, one at a time as its budget says. A pod that is not to be disrupted, and one whose PodDisruptionBudget
-// lets none go, keep their nodes, which say so. In the end everything is deleted, and no machine is left.
-func TestF120_F143_F145_ClusterShrinksRollsAndEnds(t *testing.T) {
+// TestF120_ClusterShrinks scales a Deployment down and watches the cluster shrink to within a tenth of a price no cluster can be
+// below, with its PodDisruptionBudget kept at every instant.
+func TestF120_ClusterShrinks(t *testing.T) {
 	t.Parallel()
 	before, after := 60, 12
 	if full() {
 		before, after = 200, 40
 	}
-	const patience = 5 * time.Second // consolidateAfter
-	c := start(t, stack.Options{KubeOptions: kube.Options{AuditPolicy: kube.AuditEnds}})
-	client := quick(t, c.Kube.Config())
-	c.apply(t, namespace("shrinks"), class("default"), pool("default", "default", twoSizes, nil, []string{giving(patience, "50%")}))
-	c.awaitReady(t, nodePools, "default")
-	house, nodes := watchPods(t, client, "shrinks"), watchNodes(t, client)
+	c, house, nodes := startShrinking(t, "50%", before, after-2)
 	nodes.allow(func(all int) int { return (all + 1) / 2 })
-	c.apply(t, guarded("shrinks", "web", before, after-2, fmt.Sprintf("%dm", sixHundred)))
-	c.awaitRunning(t, "shrinks", before, 3*time.Minute)
-	await(t, time.Minute, "the claims are initialised", c.settled(t))
-	t.Logf("%d pods on %d machines at $%.3f an hour", before, len(c.running()), float64(c.EC2.PricePerHour())/1e6)
-
-	// 1. The cluster shrinks.
 	began := time.Now()
 	house.hold(map[string]int{"web": after - 2})
 	c.scale(t, "shrinks", "web", after)
@@ -98,14 +85,44 @@ func TestF120_F143_F145_ClusterShrinksRollsAndEnds(t *testing.T) {
 	c.usageIsOf(t)
 	byEviction(t, audit(t, c.Kube, scaled), "shrinks", time.Time{})
 	nodes.kept(t)
+}
 
-	// 2. It rolls: every node is another, never more than one leaves at a time.
-	rolled := time.Now()
-	c.patchPool(t, "default", map[string]any{
-		"template":   map[string]any{"metadata": map[string]any{"labels": map[string]any{"example.com/rolled": "yes"}}},
-		"disruption": map[string]any{"budgets": []map[string]any{{"nodes": "1"}}},
-	})
+// patience is consolidateAfter of these tests.
+const patience = 5 * time.Second
+
+// startShrinking starts a cluster that gives nodes back within a budget of nodes, and awaits a Deployment web of so many pods, of
+// which some must always be ready. Its pods and nodes are watched.
+func startShrinking(t *testing.T, budget string, pods, leastReady int) (*cluster, *house, *leavers) {
+	t.Helper()
+	c := start(t, stack.Options{KubeOptions: kube.Options{AuditPolicy: kube.AuditEnds}})
+	c.quicken(t)
+	client := quick(t, c.Kube.Config())
+	c.apply(t, namespace("shrinks"), class("default"), pool("default", "default", twoSizes, nil, []string{giving(patience, budget)}))
+	c.awaitReady(t, nodePools, "default")
+	house, nodes := watchPods(t, client, "shrinks"), watchNodes(t, client)
+	c.apply(t, guarded("shrinks", "web", pods, leastReady, fmt.Sprintf("%dm", sixHundred)))
+	c.awaitRunning(t, "shrinks", pods, 3*time.Minute)
+	await(t, time.Minute, "the claims are initialised", c.settled(t))
+	t.Logf("%d pods on %d machines at $%.3f an hour", pods, len(c.running()), float64(c.EC2.PricePerHour())/1e6)
+	return c, house, nodes
+}
+
+// TestF143_F145_NodesRollStayAndEnd edits a NodePool's template: every node is replaced, one at a time as the pool's budget says. A
+// pod that is not to be disrupted, and one whose PodDisruptionBudget lets none go, keep their nodes, which say so. In the end
+// everything is deleted, and no machine is left.
+func TestF143_F145_NodesRollStayAndEnd(t *testing.T) {
+	t.Parallel()
+	pods := 12
+	if full() {
+		pods = 40
+	}
+	c, house, nodes := startShrinking(t, "1", pods, pods-2)
+
+	// 1. It rolls: every node is another, never more than one leaves at a time.
+	began := time.Now()
+	house.hold(map[string]int{"web": pods - 2})
 	nodes.allow(func(int) int { return 1 })
+	c.patchPool(t, "default", map[string]any{"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"example.com/rolled": "yes"}}}})
 	old := c.byInstance(t)
 	await(t, time.Duration(2+len(old))*time.Minute, "every node is another", func(ctx context.Context) string {
 		for id, name := range old {
@@ -113,22 +130,22 @@ func TestF120_F143_F145_ClusterShrinksRollsAndEnds(t *testing.T) {
 				return fmt.Sprintf("%s of claim %s is %s; leaving: %s", id, name, i.State, nodes.leaving())
 			}
 		}
-		if missing := c.appRuns(ctx, "shrinks", "web", after); missing != "" {
+		if missing := c.appRuns(ctx, "shrinks", "web", pods); missing != "" {
 			return missing
 		}
 		return c.settled(t)(ctx)
 	})
-	t.Logf("%d nodes were replaced by %d after %s; most leaving at once %d, fewest ready: %s", len(old), len(c.running()), time.Since(rolled).Round(time.Second), nodes.kept(t), house.kept(t))
+	t.Logf("%d nodes were replaced by %d after %s; most leaving at once %d, fewest ready: %s", len(old), len(c.running()), time.Since(began).Round(time.Second), nodes.kept(t), house.kept(t))
 	c.areRolled(t)
 	c.oneEach(t)
 	c.usageIsOf(t)
-	byEviction(t, audit(t, c.Kube, rolled), "shrinks", time.Time{})
+	byEviction(t, audit(t, c.Kube, began), "shrinks", time.Time{})
 
-	// 3. Some pods keep their nodes, and these say why.
+	// 2. Some pods keep their nodes, and these say why.
 	c.patchPool(t, "default", map[string]any{"disruption": map[string]any{"budgets": []map[string]any{{"nodes": "100%"}}}})
 	nodes.allow(nil)
 	c.apply(t, lone("shrinks", "keep", `{karpenter.sh/do-not-disrupt: "true"}`), guarded("shrinks", "still", 1, 1, fmt.Sprintf("%dm", sixHundred)))
-	c.awaitRunning(t, "shrinks", after+2, 2*time.Minute)
+	c.awaitRunning(t, "shrinks", pods+2, 2*time.Minute)
 	house.hold(nil)
 	c.scale(t, "shrinks", "web", 0)
 	c.awaitLeft(t, "shrinks", 2)
@@ -157,7 +174,7 @@ func TestF120_F143_F145_ClusterShrinksRollsAndEnds(t *testing.T) {
 	}
 	c.oneEach(t)
 
-	// 4. And ends.
+	// 3. And ends.
 	if err := c.kube.CoreV1().Namespaces().Delete(t.Context(), "shrinks", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ import (
 
 const (
 	pollInterval = 20 * time.Millisecond
-	// startTimeout is how long one part may take; a loaded machine is slow.
-	startTimeout = 90 * time.Second
+	// startTimeout is how long one part may take; a loaded machine is slow, and a part that dies is seen at once.
+	startTimeout = 3 * time.Minute
 )
 
 func (c *ControlPlane) awaitEtcd(ctx context.Context, p *child.Process) error {

@@ -106,7 +106,7 @@ func eventually(t *testing.T, what string, f func() (ok bool, state string)) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("waited a minute for %s: %s", what, state)
+			t.Fatalf("waited two minutes for %s: %s", what, state)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -146,7 +146,7 @@ func (r *recorder) of(id string) ([]machine.Event, <-chan struct{}) {
 // await waits until something has happened to an instance.
 func (r *recorder) await(t *testing.T, id string, kind machine.EventKind) machine.Event {
 	t.Helper()
-	timeout := time.After(time.Minute)
+	timeout := time.After(2 * time.Minute)
 	for {
 		found, more := r.of(id)
 		for _, e := range found {
@@ -157,7 +157,7 @@ func (r *recorder) await(t *testing.T, id string, kind machine.EventKind) machin
 		select {
 		case <-more:
 		case <-timeout:
-			t.Fatalf("waited a minute for %s of %s; it has %v", kind, id, found)
+			t.Fatalf("waited two minutes for %s of %s; it has %v", kind, id, found)
 		}
 	}
 }

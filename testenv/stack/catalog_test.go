@@ -62,7 +62,7 @@ func TestCatalogFunctionResolvesAClassAndLetsItGo(t *testing.T) {
 	}
 	within := func(what string, holds func() bool) {
 		t.Helper()
-		deadline := time.Now().Add(90 * time.Second)
+		deadline := time.Now().Add(3 * time.Minute)
 		for !holds() {
 			if time.Now().After(deadline) {
 				mutex.Lock()

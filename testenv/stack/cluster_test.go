@@ -85,7 +85,7 @@ func TestTwoClustersShareTheFunctionsAndEventsReachTheirQueue(t *testing.T) {
 	}
 	const want = 4 + 10 + 1
 	var got int
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline) && got < want; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline) && got < want; time.Sleep(100 * time.Millisecond) {
 		mutex.Lock()
 		got = delivered
 		mutex.Unlock()

@@ -84,11 +84,11 @@ func budget(t *testing.T, base, app string, minAvailable, want int) string {
 	return name
 }
 
-// eventually tries until there is no error, for at most 20 s.
+// eventually tries until there is no error, for at most a minute.
 func eventually(t *testing.T, what string, try func() error) {
 	t.Helper()
 	var err error
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if err = try(); err == nil {
 			return
 		}
