@@ -133,6 +133,20 @@ type PageOutput struct {
 	ConsumedCapacity *ConsumedCapacity `json:",omitempty"`
 }
 
+// AppendDocument writes the answer as json.Marshal does, a page of a megabyte at once instead of value by value.
+func (o *PageOutput) AppendDocument(to []byte) ([]byte, error) {
+	rest := *o
+	rest.Items = nil
+	doc, err := json.Marshal(rest)
+	if err != nil || o.Items == nil {
+		return append(to, doc...), err
+	}
+	if to, err = attribute.AppendItems(append(to, `{"Items":`...), o.Items); err != nil {
+		return nil, err
+	}
+	return append(append(to, ','), doc[1:]...), nil
+}
+
 // BatchGetItemInput asks BatchGetItem.
 type BatchGetItemInput struct {
 	RequestItems           map[string]KeysAndAttributes

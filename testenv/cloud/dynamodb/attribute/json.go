@@ -191,10 +191,43 @@ func appendJoined[T any](to []byte, open byte, elements []T, write func(T, []byt
 	return append(to, end)
 }
 
+// appendQuoted writes a text as json.Marshal does.
 func appendQuoted(to []byte, text string) []byte {
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // a string always marshals
+	start := len(to)
+	to = append(to, '"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			to = append(to, '\\', c)
+		case c < ' ' || c > '~' || c == '<' || c == '>' || c == '&': // seldom
+			quoted, err := json.Marshal(text)
+			if err != nil {
+				panic(err) // a string always marshals
+			}
+			return append(to[:start], quoted...)
+		default:
+			to = append(to, c)
+		}
 	}
-	return append(to, quoted...)
+	return append(to, '"')
+}
+
+// AppendItems writes items as an array, as json.Marshal does; nil is null.
+func AppendItems(to []byte, items []Item) ([]byte, error) {
+	if items == nil {
+		return append(to, "null"...), nil
+	}
+	var failed error
+	to = appendJoined(to, '[', items, func(it Item, to []byte) []byte {
+		names := slices.Sorted(maps.Keys(it))
+		return appendJoined(to, '{', names, func(name string, to []byte) []byte {
+			value := it[name]
+			if value.IsAbsent() {
+				failed = fmt.Errorf("write attribute %s: it is absent", name)
+				return to
+			}
+			return value.append(append(appendQuoted(to, name), ':'))
+		}, '}')
+	}, ']')
+	return to, failed
 }
