@@ -364,3 +364,35 @@ func TestC1_ShowingMakesRoomForManyEvictions(t *testing.T) {
 		})
 	}
 }
+
+// In a rush nothing is said of pods that are about to be asked to leave: what takes their places are other pods.
+func TestC1_InARushPodsThatAreToLeaveAreNotNominated(t *testing.T) {
+	for nodes, want := range map[int]int{21: 0, 20: 20} {
+		w := start(t, world.Options{Types: []string{"m5.large"}})
+		w.Workloads.Add(world.Workload{Kind: world.Deployment, Name: "web", Shape: world.Shape(1500, gib), Replicas: nodes})
+		w.Tick(5 * time.Second)
+		run(t, w, provision.TriggerBatch)
+		settle(t, w)
+		for _, claim := range load(t, w).Claims {
+			end(t, w, claim, 0)
+		}
+		nominated := func() int {
+			n := 0
+			for _, pod := range w.Cluster.Pods() {
+				for _, event := range w.Cluster.Events("Pod", pod.Name) {
+					if event.Reason == "Nominated" {
+						n++
+					}
+				}
+			}
+			return n
+		}
+		before := nominated()
+		if outcome := run(t, w, provision.TriggerDrain); outcome.Claims != nodes {
+			t.Fatalf("%d machines were launched for the pods of %d nodes", outcome.Claims, nodes)
+		}
+		if n := nominated() - before; n != want {
+			t.Errorf("of %d ends that have just begun %d pods were nominated, want %d", nodes, n, want)
+		}
+	}
+}

@@ -59,9 +59,13 @@ func (r *run) podEvents() {
 		return
 	}
 	var events []model.Event
+	rush := r.rush()
 	for _, round := range r.decision.Rounds {
 		for _, claim := range round.Launched {
 			for _, pod := range r.waitingPods(&claim) {
+				if rush && r.runs(pod) {
+					continue // it is about to be asked to leave, and whatever takes its place is another pod
+				}
 				events = append(events, podEvent(pod, false, "Nominated", fmt.Sprintf(
 					"Pod should schedule on: nodeclaim/%s (%s in %s, %s, $%.4f per hour)",
 					claim.Name, claim.InstanceType, claim.Zone, claim.CapacityType, claim.Price.USD())))
@@ -84,6 +88,12 @@ func (r *run) podEvents() {
 		events = events[:r.settings.MaxEvents]
 	}
 	r.report.Events = append(r.report.Events, events...)
+}
+
+// runs reports whether a pod that asks for capacity is still on a node, which it is to leave.
+func (r *run) runs(ref model.PodRef) bool {
+	pod := r.pod(ref)
+	return pod != nil && pod.NodeName != ""
 }
 
 // waitingPods are the pods that wait for a claim: none for a replacement, whose pods run where they are.
