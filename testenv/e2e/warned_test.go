@@ -79,6 +79,7 @@ func TestC1_HalfAClusterOfSpotMachinesIsWarnedAtOnce(t *testing.T) {
 	tainted := watchTainted(t, client)
 	deaths := c.watchDeaths(house, claims)
 	launched := len(c.EC2.Launches())
+	cost := watchCost(t)
 	began = time.Now()
 	// A machine ends two minutes after its warning, less a margin of 5 s; a pod has 20 s, and times are whole seconds.
 	byForce := began.Truncate(time.Second).Add((120 - 5 - 20) * time.Second)
@@ -96,7 +97,11 @@ func TestC1_HalfAClusterOfSpotMachinesIsWarnedAtOnce(t *testing.T) {
 
 	t.Logf("%d of %d machines warned; everything gone after %s, all pods run after %s; fewest ready: %s", len(half), len(claims), gone.Round(100*time.Millisecond), back.Round(100*time.Millisecond), house.kept(t))
 	log := audit(t, c.Kube, began)
-	c.inTime(t, began, half, tainted.times(), askedToLeave(log, house), c.EC2.Launches()[launched:])
+	asked := askedToLeave(log, house)
+	cost.end()
+	lastAsked := latest(asked)
+	t.Logf("until pods of the last node were asked to leave: %s; of the API server %s", cost.until(lastAsked), requests(log, lastAsked))
+	c.inTime(t, began, half, tainted.times(), asked, c.EC2.Launches()[launched:])
 	for _, line := range deaths.found() {
 		t.Error(line)
 	}
@@ -137,6 +142,11 @@ func askedToLeave(log kube.Audit, house *house) map[string]time.Time {
 		}
 	}
 	return out
+}
+
+// latest is the last of some moments.
+func latest(at map[string]time.Time) time.Time {
+	return slices.MaxFunc(slices.Collect(maps.Values(at)), time.Time.Compare)
 }
 
 // inTime holds what happened after warnings to what was promised: 99 of 100 nodes tainted within 5 s and all within 20 s,
