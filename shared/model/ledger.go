@@ -61,6 +61,9 @@ type Fence struct {
 	Owner     string `json:"owner"`
 	Token     int64  `json:"token"`
 	UntilUnix int64  `json:"until"`
+
+	// SinceUnix is when it was taken, by the clock of who took it; 0 = not known.
+	SinceUnix int64 `json:"since,omitempty"`
 }
 
 // Pointer says where the newest snapshot of a cluster is and doubles as the watcher's heartbeat.

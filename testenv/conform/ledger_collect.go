@@ -92,8 +92,11 @@ func leasesAreApart(t *testing.T, s shelf) {
 	if err != nil || collector.Token != 1 || collector.Lease != model.LeaseCollector || planner.Lease != model.LeasePlanner {
 		t.Fatalf("%+v beside %+v: %v", collector, planner, err)
 	}
-	_, err = s.collect.Hold(s.ctx(), "web", model.LeaseCollector, "c", ledgerBegin, ledgerSoon)
+	holder, err := s.collect.Hold(s.ctx(), "web", model.LeaseCollector, "c", ledgerBegin+1, ledgerSoon)
 	s.want(fault.Conflict, "a second collector", err)
+	if holder != collector || holder.SinceUnix != ledgerBegin {
+		t.Errorf("the lease is held by %+v, and was taken as %+v", holder, collector)
+	}
 	s.must(s.Release(s.ctx(), collector))
 	_, err = s.Acquire(s.ctx(), "web", "b", ledgerBegin, ledgerSoon)
 	s.want(fault.Conflict, "the planner's lease after the collector's was released", err)

@@ -69,8 +69,8 @@ func (s *Stack) createQueue(ctx context.Context, client *sqs.Client, name, deadN
 	return awssdk.ToString(out.QueueUrl), nil
 }
 
-// noticeBatches is how many batches of notices are handled at once.
-const noticeBatches = 10
+// noticeBatches is how many batches of notices are handled at once: as many as Lambda begins with when a standard queue fills.
+const noticeBatches = 5
 
 // startFunctions deploys the functions, feeds each from its queue and ticks them.
 func (s *Stack) startFunctions(ctx context.Context, b binaries) error {

@@ -31,8 +31,8 @@ type Ledger struct {
 }
 
 type lease struct {
-	owner        string
-	until, token int64
+	owner               string
+	until, token, since int64
 }
 
 // book is what the ledger keeps of one cluster.
@@ -162,11 +162,12 @@ func (l *Ledger) Hold(_ context.Context, cluster, name, owner string, nowUnix, u
 	}
 	far := 2*untilUnix - nowUnix // what lasts longer was taken by a clock that is ahead
 	if held.until >= nowUnix && held.until <= far && held.until != 0 && held.owner != owner {
-		return model.Fence{}, fault.New(fault.Conflict, "LeaseHeld", "the %s lease of cluster %s is held by %s", name, cluster, held.owner)
+		fence := model.Fence{Cluster: cluster, Lease: name, Owner: held.owner, Token: held.token, UntilUnix: held.until, SinceUnix: held.since}
+		return fence, fault.New(fault.Conflict, "LeaseHeld", "the %s lease of cluster %s is held by %s", name, cluster, held.owner)
 	}
-	held.owner, held.until = owner, untilUnix
+	held.owner, held.until, held.since = owner, untilUnix, nowUnix
 	held.token++
-	fence := model.Fence{Cluster: cluster, Lease: name, Owner: owner, Token: held.token, UntilUnix: untilUnix}
+	fence := model.Fence{Cluster: cluster, Lease: name, Owner: owner, Token: held.token, UntilUnix: untilUnix, SinceUnix: nowUnix}
 	l.note(LeaseTaken{Fence: fence})
 	return fence, nil
 }

@@ -26,9 +26,9 @@ func (l *Ledger) Hold(ctx context.Context, cluster, lease, owner string, nowUnix
 	out, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                &l.table,
 		Key:                      key(clusterPK(cluster), "LEASE#"+lease),
-		UpdateExpression:         aws.String("SET #owner = :owner, #exp = :until ADD #tok :one"),
+		UpdateExpression:         aws.String("SET #owner = :owner, #exp = :until, #since = :now ADD #tok :one"),
 		ConditionExpression:      aws.String("attribute_not_exists(#exp) OR #exp < :now OR #exp > :far OR #owner = :owner"),
-		ExpressionAttributeNames: map[string]string{"#owner": "owner", "#exp": "exp", "#tok": "tok"},
+		ExpressionAttributeNames: map[string]string{"#owner": "owner", "#exp": "exp", "#since": "since", "#tok": "tok"},
 		ExpressionAttributeValues: item{
 			":owner": text(owner), ":until": number(untilUnix), ":now": number(nowUnix), ":far": number(2*untilUnix - nowUnix), ":one": number(1),
 		},
@@ -38,13 +38,16 @@ func (l *Ledger) Hold(ctx context.Context, cluster, lease, owner string, nowUnix
 	})
 	var taken *types.ConditionalCheckFailedException
 	if errors.As(err, &taken) {
-		return model.Fence{}, fault.New(fault.Conflict, "LeaseHeld", "the %s lease of cluster %s is held by %s for %d more seconds",
-			lease, cluster, textOf(taken.Item, "owner"), numberOf(taken.Item, "exp")-nowUnix)
+		held := model.Fence{
+			Cluster: cluster, Lease: lease, Owner: textOf(taken.Item, "owner"), Token: numberOf(taken.Item, "tok"),
+			UntilUnix: numberOf(taken.Item, "exp"), SinceUnix: numberOf(taken.Item, "since"),
+		}
+		return held, fault.New(fault.Conflict, "LeaseHeld", "the %s lease of cluster %s is held by %s for %d more seconds", lease, cluster, held.Owner, held.UntilUnix-nowUnix)
 	}
 	if err != nil {
 		return model.Fence{}, translate(err, "take the %s lease of cluster %s", lease, cluster)
 	}
-	return model.Fence{Cluster: cluster, Lease: lease, Owner: owner, Token: numberOf(out.Attributes, "tok"), UntilUnix: untilUnix}, nil
+	return model.Fence{Cluster: cluster, Lease: lease, Owner: owner, Token: numberOf(out.Attributes, "tok"), UntilUnix: untilUnix, SinceUnix: nowUnix}, nil
 }
 
 // Release lets the lease run out now, unless somebody else has taken it since.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -75,14 +76,21 @@ func asked(claim *model.Claim) lifecycle.Observation {
 	return lifecycle.EndAsked
 }
 
-// announce asks provision where the pods of claims that were begun are to go, and for the first step of their drains. key
-// tells this announcement from others of the cluster. Both are asked for whatever becomes of the other.
-func (f *Flow) announce(ctx context.Context, cluster, key string) error {
+// announce asks provision where the pods of so many claims that were begun are to go, and for the first step of their drains.
+// key tells this announcement from others of the cluster. Both are asked for whatever becomes of the other. Where several ends
+// began, as where hundreds do, that first step is asked for a moment later: until EC2 was asked for what their pods
+// need a drain run could but wait, and whoever looks for that every few milliseconds keeps others from getting there.
+func (f *Flow) announce(ctx context.Context, cluster, key string, begun int) error {
+	const several, moment = 3, 2 * time.Second
+	var after time.Duration
+	if begun > several {
+		after = moment
+	}
 	plan := f.effect(ctx, EffectPlan, func() error { return f.Plans.Plan(ctx, cluster, key) })
 	if plan != nil {
 		plan = fmt.Errorf("hint a plan for cluster %s: %w", cluster, plan)
 	}
-	drain := f.effect(ctx, EffectDrain, func() error { return f.Drains.Drain(ctx, cluster, key, 0) })
+	drain := f.effect(ctx, EffectDrain, func() error { return f.Drains.Drain(ctx, cluster, datedKey(key, f.Now().Unix()), after) })
 	if drain != nil {
 		drain = fmt.Errorf("hint a drain of cluster %s: %w", cluster, drain)
 	}

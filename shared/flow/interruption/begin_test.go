@@ -8,6 +8,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // desk is the ports begin needs: it writes down what is asked of it, and fails where it is told to.
@@ -143,12 +144,54 @@ func TestBeginFails(t *testing.T) {
 
 func TestAnnounceAsksBothWhateverBecomesOfOne(t *testing.T) {
 	d := &desk{}
-	flow := &Flow{Plans: d, Drains: d}
-	if err := flow.announce(t.Context(), "shop", "k"); err != nil || !reflect.DeepEqual(d.hints, []string{"plan shop k", "drain shop k 0s"}) {
+	flow := &Flow{Plans: d, Drains: d, Now: func() time.Time { return time.Unix(1000, 0) }}
+	if err := flow.announce(t.Context(), "shop", "k", 3); err != nil || !reflect.DeepEqual(d.hints, []string{"plan shop k", "drain shop k@1000 0s"}) {
 		t.Errorf("%v %v", d.hints, err)
 	}
 	d.hint = fault.New(fault.Internal, "", "queue down")
-	if err := flow.announce(t.Context(), "shop", "k"); err == nil || len(d.hints) != 4 {
+	if err := flow.announce(t.Context(), "shop", "k", 3); err == nil || len(d.hints) != 4 {
 		t.Errorf("%v %v", d.hints, err)
+	}
+}
+
+// C1: where many ends begin at once their drains begin when provision had a moment to ask for what the pods need.
+func TestC1_DrainsOfManyEndsAreAskedForAMomentLater(t *testing.T) {
+	d := &desk{}
+	flow := &Flow{Plans: d, Drains: d, Now: func() time.Time { return time.Unix(1000, 0) }}
+	if err := flow.announce(t.Context(), "shop", "k", 4); err != nil || !reflect.DeepEqual(d.hints, []string{"plan shop k", "drain shop k@1000 2s"}) {
+		t.Errorf("%v %v", d.hints, err)
+	}
+}
+
+// R71, C1: a hint of something whoever holds the lease has read, or is about to, is done with; any other asks again.
+func TestR71_HintIsDoneWithWhereTheRunAtWorkKnows(t *testing.T) {
+	const now = 5000
+	of := func(ticks ...string) *Request {
+		r := &Request{}
+		for _, tick := range ticks {
+			r.Take(wire.Hint{Reason: wire.ReasonDrain, Tick: tick})
+		}
+		return r
+	}
+	for name, c := range map[string]struct {
+		request *Request
+		since   int64
+		want    bool
+	}{
+		"recorded before the lease was taken":     {of("notice/1@4990", "step/4995/0"), 4998, true},
+		"within what clocks may differ by":        {of("notice/1@4990", "notice/2@4997"), 4998, false},
+		"recorded after":                          {of("notice/1@4999"), 4998, false},
+		"one of which nobody knows when":          {of("notice/1@4990", "judge/7"), 4998, false},
+		"tried before, and not known":             {of("step/0/2"), 4998, false},
+		"tried before, and known":                 {of("step/4990/2"), 4998, true},
+		"nothing is known":                        {of(), 4998, false},
+		"the holder may have died meanwhile":      {of("notice/1@4900"), 4994, false},
+		"the holder does not say since when":      {of("notice/1@4900"), 0, false},
+		"the holder's clock is ahead":             {of("notice/1@4900"), 5002, false},
+		"a hint of another kind of run says none": {of("x@", "step/4990/0"), 4998, false},
+	} {
+		if got := c.request.caredFor(model.Fence{SinceUnix: c.since}, now); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

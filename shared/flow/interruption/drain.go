@@ -39,7 +39,7 @@ type DrainOutcome struct {
 // objects let go, step by step. It waits for nothing: what is not done yet is done by a later run, for which it sends itself
 // a hint. An error means that it could not read what it needs, and nothing was done.
 func (f *Flow) Drain(ctx context.Context, request Request) (DrainOutcome, error) {
-	d := &drains{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now()}
+	d := &drains{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), tried: map[string]int64{}}
 	d.out = DrainOutcome{Cluster: request.Cluster, Steps: map[string]int{}, Millis: map[string]int64{}}
 	err := d.do(ctx)
 	d.reached("done")
@@ -64,6 +64,10 @@ type drains struct {
 	urgent    bool                          // so many drains have just begun that nothing is done yet that only shows
 	after     [][]func(ctx context.Context) // of each, what is done once every claim had its turn: pods go before what only shows
 	instances map[string]*model.Instance
+	waited    int              // claims that are not due before their pods' needs are asked for, in a rush
+	acted     bool             // a round of this run has done something
+	tried     map[string]int64 // of the claims it did something for, by name, when their next step is due
+	left      []leftover
 
 	mutex   sync.Mutex // of what follows
 	out     DrainOutcome
@@ -92,6 +96,10 @@ func (d *drains) do(ctx context.Context) error {
 	until := d.request.Deadline.Add(d.settings.LeaseMargin)
 	d.fence, err = d.Leases.Hold(ctx, reg.Cluster, model.LeaseDrainer, d.request.Owner, d.Now().Unix(), until.Unix()+1)
 	if fault.Is(err, fault.Conflict) {
+		if d.request.caredFor(d.fence, d.Now().Unix()) {
+			d.out.Skipped = "another drain run is at work, which knows"
+			return nil
+		}
 		d.out.Skipped = "another drain run is at work"
 		d.later(ctx)
 		return nil
@@ -101,50 +109,94 @@ func (d *drains) do(ctx context.Context) error {
 	}
 	defer d.release(ctx)
 
-	// 3. What is to end, and of that what is due.
-	if d.survey, err = d.Notebook.Survey(ctx, reg); err != nil {
-		return fmt.Errorf("survey the ledger of cluster %s: %w", reg.Cluster, err)
+	// 3. What is due, and where drains waited for what their pods need, what became due of those meanwhile.
+	for range rounds {
+		again, err := d.round(ctx)
+		if err != nil {
+			return err
+		}
+		if !again || !d.may() {
+			break
+		}
+	}
+	if d.out.Skipped != "" {
+		return nil
+	}
+	d.follow(ctx)
+
+	// 4. What only shows, once others may go on with what is due next.
+	d.release(ctx)
+	d.abreast(len(d.left), func(n int) { d.afterwards(ctx, d.left[n]) })
+	return nil
+}
+
+// rounds is how often one run looks for what is due.
+const rounds = 4
+
+// round does what is due once. It reports whether it did anything while other drains waited to be due.
+func (d *drains) round(ctx context.Context) (again bool, err error) {
+	// 1. What is to end, and of that what is due.
+	if d.survey, err = d.Notebook.Survey(ctx, d.reg); err != nil {
+		return false, d.stand(fmt.Errorf("survey the ledger of cluster %s: %w", d.reg.Cluster, err))
 	}
 	d.read = d.Now()
 	due := d.due()
 	d.reached("surveyed")
 	if len(due) == 0 {
-		d.follow(ctx)
-		return nil
+		return false, nil
 	}
 
-	// 4. Their machines. While EC2 does not answer no pod leaves its node: there may be no other for it.
-	if d.site, err = d.Connector.Connect(ctx, reg); err != nil {
-		return fmt.Errorf("connect to cluster %s: %w", reg.Cluster, err)
+	// 2. Their machines. While EC2 does not answer no pod leaves its node: there may be no other for it.
+	if d.site, err = d.Connector.Connect(ctx, d.reg); err != nil {
+		return false, d.stand(fmt.Errorf("connect to cluster %s: %w", d.reg.Cluster, err))
 	}
 	if err = d.describe(ctx, due); err != nil {
+		if d.acted {
+			return false, d.stand(err)
+		}
 		d.problem("%v", err)
 		d.out.Skipped = "EC2 does not say how the machines are"
 		if !d.later(ctx) {
-			return err
+			return false, err
 		}
-		return nil
+		return false, nil
 	}
 
-	// 5. Each by itself; what fails or panics delays no other, and what hangs takes half of the time.
+	// 3. Each by itself; what fails or panics delays no other, and what hangs takes half of the time.
 	work, stop := context.WithTimeout(ctx, max(0, d.request.Deadline.Sub(d.Now())-d.settings.StopBefore)/2)
 	defer stop()
 	d.after = make([][]func(ctx context.Context), len(d.claims))
 	d.abreast(len(due), func(n int) { d.claim(work, due[n]) })
 	d.reached("stepped")
 	d.terminate(ctx)
-	d.follow(ctx)
+	d.acted = true
+	for _, i := range due {
+		d.left = append(d.left, leftover{d.claims[i].Name, d.after[i]})
+		d.tried[d.claims[i].Name] = d.again[i]
+	}
+	return d.waited > 0, nil
+}
 
-	// 6. What only shows, once others may go on with what is due next.
-	d.release(ctx)
-	d.abreast(len(due), func(n int) { d.afterwards(ctx, due[n]) })
+// stand is the error of a round; nil where a round before it has done something, which stands.
+func (d *drains) stand(err error) error {
+	if !d.acted {
+		return err
+	}
+	d.problem("%v", err)
 	return nil
+}
+
+// leftover is what a claim's steps left for later.
+type leftover struct {
+	claim string
+	do    []func(ctx context.Context)
 }
 
 // due notes the claims that are to end and returns the indices of those whose next step is due.
 func (d *drains) due() []int {
 	var due []int
 	fresh := 0
+	d.claims, d.again, d.waited, d.out.Draining, d.out.Ending = nil, nil, 0, 0, 0
 	for _, claim := range d.survey.Claims {
 		switch claim.State {
 		case model.Draining:
@@ -160,10 +212,14 @@ func (d *drains) due() []int {
 		if claim.State == model.Draining && claim.Drain.ToldUnix == 0 && d.survey.NowUnix-claim.Drain.SinceUnix < urgentSeconds {
 			fresh++
 		}
-		if claim.Drain.AgainUnix <= d.survey.NowUnix {
+		again, tried := d.tried[claim.Name]
+		if !tried {
+			again = claim.Drain.AgainUnix
+		}
+		if again >= 0 && again <= d.survey.NowUnix {
 			due = append(due, len(d.claims))
 		}
-		d.claims, d.again = append(d.claims, claim), append(d.again, claim.Drain.AgainUnix)
+		d.claims, d.again = append(d.claims, claim), append(d.again, again)
 	}
 	if d.urgent = fresh > manyDrains; d.urgent {
 		due = slices.DeleteFunc(due, d.waits)
@@ -171,7 +227,7 @@ func (d *drains) due() []int {
 	}
 	seen := func(i int) int64 { return min(1, d.claims[i].Drain.TaintedUnix) } // nodes nobody looked at yet come first
 	slices.SortStableFunc(due, func(i, j int) int { return cmp.Compare(seen(i), seen(j)) })
-	d.out.Due = len(due)
+	d.out.Due += len(due)
 	return due
 }
 
@@ -186,7 +242,7 @@ func (d *drains) waits(i int) bool {
 	if at := claim.Drain.DeadlineUnix; at != 0 && at-d.survey.NowUnix < urgentSeconds {
 		return false
 	}
-	d.again[i] = until
+	d.again[i], d.waited = until, d.waited+1
 	return true
 }
 
@@ -244,13 +300,13 @@ func (d *drains) claim(ctx context.Context, i int) {
 }
 
 // afterwards does what a claim's steps left for later, as far as there is time: the next run does what is not done by then.
-func (d *drains) afterwards(ctx context.Context, i int) {
+func (d *drains) afterwards(ctx context.Context, left leftover) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			d.problem("claim %s, after its step: panic: %v\n%s", d.claims[i].Name, reason, debug.Stack())
+			d.problem("claim %s, after its step: panic: %v\n%s", left.claim, reason, debug.Stack())
 		}
 	}()
-	for _, do := range d.after[i] {
+	for _, do := range left.do {
 		if d.may() {
 			do(ctx)
 		}
@@ -279,7 +335,8 @@ func (d *drains) move(read time.Time) bool {
 // terminate ends the machines whose claims came to that. Those that are left are of claims that are Terminating, and come again.
 func (d *drains) terminate(ctx context.Context) {
 	sort.Strings(d.doomed)
-	d.out.Terminated, _ = d.Flow.terminate(ctx, d.site.Fleet, d.reg.Cluster, d.doomed, d.may, d.problem)
+	ended, _ := d.Flow.terminate(ctx, d.site.Fleet, d.reg.Cluster, d.doomed, d.may, d.problem)
+	d.out.Terminated, d.doomed = append(d.out.Terminated, ended...), nil
 }
 
 // follow sends the hint for the next step of all. A hint is sent by whoever did something: of two runs that were asked for
@@ -296,7 +353,7 @@ func (d *drains) follow(ctx context.Context) {
 		return
 	}
 	d.out.AgainUnix = next
-	if d.out.Due == 0 && !slices.Contains(d.request.Dues, next) {
+	if d.out.Due == 0 && d.waited == 0 && !slices.Contains(d.request.Dues, next) {
 		return
 	}
 	after := min(max(1, next-d.now()), maxDelaySeconds)
@@ -316,6 +373,9 @@ func (d *drains) later(ctx context.Context) bool {
 	var due int64
 	for _, at := range d.request.Dues {
 		due = max(due, at)
+	}
+	if !d.request.Undated {
+		due = max(due, d.request.AsOfUnix)
 	}
 	return d.hint(ctx, stepKey(due, d.request.Tries+1), time.Second<<d.request.Tries)
 }

@@ -98,6 +98,9 @@ type Request struct {
 	// Of a drain run, as its hints say.
 	Dues  []int64 // when the steps they were sent for are due
 	Tries int     // how often in a row it could not be done
+
+	AsOfUnix int64 // all they are about was on record, or due, by then; 0 = not known
+	Undated  bool  // of some that is not known
 }
 
 // Outcome is what one run did, for one log line.
@@ -241,7 +244,7 @@ func (r *run) announceEnds(ctx context.Context) {
 	const late = 5 // seconds after which a step is overdue
 	key := fmt.Sprintf("look/%d", r.fence.Token)
 	if r.begun > 0 {
-		if err := r.announce(ctx, r.reg.Cluster, key); err != nil {
+		if err := r.announce(ctx, r.reg.Cluster, key, r.begun); err != nil {
 			r.problem("announce %d ends; the next tick does: %v", r.begun, err)
 		}
 		return

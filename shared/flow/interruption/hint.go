@@ -5,18 +5,46 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // Take makes the request what a hint asks for too. Hints of drain runs say when the step they were sent for is due, and how
 // often in a row it could not be done; hints of others say neither.
 func (r *Request) Take(hint wire.Hint) {
-	due, tries, ok := parseStepKey(hint.Tick)
-	if !ok || hint.Reason != wire.ReasonDrain {
+	if hint.Reason != wire.ReasonDrain {
 		return
 	}
-	r.Dues = append(r.Dues, due)
-	r.Tries = max(r.Tries, tries)
+	due, tries, ok := parseStepKey(hint.Tick)
+	if ok {
+		r.Dues = append(r.Dues, due)
+		r.Tries = max(r.Tries, tries)
+	} else {
+		due = parseDatedKey(hint.Tick)
+	}
+	r.AsOfUnix = max(r.AsOfUnix, due)
+	r.Undated = r.Undated || due == 0
+}
+
+// caredFor reports whether whoever holds the drainer's lease has looked at all this request is about, or is about to: it took the
+// lease after that, and so short a time ago that it is at work still. Should it die its own hint comes again. Clocks
+// may differ by a second.
+func (r *Request) caredFor(holder model.Fence, nowUnix int64) bool {
+	const skew, fresh = 1, 5
+	return !r.Undated && r.AsOfUnix != 0 && holder.SinceUnix > r.AsOfUnix+skew && holder.SinceUnix <= nowUnix+skew && nowUnix-holder.SinceUnix <= fresh
+}
+
+// datedKey is the key of a hint for what was on record at a time.
+func datedKey(key string, atUnix int64) string { return fmt.Sprintf("%s@%d", key, atUnix) }
+
+// parseDatedKey returns the time of a datedKey, 0 of any other text.
+func parseDatedKey(key string) int64 {
+	_, text, _ := strings.Cut(key, "@")
+	at, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || at < 0 {
+		return 0
+	}
+	return at
 }
 
 // stepKey is the key of the hint for a step that is due at a time and was tried in vain so often.

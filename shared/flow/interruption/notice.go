@@ -221,6 +221,7 @@ type home struct {
 
 	// Under the mutex of the notices.
 	begun  []said        // messages that stand for ends that are to be announced
+	ends   int           // of those, claims
 	looks  []said        // messages that ask for a look
 	events []model.Event // to be told, one claim's after another's
 }
@@ -415,6 +416,7 @@ func (h *home) end(ctx context.Context, a affected, cause Cause, kind model.Noti
 	defer h.mutex.Unlock()
 	if changed || unheard(begun) {
 		h.begun = append(h.begun, a.said...)
+		h.ends++
 	}
 	switch {
 	case !changed:
@@ -491,7 +493,7 @@ func (h *home) announce(ctx context.Context) {
 	if len(h.begun) == 0 {
 		return
 	}
-	if err := h.Flow.announce(ctx, h.name, keyOf(h.begun)); err != nil {
+	if err := h.Flow.announce(ctx, h.name, keyOf(h.begun), h.ends); err != nil {
 		h.problem("%v", err)
 		h.fail(h.begun...)
 	}
