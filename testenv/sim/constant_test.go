@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -99,7 +100,8 @@ func TestB11NothingIsGivenBackForEver(t *testing.T) {
 		runs, length, within = 200, 37*time.Hour, 12*time.Hour
 	}
 	given := 0
-	for seed := range runs {
+	first, runs := among(t, runs)
+	for seed := first; seed < first+runs; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			d := play(t, sim.Constant(seed, length))
 			d.comesToRest(t, within)
@@ -109,6 +111,20 @@ func TestB11NothingIsGivenBackForEver(t *testing.T) {
 	if given < int(runs) {
 		t.Errorf("%d commands in %d worlds: too little happens to show anything", given, runs)
 	}
+}
+
+// among returns the first seed and how many there are of 0 to most−1: all, or those JOINER_SIM_WORLDS=first-last names, so that a
+// long test can be run in parts.
+func among(t *testing.T, most uint64) (first, runs uint64) {
+	text := os.Getenv("JOINER_SIM_WORLDS")
+	if text == "" {
+		return 0, most
+	}
+	var last uint64
+	if n, err := fmt.Sscanf(text, "%d-%d", &first, &last); n != 2 || err != nil || last < first || last >= most {
+		t.Fatalf("JOINER_SIM_WORLDS=%q: write the first and the last world, such as 0-%d", text, most-1)
+	}
+	return first, last - first + 1
 }
 
 // steady is a constant world of one pool and so many pods, of which all but some have gone after ten minutes.

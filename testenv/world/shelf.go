@@ -16,7 +16,7 @@ type Shelf struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	items  map[string]shelved
+	items  map[string]*shelved
 	writes int
 	outage time.Time // until then nothing gets through
 }
@@ -24,27 +24,47 @@ type Shelf struct {
 type shelved struct {
 	data     []byte // as package wire writes it
 	revision string
+	kept     *model.MachineCatalog // what data says, shared by all that only read; nil = nobody asked yet
 }
 
 // NewShelf returns an empty shelf.
-func NewShelf(now func() time.Time) *Shelf { return &Shelf{now: now, items: map[string]shelved{}} }
+func NewShelf(now func() time.Time) *Shelf { return &Shelf{now: now, items: map[string]*shelved{}} }
 
-// Machines returns the catalogue of the registration's account and region.
-func (s *Shelf) Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error) {
-	catalog, _, err := s.Read(ctx, reg)
-	return catalog, err
+// Machines returns the catalogue of the registration's account and region. It is shared.
+func (s *Shelf) Machines(_ context.Context, reg model.Registration) (model.MachineCatalog, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	item, err := s.item(reg)
+	if err != nil {
+		return model.MachineCatalog{}, err
+	}
+	if item.kept == nil {
+		if item.kept, err = wire.DecodeCatalog(item.data); err != nil {
+			return model.MachineCatalog{}, err
+		}
+	}
+	return *item.kept, nil
+}
+
+// item returns what is stored for the registration's account and region.
+func (s *Shelf) item(reg model.Registration) (*shelved, error) {
+	if s.now().Before(s.outage) {
+		return nil, unreachable()
+	}
+	item, found := s.items[scope(reg)]
+	if !found {
+		return nil, fault.New(fault.NotFound, "NoSuchKey", "there is no machine catalogue of %s", scope(reg))
+	}
+	return item, nil
 }
 
 // Read returns the catalogue of the registration's account and region, and its revision.
 func (s *Shelf) Read(_ context.Context, reg model.Registration) (model.MachineCatalog, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.now().Before(s.outage) {
-		return model.MachineCatalog{}, "", unreachable()
-	}
-	item, found := s.items[scope(reg)]
-	if !found {
-		return model.MachineCatalog{}, "", fault.New(fault.NotFound, "NoSuchKey", "there is no machine catalogue of %s", scope(reg))
+	item, err := s.item(reg)
+	if err != nil {
+		return model.MachineCatalog{}, "", err
 	}
 	catalog, err := wire.DecodeCatalog(item.data)
 	if err != nil {
@@ -64,11 +84,15 @@ func (s *Shelf) Write(_ context.Context, reg model.Registration, catalog model.M
 	if s.now().Before(s.outage) {
 		return unreachable()
 	}
-	if stored := s.items[scope(reg)].revision; stored != revision {
+	stored := ""
+	if item := s.items[scope(reg)]; item != nil {
+		stored = item.revision
+	}
+	if stored != revision {
 		return fault.New(fault.Conflict, "PreconditionFailed", "the catalogue of %s is at revision %q, not %q", scope(reg), stored, revision)
 	}
 	s.writes++
-	s.items[scope(reg)] = shelved{data, strconv.Itoa(s.writes)}
+	s.items[scope(reg)] = &shelved{data: data, revision: strconv.Itoa(s.writes)}
 	return nil
 }
 
@@ -77,7 +101,7 @@ func (s *Shelf) Spoil(reg model.Registration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writes++
-	s.items[scope(reg)] = shelved{[]byte("spoilt"), strconv.Itoa(s.writes)}
+	s.items[scope(reg)] = &shelved{data: []byte("spoilt"), revision: strconv.Itoa(s.writes)}
 }
 
 // Unreachable lets no call through until a time.

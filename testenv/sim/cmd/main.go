@@ -31,6 +31,7 @@ func main() {
 	runs := flag.Uint64("runs", 0, "make no more runs than this")
 	stop := flag.Int("stop", 1, "begin no run after so many failed ones")
 	town := flag.Int("town", 0, "deployments of twenty pods each, without faults, instead of a drawn world")
+	constant := flag.Float64("constant", 0, "so many hours of worlds in which nothing changes any more, instead of drawn ones")
 	cores := flag.Int("cores", runtime.GOMAXPROCS(0), "runs at once")
 	profile := flag.String("profile", "", "write a CPU profile here")
 	flag.Parse()
@@ -49,6 +50,11 @@ func main() {
 	draw := sim.Draw
 	if *town > 0 {
 		draw = func(seed uint64) sim.Config { return sim.Town(seed, *town, time.Hour) }
+	}
+	if *constant > 0 {
+		draw = func(seed uint64) sim.Config {
+			return sim.Constant(seed, time.Duration(*constant*float64(time.Hour)))
+		}
 	}
 	started, used := time.Now(), cpu()
 	if *seed >= 0 {

@@ -146,7 +146,7 @@ var defects = []defect{
 	{"given back without a reason", disrupt + "advance.go",
 		"claim.FailureCode, claim.FailureMessage = s.command.Reason, s.why()", "claim.FailureCode, claim.FailureMessage = \"\", s.why()"},
 	{"young and busy nodes given back", reclaim + "candidate.go", "\tcase after <= 0:\n", "\tcase after >= 0:\n"},
-	{"dearer machines bought instead", reclaim + "consolidate_commands.go", "most := price - o.least(p, price)", "most := price * 3"},
+	{"what runs taken for twice as dear as it is", reclaim + "view.go", "\t\t\treturn o.Price\n", "\t\t\treturn 2 * o.Price\n"},
 	{"opposite decision within half an hour", reclaim + "history.go",
 		"if c := &v.in.Commands[i]; v.recent(c) && v.cameOf(m, c) {", "if c := &v.in.Commands[i]; v.recent(c) && v.cameOf(m, c) && false {"},
 	{"tainted whatever node has the name", "testenv/world/cluster.go", // as an adapter would that does not look at the UID

@@ -25,9 +25,11 @@ func main() {
 	only := flag.String("only", "", "defects whose names match this regular expression")
 	seconds := flag.Int("seconds", 15, "of processor time to play seeds with one defect")
 	first := flag.Uint64("first", 1, "seed of the first run")
+	tests := flag.String("scenarios", telling, "scenarios to play where drawn runs show nothing: their names match this regular expression; empty = none")
+	sound := flag.Bool("sound", true, "see first that nothing is noticed without a defect")
 	miss := flag.Int("miss", 2, "defects that may go unnoticed")
 	flag.Parse()
-	if err := run(*only, *seconds, *first, *miss); err != nil {
+	if err := run(tool{*seconds, *first, *tests}, *only, *sound, *miss); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
@@ -40,7 +42,14 @@ type outcome struct {
 	took   time.Duration
 }
 
-func run(only string, seconds int, first uint64, miss int) error {
+// tool is how each defect is looked for.
+type tool struct {
+	seconds   int // of processor time
+	first     uint64
+	scenarios string
+}
+
+func run(how tool, only string, sound bool, miss int) error {
 	root, err := moduleRoot()
 	if err != nil {
 		return err
@@ -61,10 +70,12 @@ func run(only string, seconds int, first uint64, miss int) error {
 		}
 	}
 	began := time.Now()
-	sound := play(root, work, defect{name: "none"}, seconds, first)
-	fmt.Printf("%-44s %-9s %s\n", "none", word(sound), sound.how)
-	if sound.caught {
-		return errors.New("the simulator finds something wrong without any defect; mend that first")
+	if sound {
+		none := how.play(root, work, defect{name: "none"})
+		fmt.Printf("%-52s %-9s %5.0fs  %s\n", "none", word(none), none.took.Seconds(), none.how)
+		if none.caught {
+			return errors.New("the simulator finds something wrong without any defect; mend that first")
+		}
 	}
 	results := make([]outcome, len(chosen))
 	slots := make(chan struct{}, max(1, runtime.NumCPU()))
@@ -73,7 +84,7 @@ func run(only string, seconds int, first uint64, miss int) error {
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			results[i] = play(root, work, d, seconds, first)
+			results[i] = how.play(root, work, d)
 			fmt.Printf("%-52s %-9s %5.0fs  %s\n", d.name, word(results[i]), results[i].took.Seconds(), results[i].how)
 		})
 	}
@@ -101,7 +112,7 @@ func word(o outcome) string {
 var violation = regexp.MustCompile(`(?m)^.*\b(?:[A-DR][0-9]{1,2}|panic) at .*$`)
 
 // play builds the simulator with a defect and plays seeds.
-func play(root, work string, d defect, seconds int, first uint64) outcome {
+func (how tool) play(root, work string, d defect) outcome {
 	began := time.Now()
 	fail := func(err error, text []byte) outcome {
 		return outcome{how: fmt.Sprintf("%v: %.300s", err, text), took: time.Since(began)}
@@ -121,9 +132,9 @@ func play(root, work string, d defect, seconds int, first uint64) outcome {
 		return fail(err, text)
 	}
 	defer os.Remove(binary)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(seconds)*20*time.Second+5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(how.seconds)*20*time.Second+5*time.Minute)
 	defer cancel()
-	args := []string{"-first", fmt.Sprint(first), "-cpu", fmt.Sprint(seconds), "-cores", "1", "-shrink", "0"}
+	args := []string{"-first", fmt.Sprint(how.first), "-cpu", fmt.Sprint(how.seconds), "-cores", "1", "-shrink", "0"}
 	if d.chosen() {
 		args = append(args, "-choices")
 	}
@@ -133,7 +144,7 @@ func play(root, work string, d defect, seconds int, first uint64) outcome {
 	took := time.Since(began)
 	switch found := violation.Find(text); {
 	case err == nil:
-		return scenarios(ctx, root, overlay, outcome{how: lastLine(text), took: took}, began)
+		return how.byScenarios(ctx, root, overlay, outcome{how: lastLine(text), took: took}, began)
 	case found != nil:
 		return outcome{caught: true, how: fmt.Sprintf("%.150s", strings.TrimSpace(string(found))), took: took}
 	case ctx.Err() != nil:
@@ -143,9 +154,12 @@ func play(root, work string, d defect, seconds int, first uint64) outcome {
 	}
 }
 
-// scenarios plays the named scenarios with a defect that drawn runs did not show.
-func scenarios(ctx context.Context, root, overlay string, unnoticed outcome, began time.Time) outcome {
-	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout", "10m", "-overlay", overlay, "-run", telling, "./testenv/sim")
+// byScenarios plays the named scenarios with a defect that drawn runs did not show.
+func (how tool) byScenarios(ctx context.Context, root, overlay string, unnoticed outcome, began time.Time) outcome {
+	if how.scenarios == "" {
+		return unnoticed
+	}
+	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout", "10m", "-overlay", overlay, "-run", how.scenarios, "./testenv/sim")
 	test.Dir = root
 	text, err := test.CombinedOutput()
 	if failed := scenario.FindSubmatch(text); err != nil && failed != nil {
