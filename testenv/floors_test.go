@@ -37,6 +37,7 @@ var floors = []floor{
 	{name: "sums", folders: []string{"shared/core/kubelet/"}, ours: words, foreign: []string{"github.com/google/cel-go"}, banned: effects, pure: true},
 	{name: "sums", folders: slashed(sums), ours: join(words, sums), banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/reclaim/"}, ours: join(words, sums, []string{"shared/core/pack"}), foreign: []string{"github.com/robfig/cron/v3"}, banned: effects, pure: true},
+	{name: "decisions", folders: []string{"shared/core/admit/"}, ours: join(words, sums, []string{"shared/core/reclaim"}), banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/userdata/"}, ours: join(words, sums), foreign: []string{"github.com/pelletier/go-toml/v2", "sigs.k8s.io/yaml"}, banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/"}, ours: join(words, sums), banned: effects, pure: true},
 	{name: "work", folders: []string{"shared/work/"}, ours: words, banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},

@@ -178,7 +178,7 @@ func compareColumns(a, b column) int {
 // decided reports whether a label's value follows from the offer, so that the market's columns answer for it. Every
 // other label is the pool's.
 func decided(key string) bool {
-	return requirement.WellKnown(key) && key != model.LabelNodePool && key != model.LabelNodeClass
+	return offer.ByMachine(key)
 }
 
 // columnsMeeting returns the columns whose nodes meet term in every label that is decided by the offer.

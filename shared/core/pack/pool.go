@@ -111,9 +111,16 @@ func (p *pool) empty() *model.Reason {
 	if !p.allowed.empty() {
 		return nil
 	}
-	return &model.Reason{Pool: p.source.Name, Code: NoInstanceTypes,
-		Message: fmt.Sprintf("spec.template.spec.requirements leave none of the %d instance types of EC2NodeClass %q", len(p.market.types), p.source.Template.ClassName),
-		Remedy:  "widen the requirements"}
+	message := fmt.Sprintf("spec.template.spec.requirements leave none of the %d instance types of EC2NodeClass %q", len(p.market.types), p.source.Template.ClassName)
+	types := make([]model.InstanceType, len(p.market.types))
+	for i, t := range p.market.types {
+		types[i] = *t
+	}
+	asked := offer.Asked(&p.source.Template)
+	if e, found := offer.Excludes(types, asked); found {
+		message += ": " + e.Why(asked)
+	}
+	return &model.Reason{Pool: p.source.Name, Code: NoInstanceTypes, Message: message, Remedy: "widen the requirements"}
 }
 
 func (p *pool) prepare(m *market, daemons []daemon) {

@@ -158,6 +158,18 @@ func limitOf(budgets []model.Budget, reason string, nodes int, now int64) (limit
 	return limit, againUnix, nil
 }
 
+// BudgetProblem returns the field of a budget that nobody can read, and why: Invalid, naming the value; nil where it can be read. A
+// pool with such a budget gives nothing back.
+func BudgetProblem(b model.Budget) (field string, err error) {
+	if _, err := amountOf(b.Nodes, 1); err != nil {
+		return "nodes", err
+	}
+	if _, _, err := window(&b, 0); err != nil {
+		return "schedule", err
+	}
+	return "", nil
+}
+
 // amountOf reads a number of nodes, or a percentage of so many, rounded up.
 func amountOf(text string, nodes int) (int, error) {
 	digits, percent := strings.CutSuffix(text, "%")

@@ -119,6 +119,20 @@ func Hint(key string, known []string) string {
 	return ""
 }
 
+// Near returns the value, of those there are, that was likely meant by value; "" where none is near: one that is the same but for
+// capitals, then, of values of four letters and more, one that differs by one letter, or by two of five and more.
+func Near(value string, known []string) string {
+	candidates := without(sorted(known), []string{value})
+	for _, near := range []func(value, candidate string) bool{strings.EqualFold, func(v, c string) bool { return len(v) >= 4 && distance(v, c, 1) <= 1 }, similar} {
+		for _, candidate := range candidates {
+			if near(value, candidate) {
+				return candidate
+			}
+		}
+	}
+	return ""
+}
+
 func sameName(key, candidate string) bool {
 	return nameOf(key) != "" && strings.EqualFold(nameOf(key), nameOf(candidate))
 }
@@ -136,24 +150,30 @@ func nameOf(key string) string { return key[strings.LastIndexByte(key, '/')+1:] 
 // similar reports whether the keys differ by one or two letters put in, left out or exchanged.
 func similar(key, candidate string) bool {
 	const limit = 2
-	if len(key) < 5 || max(len(key)-len(candidate), len(candidate)-len(key)) > limit {
-		return false
+	return len(key) >= 5 && distance(key, candidate, limit) <= limit
+}
+
+// distance returns how many letters have to be put in, left out or exchanged to make b of a (the Levenshtein distance), and some
+// number above limit where their lengths alone differ by more.
+func distance(a, b string, limit int) int {
+	if apart := max(len(a)-len(b), len(b)-len(a)); apart > limit {
+		return apart
 	}
-	previous := make([]int, len(candidate)+1)
+	previous := make([]int, len(b)+1)
 	for j := range previous {
 		previous[j] = j
 	}
-	current := make([]int, len(candidate)+1)
-	for i := range len(key) {
+	current := make([]int, len(b)+1)
+	for i := range len(a) {
 		current[0] = i + 1
-		for j := range len(candidate) {
+		for j := range len(b) {
 			cost := 1
-			if key[i] == candidate[j] {
+			if a[i] == b[j] {
 				cost = 0
 			}
 			current[j+1] = min(previous[j]+cost, previous[j+1]+1, current[j]+1)
 		}
 		previous, current = current, previous
 	}
-	return previous[len(candidate)] <= limit
+	return previous[len(b)]
 }

@@ -30,3 +30,15 @@ func TestLabelKnowsEveryOldName(t *testing.T) {
 		t.Error("Label finds a zone where there is none")
 	}
 }
+
+func TestNearIsWhatWasLikelyMeant(t *testing.T) {
+	known := []string{"us-west-2a", "us-west-2b", "m5.large", "spot", "m5", "arm64"}
+	for value, want := range map[string]string{
+		"us-west-2x": "us-west-2a", "m5.lrage": "m5.large", "spto": "", "spott": "spot", "SPOT": "spot", "m6": "", "arm46": "arm64", "spot": "", "": "",
+		"eu-north-1a": "", "M5": "m5",
+	} {
+		if got := Near(value, known); got != want {
+			t.Errorf("Near(%q) = %q, want %q", value, got, want)
+		}
+	}
+}

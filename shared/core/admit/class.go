@@ -1,0 +1,106 @@
+package admit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/kubelet"
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// reasonInvalidKubelet is why a class's kubelet configuration is none: no kubelet would start with it.
+const reasonInvalidKubelet = "InvalidKubeletConfiguration"
+
+// classProblems returns what makes a class one that no machine could ever be launched from.
+func classProblems(class *model.Class) []model.Finding {
+	var out []model.Finding
+	for _, p := range class.Invalid {
+		if p.Reason == reasonInvalidKubelet {
+			out = append(out, finding(p.Message))
+		}
+	}
+	if kubelet.Expressions(&class.Kubelet) {
+		_, problems := kubelet.Compile(class.Kubelet)
+		for _, p := range problems {
+			out = append(out, finding(p.Message))
+		}
+	}
+	return out
+}
+
+// classWarnings returns what is odd about a class that is allowed.
+func classWarnings(class, old *model.Class, known *Known) []model.Finding {
+	out := findings(class.Unsupported)
+	for _, p := range slices.Concat(class.Invalid, offer.ClassProblems(known.Machines, known.everywhere(*class), known.Settings)) {
+		out = append(out, finding(p.Message))
+	}
+	for i, term := range class.Images {
+		if strings.HasSuffix(term.Alias, "@latest") {
+			out = append(out, model.Finding{Field: fmt.Sprintf("spec.amiSelectorTerms[%d].alias", i), Value: term.Alias, Message: "whenever AWS publishes an image, every node drifts and is replaced",
+				Remedy: "Name a version that was tried, and another when that was."})
+		}
+	}
+	if class.Family == "Custom" && class.UserData == "" {
+		out = append(out, model.Finding{Field: "spec.userData", Message: "amiFamily Custom makes none of its own: nodes do not join unless the image does that by itself", Remedy: "Write it, or use another amiFamily."})
+	}
+	if class.Metadata.HTTPTokens == "optional" {
+		out = append(out, model.Finding{Field: "spec.metadataOptions.httpTokens", Value: "optional", Message: "whoever makes a pod fetch a URL may get the node's credentials", Remedy: "Set required."})
+	}
+	if !known.Objects {
+		return out
+	}
+	pools, nodes := known.usersOf(class.Name)
+	if old != nil && old.Hash != class.Hash && nodes > 0 {
+		out = append(out, model.Finding{Message: fmt.Sprintf("%s of NodePool %s drift by this change and are replaced, as many at once as the pools' budgets let", count(nodes, "node"), offer.Some(pools)),
+			Remedy: "See joiner plan disrupt --with for what that comes to."})
+	}
+	return out
+}
+
+// usersOf returns the pools that name a class, sorted, and how many nodes they have.
+func (k *Known) usersOf(class string) (pools []string, nodes int) {
+	for i := range k.Pools {
+		if p := &k.Pools[i]; p.Template.ClassName == class {
+			pools = append(pools, p.Name)
+			nodes += k.Nodes[p.Name]
+		}
+	}
+	slices.Sort(pools)
+	return pools, nodes
+}
+
+func classDeletion(class *model.Class, known *Known) []model.Finding {
+	pools, nodes := known.usersOf(class.Name)
+	if !known.Objects || len(pools) == 0 {
+		return nil
+	}
+	return []model.Finding{{Message: fmt.Sprintf("NodePool %s names the EC2NodeClass: nothing is launched for it any more, and the object stays until %s and their NodeClaims are gone", offer.Some(pools), count(nodes, "node")),
+		Remedy: "Let those pools name another class first."}}
+}
+
+// wishProblems returns what keeps a NodeClaim that somebody makes by hand from ever being launched.
+func wishProblems(wish *model.Wish) []model.Finding {
+	t := templateOfWish(wish)
+	return append(findings(wish.Invalid), t.contradictions()...)
+}
+
+// wishWarnings returns what is odd about a NodeClaim made by hand that is allowed.
+func wishWarnings(wish *model.Wish, known *Known) []model.Finding {
+	t := templateOfWish(wish)
+	class, out := known.classOf(t.class, wish.Template.ClassName)
+	if len(known.Machines) == 0 {
+		return out
+	}
+	types := known.buyable(class)
+	matches := t.matches(types)
+	roomy := holding(matches, wish.Requests)
+	if len(matches) > 0 && len(roomy) == 0 {
+		out = append(out, model.Finding{Field: "spec.resources.requests", Message: fmt.Sprintf("none of the %s that match has so much, no node can be made", count(len(matches), "instance type")),
+			Remedy: "Lower the requests, or allow larger instance types."})
+	} else {
+		out = append(out, t.found(types, roomy, known.regionName()))
+	}
+	return append(out, t.unknownValues(known.region(), known.regionName())...)
+}

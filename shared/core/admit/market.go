@@ -1,0 +1,154 @@
+package admit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// classOf returns the class of that name as its machines are to be looked at, and what is to be said of it. Where it is not
+// there, or has found no subnets yet, it is taken to reach every zone.
+func (k *Known) classOf(field, name string) (model.Class, []model.Finding) {
+	bare := k.everywhere(model.Class{Name: name, Family: "AL2023"})
+	if !k.Objects {
+		return bare, nil
+	}
+	i := slices.IndexFunc(k.Classes, func(c model.Class) bool { return c.Name == name })
+	if i < 0 {
+		f := model.Finding{Field: field, Value: name, Message: "there is no EC2NodeClass of this name: nothing is launched until there is", Remedy: "Apply it too, or correct the name."}
+		var names []string
+		for _, c := range k.Classes {
+			names = append(names, c.Name)
+		}
+		if hint := requirement.Near(name, names); hint != "" {
+			f.Remedy = "Write " + hint + " if that is meant, or apply it too."
+		}
+		return bare, []model.Finding{f}
+	}
+	class := k.Classes[i]
+	var said []model.Finding
+	if problem := offer.ClassProblem(class); problem != "" {
+		said = []model.Finding{{Field: field, Value: name, Message: "the EC2NodeClass is not ready, nothing is launched until it is: " + problem,
+			Remedy: "See kubectl describe ec2nodeclass " + name + "."}}
+	}
+	if len(class.Status.Subnets) == 0 {
+		class = k.everywhere(class)
+	}
+	return class, said
+}
+
+// everywhere returns the class as if it had a subnet in every zone of the region, and no images yet.
+func (k *Known) everywhere(class model.Class) model.Class {
+	zones := make(map[string]bool)
+	class.Status.Subnets, class.Status.Images, class.PlacementGroup, class.Status.PlacementGroup = nil, nil, nil, nil
+	for i := range k.Machines {
+		for _, o := range k.Machines[i].Offers {
+			if !zones[o.Zone] {
+				zones[o.Zone] = true
+				class.Status.Subnets = append(class.Status.Subnets, model.Subnet{ID: "subnet-" + o.Zone, Zone: o.Zone, ZoneID: o.ZoneID})
+			}
+		}
+	}
+	return class
+}
+
+// region returns every type of the region with all its offers, whatever class could buy them.
+func (k *Known) region() []model.InstanceType {
+	return offer.Catalog(k.Machines, k.everywhere(model.Class{Family: "AL2023"}), k.Settings)
+}
+
+// buyable returns what the class can buy, types without an offer left out.
+func (k *Known) buyable(class model.Class) []model.InstanceType {
+	types := offer.Catalog(k.Machines, class, k.Settings)
+	for i := range types {
+		types[i].Offers = slices.DeleteFunc(types[i].Offers, func(o model.Offer) bool { return !o.Available })
+	}
+	return slices.DeleteFunc(types, func(t model.InstanceType) bool { return len(t.Offers) == 0 })
+}
+
+// matches returns what of the types meets everything a template asks.
+func (t *template) matches(types []model.InstanceType) []offer.Match {
+	wanted, err := requirement.From(t.asked)
+	if err != nil {
+		return nil
+	}
+	return offer.Matches(types, wanted)
+}
+
+// found says how many instance types match and from what price, or why none does.
+func (t *template) found(types []model.InstanceType, matches []offer.Match, region string) model.Finding {
+	if len(matches) > 0 {
+		name, best := cheapest(matches)
+		return model.Finding{Field: t.requirements, Message: fmt.Sprintf("%d of the %d instance types that %s has for this class match, from $%.4f an hour (%s, %s, %s)",
+			len(matches), len(types), region, best.Price.USD(), name, best.CapacityType, best.Zone)}
+	}
+	f := model.Finding{Field: t.requirements, Message: "nothing matches, no node can be made", Remedy: "Widen the requirements."}
+	if len(types) == 0 {
+		f.Field, f.Value = t.class, t.ClassName
+		f.Message = "the EC2NodeClass can buy no instance type in " + region + ", no node can be made"
+		f.Remedy = "See that its subnets are in zones of the region and that its images boot there."
+		return f
+	}
+	e, found := offer.Excludes(types, t.asked)
+	if !found {
+		return f
+	}
+	f.Field, f.Message = t.field(e.Index), "nothing matches, no node can be made: "+e.Why(t.asked)
+	switch {
+	case len(e.Values) > 0:
+		f.Remedy = "Allow one of those here, or remove it."
+	case e.With >= 0:
+		f.Remedy = "Remove this or " + t.field(e.With) + "."
+	default:
+		f.Remedy = "Remove it."
+	}
+	return f
+}
+
+// cheapest returns the cheapest offer of all that match and its type; of equals the first.
+func cheapest(matches []offer.Match) (name string, best *model.Offer) {
+	for _, m := range matches {
+		for _, o := range m.Offers {
+			if best == nil || o.Price < best.Price {
+				name, best = m.Type.Name, o
+			}
+		}
+	}
+	return name, best
+}
+
+// holding returns the matches whose machines have room for the requests.
+func holding(matches []offer.Match, requests model.Resources) []offer.Match {
+	return slices.DeleteFunc(slices.Clone(matches), func(m offer.Match) bool {
+		room := m.Type.Allocatable()
+		for name, amount := range requests { // whether any is too much does not depend on the order
+			if amount > room[name] {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// offersOf returns a set of all offers that match.
+func offersOf(matches []offer.Match) map[string]bool {
+	out := make(map[string]bool)
+	for _, m := range matches {
+		for _, o := range m.Offers {
+			out[strings.Join([]string{m.Type.Name, o.Zone, o.CapacityType, o.ReservationID}, " ")] = true
+		}
+	}
+	return out
+}
+
+// regionName is how the region is called in sentences.
+func (k *Known) regionName() string {
+	if k.Settings.Region == "" {
+		return "the region"
+	}
+	return k.Settings.Region
+}

@@ -1,0 +1,224 @@
+package admit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/core/resource"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// poolProblems returns what makes a pool one that can never make a node, or never give one back, whatever the region has.
+func poolProblems(pool *model.Pool) []model.Finding {
+	problems := findings(pool.Invalid)
+	t := templateOf(pool)
+	problems = append(problems, t.contradictions()...)
+	for i, b := range pool.Disruption.Budgets {
+		field, err := reclaim.BudgetProblem(b)
+		if err == nil {
+			continue
+		}
+		value, remedy := b.Nodes, "Write a number such as 3, or a percentage such as 10%."
+		if field == "schedule" {
+			value, remedy = b.Schedule, "Write the five fields of cron, in UTC, or @daily and the like, and a duration."
+		}
+		problems = append(problems, model.Finding{Field: fmt.Sprintf("spec.disruption.budgets[%d].%s", i, field), Value: value,
+			Message: "the budget can never take effect, and with it nothing of the pool is given back", Remedy: remedy})
+	}
+	return problems
+}
+
+// poolWarnings returns what is odd about a pool that is allowed.
+func poolWarnings(pool, old *model.Pool, known *Known) []model.Finding {
+	t := templateOf(pool)
+	class, warnings := known.classOf(t.class, pool.Template.ClassName)
+	var matches []offer.Match
+	if len(known.Machines) > 0 {
+		types := known.buyable(class)
+		matches = t.matches(types)
+		warnings = append(warnings, t.found(types, matches, known.regionName()))
+		warnings = append(warnings, t.unknownValues(known.region(), known.regionName())...)
+		warnings = append(warnings, minValues(&t, matches)...)
+	}
+	warnings = append(warnings, limits(pool, matches)...)
+	if known.Objects {
+		warnings = append(warnings, drifting(pool, old, known)...)
+		warnings = append(warnings, hidden(pool, offersOf(matches), known)...)
+	}
+	return append(warnings, habits(pool, &t, matches, known)...)
+}
+
+// minValues warns of minValues that what matches cannot cover.
+func minValues(t *template, matches []offer.Match) []model.Finding {
+	var out []model.Finding
+	for i, r := range t.asked {
+		if r.MinValues == 0 || len(matches) == 0 {
+			continue
+		}
+		seen := make(map[string]bool)
+		for _, m := range matches {
+			for _, value := range m.Type.Labels[requirement.Normalize(r.Key)] {
+				seen[value] = true
+			}
+		}
+		if len(seen) < r.MinValues {
+			out = append(out, model.Finding{Field: t.field(i) + ".minValues", Value: fmt.Sprint(r.MinValues),
+				Message: fmt.Sprintf("what matches has only %d different values of %s, so that nothing is launched", len(seen), r.Key), Remedy: "Lower it, or widen the requirements."})
+		}
+	}
+	return out
+}
+
+// limits warns of limits that bound nothing, or everything.
+func limits(pool *model.Pool, matches []offer.Match) []model.Finding {
+	var out []model.Finding
+	if pool.Replicas != nil {
+		if most, has := pool.Limits[model.Nodes]; has && *pool.Replicas > most {
+			out = append(out, model.Finding{Field: "spec.limits.nodes", Value: fmt.Sprint(most),
+				Message: fmt.Sprintf("spec.replicas is %d: the pool never gets there", *pool.Replicas), Remedy: "Raise the limit, or lower spec.replicas."})
+		}
+	}
+	if len(matches) == 0 {
+		return out
+	}
+	for _, name := range slices.Sorted(maps.Keys(pool.Limits)) {
+		limit := pool.Limits[name]
+		if name == model.Nodes || limit == 0 { // people stop pools so
+			continue
+		}
+		least, among := leastOf(name, matches)
+		field := "spec.limits." + name
+		switch {
+		case least == 0:
+			f := model.Finding{Field: field, Value: resource.Format(name, limit), Message: "no instance type that matches has any " + name + ": this bounds nothing", Remedy: "Remove it, or limit cpu, memory, nodes or " + model.Dollars + "."}
+			if hint := requirement.Near(name, among); hint != "" {
+				f.Remedy = "Write " + hint + " if that is meant."
+			}
+			out = append(out, f)
+		case limit < least:
+			out = append(out, model.Finding{Field: field, Value: resource.Format(name, limit), Message: fmt.Sprintf("the least that an instance type that matches takes of it is %s: nothing can be launched", resource.Format(name, least)),
+				Remedy: "Raise the limit, or allow smaller instance types."})
+		}
+	}
+	return out
+}
+
+// leastOf returns the least of a resource that a machine that matches has of those that have any, 0 where none has, and the names
+// that limits may have.
+func leastOf(name string, matches []offer.Match) (least int64, among []string) {
+	if name == model.Dollars {
+		_, best := cheapest(matches)
+		return max(1, int64(best.Price)), nil
+	}
+	names := map[string]bool{model.Nodes: true, model.Dollars: true}
+	for _, m := range matches {
+		if has := m.Type.Capacity[name]; has > 0 && (least == 0 || has < least) {
+			least = has
+		}
+		for other := range m.Type.Capacity { // sorted below
+			names[other] = true
+		}
+	}
+	return least, slices.Sorted(maps.Keys(names))
+}
+
+// drifting says how many nodes a change of the template makes drift.
+func drifting(pool, old *model.Pool, known *Known) []model.Finding {
+	nodes := known.Nodes[pool.Name]
+	if old == nil || nodes == 0 || old.Hash == pool.Hash {
+		return nil
+	}
+	return []model.Finding{{Field: "spec.template", Message: fmt.Sprintf("%s of the pool drift by this change and are replaced, as many at once as spec.disruption.budgets let", count(nodes, "node")),
+		Remedy: "See joiner plan disrupt --with for what that comes to."}}
+}
+
+func poolDeletion(pool *model.Pool, known *Known) []model.Finding {
+	nodes := known.Nodes[pool.Name]
+	if !known.Objects || nodes == 0 {
+		return nil
+	}
+	return []model.Finding{{Message: fmt.Sprintf("the NodePool has %s: all are drained with it, whatever its budgets say", count(nodes, "node")),
+		Remedy: "Set spec.limits.cpu to 0 instead where they are to stay and only no new ones are wanted."}}
+}
+
+// hidden warns where a heavier pool takes everything a lighter one could, so that the lighter one is never used: the pool itself,
+// or others because of it.
+func hidden(pool *model.Pool, offers map[string]bool, known *Known) []model.Finding {
+	if len(offers) == 0 {
+		return nil
+	}
+	var by, others []string
+	for i := range known.Pools {
+		other := &known.Pools[i]
+		if other.Name == pool.Name || other.Weight == pool.Weight || unusable(other) || unusable(pool) {
+			continue
+		}
+		class, problems := known.classOf("", other.Template.ClassName)
+		if len(problems) > 0 {
+			continue
+		}
+		t := templateOf(other)
+		theirs := offersOf(t.matches(known.buyable(class)))
+		switch {
+		case other.Weight > pool.Weight && takesAll(other, pool, theirs, offers):
+			by = append(by, fmt.Sprintf("%s (weight %d)", other.Name, other.Weight))
+		case other.Weight < pool.Weight && takesAll(pool, other, offers, theirs):
+			others = append(others, other.Name)
+		}
+	}
+	var out []model.Finding
+	if len(by) > 0 {
+		out = append(out, model.Finding{Field: "spec.weight", Value: fmt.Sprint(pool.Weight), Message: "the pool is never used: NodePool " + strings.Join(by, ", ") + " takes every pod it could, and has no limits",
+			Remedy: "Raise the weight, give that pool limits, or let the two differ in taints, labels or machines."})
+	}
+	if len(others) > 0 {
+		out = append(out, model.Finding{Field: "spec.weight", Value: fmt.Sprint(pool.Weight), Message: "this pool takes every pod that NodePool " + strings.Join(others, ", ") + " could, which is then never used",
+			Remedy: "Lower the weight, set spec.limits, or let the two differ in taints, labels or machines."})
+	}
+	return out
+}
+
+func unusable(pool *model.Pool) bool {
+	return pool.Replicas != nil || pool.DeletedUnix != 0 || len(pool.Invalid) > 0
+}
+
+// takesAll reports whether whatever could go to a node of the lighter pool goes to one of the heavier instead: that buys all the
+// lighter one buys, without limit or minValues, has no taint the other has not, and the same labels of its own.
+func takesAll(heavy, light *model.Pool, heavyOffers, lightOffers map[string]bool) bool {
+	if len(heavy.Limits) > 0 || len(lightOffers) == 0 || len(lightOffers) > len(heavyOffers) {
+		return false
+	}
+	for _, taint := range heavy.Template.Taints {
+		if taint.Effect != model.PreferNoSchedule && !slices.Contains(light.Template.Taints, taint) {
+			return false
+		}
+	}
+	ours, err := requirement.From(offer.Asked(&heavy.Template))
+	theirs, errTheirs := requirement.From(offer.Asked(&light.Template))
+	if err != nil || errTheirs != nil || ours.MinValues() {
+		return false
+	}
+	for _, key := range append(ours.Keys(), theirs.Keys()...) {
+		if !offer.ByMachine(key) && !(ours.Has(key) && theirs.Has(key) && theirs[key].Within(ours[key])) {
+			return false
+		}
+	}
+	for o := range lightOffers { // whether any is missing does not depend on the order
+		if !heavyOffers[o] {
+			return false
+		}
+	}
+	return true
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,143 @@
+package admit
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Known is what is known beside the object itself.
+type Known struct {
+	Machines []model.MachineType // the region's, by name; nil = not known
+	Settings offer.Settings      // as those who plan have them
+	// Objects says that what follows is known of the cluster; else it is not looked at.
+	Objects bool
+	Pools   []model.Pool
+	Classes []model.Class
+	Nodes   map[string]int // how many nodes each pool has, by its name
+	Budgets []model.PDB
+}
+
+// Review returns what is to be said to an admission: always the same to the same.
+func Review(a model.Admission, known Known) model.Verdict {
+	switch {
+	case a.Reference != "":
+		return model.Verdict{Warnings: reference(a.Reference)}
+	case a.Pool != nil && a.Operation == model.OperationDelete:
+		return model.Verdict{Warnings: poolDeletion(a.Pool, &known)}
+	case a.Class != nil && a.Operation == model.OperationDelete:
+		return model.Verdict{Warnings: classDeletion(a.Class, &known)}
+	case a.Operation == model.OperationDelete:
+		return model.Verdict{}
+	case a.Pool != nil && a.Pool.DeletedUnix == 0 && !(a.OldPool != nil && samePool(*a.OldPool, *a.Pool)):
+		var before []model.Finding
+		if a.OldPool != nil {
+			before = poolProblems(a.OldPool)
+		}
+		return verdict(before, poolProblems(a.Pool), func() []model.Finding { return poolWarnings(a.Pool, a.OldPool, &known) })
+	case a.Class != nil && a.Class.DeletedUnix == 0 && !(a.OldClass != nil && sameClass(*a.OldClass, *a.Class)):
+		var before []model.Finding
+		if a.OldClass != nil {
+			before = classProblems(a.OldClass)
+		}
+		return verdict(before, classProblems(a.Class), func() []model.Finding { return classWarnings(a.Class, a.OldClass, &known) })
+	case a.Wish != nil && a.Operation == model.OperationCreate:
+		return verdict(nil, wishProblems(a.Wish), func() []model.Finding { return wishWarnings(a.Wish, &known) })
+	}
+	return model.Verdict{}
+}
+
+// verdict refuses the problems that were not there before. Those that were are warned of, and nothing else is then, since it
+// might not be so once they are mended.
+func verdict(before, now []model.Finding, warnings func() []model.Finding) model.Verdict {
+	old := make(map[model.Finding]bool, len(before))
+	for _, f := range before {
+		old[unnumbered(f)] = true
+	}
+	var v model.Verdict
+	for _, f := range now {
+		if old[unnumbered(f)] {
+			v.Warnings = append(v.Warnings, f)
+		} else {
+			v.Refusals = append(v.Refusals, f)
+		}
+	}
+	if len(now) == 0 {
+		v.Warnings = warnings()
+	}
+	return v
+}
+
+var numbers = regexp.MustCompile(`\[\d+\]`)
+
+// unnumbered returns the finding without the numbers of list items, which change when one before it does.
+func unnumbered(f model.Finding) model.Finding {
+	f.Field, f.Message = numbers.ReplaceAllString(f.Field, "[]"), numbers.ReplaceAllString(f.Message, "[]")
+	return f
+}
+
+// samePool reports whether two versions of a pool want the same.
+func samePool(a, b model.Pool) bool {
+	for _, p := range []*model.Pool{&a, &b} {
+		p.UID, p.Generation, p.DeletedUnix, p.Annotations = "", 0, 0, nil
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// sameClass is samePool of classes; what their selectors found does not count.
+func sameClass(a, b model.Class) bool {
+	for _, c := range []*model.Class{&a, &b} {
+		c.UID, c.Generation, c.DeletedUnix, c.Annotations, c.Status = "", 0, 0, nil, model.ClassStatus{}
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// findings reads sentences of the form that field errors have: field: "value": message. Remedy: remedy.
+func findings(sentences []string) []model.Finding {
+	var out []model.Finding
+	for _, s := range sentences {
+		out = append(out, finding(s))
+	}
+	return out
+}
+
+func finding(sentence string) model.Finding {
+	var f model.Finding
+	sentence, f.Remedy, _ = strings.Cut(sentence, ". Remedy: ")
+	field, rest, found := strings.Cut(sentence, ": ")
+	if !found || strings.ContainsAny(field, " \"") {
+		f.Message = sentence
+		return f
+	}
+	f.Field, f.Message = field, rest
+	if quoted, err := strconv.QuotedPrefix(rest); err == nil {
+		if after, colon := strings.CutPrefix(rest[len(quoted):], ": "); colon {
+			f.Value, _ = strconv.Unquote(quoted)
+			f.Message = after
+		}
+	}
+	return f
+}
+
+// reference warns where a nodeClassRef is nearly one of ours: whoever means another provider's is left alone.
+func reference(ref string) []model.Finding {
+	group, rest, _ := strings.Cut(ref, "/")
+	kind, _, _ := strings.Cut(rest, "/")
+	if group != classGroup && !strings.EqualFold(kind, classKind) && !near(group, classGroup) {
+		return nil
+	}
+	return []model.Finding{{
+		Field: "nodeClassRef", Value: group + "/" + kind, Message: "this is no class that nodes are launched from here: the object is left alone",
+		Remedy: fmt.Sprintf("Write group: %s and kind: %s, unless another provider is meant.", classGroup, classKind),
+	}}
+}
+
+const (
+	classGroup = "karpenter.k8s.aws"
+	classKind  = "EC2NodeClass"
+)

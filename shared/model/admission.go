@@ -1,0 +1,56 @@
+package model
+
+import "strconv"
+
+// Operations an API server asks about before it carries them out, spelled as it does.
+const (
+	OperationCreate = "CREATE"
+	OperationUpdate = "UPDATE"
+	OperationDelete = "DELETE"
+)
+
+// Admission is a change of one object that an API server asks about before it stores it. One of Pool, Class and Wish is set: the
+// object as it would be stored, of a deletion as it is stored now. Of an update the Old one of the same kind is set too.
+type Admission struct {
+	Operation string
+	Pool      *Pool
+	OldPool   *Pool
+	Class     *Class
+	OldClass  *Class
+	Wish      *Wish // a NodeClaim that somebody makes by hand
+	// Reference is what the object's nodeClassRef names where that is nothing of ours, group/kind/name; "" = it is of ours, or the
+	// object has none. Pool and Wish of such an object are nil, and so is everything else.
+	Reference string
+}
+
+// Finding is one thing to say of an object: where, what was found there, what is so about it, what to do.
+type Finding struct {
+	Field   string `json:"field"`            // as kubectl explain writes it, list items by number and map entries by key; "" = of the object
+	Value   string `json:"value,omitempty"`  // what was found there; "" = nothing, or it would not help
+	Message string `json:"message"`          // lower case and without a full stop
+	Remedy  string `json:"remedy,omitempty"` // a sentence; "" where nothing need be done
+}
+
+// String returns field, value, message and remedy in one line.
+func (f Finding) String() string {
+	text := f.Message
+	if f.Value != "" {
+		text = strconv.Quote(f.Value) + ": " + text
+	}
+	if f.Field != "" {
+		text = f.Field + ": " + text
+	}
+	if f.Remedy != "" {
+		text += ". Remedy: " + f.Remedy
+	}
+	return text
+}
+
+// Verdict is what is said to an admission. Without refusals it is allowed.
+type Verdict struct {
+	Refusals []Finding `json:"refusals,omitempty"` // in the order of the fields
+	Warnings []Finding `json:"warnings,omitempty"` // what is allowed and may not be meant, the most important first
+}
+
+// Allowed reports whether nothing is refused.
+func (v *Verdict) Allowed() bool { return len(v.Refusals) == 0 }
