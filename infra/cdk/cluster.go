@@ -1,0 +1,314 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awseks"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// cluster is the stack of one while it is made. It is in the cluster's account and region.
+type cluster struct {
+	stack      awscdk.Stack
+	o          Options
+	c          Cluster
+	externalID *string
+	hub        string // account of the region's stack, as it stands in ARNs
+	roles      map[string]awsiam.CfnRole
+	nodeRole   string // name, as it stands in ARNs
+	relay      awssqs.CfnQueue
+}
+
+// programs are those that act for a cluster by a role of their own, with the group the API server knows that role by.
+var programs = []struct{ ID, Program, Group, Session string }{
+	{"Provision", "provision", "joiner:functions", "joiner-provision"},
+	{"Interruption", "interruption", "joiner:interruption", "joiner-interruption"},
+	{"Catalog", "catalog", "joiner:catalog", "joiner-catalog"},
+	{"Disrupt", "disrupt", "joiner:disrupt", "joiner-disrupt"},
+}
+
+// newCluster makes the stack of a cluster: the roles by which functions act for it and for nothing else, its nodes' role, their
+// access to its API server, the rights of its watcher, and its entry in the ledger.
+func newCluster(scope constructs.Construct, id string, c Cluster, o Options) awscdk.Stack {
+	stack := awscdk.NewStack(scope, s(id), &awscdk.StackProps{
+		StackName: s(id), Description: s("Joiner: cluster " + c.Name), AnalyticsReporting: jsii.Bool(false),
+	})
+	k := &cluster{stack: stack, o: o, c: c, roles: map[string]awsiam.CfnRole{}, hub: "${AWS::AccountId}"}
+	k.externalID = awscdk.Fn_ImportValue(s(externalIDExport))
+	if c.Account != "" {
+		k.hub, k.externalID = o.HubAccount, s(o.ExternalID)
+	}
+	k.makeNodeRole()
+	for _, p := range programs {
+		k.makeRole(p.ID, p.Program, k.rights(p.Program))
+	}
+	k.makeAdopter()
+	if c.Relay {
+		k.makeRelay()
+	}
+	k.makeWatcher()
+	k.letIn()
+	if c.Account != "" {
+		k.forwardEvents()
+	}
+	k.register()
+	return stack
+}
+
+// makeNodeRole makes the role of the cluster's nodes, where people have none, and its instance profile.
+func (k *cluster) makeNodeRole() {
+	if k.nodeRole = k.c.NodeRole; k.nodeRole != "" {
+		return
+	}
+	managed := func(name string) *string { return sub("arn:${AWS::Partition}:iam::aws:policy/%s", name) }
+	// The name that Karpenter's guide gives it, so that its node classes work here.
+	k.nodeRole = nodeRoleName(k.c.Name)
+	role := newRole(k.stack, k.o, roleOf{
+		ID: "NodeRole", Name: s(k.nodeRole), About: "Nodes of cluster " + k.c.Name,
+		Trust: document(trust("ec2.amazonaws.com", nil)),
+		Managed: []*string{managed("AmazonEKSWorkerNodePolicy"), managed("AmazonEKS_CNI_Policy"), managed("AmazonEC2ContainerRegistryPullOnly"),
+			managed("AmazonSSMManagedInstanceCore")},
+	})
+	awsiam.NewCfnInstanceProfile(k.stack, s("NodeProfile"), &awsiam.CfnInstanceProfileProps{
+		InstanceProfileName: s(k.nodeRole), Roles: &[]any{role.Ref()},
+	})
+	awseks.NewCfnAccessEntry(k.stack, s("NodeAccess"), &awseks.CfnAccessEntryProps{
+		ClusterName: s(k.c.Name), PrincipalArn: role.AttrArn(), Type: s("EC2_LINUX"),
+	})
+}
+
+// nodeRoleName is KarpenterNodeRole-CLUSTER, with a digest where that is longer than a role's name may be.
+func nodeRoleName(cluster string) string {
+	const prefix = "KarpenterNodeRole-"
+	if len(prefix)+len(cluster) <= 64 {
+		return prefix + cluster
+	}
+	return prefix + short(cluster)
+}
+
+// makeRole makes the role by which one function, and no other, acts for the cluster.
+func (k *cluster) makeRole(id, program string, rights []statement) {
+	role := statement{
+		"Effect": "Allow", "Action": "sts:AssumeRole",
+		"Principal": map[string]any{"AWS": sub("arn:${AWS::Partition}:iam::%s:role/joiner-%s-${AWS::Region}", k.hub, program)},
+		"Condition": map[string]any{"StringEquals": map[string]any{"sts:ExternalId": k.externalID}},
+	}
+	of := roleOf{ID: id + "Role", Name: k.roleName(program), About: "Joiner's function " + program + " in cluster " + k.c.Name, Trust: document(role)}
+	if len(rights) > 0 {
+		of.Rights = document(rights...)
+	}
+	k.roles[id] = newRole(k.stack, k.o, of)
+}
+
+// roleName is a role's of the cluster. Names of roles are of an account, clusters' of a region.
+func (k *cluster) roleName(program string) *string {
+	return sub("joiner-%s-${AWS::Region}-%s", short(k.c.Name), program)
+}
+
+// makeAdopter makes the role of people who take over the cluster's nodes from Karpenter.
+func (k *cluster) makeAdopter() {
+	who := any(sub("arn:${AWS::Partition}:iam::${AWS::AccountId}:root"))
+	if len(k.o.Adopters) > 0 {
+		who = k.o.Adopters
+	}
+	rights := []statement{
+		k.describe("Instances"),
+		allow("NameIntents", []string{"ec2:CreateTags"}, k.ec2("instance"), merge(k.tagged(), map[string]any{
+			"ForAllValues:StringEquals": map[string]any{"aws:TagKeys": []string{"joiner.sh/intent"}},
+		})),
+	}
+	k.roles["Adopt"] = newRole(k.stack, k.o, roleOf{
+		ID: "AdoptRole", Name: k.roleName("adopt"), About: "People who take over nodes of cluster " + k.c.Name + " from Karpenter",
+		Trust: document(statement{
+			"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": map[string]any{"AWS": who},
+			"Condition": map[string]any{"StringEquals": map[string]any{"sts:ExternalId": k.externalID}},
+		}),
+		Rights: document(rights...),
+	})
+}
+
+// makeRelay makes the queue of requests to the API server, for the watcher to carry out.
+func (k *cluster) makeRelay() {
+	properties := &awssqs.CfnQueueProps{
+		QueueName: s("joiner-relay-" + short(k.c.Name)), MessageRetentionPeriod: n(60), VisibilityTimeout: n(30),
+	}
+	if k.o.KMSKeyARN == "" {
+		properties.SqsManagedSseEnabled = jsii.Bool(true)
+	} else {
+		properties.KmsMasterKeyId = kmsOf(k.o)
+	}
+	k.relay = awssqs.NewCfnQueue(k.stack, s("RelayQueue"), properties)
+	awssqs.NewCfnQueuePolicy(k.stack, s("RelayQueuePolicy"), &awssqs.CfnQueuePolicyProps{
+		Queues: &[]*string{k.relay.Ref()}, PolicyDocument: document(overTLS("sqs:*", k.relay.AttrArn())),
+	})
+}
+
+// makeWatcher gives the watcher its rights through Pod Identity. In another account than the region's stack it takes them on in two
+// steps: its own role there may do nothing but become the one here.
+func (k *cluster) makeWatcher() {
+	pods := statement{
+		"Effect": "Allow", "Action": []string{"sts:AssumeRole", "sts:TagSession"}, "Principal": map[string]any{"Service": "pods.eks.amazonaws.com"},
+		"Condition": map[string]any{
+			"StringEquals": map[string]any{"aws:SourceAccount": sub("${AWS::AccountId}")},
+			"ArnEquals":    map[string]any{"aws:SourceArn": k.arn()},
+		},
+	}
+	rights := watcherRights(k.c.Name, k.hub, "${AWS::AccountId}")
+	identity := &awseks.CfnPodIdentityAssociationProps{ClusterName: s(k.c.Name), Namespace: s(k.c.Namespace), ServiceAccount: s("joiner-watcher")}
+	if k.c.Account != "" {
+		target := sub("arn:${AWS::Partition}:iam::%s:role/%s", k.hub, strings.Replace("joiner-NAME-${AWS::Region}-watcher-hub", "NAME", short(k.c.Name), 1))
+		rights = []statement{allow("BecomeWatcherOfHub", []string{"sts:AssumeRole", "sts:TagSession"}, []*string{target}, nil)}
+		identity.TargetRoleArn = target
+	} else {
+		rights = append(rights, kmsRights(k.o)...)
+	}
+	if k.c.Relay {
+		rights = append(rights, allow("CarryOutRequests",
+			[]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"}, []*string{k.relay.AttrArn()}, nil))
+	}
+	role := newRole(k.stack, k.o, roleOf{
+		ID: "WatcherRole", Name: k.roleName("watcher"), About: "Joiner's watcher in cluster " + k.c.Name, Trust: document(pods), Rights: document(rights...),
+	})
+	k.roles["Watcher"] = role
+	identity.RoleArn = role.AttrArn()
+	awseks.NewCfnPodIdentityAssociation(k.stack, s("WatcherIdentity"), identity)
+}
+
+// watcherRights are a watcher's: to send hints, to publish snapshots of its own cluster, to say where they are, and to read
+// prices for those who apply pools. hub and account are of the region's stack and of the cluster, as they stand in ARNs.
+func watcherRights(cluster, hub, account string) []statement {
+	var queues []*string
+	for _, q := range queuesOf {
+		if q.ID == "Notices" {
+			continue
+		}
+		name := q.Name
+		if q.Fifo {
+			name += ".fifo"
+		}
+		queues = append(queues, sub("arn:${AWS::Partition}:sqs:${AWS::Region}:%s:%s", hub, name))
+	}
+	object := func(prefix string) *string {
+		return sub("arn:${AWS::Partition}:s3:::joiner-%s-${AWS::Region}/%s", hub, prefix)
+	}
+	return []statement{
+		allow("SendHints", []string{"sqs:SendMessage"}, queues, nil),
+		allow("PublishSnapshots", []string{"s3:PutObject", "s3:GetObject"}, []*string{object("snap/" + cluster + "/*")}, nil),
+		allow("ReadPrices", []string{"s3:GetObject"}, []*string{object("catalog/" + account + "/${AWS::Region}.jnc")}, nil),
+		allow("PointToSnapshots", []string{"dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+			[]*string{sub("arn:${AWS::Partition}:dynamodb:${AWS::Region}:%s:table/joiner", hub)},
+			map[string]any{"ForAllValues:StringEquals": map[string]any{"dynamodb:LeadingKeys": []string{"C#" + cluster + "#"}}}),
+	}
+}
+
+// letIn gives the roles their access to the API server. In relay mode functions need none: the watcher carries out what they ask.
+func (k *cluster) letIn() {
+	entry := func(id, group string) {
+		awseks.NewCfnAccessEntry(k.stack, s(id+"Access"), &awseks.CfnAccessEntryProps{
+			ClusterName: s(k.c.Name), PrincipalArn: k.roles[id].AttrArn(), Type: s("STANDARD"), KubernetesGroups: texts(group),
+		})
+	}
+	if !k.c.Relay {
+		for _, p := range programs {
+			entry(p.ID, p.Group)
+		}
+	}
+	entry("Adopt", "joiner:adopt")
+}
+
+// forwardEvents sends what AWS says of this account's machines to the account of the region's stack, whose rules take it from there.
+func (k *cluster) forwardEvents() {
+	bus := sub("arn:${AWS::Partition}:events:${AWS::Region}:%s:event-bus/default", k.hub)
+	role := newRole(k.stack, k.o, roleOf{
+		ID: "ForwardRole", Name: k.roleName("forward"), About: "EventBridge: tells account " + k.hub + " of machines of cluster " + k.c.Name,
+		Trust: document(trust("events.amazonaws.com", map[string]any{
+			"StringEquals": map[string]any{"aws:SourceAccount": sub("${AWS::AccountId}")},
+			"ArnLike":      map[string]any{"aws:SourceArn": sub("arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:rule/joiner-%s-*", short(k.c.Name))},
+		})),
+		Rights: document(allow("Forward", []string{"events:PutEvents"}, []*string{bus}, nil)),
+	})
+	for _, one := range rules {
+		awsevents.NewCfnRule(k.stack, s(one.ID), &awsevents.CfnRuleProps{
+			Name: s(strings.Replace(one.Name, "joiner-", "joiner-"+short(k.c.Name)+"-", 1)), Description: s(one.About), State: s("ENABLED"), EventPattern: one.Pattern,
+			Targets: []any{&awsevents.CfnRule_TargetProperty{
+				Id: s("hub"), Arn: bus, RoleArn: role.AttrArn(),
+				RetryPolicy: &awsevents.CfnRule_RetryPolicyProperty{MaximumEventAgeInSeconds: n(300), MaximumRetryAttempts: n(20)},
+			}},
+		})
+	}
+}
+
+// register enters the cluster into the ledger through the catalogue's function, and takes it out again when the stack is deleted,
+// which is refused while machines of it live. Its properties are the fields of model.Registration.
+func (k *cluster) register() {
+	roles := map[string]any{}
+	for _, p := range programs {
+		roles[p.Program] = k.roles[p.ID].AttrArn()
+	}
+	roles["adopt"] = k.roles["Adopt"].AttrArn()
+	properties := map[string]any{
+		"ServiceToken": sub("arn:${AWS::Partition}:lambda:${AWS::Region}:%s:function:joiner-catalog", k.hub),
+		// The function answers within its 120 s.
+		"ServiceTimeout": 180,
+		"cluster":        k.c.Name, "arn": k.arn(), "account": sub("${AWS::AccountId}"), "region": sub("${AWS::Region}"),
+		"roles": roles, "externalID": k.externalID,
+	}
+	if k.c.Paused {
+		properties["paused"] = true
+	}
+	if k.c.DefaultSpread != "" {
+		properties["defaultSpread"] = k.c.DefaultSpread
+	}
+	if k.c.Relay {
+		properties["relayURL"] = k.relay.Ref()
+	}
+	entry := awscdk.NewCfnResource(k.stack, s("Cluster"), &awscdk.CfnResourceProps{Type: s("Custom::JoinerCluster"), Properties: &properties})
+	for _, child := range *k.stack.Node().Children() {
+		// Its rights are needed before it is entered, and until it is taken out.
+		if needed, ok := child.(awscdk.CfnResource); ok && *needed.LogicalId() != "" && child.Node().Id() != entry.Node().Id() {
+			entry.AddResourceDependency(needed, nil)
+		}
+	}
+}
+
+// arn is the cluster's.
+func (k *cluster) arn() *string {
+	return sub("arn:${AWS::Partition}:eks:${AWS::Region}:${AWS::AccountId}:cluster/%s", k.c.Name)
+}
+
+// newHub makes what a cluster in another account needs in the account of the region's stack: the role its watcher becomes, leave
+// to have events told, and to have the cluster registered.
+func newHub(scope constructs.Construct, id string, c Cluster, o Options) awscdk.Stack {
+	stack := awscdk.NewStack(scope, s(id), &awscdk.StackProps{
+		StackName: s(id), Description: s("Joiner: cluster " + c.Name + " of account " + c.Account), AnalyticsReporting: jsii.Bool(false),
+	})
+	watcher := sub("arn:${AWS::Partition}:iam::%s:role/joiner-%s-${AWS::Region}-watcher", c.Account, short(c.Name))
+	newRole(stack, o, roleOf{
+		ID: "WatcherRole", Name: sub("joiner-%s-${AWS::Region}-watcher-hub", short(c.Name)), About: "Joiner's watcher in cluster " + c.Name + " of account " + c.Account,
+		// A role that does not exist yet cannot be named as a principal, one of its account with its ARN can.
+		Trust: document(statement{
+			"Effect": "Allow", "Action": []string{"sts:AssumeRole", "sts:TagSession"}, "Principal": map[string]any{"AWS": sub("arn:${AWS::Partition}:iam::%s:root", c.Account)},
+			"Condition": map[string]any{"ArnEquals": map[string]any{"aws:PrincipalArn": watcher}},
+		}),
+		Rights: document(append(watcherRights(c.Name, "${AWS::AccountId}", c.Account), kmsRights(o)...)...),
+	})
+	awsevents.NewCfnEventBusPolicy(stack, s("Events"), &awsevents.CfnEventBusPolicyProps{
+		StatementId: s("joiner-" + short(c.Name)),
+		Statement: statement{
+			"Sid": "joiner-" + short(c.Name), "Effect": "Allow", "Action": "events:PutEvents",
+			"Principal": map[string]any{"AWS": sub("arn:${AWS::Partition}:iam::%s:root", c.Account)},
+			"Resource":  sub("arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:event-bus/default"),
+			"Condition": map[string]any{"StringEquals": map[string]any{"events:source": []string{"aws.ec2", "aws.health"}}},
+		},
+	})
+	awslambda.NewCfnPermission(stack, s("Registration"), &awslambda.CfnPermissionProps{
+		Action: s("lambda:InvokeFunction"), FunctionName: s("joiner-catalog"), Principal: s(c.Account),
+	})
+	return stack
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3assets"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// function is one program of ../../functions as it is deployed.
+type function struct {
+	Name        string // physical; the role's is the same with the region
+	ID          string // logical, of the function; others begin with it
+	Program     string // folder of functions, and name of the zip
+	About       string
+	MemoryMB    int
+	TimeoutS    int
+	Concurrency int      // reserved, and more than what its queues may take together, so that a tick always finds room
+	Queues      []source // that feed it
+	Sends       []string // ids of queues it sends to
+	Ticks       bool     // invoked each minute
+	Recursive   bool     // sends to a queue that feeds it
+	Table       []string // actions of DynamoDB
+	Index       bool     // asks the index of instances
+	Reads       []string // prefixes of keys in the bucket
+	Writes      []string
+	Assumes     bool // a role of each cluster
+	Switch      bool // reads the stop switch
+}
+
+// source is a queue that feeds a function.
+type source struct {
+	Queue       string // id
+	Concurrency int    // at most so many batches at once; 0 = as many as there are
+}
+
+// functions are those of the region.
+func functions(o Options) []function {
+	const own = 1769 // MB: one vCPU
+	each := max(2, o.MaxClusters)
+	read := []string{"GetItem", "Query"}
+	written := []string{"PutItem", "UpdateItem", "ConditionCheckItem"}
+	all := []function{{
+		Name: "joiner-provision", ID: "Provision", Program: "provision", About: "Launches machines and makes them nodes",
+		MemoryMB: o.PlannerMemoryMB, TimeoutS: 30, Concurrency: each + 1,
+		Queues: []source{{"Plan", each}}, Sends: []string{"Plan", "Disruption"}, Ticks: true, Recursive: true,
+		Table: join(read, written, []string{"DeleteItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"decisions"}, Assumes: true, Switch: true,
+	}, {
+		Name: "joiner-interruption", ID: "Interruption", Program: "interruption", About: "Empties nodes, ends machines and closes their claims",
+		MemoryMB: own / 2, TimeoutS: 30, Concurrency: 2*each + 11,
+		Queues: []source{{"Interruption", 2 * each}, {"Notices", 10}}, Sends: []string{"Interruption", "Plan"}, Ticks: true, Recursive: true,
+		Table: join(read, written, []string{"BatchGetItem"}), Index: true, Assumes: true,
+	}, {
+		Name: "joiner-catalog", ID: "Catalog", Program: "catalog", About: "Resolves node classes and knows what can be bought",
+		MemoryMB: 1024, TimeoutS: 120, Concurrency: each + 2,
+		Queues: []source{{"Catalog", each}}, Sends: []string{"Catalog", "Plan", "Disruption"}, Ticks: true, Recursive: true,
+		Table: join(read, written, []string{"DeleteItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"catalog"}, Assumes: true,
+	}, {
+		Name: "joiner-disrupt", ID: "Disrupt", Program: "disrupt", About: "Decides which nodes to give back by choice",
+		MemoryMB: o.PlannerMemoryMB, TimeoutS: 55, Concurrency: each + 1,
+		Queues: []source{{"Disruption", each}}, Sends: []string{"Disruption", "Plan", "Interruption"}, Ticks: true, Recursive: true,
+		Table: join(read, written, []string{"BatchGetItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"decisions"}, Assumes: true, Switch: true,
+	}}
+	return all
+}
+
+func join(lists ...[]string) []string {
+	var out []string
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
+
+// program makes a function with its role, log group and code.
+func (r *region) program(f function) awslambda.CfnFunction {
+	logs := awslogs.NewCfnLogGroup(r.stack, s(f.ID+"Logs"), &awslogs.CfnLogGroupProps{
+		LogGroupName: s("/aws/lambda/" + f.Name), RetentionInDays: n(r.o.LogRetentionDays), KmsKeyId: kmsOf(r.o),
+	})
+	role := r.role(f)
+	code := awss3assets.NewAsset(r.stack, s(f.ID+"Code"), &awss3assets.AssetProps{Path: s(zipOf(f.Program, r.o))})
+	properties := &awslambda.CfnFunctionProps{
+		FunctionName: s(f.Name), Description: s(f.About), Role: role.AttrArn(),
+		Runtime: s("provided.al2023"), Handler: s("bootstrap"), Architectures: texts(r.o.Architecture),
+		Code:          &awslambda.CfnFunction_CodeProperty{S3Bucket: code.S3BucketName(), S3Key: code.S3ObjectKey()},
+		MemorySize:    n(f.MemoryMB),
+		Timeout:       n(f.TimeoutS),
+		LoggingConfig: &awslambda.CfnFunction_LoggingConfigProperty{LogGroup: logs.Ref(), LogFormat: s("Text")},
+		Environment:   &awslambda.CfnFunction_EnvironmentProperty{Variables: r.environment(f)},
+		KmsKeyArn:     kmsOf(r.o),
+	}
+	if r.o.Reserve {
+		properties.ReservedConcurrentExecutions = n(f.Concurrency)
+	}
+	if f.Recursive {
+		properties.RecursiveLoop = s("Allow")
+	}
+	if len(r.o.VPCSubnets) > 0 {
+		properties.VpcConfig = &awslambda.CfnFunction_VpcConfigProperty{SubnetIds: texts(r.o.VPCSubnets...), SecurityGroupIds: texts(r.o.VPCGroups...)}
+	}
+	made := awslambda.NewCfnFunction(r.stack, s(f.ID), properties)
+	// A tick or event nobody could take within a minute is of no use any more: the next one says the same.
+	awslambda.NewCfnEventInvokeConfig(r.stack, s(f.ID+"Invoke"), &awslambda.CfnEventInvokeConfigProps{
+		FunctionName: made.Ref(), Qualifier: s("$LATEST"), MaximumEventAgeInSeconds: n(60), MaximumRetryAttempts: n(0),
+	})
+	return made
+}
+
+// environment is what the program's settings struct reads.
+func (r *region) environment(f function) *map[string]*string {
+	env := map[string]*string{
+		"JOINER_TABLE":  r.table.Ref(),
+		"JOINER_BUCKET": r.bucket.Ref(),
+	}
+	for id, name := range map[string]string{"Plan": "JOINER_QUEUE_URL", "Interruption": "JOINER_INTERRUPTION_QUEUE_URL", "Catalog": "JOINER_CATALOG_QUEUE_URL", "Disruption": "JOINER_DISRUPTION_QUEUE_URL"} {
+		for _, sent := range f.Sends {
+			if sent == id {
+				env[name] = r.queues[id].Ref()
+			}
+		}
+	}
+	if len(f.Reads)+len(f.Writes) == 0 {
+		delete(env, "JOINER_BUCKET")
+	}
+	if f.Switch {
+		env["JOINER_STOP_PARAMETER"] = s(stopParameter)
+	}
+	switch f.Program {
+	case "provision", "catalog":
+		if r.o.IsolatedVPC {
+			env["JOINER_ISOLATED_VPC"] = s("true")
+		}
+	case "disrupt":
+		if r.o.SpotToSpot {
+			env["JOINER_SPOT_TO_SPOT"] = s("true")
+		}
+	}
+	if f.Program == "catalog" && !r.o.DryRun {
+		env["JOINER_DISABLE_DRY_RUN"] = s("true")
+	}
+	return &env
+}
+
+// feed has a queue feed a function. What a batch could not handle comes back alone.
+func (r *region) feed(f function, made awslambda.CfnFunction, from source) {
+	properties := &awslambda.CfnEventSourceMappingProps{
+		FunctionName: made.Ref(), EventSourceArn: r.queues[from.Queue].AttrArn(), BatchSize: n(10), Enabled: jsii.Bool(true),
+		FunctionResponseTypes: texts("ReportBatchItemFailures"),
+	}
+	if from.Concurrency > 0 && (r.o.Reserve || from.Queue == "Notices") {
+		properties.ScalingConfig = &awslambda.CfnEventSourceMapping_ScalingConfigProperty{MaximumConcurrency: n(from.Concurrency)}
+	}
+	mapping := awslambda.NewCfnEventSourceMapping(r.stack, s(f.ID+"From"+from.Queue), properties)
+	mapping.AddResourceDependency(r.roles[f.ID], nil)
+}
+
+// role is what a function may do with its own rights: take from its queues, send to others, read and write the ledger, and
+// take on the cluster's role of the same program. Whatever it does to machines it does with that.
+func (r *region) role(f function) awsiam.CfnRole {
+	var policies []statement
+	policies = append(policies, allow("WriteOwnLogs", []string{"logs:CreateLogStream", "logs:PutLogEvents"},
+		[]*string{sub("arn:${AWS::Partition}:logs:${AWS::Region}:${AWS::AccountId}:log-group:/aws/lambda/%s:*", f.Name)}, nil))
+	for _, from := range f.Queues {
+		policies = append(policies, allow("TakeFrom"+from.Queue,
+			[]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"}, []*string{r.queues[from.Queue].AttrArn()}, nil))
+	}
+	var sends []*string
+	for _, id := range f.Sends {
+		sends = append(sends, r.queues[id].AttrArn())
+	}
+	policies = append(policies, allow("SendHints", []string{"sqs:SendMessage"}, sends, nil))
+	policies = append(policies, r.dataRights(f)...)
+	if f.Assumes {
+		policies = append(policies, allow("TakeOnClusterRoles", []string{"sts:AssumeRole"},
+			[]*string{sub("arn:${AWS::Partition}:iam::*:role/joiner-*-%s", f.Program)},
+			map[string]any{"StringEquals": map[string]any{"sts:ExternalId": r.externalID}}))
+	}
+	if f.Switch {
+		policies = append(policies, allow("ReadStopSwitch", []string{"ssm:GetParameter"},
+			[]*string{sub("arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter%s", stopParameter)}, nil))
+	}
+	policies = append(policies, kmsRights(r.o)...)
+	if len(r.o.VPCSubnets) > 0 {
+		policies = append(policies, vpcRights()...)
+	}
+	made := newRole(r.stack, r.o, roleOf{
+		ID: f.ID + "Role", Name: sub("%s-${AWS::Region}", f.Name), About: fmt.Sprintf("Function %s: %s", f.Name, f.About),
+		Trust: document(trust("lambda.amazonaws.com", nil)), Rights: document(policies...),
+	})
+	r.roles[f.ID] = made
+	return made
+}
+
+// dataRights are a function's to table and bucket.
+func (r *region) dataRights(f function) []statement {
+	var out []statement
+	if len(f.Table) > 0 {
+		actions := make([]string, len(f.Table))
+		for i, action := range f.Table {
+			actions[i] = "dynamodb:" + action
+		}
+		out = append(out, allow("UseLedger", actions, []*string{r.table.AttrArn()}, nil))
+	}
+	if f.Index {
+		out = append(out, allow("FindClaims", []string{"dynamodb:Query"}, []*string{sub("${Table.Arn}/index/byInstance")}, nil))
+	}
+	objects := func(prefixes []string) []*string {
+		var out []*string
+		for _, prefix := range prefixes {
+			out = append(out, sub("${Bucket.Arn}/%s/*", prefix))
+		}
+		return out
+	}
+	if len(f.Reads) > 0 {
+		// Without the right to list, S3 does not say that an object is not there.
+		out = append(out, allow("ReadObjects", []string{"s3:GetObject"}, objects(f.Reads), nil),
+			allow("KnowWhatIsMissing", []string{"s3:ListBucket"}, []*string{r.bucket.AttrArn()}, nil))
+	}
+	if len(f.Writes) > 0 {
+		out = append(out, allow("WriteObjects", []string{"s3:PutObject"}, objects(f.Writes), nil))
+	}
+	return out
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// Options are what people choose. The key of each in the context is the name beside it.
+type Options struct {
+	Clusters            []Cluster // cluster (one name), clusters (names with commas between, or a list of objects)
+	Version             string    // version: of the functions' code; dev
+	Architecture        string    // architecture: of functions, arm64 (default) or x86_64
+	Zips                string    // zips: folder of the functions' zips; ../../dist/arm64 or ../../dist/amd64
+	LogRetentionDays    int       // logRetentionDays: 14
+	KMSKeyARN           string    // kmsKeyArn: encrypts table, bucket, queues, logs and functions' settings; "" = with keys of AWS
+	PermissionsBoundary string    // permissionsBoundary: ARN of the policy that bounds every role; "" = none
+	VPCSubnets          []string  // subnetIds: functions run in these subnets; none = outside of any VPC
+	VPCGroups           []string  // securityGroupIds: of functions in a VPC
+	IsolatedVPC         bool      // isolatedVpc: functions do not reach IAM and the price list
+	Webhook             bool      // webhook: admission by a function, for clusters without a watcher to serve it
+	MaxClusters         int       // maxClusters: how many clusters are handled side by side, 10 or as many as are named here
+	Reserve             bool      // reserve: false = functions share the account's unreserved concurrency
+	PlannerMemoryMB     int       // plannerMemory: of the functions that plan, 1769; 3008 is for more than 2,000 nodes in a cluster
+	SpotToSpot          bool      // spotToSpot: spot nodes may be replaced by spot nodes
+	AlarmTopicARN       string    // alarmTopicArn: SNS topic that alarms tell; "" = they only change colour
+	HubAccount          string    // hubAccount: where the region's stack is; "" = in the account of the cluster
+	ExternalID          string    // externalId: of the region's stack, from its outputs; needed where hubAccount is set
+	DryRun              bool      // dryRun: false = node classes are not tried on EC2
+	IMDSv1              bool      // imdsv1: true = machines may be launched whose metadata needs no token
+	DenyTypes           []string  // denyInstanceTypes: patterns such as *.metal that are never launched
+	Adopters            []string  // adopters: ARNs of who may take clusters over from Karpenter; the account's administrators
+	FunctionEnv         map[string]string
+}
+
+// Cluster is what people choose for one cluster. Its fields are those of an object of clusters; each may also be given for all of
+// them by a key of the context.
+type Cluster struct {
+	Name          string `json:"name"`
+	Account       string `json:"account"`       // clusterAccount: where it is, when that is not the region's stack's account
+	Relay         bool   `json:"relay"`         // relay: functions reach the API server through the watcher
+	NodeRole      string `json:"nodeRole"`      // nodeRole: name of the role of its nodes; "" = the stack makes one
+	Namespace     string `json:"namespace"`     // namespace: of the watcher; joiner
+	DefaultSpread string `json:"defaultSpread"` // defaultSpread: see model.Registration
+	Paused        bool   `json:"paused"`        // paused: observe only
+	SSMParameters string `json:"ssmParameters"` // ssmParameters: path of people's own parameters that node classes name images by
+}
+
+// context reads values by key; nil = not given.
+type context interface {
+	TryGetContext(key *string) interface{}
+}
+
+// readOptions reads every option and reports all that make no sense at once.
+func readOptions(from context) (Options, error) {
+	r := reader{from: from}
+	o := Options{
+		Version: r.text("version", "dev"), Architecture: r.text("architecture", "arm64"), LogRetentionDays: r.number("logRetentionDays", 14),
+		KMSKeyARN: r.text("kmsKeyArn", ""), PermissionsBoundary: r.text("permissionsBoundary", ""),
+		VPCSubnets: r.list("subnetIds"), VPCGroups: r.list("securityGroupIds"), IsolatedVPC: r.flag("isolatedVpc", false),
+		Webhook: r.flag("webhook", false), MaxClusters: r.number("maxClusters", 0), Reserve: r.flag("reserve", true),
+		PlannerMemoryMB: r.number("plannerMemory", 1769), SpotToSpot: r.flag("spotToSpot", false), AlarmTopicARN: r.text("alarmTopicArn", ""),
+		HubAccount: r.text("hubAccount", ""), ExternalID: r.text("externalId", ""), DryRun: r.flag("dryRun", true), IMDSv1: r.flag("imdsv1", false),
+		DenyTypes: r.list("denyInstanceTypes"), Adopters: r.list("adopters"),
+	}
+	o.Zips = r.text("zips", "../../dist/"+map[bool]string{true: "amd64", false: "arm64"}[o.Architecture == "x86_64"])
+	o.Clusters = r.clusters()
+	o = o.withDefaults()
+	r.problems = append(r.problems, o.check()...)
+	return o, errors.Join(r.problems...)
+}
+
+// withDefaults fills in what follows from other options.
+func (o Options) withDefaults() Options {
+	o.Version, o.Architecture = cmp.Or(o.Version, "dev"), cmp.Or(o.Architecture, "arm64")
+	o.LogRetentionDays, o.PlannerMemoryMB = cmp.Or(o.LogRetentionDays, 14), cmp.Or(o.PlannerMemoryMB, 1769)
+	o.MaxClusters = cmp.Or(o.MaxClusters, max(10, len(o.Clusters)))
+	for i := range o.Clusters {
+		o.Clusters[i].Namespace = cmp.Or(o.Clusters[i].Namespace, "joiner")
+	}
+	return o
+}
+
+var (
+	clusterName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$`)
+	accountID   = regexp.MustCompile(`^[0-9]{12}$`)
+	roleName    = regexp.MustCompile(`^[\w+=,.@-]{1,64}$`)
+	// Those CloudWatch Logs takes.
+	retentions = []int{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
+)
+
+// check says what makes no sense, key by key.
+func (o Options) check() []error {
+	var problems []error
+	problem := func(bad bool, format string, args ...any) {
+		if bad {
+			problems = append(problems, fmt.Errorf(format, args...))
+		}
+	}
+	problem(o.Architecture != "arm64" && o.Architecture != "x86_64", "context architecture %q: functions run on arm64 or x86_64", o.Architecture)
+	problem(!slices.Contains(retentions, o.LogRetentionDays), "context logRetentionDays %d: CloudWatch Logs takes one of %v", o.LogRetentionDays, retentions)
+	problem((len(o.VPCSubnets) == 0) != (len(o.VPCGroups) == 0), "context subnetIds %v and securityGroupIds %v: functions in a VPC need both", o.VPCSubnets, o.VPCGroups)
+	problem(o.IsolatedVPC && len(o.VPCSubnets) == 0, "context isolatedVpc: it is for functions in a VPC; give subnetIds and securityGroupIds too")
+	problem(o.MaxClusters < max(1, len(o.Clusters)), "context maxClusters %d: it is less than the %d clusters named, or than one", o.MaxClusters, len(o.Clusters))
+	problem(o.PlannerMemoryMB < 512 || o.PlannerMemoryMB > 10240, "context plannerMemory %d: give MB from 512 to 10240", o.PlannerMemoryMB)
+	for key, arn := range map[string]string{"kmsKeyArn": o.KMSKeyARN, "permissionsBoundary": o.PermissionsBoundary, "alarmTopicArn": o.AlarmTopicARN} {
+		problem(arn != "" && !strings.HasPrefix(arn, "arn:"), "context %s %q: give an ARN", key, arn)
+	}
+	problem(o.HubAccount != "" && !accountID.MatchString(o.HubAccount), "context hubAccount %q: give the 12 digits of an account", o.HubAccount)
+	seen := map[string]bool{}
+	for _, c := range o.Clusters {
+		problem(!clusterName.MatchString(c.Name), "context clusters, name %q: give the name of an EKS cluster: letters, digits, - and _, at most 100", c.Name)
+		problem(seen[c.Name], "context clusters, name %q: it is named twice", c.Name)
+		problem(c.Account != "" && !accountID.MatchString(c.Account), "cluster %s, account %q: give the 12 digits of an account", c.Name, c.Account)
+		problem(c.Account != "" && o.HubAccount == "", "cluster %s, account %s: say which account the region's stack is in by context hubAccount", c.Name, c.Account)
+		problem(c.Account != "" && o.ExternalID == "", "cluster %s, account %s: give context externalId, which the region's stack has among its outputs", c.Name, c.Account)
+		problem(c.NodeRole != "" && !roleName.MatchString(c.NodeRole), "cluster %s, nodeRole %q: give the name of a role, without path and ARN", c.Name, c.NodeRole)
+		problem(c.SSMParameters != "" && (!strings.HasPrefix(c.SSMParameters, "/") || strings.ContainsAny(c.SSMParameters, "*?")),
+			"cluster %s, ssmParameters %q: give a path that begins with / and has no wildcard", c.Name, c.SSMParameters)
+		seen[c.Name] = true
+	}
+	return problems
+}
+
+// reader reads the context, whose values are text where the command line gives them and JSON where cdk.json does.
+type reader struct {
+	from     context
+	problems []error
+}
+
+func (r *reader) text(key, otherwise string) string {
+	switch value := r.from.TryGetContext(jsii.String(key)).(type) {
+	case nil:
+		return otherwise
+	case string:
+		return value
+	case float64:
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(value)
+	default:
+		r.problems = append(r.problems, fmt.Errorf("context %s %v: give text", key, value))
+		return otherwise
+	}
+}
+
+func (r *reader) flag(key string, otherwise bool) bool {
+	text := r.text(key, strconv.FormatBool(otherwise))
+	if text != "true" && text != "false" {
+		r.problems = append(r.problems, fmt.Errorf("context %s %q: give true or false", key, text))
+	}
+	return text == "true"
+}
+
+func (r *reader) number(key string, otherwise int) int {
+	text := r.text(key, strconv.Itoa(otherwise))
+	value, err := strconv.Atoi(text)
+	if err != nil {
+		r.problems = append(r.problems, fmt.Errorf("context %s %q: give a whole number", key, text))
+	}
+	return value
+}
+
+// list reads a JSON list, or text with commas between.
+func (r *reader) list(key string) []string {
+	var out []string
+	if values, ok := r.from.TryGetContext(jsii.String(key)).([]any); ok {
+		for _, value := range values {
+			out = append(out, fmt.Sprint(value))
+		}
+		return out
+	}
+	for part := range strings.SplitSeq(r.text(key, ""), ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// clusters reads cluster and clusters. What the context says of one cluster goes for each that does not say otherwise itself.
+func (r *reader) clusters() []Cluster {
+	common := Cluster{
+		Account: r.text("clusterAccount", ""), Relay: r.flag("relay", false), NodeRole: r.text("nodeRole", ""), Namespace: r.text("namespace", ""),
+		DefaultSpread: r.text("defaultSpread", ""), Paused: r.flag("paused", false), SSMParameters: r.text("ssmParameters", ""),
+	}
+	var out []Cluster
+	add := func(value any) {
+		c := common
+		switch value := value.(type) {
+		case string:
+			c.Name = value
+		default:
+			encoded, err := json.Marshal(value)
+			if err == nil {
+				err = strictly(encoded, &c)
+			}
+			if err != nil {
+				r.problems = append(r.problems, fmt.Errorf("context clusters, %s: %w", encoded, err))
+				return
+			}
+		}
+		out = append(out, c)
+	}
+	if one := r.text("cluster", ""); one != "" {
+		add(one)
+	}
+	switch many := r.from.TryGetContext(jsii.String("clusters")).(type) {
+	case nil:
+	case []any:
+		for _, value := range many {
+			add(value)
+		}
+	case string:
+		for _, name := range r.list("clusters") {
+			add(name)
+		}
+	default:
+		r.problems = append(r.problems, fmt.Errorf("context clusters %v: give names with commas between, or a list", many))
+	}
+	return out
+}
+
+// strictly decodes an object none of whose fields is unknown.
+func strictly(data []byte, into any) error {
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
+}
+
+// contextOf is the context of an app.
+func contextOf(app awscdk.App) context { return app.Node() }

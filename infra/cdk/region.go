@@ -1,0 +1,320 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsssm"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// Names that others know.
+const (
+	stopParameter         = "/joiner/stop"
+	installationParameter = "/joiner/installation"
+	externalIDExport      = "joiner-external-id"
+)
+
+// region is the stack of an account and region while it is made.
+type region struct {
+	stack      awscdk.Stack
+	o          Options
+	externalID *string
+	table      awsdynamodb.CfnTable
+	bucket     awss3.CfnBucket
+	queues     map[string]awssqs.CfnQueue // by id, dead ones by id + "Dead"
+	roles      map[string]awsiam.CfnRole  // of functions, by the function's id
+	rules      []*string                  // ARNs
+}
+
+// newRegion makes the stack that every cluster of an account and region shares.
+func newRegion(scope constructs.Construct, id string, o Options) awscdk.Stack {
+	stack := awscdk.NewStack(scope, s(id), &awscdk.StackProps{
+		StackName: s("joiner"), Description: s("Joiner: what every cluster of this account and region shares"), AnalyticsReporting: jsii.Bool(false),
+		TerminationProtection: jsii.Bool(true),
+	})
+	r := &region{stack: stack, o: o, queues: map[string]awssqs.CfnQueue{}, roles: map[string]awsiam.CfnRole{}}
+	// Nobody who does not know this stack can have a role of a cluster trust it by mistake.
+	r.externalID = awscdk.Fn_Select(n(2), awscdk.Fn_Split(s("/"), stack.StackId(), nil))
+	r.makeTable()
+	r.makeBucket()
+	r.makeQueues()
+	r.makeSwitch()
+	targets := map[string]*string{}
+	for _, f := range functions(o) {
+		made := r.program(f)
+		for _, from := range f.Queues {
+			r.feed(f, made, from)
+		}
+		if f.Ticks {
+			targets[f.ID] = made.AttrArn()
+		}
+	}
+	r.makeSchedules(targets)
+	r.makeRules()
+	r.protectQueues()
+	r.describe()
+	return stack
+}
+
+// makeTable makes the ledger.
+func (r *region) makeTable() {
+	key := func(name, kind string) any {
+		return &awsdynamodb.CfnTable_KeySchemaProperty{AttributeName: s(name), KeyType: s(kind)}
+	}
+	text := func(name string) any {
+		return &awsdynamodb.CfnTable_AttributeDefinitionProperty{AttributeName: s(name), AttributeType: s("S")}
+	}
+	properties := &awsdynamodb.CfnTableProps{
+		TableName: s("joiner"), BillingMode: s("PAY_PER_REQUEST"),
+		AttributeDefinitions: []any{text("PK"), text("SK"), text("instanceId")},
+		KeySchema:            []any{key("PK", "HASH"), key("SK", "RANGE")},
+		GlobalSecondaryIndexes: []any{&awsdynamodb.CfnTable_GlobalSecondaryIndexProperty{
+			IndexName: s("byInstance"), KeySchema: []any{key("instanceId", "HASH")},
+			Projection: &awsdynamodb.CfnTable_ProjectionProperty{ProjectionType: s("KEYS_ONLY")},
+		}},
+		TimeToLiveSpecification:          &awsdynamodb.CfnTable_TimeToLiveSpecificationProperty{AttributeName: s("ttl"), Enabled: jsii.Bool(true)},
+		PointInTimeRecoverySpecification: &awsdynamodb.CfnTable_PointInTimeRecoverySpecificationProperty{PointInTimeRecoveryEnabled: jsii.Bool(true)},
+		DeletionProtectionEnabled:        jsii.Bool(true),
+	}
+	if r.o.KMSKeyARN != "" {
+		properties.SseSpecification = &awsdynamodb.CfnTable_SSESpecificationProperty{SseEnabled: jsii.Bool(true), SseType: s("KMS"), KmsMasterKeyId: kmsOf(r.o)}
+	}
+	r.table = awsdynamodb.NewCfnTable(r.stack, s("Table"), properties)
+	keep(r.table)
+}
+
+// makeBucket makes the bucket of snapshots, decisions and catalogues. A watcher writes a new base long before its last one is
+// 30 days old.
+func (r *region) makeBucket() {
+	encryption := &awss3.CfnBucket_ServerSideEncryptionByDefaultProperty{SseAlgorithm: s("AES256")}
+	if r.o.KMSKeyARN != "" {
+		encryption = &awss3.CfnBucket_ServerSideEncryptionByDefaultProperty{SseAlgorithm: s("aws:kms"), KmsMasterKeyId: kmsOf(r.o)}
+	}
+	expire := func(id, prefix string, days int) any {
+		return &awss3.CfnBucket_RuleProperty{Id: s(id), Prefix: s(prefix), Status: s("Enabled"), ExpirationInDays: n(days)}
+	}
+	r.bucket = awss3.NewCfnBucket(r.stack, s("Bucket"), &awss3.CfnBucketProps{
+		BucketName: sub("joiner-${AWS::AccountId}-${AWS::Region}"),
+		BucketEncryption: &awss3.CfnBucket_BucketEncryptionProperty{ServerSideEncryptionConfiguration: []any{
+			&awss3.CfnBucket_ServerSideEncryptionRuleProperty{ServerSideEncryptionByDefault: encryption, BucketKeyEnabled: jsii.Bool(r.o.KMSKeyARN != "")},
+		}},
+		LifecycleConfiguration: &awss3.CfnBucket_LifecycleConfigurationProperty{Rules: []any{
+			expire("snapshots", "snap/", 30), expire("decisions", "decisions/", 30), expire("answers", "relay/", 1),
+			&awss3.CfnBucket_RuleProperty{Id: s("uploads"), Status: s("Enabled"), AbortIncompleteMultipartUpload: &awss3.CfnBucket_AbortIncompleteMultipartUploadProperty{DaysAfterInitiation: n(1)}},
+		}},
+		OwnershipControls: &awss3.CfnBucket_OwnershipControlsProperty{Rules: []any{&awss3.CfnBucket_OwnershipControlsRuleProperty{ObjectOwnership: s("BucketOwnerEnforced")}}},
+		PublicAccessBlockConfiguration: &awss3.CfnBucket_PublicAccessBlockConfigurationProperty{
+			BlockPublicAcls: jsii.Bool(true), BlockPublicPolicy: jsii.Bool(true), IgnorePublicAcls: jsii.Bool(true), RestrictPublicBuckets: jsii.Bool(true),
+		},
+	})
+	keep(r.bucket)
+	awss3.NewCfnBucketPolicy(r.stack, s("BucketPolicy"), &awss3.CfnBucketPolicyProps{
+		Bucket:         r.bucket.Ref(),
+		PolicyDocument: document(overTLS("s3:*", r.bucket.AttrArn(), sub("${Bucket.Arn}/*"))),
+	})
+}
+
+// keep has a resource stay when its stack is deleted, or when it is replaced.
+func keep(resource awscdk.CfnResource) {
+	resource.ApplyRemovalPolicy(awscdk.RemovalPolicy_RETAIN, &awscdk.RemovalPolicyOptions{ApplyToUpdateReplacePolicy: jsii.Bool(true)})
+}
+
+// overTLS denies whatever does not come over TLS.
+func overTLS(action string, resources ...*string) statement {
+	out := deny("OverTLSOnly", []string{action}, resources, map[string]any{"Bool": map[string]any{"aws:SecureTransport": "false"}})
+	out["Principal"] = map[string]any{"AWS": "*"}
+	return out
+}
+
+// queue is one of the region's, which has another for what nobody could handle.
+type queue struct {
+	ID, Name string
+	Fifo     bool
+	TimeoutS int // of the function it feeds
+}
+
+// queuesOf are the region's queues. A hint that was not deleted comes again 10 s after the function it was given to is dead for
+// sure: the lease of that one has ended by then.
+var queuesOf = []queue{
+	{"Plan", "joiner-plan", true, 30},
+	{"Catalog", "joiner-catalog", true, 120},
+	{"Interruption", "joiner-interruption", false, 30},
+	{"Disruption", "joiner-disruption", false, 55},
+	{"Notices", "joiner-notices", false, 30},
+}
+
+const maxReceives = 3
+
+func (r *region) makeQueues() {
+	for _, q := range queuesOf {
+		suffix := ""
+		var fifo any
+		if q.Fifo {
+			suffix, fifo = ".fifo", jsii.Bool(true)
+		}
+		make := func(id, name string, properties awssqs.CfnQueueProps) {
+			properties.QueueName, properties.FifoQueue = s(name+suffix), fifo
+			if r.o.KMSKeyARN == "" {
+				properties.SqsManagedSseEnabled = jsii.Bool(true)
+			} else {
+				properties.KmsMasterKeyId = kmsOf(r.o)
+			}
+			r.queues[id] = awssqs.NewCfnQueue(r.stack, s(id+"Queue"), &properties)
+		}
+		make(q.ID+"Dead", q.Name+"-dead", awssqs.CfnQueueProps{MessageRetentionPeriod: n(14 * 24 * 3600)})
+		make(q.ID, q.Name, awssqs.CfnQueueProps{
+			VisibilityTimeout: n(q.TimeoutS + 10), MessageRetentionPeriod: n(3600),
+			RedrivePolicy: map[string]any{"deadLetterTargetArn": r.queues[q.ID+"Dead"].AttrArn(), "maxReceiveCount": maxReceives},
+		})
+	}
+}
+
+// protectQueues says who may send to queues by their own policies: EventBridge, to that of notices and by our rules alone.
+func (r *region) protectQueues() {
+	for _, q := range queuesOf {
+		for _, id := range []string{q.ID, q.ID + "Dead"} {
+			made := r.queues[id]
+			var events statement
+			if q.ID == "Notices" {
+				events = allow("EventsOfOurRules", []string{"sqs:SendMessage"}, []*string{made.AttrArn()}, map[string]any{
+					"StringEquals": map[string]any{"aws:SourceAccount": sub("${AWS::AccountId}")}, "ArnEquals": map[string]any{"aws:SourceArn": r.rules},
+				})
+				events["Principal"] = map[string]any{"Service": "events.amazonaws.com"}
+			}
+			awssqs.NewCfnQueuePolicy(r.stack, s(id+"QueuePolicy"), &awssqs.CfnQueuePolicyProps{
+				Queues: &[]*string{made.Ref()}, PolicyDocument: document(overTLS("sqs:*", made.AttrArn()), events),
+			})
+		}
+	}
+}
+
+// makeSwitch makes the parameter by which people stop an installation from the console.
+func (r *region) makeSwitch() {
+	awsssm.NewCfnParameter(r.stack, s("Stop"), &awsssm.CfnParameterProps{
+		Name: s(stopParameter), Type: s("String"), Value: s("go"), AllowedPattern: s("^(go|disruption|everything)$"),
+		Description: s("Stop switch of Joiner in this region: go; disruption = no node is given back by choice; everything = nothing is launched either. What AWS and people end still ends"),
+	})
+}
+
+// makeSchedules invokes functions each minute. A tick that is late by a minute is of no use: the next one is there.
+func (r *region) makeSchedules(targets map[string]*string) {
+	var arns []*string
+	for _, f := range functions(r.o) {
+		if f.Ticks {
+			arns = append(arns, targets[f.ID])
+		}
+	}
+	awsscheduler.NewCfnScheduleGroup(r.stack, s("Schedules"), &awsscheduler.CfnScheduleGroupProps{Name: s("joiner")})
+	role := newRole(r.stack, r.o, roleOf{
+		ID: "ScheduleRole", Name: sub("joiner-schedule-${AWS::Region}"), About: "EventBridge Scheduler: invokes Joiner's functions each minute",
+		Trust: document(trust("scheduler.amazonaws.com", map[string]any{"StringEquals": map[string]any{
+			"aws:SourceAccount": sub("${AWS::AccountId}"),
+			"aws:SourceArn":     sub("arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule-group/joiner"),
+		}})),
+		Rights: document(allow("Invoke", []string{"lambda:InvokeFunction"}, arns, nil)),
+	})
+	for _, f := range functions(r.o) {
+		if !f.Ticks {
+			continue
+		}
+		schedule := awsscheduler.NewCfnSchedule(r.stack, s(f.ID+"Tick"), &awsscheduler.CfnScheduleProps{
+			Name: s(f.Name), GroupName: s("joiner"), Description: s("The tick of each minute"), State: s("ENABLED"),
+			ScheduleExpression: s("rate(1 minute)"),
+			FlexibleTimeWindow: &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{Mode: s("OFF")},
+			Target: &awsscheduler.CfnSchedule_TargetProperty{
+				Arn: targets[f.ID], RoleArn: role.AttrArn(), Input: s(`{"sweep":"<aws.scheduler.scheduled-time>"}`),
+				RetryPolicy: &awsscheduler.CfnSchedule_RetryPolicyProperty{MaximumRetryAttempts: n(1), MaximumEventAgeInSeconds: n(60)},
+			},
+		})
+		schedule.AddResourceDependency(r.stack.Node().FindChild(s("Schedules")).(awscdk.CfnResource), nil)
+	}
+}
+
+// rule is what of EventBridge's events goes to the queue of notices.
+type rule struct {
+	ID, Name, About string
+	Pattern         map[string]any
+}
+
+// rules are all that announces the end of a machine. States a machine goes through while it starts are of no use to anybody
+// and stay out.
+var rules = []rule{
+	{"SpotRule", "joiner-spot", "Spot machines that are taken back in two minutes",
+		ec2Event("EC2 Spot Instance Interruption Warning", nil)},
+	{"RebalanceRule", "joiner-rebalance", "Spot machines that are likely to be taken back",
+		ec2Event("EC2 Instance Rebalance Recommendation", nil)},
+	{"ReservationRule", "joiner-reservation", "Machines of interruptible capacity reservations that are taken back",
+		ec2Event("EC2 Capacity Reservation Instance Interruption Warning", nil)},
+	{"StateRule", "joiner-state", "Machines that end",
+		ec2Event("EC2 Instance State-change Notification", map[string]any{"state": []string{"stopping", "stopped", "shutting-down", "terminated"}})},
+	{"HealthRule", "joiner-health", "Maintenance of machines",
+		map[string]any{"source": []string{"aws.health"}, "detail-type": []string{"AWS Health Event"},
+			"detail": map[string]any{"service": []string{"EC2"}, "eventTypeCategory": []string{"scheduledChange"}}}},
+}
+
+func ec2Event(kind string, detail map[string]any) map[string]any {
+	pattern := map[string]any{"source": []string{"aws.ec2"}, "detail-type": []string{kind}}
+	if detail != nil {
+		pattern["detail"] = detail
+	}
+	return pattern
+}
+
+// makeRules sends what AWS says of machines to the queue of notices. What could not be delivered within five minutes is kept
+// beside what could not be handled; functions ask EC2 for the same each half minute.
+func (r *region) makeRules() {
+	for _, one := range rules {
+		made := awsevents.NewCfnRule(r.stack, s(one.ID), &awsevents.CfnRuleProps{
+			Name: s(one.Name), Description: s(one.About), State: s("ENABLED"), EventPattern: one.Pattern,
+			Targets: []any{&awsevents.CfnRule_TargetProperty{
+				Id: s("notices"), Arn: r.queues["Notices"].AttrArn(),
+				RetryPolicy:      &awsevents.CfnRule_RetryPolicyProperty{MaximumEventAgeInSeconds: n(300), MaximumRetryAttempts: n(20)},
+				DeadLetterConfig: &awsevents.CfnRule_DeadLetterConfigProperty{Arn: r.queues["NoticesDead"].AttrArn()},
+			}},
+		})
+		r.rules = append(r.rules, made.AttrArn())
+	}
+}
+
+// describe writes what others must know of the installation: clusters' stacks by an export, the command line by a parameter.
+func (r *region) describe() {
+	queues, roles, programs := map[string]string{}, map[string]string{}, map[string]string{}
+	for _, q := range queuesOf {
+		queues[lower(q.ID)] = fmt.Sprintf("${%sQueue}", q.ID)
+	}
+	for _, f := range functions(r.o) {
+		roles[f.Program], programs[f.Program] = fmt.Sprintf("${%sRole.Arn}", f.ID), fmt.Sprintf("${%s.Arn}", f.ID)
+	}
+	text, err := json.Marshal(map[string]any{
+		"version": r.o.Version, "account": "${AWS::AccountId}", "region": "${AWS::Region}", "table": "${Table}", "bucket": "${Bucket}",
+		"queues": queues, "functions": programs, "roles": roles, "externalID": "${ExternalID}", "stop": stopParameter,
+	})
+	if err != nil {
+		panic(err) // maps of text
+	}
+	value := awscdk.Fn_Sub(s(string(text)), &map[string]*string{"ExternalID": r.externalID})
+	awsssm.NewCfnParameter(r.stack, s("Installation"), &awsssm.CfnParameterProps{
+		Name: s(installationParameter), Type: s("String"), Value: value, Description: s("What the joiner command reads of this installation"),
+	})
+	output := func(id, about, export string, value *string) {
+		properties := &awscdk.CfnOutputProps{Description: s(about), Value: value}
+		if export != "" {
+			properties.ExportName = s(export)
+		}
+		awscdk.NewCfnOutput(r.stack, s(id), properties)
+	}
+	output("ExternalID", "What roles of clusters ask of whoever takes them on; context externalId of a cluster in another account", externalIDExport, r.externalID)
+	output("TableName", "The ledger", "", r.table.Ref())
+	output("BucketName", "Snapshots, decisions, catalogues", "", r.bucket.Ref())
+}
+
+func lower(id string) string { return string(id[0]|0x20) + id[1:] }

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// variant is a stack as some choice of options makes it, whose template is committed.
+type variant struct {
+	File string
+	Make func(app awscdk.App, o Options) awscdk.Stack
+}
+
+// variants are the templates under version control: those of the default options, and one for each option that changes much.
+func variants() []variant {
+	demo := Cluster{Name: "joiner-demo"}
+	region := func(file string, change func(*Options)) variant {
+		return variant{file, func(app awscdk.App, o Options) awscdk.Stack {
+			change(&o)
+			return newRegion(app, file, o.withDefaults())
+		}}
+	}
+	cluster := func(file string, make func(awscdk.App, string, Cluster, Options) awscdk.Stack, change func(*Cluster, *Options)) variant {
+		return variant{file, func(app awscdk.App, o Options) awscdk.Stack {
+			c := demo
+			change(&c, &o)
+			o.Clusters = []Cluster{c}
+			o = o.withDefaults()
+			return make(app, file, o.Clusters[0], o)
+		}}
+	}
+	inCluster := func(app awscdk.App, id string, c Cluster, o Options) awscdk.Stack { return newCluster(app, id, c, o) }
+	inHub := func(app awscdk.App, id string, c Cluster, o Options) awscdk.Stack { return newHub(app, id, c, o) }
+	foreign := func(c *Cluster, o *Options) {
+		c.Account, o.HubAccount, o.ExternalID = "222222222222", "111111111111", "11111111-2222-3333-4444-555555555555"
+	}
+	return []variant{
+		region("region", func(*Options) {}),
+		region("region-hardened", func(o *Options) {
+			o.VPCSubnets, o.VPCGroups, o.IsolatedVPC, o.Webhook = []string{"subnet-0123456789abcdef0", "subnet-0123456789abcdef1"}, []string{"sg-0123456789abcdef0"}, true, true
+			o.KMSKeyARN = "arn:aws:kms:us-west-2:111111111111:key/11111111-2222-3333-4444-555555555555"
+			o.PermissionsBoundary = "arn:aws:iam::111111111111:policy/boundary"
+			o.AlarmTopicARN, o.Architecture, o.MaxClusters, o.DryRun = "arn:aws:sns:us-west-2:111111111111:alarms", "x86_64", 50, false
+		}),
+		cluster("cluster", inCluster, func(*Cluster, *Options) {}),
+		cluster("cluster-relay", inCluster, func(c *Cluster, _ *Options) { c.Relay = true }),
+		cluster("cluster-own-node-role", inCluster, func(c *Cluster, o *Options) { c.NodeRole, o.DryRun = "own-nodes", false }),
+		cluster("cluster-foreign", inCluster, foreign),
+		cluster("cluster-foreign-hub", inHub, foreign),
+	}
+}
+
+// templates synthesises every variant in one app, with the zips that o names, and returns each template as it is committed, by file.
+func templates(app awscdk.App, o Options) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	var stacks []awscdk.Stack
+	for _, v := range variants() {
+		stacks = append(stacks, v.Make(app, o))
+	}
+	for i, v := range variants() {
+		text, err := normal(*assertions.Template_FromStack(stacks[i], nil).ToJSON())
+		if err != nil {
+			return nil, fmt.Errorf("template %s: %w", v.File, err)
+		}
+		out[v.File] = text
+	}
+	return out, nil
+}
+
+// normal is a template without what changes with the code of functions or with CDK's way of deploying: the digest in the name of each
+// zip, the version of the bootstrap stack.
+func normal(template map[string]any) ([]byte, error) {
+	delete(template, "Rules")
+	if parameters, ok := template["Parameters"].(map[string]any); ok {
+		if delete(parameters, "BootstrapVersion"); len(parameters) == 0 {
+			delete(template, "Parameters")
+		}
+	}
+	resources, _ := template["Resources"].(map[string]any)
+	for id, value := range resources {
+		resource := value.(map[string]any)
+		delete(resource, "Metadata")
+		if resource["Type"] != "AWS::Lambda::Function" {
+			continue
+		}
+		properties := resource["Properties"].(map[string]any)
+		code, architectures := properties["Code"].(map[string]any), properties["Architectures"].([]any)
+		if _, ok := code["S3Key"].(string); !ok {
+			return nil, fmt.Errorf("function %s has no key of its code: %v", id, code)
+		}
+		code["S3Key"] = fmt.Sprintf("ASSET-%v-%v", properties["FunctionName"], architectures[0])
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(template)
+	return out.Bytes(), err
+}
+
+// writeTemplates writes every variant's template into a folder.
+func writeTemplates(app awscdk.App, o Options, folder string) error {
+	made, err := templates(app, o)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	names := make([]string, 0, len(made))
+	for name := range made {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(folder, name+".json"), made[name], 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emptyZips fills a folder with zips of functions that hold nothing: templates do not say what is in them.
+func emptyZips(folder string, o Options) error {
+	for _, f := range functions(o) {
+		empty := []byte{'P', 'K', 5, 6, 18 + 3: 0}
+		if err := os.WriteFile(filepath.Join(folder, f.Program+".zip"), append(empty, f.Program...), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commit writes the templates under version control anew.
+func commit(folder string) error {
+	zips, err := os.MkdirTemp("", "joiner-cdk-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(zips)
+	o := Options{Zips: zips, Reserve: true, DryRun: true}.withDefaults()
+	if err := emptyZips(zips, Options{Webhook: true}); err != nil {
+		return err
+	}
+	return writeTemplates(awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)}), o, folder)
+}
