@@ -76,18 +76,19 @@ var ofACommand = []string{
 }
 
 // ofAReplacement are the deaths of commands with a replacement: of the judge from the commit on, of who launches the replacement
-// and sees it in, of who drains the node it replaces, and of all three in one command. An effect that a run has only where it has
-// planned has its two deaths in two commands.
+// and sees it in, of who drains the node it replaces, and of all three in one command. Where whoever comes after need not do the
+// same again (somebody else has seen what was to be asked for, nothing is planned any more) the two deaths are of two commands.
 var ofAReplacement = []struct {
 	name     string
 	commands []points
 }{
-	{"replaced, judge", []points{{judge: around(disrupt.EffectCommit, disrupt.EffectTaint, disrupt.EffectStep, disrupt.EffectReplace, disrupt.EffectEnd, disrupt.EffectDrain)}}},
+	{"replaced, judge", []points{{judge: append(around(disrupt.EffectCommit, disrupt.EffectTaint, disrupt.EffectStep), "before "+disrupt.EffectReplace)}}},
+	{"replaced, done", []points{{judge: append([]string{"after " + disrupt.EffectReplace}, around(disrupt.EffectEnd)...)}, {judge: around(disrupt.EffectDrain)}}},
 	{"replaced, launched", []points{{planner: around(provision.EffectSpend, provision.EffectRecord, provision.EffectLaunch, provision.EffectSettle, provision.EffectShow, provision.EffectNote)}}},
-	{"replaced, seen in", []points{{planner: around(provision.EffectNode, provision.EffectAdvance, provision.EffectJudge)}}},
+	{"replaced, seen in", []points{{planner: around(provision.EffectNode, provision.EffectAdvance)}, {planner: {"before " + provision.EffectJudge}}, {planner: {"after " + provision.EffectJudge}}}},
 	{"replaced, told", []points{{planner: {"before " + provision.EffectDecision}}, {planner: {"after " + provision.EffectDecision, "before " + provision.EffectTell}}}},
 	{"replaced, drained", []points{{ends: around(interruption.EffectStep, interruption.EffectEvict)}, {ends: around(interruption.EffectTerminate)}}},
-	{"replaced, gone", []points{{ends: around(interruption.EffectRemove)}, {ends: around(interruption.EffectFree, interruption.EffectClose)}}},
+	{"replaced, gone", []points{{ends: around(interruption.EffectRemove)}, {ends: around(interruption.EffectFree)}, {ends: around(interruption.EffectClose)}}},
 	{"replaced, all", []points{{
 		judge:   {"after " + disrupt.EffectTaint, "after " + disrupt.EffectReplace, "before " + disrupt.EffectEnd, "after " + disrupt.EffectEnd},
 		planner: {"after " + provision.EffectRecord, "after " + provision.EffectLaunch, "after " + provision.EffectAdvance},
