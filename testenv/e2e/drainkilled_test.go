@@ -18,7 +18,8 @@ import (
 
 // TestKilledAtEveryEffectOfADrainEndsOneMachine kills the function that ends machines with SIGKILL at effects of a drain, of
 // a spot machine that EC2 warned of or of a node whose NodeClaim somebody deleted. Each drain is finished by those that come
-// after: one machine ends, the pods' budget is kept at every instant, and they all run.
+// after: one machine ends, the pods' budget is kept at every instant, and they all run. The long form takes a quarter of an hour;
+// -run 'TestKilledAtEvery/^(begin|taint)$' is a part of it.
 func TestKilledAtEveryEffectOfADrainEndsOneMachine(t *testing.T) {
 	t.Parallel()
 	crash := filepath.Join(t.TempDir(), "crash")
@@ -46,7 +47,7 @@ func TestKilledAtEveryEffectOfADrainEndsOneMachine(t *testing.T) {
 			how = c.deleteClaim
 		}
 		if full() {
-			c.drainKilled(t, crash, how, "before "+effect, "after "+effect)
+			t.Run(effect, func(t *testing.T) { c.drainKilled(t, crash, how, "before "+effect, "after "+effect) })
 		}
 	}
 	t.Logf("of 3 pods at least %s were ready", house.kept(t))
