@@ -111,7 +111,7 @@ func (o *optimiser) appraise() {
 		pods = append(pods, a.Pods...)
 	}
 	in := o.v.input(nil, pods, nil)
-	o.desk = pack.NewDesk(in)
+	o.desk = o.v.plans()
 	rates := o.desk.NewRates(in)
 	for _, a := range o.assets {
 		for _, i := range a.Pods {

@@ -430,7 +430,15 @@ func (v *view) without(members []*member, restless map[string]bool) outcome {
 	}
 	in := v.input(members, append(slices.Clone(v.waiting), pods...), pods)
 	in.Restless, in.Expected = restless, v.expected
-	return v.read(pack.Plan(in), pods)
+	return v.read(v.plans().Plan(in, 0), pods)
+}
+
+// plans returns the desk that all what-ifs of this plan are planned at.
+func (v *view) plans() *pack.Desk {
+	if v.desk == nil {
+		v.desk = pack.NewDesk(v.input(nil, nil, nil))
+	}
+	return v.desk
 }
 
 // podsOf returns the pods of nodes that will be made anew elsewhere.

@@ -32,6 +32,7 @@ type view struct {
 	surplus  map[string]int        // by static pool; see excess
 	room     *room
 	totals   map[string]totals // by pool; see whole
+	desk     *pack.Desk        // see plans
 
 	types  map[string]map[string]*model.InstanceType // by class and name, as far as asked for
 	breaks map[string]int64                          // by class; see broken
