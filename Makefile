@@ -7,7 +7,7 @@ SHELL := bash
 GO ?= go
 BIN := bin
 DIST := dist
-FUNCTIONS := provision interruption catalog disrupt
+FUNCTIONS := provision interruption catalog disrupt webhook
 LDFLAGS := -s -w -buildid=
 VERSION ?= $(shell git describe --always --tags 2>/dev/null)
 export CGO_ENABLED ?= 0
