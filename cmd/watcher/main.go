@@ -26,6 +26,11 @@
 //	JOINER_IDLE_PUBLISH    how long a change nobody waits for may stay unpublished: 5s
 //	JOINER_LEASE_DURATION  after which a leader that fell silent is replaced: 15s
 //	JOINER_DEFAULT_SPREAD  defaultConstraints of the cluster's kube-scheduler, YAML or JSON: none
+//	JOINER_WEBHOOK_CERT_DIR
+//	                       folder with tls.crt and tls.key: admission reviews are answered at /admit. None, then nothing is served
+//	JOINER_WEBHOOK_ADDRESS of that: :8443
+//	JOINER_ACCOUNT         whose machine catalogue admission goes by, that of the cluster: none, then it is the installation's own.
+//	                       JOINER_VM_MEMORY_OVERHEAD_PERCENT, JOINER_RESERVED_ENIS and JOINER_NODE_CLASS_CEL are as the functions have them
 //	JOINER_LOG_LEVEL       debug, info, warn or error: info
 //	KUBECONFIG             path of a client configuration: that of the pod's service account
 //
@@ -46,6 +51,8 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/forward"
+	"github.com/joiner-sh/joiner/shared/flow/review"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 func main() {
@@ -59,8 +66,14 @@ func main() {
 	defer stop()
 	kube := s.kubeConfig(logger)
 	f := forward.New(s.forwardConfig(ctx, logger))
-	watch, err := ekscluster.NewWatch(kube, ekscluster.WatchOptions{
-		Observe: f.Observe,
+	var watch *ekscluster.Watch
+	shelf := review.NewShelf(func() bool { return watch.Synced() })
+	var err error
+	watch, err = ekscluster.NewWatch(kube, ekscluster.WatchOptions{
+		Observe: func(c wire.Change) {
+			shelf.Observe(c)
+			f.Observe(c)
+		},
 		Undefined: func(resource string) {
 			logger.Warn("not defined in the cluster; apply its definition", "resource", resource)
 		},
@@ -70,8 +83,14 @@ func main() {
 		fatal(logger, "connect to the cluster", err)
 	}
 
-	// Three actors: one follows the cluster, one leads when it may, one answers the kubelet. All end with ctx.
+	// One actor follows the cluster, one leads when it may, one answers the kubelet, one the API server. All end with ctx.
 	var actors sync.WaitGroup
+	if s.CertDir != "" {
+		judge := s.judge(boot.AWS(ctx), shelf, logger)
+		actors.Go(func() {
+			serveAdmission(ctx, s.WebhookAddress, &certificate{folder: s.CertDir, logger: logger}, judge, logger)
+		})
+	}
 	actors.Go(func() { watch.Run(ctx) })
 	actors.Go(func() { serveHealth(ctx, s.HealthAddress, watch.Synced, logger) })
 	actors.Go(func() {

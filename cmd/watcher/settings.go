@@ -40,6 +40,11 @@ type settings struct {
 	LeaseDuration time.Duration `env:"JOINER_LEASE_DURATION" envDefault:"15s"`
 	DefaultSpread string        `env:"JOINER_DEFAULT_SPREAD"`
 	Kubeconfig    string        `env:"KUBECONFIG"`
+
+	CertDir        string `env:"JOINER_WEBHOOK_CERT_DIR"`
+	WebhookAddress string `env:"JOINER_WEBHOOK_ADDRESS" envDefault:":8443"`
+	Account        string `env:"JOINER_ACCOUNT"`
+	boot.Machines         // as the functions have them
 }
 
 func (s *settings) identity() string {
