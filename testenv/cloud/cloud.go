@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
+	"github.com/joiner-sh/joiner/testenv/cloud/access"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
 	"github.com/joiner-sh/joiner/testenv/cloud/s3"
 	"github.com/joiner-sh/joiner/testenv/cloud/sqs"
@@ -69,6 +70,8 @@ type Cloud struct {
 	STS *sts.Model
 	SQS *sqs.Model
 	S3  *s3.Model
+	// Policies are the account's. A principal without any may do everything; see access.Book.
+	Policies *access.Book
 
 	options  Options
 	verifier sigv4.Verifier
@@ -80,6 +83,7 @@ type Cloud struct {
 	mu       sync.Mutex
 	services map[string]http.Handler // keyed by the service of the credential scope
 	latency  Latency
+	sources  map[string]string // ARN of what a service acts for, by access key
 }
 
 // New returns a cloud that listens nowhere: an http.Handler for whoever has a
@@ -90,6 +94,8 @@ func New(o Options) *Cloud {
 		options:  o,
 		services: map[string]http.Handler{},
 		latency:  o.Latency,
+		sources:  map[string]string{},
+		Policies: access.NewBook(o.Account, o.Region, o.Clock.Now),
 		STS:      sts.NewModel(sts.Options{Clock: o.Clock, Account: o.Account}),
 		SQS:      sqs.NewModel(sqs.Options{Clock: o.Clock, Account: o.Account, Region: o.Region}),
 		S3:       s3.NewModel(s3.Options{Clock: o.Clock, Account: o.Account, Region: o.Region}),

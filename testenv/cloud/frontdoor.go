@@ -67,8 +67,8 @@ type call struct {
 	dropped         bool
 }
 
-// serve verifies, delays, fails or handles the request, in that order.
-func (c *call) serve(w http.ResponseWriter, r *http.Request) {
+// serve verifies, delays, fails, authorizes and handles the request, in that order.
+func (c *call) serve(w *answer, r *http.Request) {
 	caller, err := c.cloud.verifier.Verify(r, c.body)
 	if err != nil {
 		wire.WriteError(w, r, c.protocol, refusal(c.protocol, err))
@@ -76,6 +76,8 @@ func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	c.caller = caller
 	r = r.WithContext(wire.WithCaller(r.Context(), caller))
+	guard := c.guard(r)
+	r = r.WithContext(wire.WithGuard(r.Context(), guard))
 	handler, wait := c.cloud.lookup(c.service, c.action)
 	fault := c.cloud.faults.next(c.service, c.action, r, c.body)
 	if err := clock.Sleep(r.Context(), c.cloud.options.Clock, wait+fault.Latency); err != nil {
@@ -91,11 +93,16 @@ func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 		wire.WriteError(w, r, c.protocol, wire.StatusErrorf(http.StatusNotImplemented, "NotImplemented", "Service %q is not modelled here", c.service))
 		return
 	}
+	if refused := c.authorize(r, guard); refused != nil {
+		wire.WriteError(w, r, c.protocol, refused)
+		return
+	}
 	if fault.Drop == DropAfter {
 		handler.ServeHTTP(discard{http.Header{}}, r)
 		c.drop()
 	}
 	handler.ServeHTTP(w, r)
+	c.hide(w, r, guard)
 }
 
 // drop ends the connection without an answer. It does not return.

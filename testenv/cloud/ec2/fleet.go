@@ -119,11 +119,11 @@ func (m *Model) createFleet(ctx context.Context, in *createFleetInput) (*createF
 	f := &fleet{id: "fleet-" + m.newUUID(), created: m.now(), input: in, output: &createFleetOutput{}}
 	f.output.FleetID = f.id
 	spot, onDemand := in.TargetCapacitySpecification.split()
-	spotPools, err := m.fleetPools(in, f.id, Spot, denied)
+	spotPools, err := m.fleetPools(in, f.id, Spot, m.launching(ctx, in, spot, denied))
 	if err != nil {
 		return nil, err
 	}
-	onDemandPools, err := m.fleetPools(in, f.id, OnDemand, denied)
+	onDemandPools, err := m.fleetPools(in, f.id, OnDemand, m.launching(ctx, in, onDemand, denied))
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +140,20 @@ func (m *Model) createFleet(ctx context.Context, in *createFleetInput) (*createF
 	return f.output, nil
 }
 
+// launching returns what says of one override why the caller may not launch from it; nil when it may. Where nothing is
+// asked for of a capacity type, only denied counts: why it may not launch at all.
+func (m *Model) launching(ctx context.Context, in *createFleetInput, count int, denied *wire.Error) func(*launchSpec) *wire.Error {
+	return func(spec *launchSpec) *wire.Error {
+		if denied != nil || count == 0 || spec == nil {
+			return denied
+		}
+		return m.permitLaunch(ctx, spec, in.TagSpecifications)
+	}
+}
+
+// freely is for looking at the overrides of a fleet without launching it.
+func freely(*launchSpec) *wire.Error { return nil }
+
 // tryFleet finds what would refuse a request as a whole.
 func (m *Model) tryFleet(_ context.Context, in *createFleetInput) error {
 	m.lock()
@@ -147,7 +161,7 @@ func (m *Model) tryFleet(_ context.Context, in *createFleetInput) error {
 	if err := checkFleet(in); err != nil {
 		return err
 	}
-	_, err := m.fleetPools(in, "", OnDemand, nil)
+	_, err := m.fleetPools(in, "", OnDemand, freely)
 	return err
 }
 
@@ -205,9 +219,9 @@ func (p *fleetPool) launched(ids []string) fleetInstance {
 
 // fleetPools resolves every override of a request for one capacity type. Only a
 // launch template that does not exist or is for another market, and two pools
-// that are the same, are errors of the whole request. denied is why the caller
-// may not launch at all, nil when it may.
-func (m *Model) fleetPools(in *createFleetInput, fleetID, capacityType string, denied *wire.Error) ([]*fleetPool, error) {
+// that are the same, are errors of the whole request. refuses says why the
+// caller may not launch from an override; of one that does not resolve it is told nil.
+func (m *Model) fleetPools(in *createFleetInput, fleetID, capacityType string, refuses func(*launchSpec) *wire.Error) ([]*fleetPool, error) {
 	var out []*fleetPool
 	seen := map[Pool]bool{}
 	for _, c := range in.LaunchTemplateConfigs {
@@ -228,7 +242,11 @@ func (m *Model) fleetPools(in *createFleetInput, fleetID, capacityType string, d
 		}
 		for _, o := range overrides {
 			p := m.fleetPool(in, v, o, capacityType)
-			if denied != nil {
+			resolved := &p.spec
+			if p.refusal != nil {
+				resolved = nil
+			}
+			if denied := refuses(resolved); denied != nil {
 				p.refusal = denied
 			}
 			p.order, p.spec.fleetID, p.spec.clientToken = len(out), fleetID, in.ClientToken

@@ -44,7 +44,7 @@ func NewHandler(m *Model) http.Handler {
 	}}
 }
 
-// action wraps a method: throttling first, then rights and decoding, then
+// action wraps a method: throttling first, then decoding and rights, then
 // DryRun, which says that the request would have succeeded and does nothing.
 func action[I, O any](m *Model, name string, f func(context.Context, *I) (*O, error)) wire.QueryAction {
 	return checked(m, name, f, func(context.Context, *I) error { return nil })
@@ -59,6 +59,9 @@ func checked[I, O any](m *Model, name string, f func(context.Context, *I) (*O, e
 		dry := form.Get("DryRun") == "true"
 		delete(form.Children, "DryRun")
 		return wire.QueryFunc(func(ctx context.Context, in *I) (*O, error) {
+			if err := m.permit(ctx, name, in); err != nil {
+				return nil, err
+			}
 			if dry {
 				if err := try(ctx, in); err != nil {
 					return nil, err

@@ -133,7 +133,14 @@ func (m *Model) LookupRole(name string) (Role, bool) {
 }
 
 // AuthorizeIAM refuses what the caller of ctx may not do with IAM: verb is e.g. "iam:PassRole", as Deny was told.
-func (m *Model) AuthorizeIAM(ctx context.Context, verb, resource string) error {
+// keys are the condition keys that belong to it.
+func (m *Model) AuthorizeIAM(ctx context.Context, verb, resource string, keys map[string][]string) error {
+	if guard := wire.GuardOf(ctx); guard != nil {
+		a := wire.Access{Action: verb, Resource: resource, Context: keys}
+		if because := guard(a); because != "" {
+			return wire.StatusErrorf(http.StatusForbidden, "AccessDenied", "%s", wire.NotAuthorized(ctx, a, because))
+		}
+	}
 	m.lock()
 	defer m.unlock()
 	if d, caller, denied := m.denial(ctx, verb); denied {

@@ -5,8 +5,8 @@
 // them on the wire protocol of IAM (version 2010-05-08). Profiles have paths and
 // tags, hold at most one role, and are deleted once they hold none.
 //
-// Policies are not modelled: ec2.Model.Deny says what callers may not do. Who
-// may assume a role is the business of package sts.
+// What callers may do is decided by the policies of the front door (wire.GuardOf),
+// and by ec2.Model.Deny. Who may assume a role is the business of package sts.
 //
 //	m := ec2.New(ec2.Options{Clock: clock.System()})
 //	m.AddInstanceProfile("nodes", "node-role")

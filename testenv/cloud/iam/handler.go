@@ -1,6 +1,7 @@
 package iam
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -42,7 +43,7 @@ type service struct {
 // action wraps a method: rights first, then decoding. One runs at a time.
 func action[I, O any](s *service, name string, f func(context.Context, *I) (*O, error)) wire.QueryAction {
 	return func(ctx context.Context, form *wire.Form) (any, error) {
-		if err := s.ec2.AuthorizeIAM(ctx, "iam:"+name, s.resource(form)); err != nil {
+		if err := s.ec2.AuthorizeIAM(ctx, "iam:"+name, s.resource(form), s.keys(form)); err != nil {
 			return nil, err
 		}
 		s.mu.Lock()
@@ -51,16 +52,46 @@ func action[I, O any](s *service, name string, f func(context.Context, *I) (*O, 
 	}
 }
 
-// resource returns the ARN a refusal names.
+// resource returns the ARN a request is about and a refusal names. IAM knows the path of what there is; of anything else it goes by
+// the name alone. A list is about the path it is asked for.
 func (s *service) resource(form *wire.Form) string {
 	arn := "arn:aws:iam::" + s.ec2.Account() + ":"
 	if name := form.Get("InstanceProfileName"); name != "" {
-		return arn + "instance-profile/" + name
+		path := form.Get("Path") // of one that is to be
+		if p, err := s.profile(name); err == nil {
+			path = p.Path
+		}
+		return arn + "instance-profile" + cmp.Or(path, "/") + name
 	}
 	if name := form.Get("RoleName"); name != "" {
-		return arn + "role/" + name
+		path := form.Get("Path")
+		if r, err := s.role(name); err == nil {
+			path = r.Path
+		}
+		return arn + "role" + cmp.Or(path, "/") + name
 	}
-	return arn + "instance-profile/"
+	return arn + "instance-profile" + cmp.Or(form.Get("PathPrefix"), "/")
+}
+
+// keys returns the condition keys of a request: the tags it sets, and those of the profile it is about.
+func (s *service) keys(form *wire.Form) map[string][]string {
+	out := map[string][]string{}
+	var in struct{ Tags []tag }
+	if tags := form.Children["Tags"]; tags != nil {
+		if err := (&wire.Form{Children: map[string]*wire.Form{"Tags": tags}}).Decode(&in); err == nil {
+			for _, t := range in.Tags {
+				out["aws:requesttag/"+strings.ToLower(t.Key)] = []string{t.Value}
+				out["aws:tagkeys"] = append(out["aws:tagkeys"], t.Key)
+			}
+		}
+	}
+	if p, err := s.profile(form.Get("InstanceProfileName")); err == nil {
+		for key, value := range p.Tags {
+			out["aws:resourcetag/"+strings.ToLower(key)] = []string{value}
+			out["iam:resourcetag/"+strings.ToLower(key)] = []string{value}
+		}
+	}
+	return out
 }
 
 type profileOutput struct {
@@ -134,7 +165,7 @@ func (s *service) addRoleToInstanceProfile(ctx context.Context, in *addRoleInput
 	if err != nil {
 		return nil, err
 	}
-	if err := s.ec2.AuthorizeIAM(ctx, "iam:PassRole", s.viewRole(r).ARN); err != nil {
+	if err := s.ec2.AuthorizeIAM(ctx, "iam:PassRole", s.viewRole(r).ARN, map[string][]string{"iam:passedtoservice": {"ec2.amazonaws.com"}}); err != nil {
 		return nil, err
 	}
 	if p.Role != "" {

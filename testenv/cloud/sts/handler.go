@@ -55,6 +55,18 @@ type assumeRoleOutput struct {
 	SourceIdentity string `xml:",omitempty"`
 }
 
+// access is what the request asks of IAM. trusted says that the role lets the caller in, as the model was told.
+func (in *assumeRoleInput) access(trusted bool) wire.Access {
+	a := wire.Access{Action: "sts:AssumeRole", Resource: in.RoleArn, Context: map[string][]string{"sts:rolesessionname": {in.RoleSessionName}}, Trusted: trusted}
+	if in.ExternalID != "" {
+		a.Context["sts:externalid"] = []string{in.ExternalID}
+	}
+	if in.SourceIdentity != "" {
+		a.Context["sts:sourceidentity"] = []string{in.SourceIdentity}
+	}
+	return a
+}
+
 func (m *Model) assumeRole(ctx context.Context, in *assumeRoleInput) (*assumeRoleOutput, error) {
 	if !sessionName.MatchString(in.RoleSessionName) {
 		return nil, wire.Errorf("ValidationError", "1 validation error detected: Value '%s' at 'roleSessionName' failed to satisfy constraint: Member must satisfy regular expression pattern: [\\w+=,.@-]*", in.RoleSessionName)
@@ -64,7 +76,11 @@ func (m *Model) assumeRole(ctx context.Context, in *assumeRoleInput) (*assumeRol
 	caller := m.keys[wire.Caller(ctx).AccessKeyID]
 	r, ok := m.roles[in.RoleArn]
 	// A role that does not exist is refused like one that trusts nobody.
-	if !ok || !r.trusts(caller) || (r.ExternalID != "" && r.ExternalID != in.ExternalID) {
+	trusted := ok && r.trusts(caller) && (r.ExternalID == "" || r.ExternalID == in.ExternalID)
+	if guard := wire.GuardOf(ctx); guard != nil {
+		trusted = guard(in.access(trusted)) == "" && ok
+	}
+	if !trusted {
 		return nil, wire.StatusErrorf(http.StatusForbidden, "AccessDenied",
 			"User: %s is not authorized to perform: sts:AssumeRole on resource: %s", wire.Caller(ctx).ARN, in.RoleArn)
 	}

@@ -103,6 +103,13 @@ func (m *Model) AddUser(name string) Credentials {
 	return c
 }
 
+// AddService returns a key by which an AWS service acts, e.g. "events.amazonaws.com": its name stands for its ARN.
+func (m *Model) AddService(name string) Credentials {
+	c := Credentials{AccessKeyID: newID("AKIA", 16), SecretAccessKey: newSecret()}
+	m.addKey(c.AccessKeyID, c.SecretAccessKey, name, name)
+	return c
+}
+
 func (m *Model) addKey(id, secret, arn, userID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

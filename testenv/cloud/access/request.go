@@ -1,0 +1,126 @@
+package access
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/wire"
+)
+
+// Request is what the front door knows of a request.
+type Request struct {
+	Service string // of the credential scope
+	Action  string // as the API calls it
+	HTTP    *http.Request
+	Body    []byte
+}
+
+// BySelf are services whose models ask the guard themselves, because what a request asks for depends on what there is.
+func BySelf(service string) bool { return service == "ec2" || service == "iam" || service == "sts" }
+
+// Of returns what a request asks of IAM, at least one thing. An action that is not known here is an error.
+func (b *Book) Of(r Request) ([]wire.Access, error) {
+	services := map[string]func(Request) ([]wire.Access, error){
+		"sqs": b.ofSQS, "dynamodb": b.ofDynamoDB, "s3": b.ofS3, "ssm": b.ofSSM, "pricing": b.ofPricing, "eks": b.ofEKS,
+	}
+	f, ok := services[r.Service]
+	if !ok {
+		return nil, fmt.Errorf("what requests of %s ask of IAM is not known here", r.Service)
+	}
+	out, err := f(r)
+	if err == nil && len(out) == 0 {
+		err = fmt.Errorf("what %s %s asks of IAM is not known here", r.Service, r.Action)
+	}
+	return out, err
+}
+
+func one(action, resource string) []wire.Access {
+	return []wire.Access{{Action: action, Resource: resource}}
+}
+
+// arn returns the ARN of something in the account and region.
+func (b *Book) arn(service, resource string) string {
+	return "arn:aws:" + service + ":" + b.Region + ":" + b.Account + ":" + resource
+}
+
+// sqsActions are the IAM actions of SQS's API where they have another name.
+var sqsActions = map[string]string{
+	"SendMessageBatch": "SendMessage", "DeleteMessageBatch": "DeleteMessage", "ChangeMessageVisibilityBatch": "ChangeMessageVisibility",
+}
+
+func (b *Book) ofSQS(r Request) ([]wire.Access, error) {
+	var in struct{ QueueURL, QueueName string }
+	var raw map[string]any
+	if err := json.Unmarshal(r.Body, &raw); err != nil {
+		return nil, fmt.Errorf("read request of SQS: %w", err)
+	}
+	in.QueueURL, _ = raw["QueueUrl"].(string)
+	in.QueueName, _ = raw["QueueName"].(string)
+	action := r.Action
+	if other, ok := sqsActions[action]; ok {
+		action = other
+	}
+	account, name := b.Account, in.QueueName
+	if u, err := url.Parse(in.QueueURL); err == nil && in.QueueURL != "" {
+		parts := strings.Split(strings.Trim(u.Path, "/"), "/")
+		name = parts[len(parts)-1]
+		if len(parts) > 1 {
+			account = parts[len(parts)-2]
+		}
+	}
+	if name == "" { // ListQueues
+		return one("sqs:"+action, "*"), nil
+	}
+	return one("sqs:"+action, "arn:aws:sqs:"+b.Region+":"+account+":"+name), nil
+}
+
+func (b *Book) ofPricing(r Request) ([]wire.Access, error) { return one("pricing:"+r.Action, "*"), nil }
+
+func (b *Book) ofSSM(r Request) ([]wire.Access, error) {
+	var in struct {
+		Name, Path string
+		Names      []string
+	}
+	if err := json.Unmarshal(r.Body, &in); err != nil {
+		return nil, fmt.Errorf("read request of SSM: %w", err)
+	}
+	var out []wire.Access
+	for _, name := range append(in.Names, in.Name, in.Path) {
+		if name != "" {
+			out = append(out, wire.Access{Action: "ssm:" + r.Action, Resource: b.parameter(name)})
+		}
+	}
+	return out, nil
+}
+
+// parameter returns the ARN of a parameter: those AWS publishes belong to no account.
+func (b *Book) parameter(name string) string {
+	name = strings.TrimPrefix(name, "/")
+	account := b.Account
+	if strings.HasPrefix(name, "aws/service/") {
+		account = ""
+	}
+	return "arn:aws:ssm:" + b.Region + ":" + account + ":parameter/" + name
+}
+
+// ofEKS: an access entry's ARN ends in an id nobody knows beforehand, which is a "-" here.
+func (b *Book) ofEKS(r Request) ([]wire.Access, error) {
+	parts := strings.Split(strings.Trim(r.HTTP.URL.EscapedPath(), "/"), "/")
+	switch {
+	case r.Action == "ListClusters":
+		return one("eks:ListClusters", "*"), nil
+	case r.Action == "" || len(parts) < 2:
+		return nil, nil
+	case len(parts) < 4:
+		return one("eks:"+r.Action, b.arn("eks", "cluster/"+parts[1])), nil
+	}
+	principal, err := url.PathUnescape(parts[3])
+	if err != nil {
+		return nil, err
+	}
+	kind, name, _ := strings.Cut(principal[strings.LastIndex(principal, ":")+1:], "/")
+	return one("eks:"+r.Action, b.arn("eks", "access-entry/"+parts[1]+"/"+kind+"/"+accountOf(principal)+"/"+name+"/-")), nil
+}
