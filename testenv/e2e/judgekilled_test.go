@@ -83,7 +83,7 @@ var ofAReplacement = []struct {
 	commands []points
 }{
 	{"replaced, judge", []points{{judge: append(around(disrupt.EffectCommit, disrupt.EffectTaint, disrupt.EffectStep), "before "+disrupt.EffectReplace)}}},
-	{"replaced, done", []points{{judge: append([]string{"after " + disrupt.EffectReplace}, around(disrupt.EffectEnd)...)}, {judge: around(disrupt.EffectDrain)}}},
+	{"replaced, done", []points{{judge: append([]string{"after " + disrupt.EffectReplace}, around(disrupt.EffectEnd)...)}, {judge: {"before " + disrupt.EffectDrain}}, {judge: {"after " + disrupt.EffectDrain}}}},
 	{"replaced, launched", []points{{planner: around(provision.EffectSpend, provision.EffectRecord, provision.EffectLaunch, provision.EffectSettle, provision.EffectShow, provision.EffectNote)}}},
 	{"replaced, seen in", []points{{planner: around(provision.EffectNode, provision.EffectAdvance)}, {planner: {"before " + provision.EffectJudge}}, {planner: {"after " + provision.EffectJudge}}}},
 	{"replaced, told", []points{{planner: {"before " + provision.EffectDecision}}, {planner: {"after " + provision.EffectDecision, "before " + provision.EffectTell}}}},
