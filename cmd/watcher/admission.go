@@ -57,7 +57,7 @@ func serveAdmission(ctx context.Context, address string, keys *certificate, judg
 	mux.Handle("POST /admit", admission.Handler(judge, func(err error) { logger.Warn("a review that cannot be answered", "error", err.Error()) }))
 	server := &http.Server{
 		Handler: mux, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: keys.get},
-		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		ReadTimeout: 3 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // anybody in the network may shake hands badly
 	}
 	context.AfterFunc(ctx, func() { server.Close() })

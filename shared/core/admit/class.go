@@ -90,7 +90,7 @@ func wishProblems(wish *model.Wish) []model.Finding {
 func wishWarnings(wish *model.Wish, known *Known) []model.Finding {
 	t := templateOfWish(wish)
 	class, out := known.classOf(t.class, wish.Template.ClassName)
-	if len(known.Machines) == 0 {
+	if len(known.Machines) == 0 || t.large() {
 		return out
 	}
 	types := known.buyable(class)

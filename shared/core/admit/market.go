@@ -3,7 +3,6 @@ package admit
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/requirement"
@@ -134,12 +133,22 @@ func holding(matches []offer.Match, requests model.Resources) []offer.Match {
 	})
 }
 
+// bargain names an offer of a type whatever class buys it.
+type bargain struct {
+	model.OfferKey
+	reservation string
+}
+
 // offersOf returns a set of all offers that match.
-func offersOf(matches []offer.Match) map[string]bool {
-	out := make(map[string]bool)
+func offersOf(matches []offer.Match) map[bargain]bool {
+	count := 0
+	for _, m := range matches {
+		count += len(m.Offers)
+	}
+	out := make(map[bargain]bool, count)
 	for _, m := range matches {
 		for _, o := range m.Offers {
-			out[strings.Join([]string{m.Type.Name, o.Zone, o.CapacityType, o.ReservationID}, " ")] = true
+			out[bargain{model.OfferKey{InstanceType: m.Type.Name, Zone: o.Zone, CapacityType: o.CapacityType}, o.ReservationID}] = true
 		}
 	}
 	return out

@@ -38,7 +38,7 @@ func poolWarnings(pool, old *model.Pool, known *Known) []model.Finding {
 	t := templateOf(pool)
 	class, warnings := known.classOf(t.class, pool.Template.ClassName)
 	var matches []offer.Match
-	if len(known.Machines) > 0 {
+	if len(known.Machines) > 0 && !t.large() {
 		types := known.buyable(class)
 		matches = t.matches(types)
 		warnings = append(warnings, t.found(types, matches, known.regionName()))
@@ -148,49 +148,65 @@ func poolDeletion(pool *model.Pool, known *Known) []model.Finding {
 
 // hidden warns where a heavier pool takes everything a lighter one could, so that the lighter one is never used: the pool itself,
 // or others because of it.
-func hidden(pool *model.Pool, offers map[string]bool, known *Known) []model.Finding {
+func hidden(pool *model.Pool, offers map[bargain]bool, known *Known) []model.Finding {
 	if len(offers) == 0 {
 		return nil
 	}
 	var by, others []string
+	sold := make(map[string][]model.InstanceType) // by class
 	for i := range known.Pools {
 		other := &known.Pools[i]
-		if other.Name == pool.Name || other.Weight == pool.Weight || unusable(other) || unusable(pool) {
-			continue
-		}
-		class, problems := known.classOf("", other.Template.ClassName)
-		if len(problems) > 0 {
+		hides := mayTakeAll(other, pool)
+		if other.Name == pool.Name || !hides && !mayTakeAll(pool, other) {
 			continue
 		}
 		t := templateOf(other)
-		theirs := offersOf(t.matches(known.buyable(class)))
+		theirs := offersOf(t.matches(known.sold(other.Template.ClassName, sold)))
 		switch {
-		case other.Weight > pool.Weight && takesAll(other, pool, theirs, offers):
+		case hides && within(offers, theirs):
 			by = append(by, fmt.Sprintf("%s (weight %d)", other.Name, other.Weight))
-		case other.Weight < pool.Weight && takesAll(pool, other, offers, theirs):
+		case !hides && within(theirs, offers):
 			others = append(others, other.Name)
 		}
 	}
 	var out []model.Finding
 	if len(by) > 0 {
-		out = append(out, model.Finding{Field: "spec.weight", Value: fmt.Sprint(pool.Weight), Message: "the pool is never used: NodePool " + strings.Join(by, ", ") + " takes every pod it could, and has no limits",
+		out = append(out, model.Finding{Field: "spec.weight", Value: fmt.Sprint(pool.Weight), Message: "the pool is never used: NodePool " + someOf(by) + " takes every pod it could, and has no limits",
 			Remedy: "Raise the weight, give that pool limits, or let the two differ in taints, labels or machines."})
 	}
 	if len(others) > 0 {
-		out = append(out, model.Finding{Field: "spec.weight", Value: fmt.Sprint(pool.Weight), Message: "this pool takes every pod that NodePool " + strings.Join(others, ", ") + " could, which is then never used",
+		out = append(out, model.Finding{Field: "spec.weight", Value: fmt.Sprint(pool.Weight), Message: "this pool takes every pod that NodePool " + someOf(others) + " could, which is then never used",
 			Remedy: "Lower the weight, set spec.limits, or let the two differ in taints, labels or machines."})
 	}
 	return out
 }
 
-func unusable(pool *model.Pool) bool {
-	return pool.Replicas != nil || pool.DeletedUnix != 0 || len(pool.Invalid) > 0
+// someOf names two of the pools at most: there is room for no more in a warning.
+func someOf(names []string) string {
+	text := strings.Join(names[:min(2, len(names))], ", ")
+	if more := len(names) - 2; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
-// takesAll reports whether whatever could go to a node of the lighter pool goes to one of the heavier instead: that buys all the
-// lighter one buys, without limit or minValues, has no taint the other has not, and the same labels of its own.
-func takesAll(heavy, light *model.Pool, heavyOffers, lightOffers map[string]bool) bool {
-	if len(heavy.Limits) > 0 || len(lightOffers) == 0 || len(lightOffers) > len(heavyOffers) {
+// sold returns what a class of the cluster can buy, nothing where it is not there or not ready, and keeps that.
+func (k *Known) sold(class string, kept map[string][]model.InstanceType) []model.InstanceType {
+	types, looked := kept[class]
+	if !looked {
+		if c, problems := k.classOf("", class); len(problems) == 0 {
+			types = k.buyable(c)
+		}
+		kept[class] = types
+	}
+	return types
+}
+
+// mayTakeAll reports whether whatever could go to a node of the lighter pool goes to one of the heavier instead, as far as that
+// shows without what they buy: that has more weight, neither limits nor minValues, no taint the other has not, and the same labels
+// of its own.
+func mayTakeAll(heavy, light *model.Pool) bool {
+	if heavy.Weight <= light.Weight || unusable(heavy) || unusable(light) || len(heavy.Limits) > 0 {
 		return false
 	}
 	for _, taint := range heavy.Template.Taints {
@@ -208,8 +224,20 @@ func takesAll(heavy, light *model.Pool, heavyOffers, lightOffers map[string]bool
 			return false
 		}
 	}
-	for o := range lightOffers { // whether any is missing does not depend on the order
-		if !heavyOffers[o] {
+	return true
+}
+
+func unusable(pool *model.Pool) bool {
+	return pool.Replicas != nil || pool.DeletedUnix != 0 || len(pool.Invalid) > 0
+}
+
+// within reports whether there are some, and all of them are among the others.
+func within(some, all map[bargain]bool) bool {
+	if len(some) == 0 || len(some) > len(all) {
+		return false
+	}
+	for o := range some { // whether any is missing does not depend on the order
+		if !all[o] {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -294,5 +295,58 @@ func TestVerdictsAreTheSameEachTime(t *testing.T) {
 		if got := create(pool, k); !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %v\nwant %v", got, want)
 		}
+	}
+}
+
+// Whoever may reach the endpoint may ask anything of it: what is asked beyond all measure takes no longer than its length.
+func TestListsBeyondMeasureAreNotLookedAtClosely(t *testing.T) {
+	var values []string
+	for i := range 50_000 {
+		values = append(values, fmt.Sprintf("m5.lrge%d", i))
+	}
+	var list []model.Requirement
+	for i := range 20_000 {
+		list = append(list, model.Requirement{Key: "team", Operator: model.NotIn, Values: []string{fmt.Sprint(i)}})
+	}
+	for name, change := range map[string]func(*model.Pool){"values": require(in(model.LabelInstanceType, values...)), "requirements": require(list...)} {
+		began := time.Now()
+		v := create(plain(change), known())
+		if took := time.Since(began); took > 2*time.Second || !v.Allowed() {
+			t.Errorf("%s: %s, %v", name, took, v.Refusals)
+		}
+		silent(t, v.Warnings, "instance types")
+	}
+}
+
+// An API server waits two seconds. 900 types in six zones, 50 pools of one class, and one that matches nothing by its last of ten
+// requirements.
+func BenchmarkReview(b *testing.B) {
+	k := known()
+	k.Machines = nil
+	for i := range 900 {
+		k.Machines = append(k.Machines, machine(fmt.Sprintf("m%d.size%03d", i%9, i), "amd64", int64(2+i%90), model.MicroUSD(50_000+i*1000), func(m *model.MachineType) {
+			for _, zone := range []string{"c", "d", "e", "f"} {
+				for _, o := range m.Offers[:2] {
+					o.Zone, o.ZoneID = "us-west-2"+zone, "usw2-az"+zone
+					m.Offers = append(m.Offers, o)
+				}
+			}
+		}))
+	}
+	for i := range 50 {
+		k.Pools = append(k.Pools, *plain(func(p *model.Pool) { p.Name, p.Weight, p.Limits = fmt.Sprint("heavy-", i), 10, nil }))
+	}
+	var list []model.Requirement
+	for range 10 {
+		list = append(list, in(model.LabelArch, "amd64"))
+	}
+	for name, pool := range map[string]*model.Pool{"matches": plain(nil), "nothing": plain(require(append(list, in(model.LabelArch, "amd64", "arm64"), in(model.LabelInstanceType, "m5.lrge"))...))} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if v := create(pool, k); len(v.Warnings) == 0 {
+					b.Fatal("nothing is said")
+				}
+			}
+		})
 	}
 }

@@ -35,8 +35,29 @@ func (t *template) field(i int) string {
 	return fmt.Sprintf("%s[%s]", t.labels, t.asked[i].Key)
 }
 
+// Bounds on what is looked at closely. The definitions let no more be asked, of which some 40 keys can be a machine's; who has more
+// values in a list is generating it, and asks whoever answers for more work than an answer is worth.
+const (
+	maxAsked    = 200
+	maxValues   = 2000 // of all that is asked together
+	maxStrange  = 20   // values of one requirement for which others are looked up that may be meant
+	valueLength = 63
+)
+
+// large reports whether more is asked than is looked at closely.
+func (t *template) large() bool {
+	values := 0
+	for _, r := range t.asked {
+		values += len(r.Values)
+	}
+	return len(t.asked) > maxAsked || values > maxValues
+}
+
 // contradictions returns, once for each key, what no label value meets together with what was asked before it.
 func (t *template) contradictions() []model.Finding {
+	if t.large() {
+		return nil
+	}
 	var out []model.Finding
 	sets, reported := make(map[string]requirement.Set), make(map[string]bool)
 	earlier := make(map[string][]int) // what was asked of the key, by it
@@ -142,7 +163,10 @@ func (t *template) strangers(i int, r model.Requirement, known []string, region 
 		if slices.Contains(known, value) {
 			continue
 		}
-		hint := requirement.Near(value, known)
+		hint := ""
+		if len(strange) < maxStrange && len(value) <= valueLength {
+			hint = requirement.Near(value, known)
+		}
 		if r.Operator == model.NotIn && hint == "" {
 			continue
 		}

@@ -3,13 +3,32 @@ package admission
 import (
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/fault"
 )
 
-// Handler answers reviews that are posted to it; tell is told of those that could not be answered, and may be nil.
+// atOnce is how many reviews are answered at a time. An API server has few; whoever else can reach the endpoint shall not keep the
+// program from its work.
+const (
+	atOnce      = 4
+	waitForSeat = time.Second
+)
+
+// Handler answers reviews that are posted to it; tell is told of those that could not be answered, and may be nil. Of too many at
+// once some are turned away.
 func Handler(judge Judge, tell func(error)) http.Handler {
+	seats := make(chan struct{}, atOnce)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case seats <- struct{}{}:
+			defer func() { <-seats }()
+		case <-time.After(waitForSeat):
+			http.Error(w, "too many reviews at once", http.StatusTooManyRequests)
+			return
+		case <-r.Context().Done():
+			return
+		}
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBytes+1))
 		if err != nil {
 			http.Error(w, "the review is too large or broke off", http.StatusRequestEntityTooLarge)

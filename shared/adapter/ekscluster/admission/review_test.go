@@ -138,6 +138,41 @@ func TestWhatIsNoReviewIsAnError(t *testing.T) {
 	}
 }
 
+func TestOfTooManyReviewsAtOnceSomeAreTurnedAway(t *testing.T) {
+	hold, held := make(chan struct{}), make(chan struct{}, 10)
+	handler := Handler(func(context.Context, model.Admission) model.Verdict {
+		held <- struct{}{}
+		<-hold
+		return model.Verdict{}
+	}, nil)
+	codes := make(chan int)
+	post := func() {
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, httptest.NewRequest("POST", "/admit", bytes.NewReader(review("CREATE", "karpenter.sh", "NodePool", poolObject, "null"))))
+		codes <- recorder.Code
+	}
+	for range atOnce {
+		go post()
+	}
+	for range atOnce {
+		<-held
+	}
+	go post()
+	if code := <-codes; code != http.StatusTooManyRequests {
+		t.Errorf("one more than there is room for: %d", code)
+	}
+	close(hold)
+	for range atOnce {
+		if code := <-codes; code != http.StatusOK {
+			t.Errorf("%d", code)
+		}
+	}
+	go post()
+	if code := <-codes; code != http.StatusOK {
+		t.Errorf("after the others: %d", code)
+	}
+}
+
 // Whatever is posted, the answer is an error or a review with the request's uid, and nobody panics on the way.
 func FuzzReview(f *testing.F) {
 	for _, body := range [][]byte{
