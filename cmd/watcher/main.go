@@ -77,6 +77,9 @@ func main() {
 		Undefined: func(resource string) {
 			logger.Warn("not defined in the cluster; apply its definition", "resource", resource)
 		},
+		Forbidden: func(resource string) {
+			logger.Warn("may not be looked at, as if there were none; apply the watcher's ClusterRole", "resource", resource)
+		},
 		DefaultSpread: s.defaultSpread(logger),
 	})
 	if err != nil {

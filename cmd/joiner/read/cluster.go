@@ -11,6 +11,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
+	"github.com/joiner-sh/joiner/shared/core/headroom"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -169,9 +170,10 @@ func (c *collector) cluster(options Options) *Cluster {
 	return out
 }
 
-// buffers says which CapacityBuffers could not be made room for. Deployments that none is of are left out.
+// buffers adds the places of CapacityBuffers to the pods, and says which could not be made room for. Deployments that none is of are
+// left out.
 func (c *collector) buffers(out *Cluster) {
-	for _, b := range c.builder.Buffers() {
+	for _, b := range headroom.Buffers(out.Snapshot) {
 		if name, is := strings.CutPrefix(b.Of, "Deployment "); is {
 			delete(c.unread, b.Namespace+"/"+name)
 		}
@@ -182,6 +184,7 @@ func (c *collector) buffers(out *Cluster) {
 	for _, kind := range c.unread {
 		c.left[kind]++
 	}
+	out.Snapshot = headroom.Join(out.Snapshot)
 }
 
 // lastOfEach sorts claims by name and keeps the last of those of one name.

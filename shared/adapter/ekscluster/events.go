@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -90,6 +91,8 @@ func apiVersion(kind string) string {
 		return apiv1.GroupVersion.String()
 	case awsv1.KindEC2NodeClass:
 		return awsv1.GroupVersion.String()
+	case autoscalingv1beta1.KindCapacityBuffer:
+		return autoscalingv1beta1.GroupVersion.String()
 	}
 	return "v1"
 }

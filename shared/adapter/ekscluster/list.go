@@ -31,14 +31,17 @@ type lister struct {
 // that is not. Kinds whose definition is not in the cluster have no objects.
 func (c *Client) List(ctx context.Context) (*model.Snapshot, error) {
 	at := c.now().Unix()
-	builder := &translate.Builder{DefaultSpread: c.spread}
+	builder := &translate.Builder{DefaultSpread: c.spread, Headroom: true}
 	var mu sync.Mutex // guards builder
 	add := func(object any) {
 		mu.Lock()
 		defer mu.Unlock()
 		builder.Add(object)
 	}
-	listers := c.listers()
+	listers, err := c.listersWithBuffers(ctx)
+	if err != nil {
+		return nil, err
+	}
 	errs := make([]error, len(listers))
 	var wg sync.WaitGroup
 	for i := range listers {

@@ -28,7 +28,8 @@ func (c *Client) Report(ctx context.Context, report model.Report) error {
 	errPools := each(pools, func(p poolReport) error { return gone(c.reportPool(ctx, &p)) })
 	errClasses := each(report.Classes, func(r model.ClassReport) error { return gone(c.reportClass(ctx, &r)) })
 	errClaims := each(report.Claims, func(said model.Condition) error { return gone(c.reportClaim(ctx, &said)) })
-	for _, err := range []error{errEvents, errPools, errClasses, errClaims} {
+	errBuffers := each(report.Buffers, func(r model.BufferReport) error { return gone(c.reportBuffer(ctx, &r)) })
+	for _, err := range []error{errEvents, errPools, errClasses, errClaims, errBuffers} {
 		if err != nil {
 			return err
 		}

@@ -15,12 +15,13 @@ import (
 
 // status is a change to the status of one object of our definitions.
 type status[T any] struct {
-	resource schema.GroupVersionResource
-	name     string
-	uid      string         // of the object that was judged; empty = whichever is there
-	object   *T             // as it was read last; nil = read it
-	change   func(*T) error // writes into the status; called again on a newer object where somebody was faster
-	of       func(*T) any   // the status
+	resource  schema.GroupVersionResource
+	namespace string // empty = it is in none
+	name      string
+	uid       string         // of the object that was judged; empty = whichever is there
+	object    *T             // as it was read last; nil = read it
+	change    func(*T) error // writes into the status; called again on a newer object where somebody was faster
+	of        func(*T) any   // the status
 }
 
 // writeStatus applies a change and writes what differs, on condition that nobody wrote in between: then it starts again
@@ -41,7 +42,7 @@ type statusWriter interface {
 
 func (s *status[T]) write(ctx context.Context, c *Client) error {
 	if s.object == nil {
-		untyped, err := c.custom.Resource(s.resource).Get(ctx, s.name, metav1.GetOptions{})
+		untyped, err := c.custom.Resource(s.resource).Namespace(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
 		if err != nil {
 			return translateError(err, "read %s %s", s.resource.Resource, s.name)
 		}
@@ -77,7 +78,7 @@ func (s *status[T]) write(ctx context.Context, c *Client) error {
 	if err != nil {
 		return fault.Wrap(fault.Internal, "", err, "write status of %s %s", s.resource.Resource, s.name)
 	}
-	_, err = c.custom.Resource(s.resource).Patch(ctx, s.name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = c.custom.Resource(s.resource).Namespace(s.namespace).Patch(ctx, s.name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	return translateError(err, "write status of %s %s", s.resource.Resource, s.name)
 }
 

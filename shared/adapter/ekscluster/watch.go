@@ -2,6 +2,7 @@ package ekscluster
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"k8s.io/client-go/dynamic"
@@ -16,6 +17,11 @@ import (
 // Watch follows a cluster and hands each change on.
 type Watch struct {
 	controllers []cache.Controller
+
+	ctx     context.Context // of Run
+	running sync.WaitGroup  // of what Run began
+	mu      sync.Mutex      // guards later
+	later   []*laterKind
 }
 
 // WatchOptions say whom a Watch tells.
@@ -26,6 +32,9 @@ type WatchOptions struct {
 	// Undefined is called with the name of a resource whose definition is not in the cluster, each time that is found; nil =
 	// nobody. The watch goes on looking for it.
 	Undefined func(resource string)
+	// Forbidden is called with the name of an optional resource that this client may not look at, each time that is found; nil =
+	// nobody. The watch goes on as if there were no such objects.
+	Forbidden func(resource string)
 	// DefaultSpread is what kube-scheduler is configured to do with pods that declare no spread, see
 	// translate.ParseDefaultSpread. Only where it is set are Services, ReplicationControllers, ReplicaSets and StatefulSets
 	// watched, which takes the right to.
@@ -47,26 +56,28 @@ func NewWatch(config *rest.Config, o WatchOptions) (*Watch, error) {
 		return nil, translateError(err, "connect to the cluster")
 	}
 	w := &Watch{}
-	for _, k := range append(coreKinds(core, o), customKinds(custom, o)...) {
+	for _, k := range slices.Concat(coreKinds(core, o), customKinds(custom, o), bufferKinds(w, core, custom, o)) {
 		w.add(k)
 	}
 	return w, nil
 }
 
-func (w *Watch) add(k kind) {
+func (w *Watch) add(k kind) { w.controllers = append(w.controllers, k.informer()) }
+
+func (k kind) informer() cache.Controller {
 	_, controller := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: k.source, ObjectType: k.object, Transform: k.strip, Handler: k,
 	})
-	w.controllers = append(w.controllers, controller)
+	return controller
 }
 
 // Run follows the cluster until ctx is done.
 func (w *Watch) Run(ctx context.Context) {
-	var running sync.WaitGroup
+	w.ctx = ctx
 	for _, c := range w.controllers {
-		running.Go(func() { c.RunWithContext(ctx) })
+		w.running.Go(func() { c.RunWithContext(ctx) })
 	}
-	running.Wait()
+	w.running.Wait()
 }
 
 // Synced reports whether everything that was there at the start has been handed on.
@@ -76,7 +87,9 @@ func (w *Watch) Synced() bool {
 			return false
 		}
 	}
-	return true
+	w.mu.Lock() // whatever was to be followed later, for what was there at the start, is in the list by now
+	defer w.mu.Unlock()
+	return !slices.ContainsFunc(w.later, func(k *laterKind) bool { return !k.synced.Load() })
 }
 
 // WaitForSync blocks until Synced, and reports false where ctx is done first.

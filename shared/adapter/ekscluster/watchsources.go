@@ -88,6 +88,16 @@ func (s sources) replicaSets() cache.ListerWatcher {
 	return source(s.core, c.List, c.Watch, "")
 }
 
+func (s sources) podTemplates() cache.ListerWatcher {
+	c := s.core.CoreV1().PodTemplates("")
+	return source(s.core, c.List, c.Watch, "")
+}
+
+func (s sources) deployments() cache.ListerWatcher {
+	c := s.core.AppsV1().Deployments("")
+	return source(s.core, c.List, c.Watch, "")
+}
+
 func (s sources) statefulSets() cache.ListerWatcher {
 	c := s.core.AppsV1().StatefulSets("")
 	return source(s.core, c.List, c.Watch, "")

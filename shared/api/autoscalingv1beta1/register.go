@@ -15,6 +15,12 @@ const KindCapacityBuffer = "CapacityBuffer"
 // CapacityBufferResource is the resource of this package, as it appears in a URL.
 var CapacityBufferResource = GroupVersion.WithResource("capacitybuffers")
 
+// Conditions of a CapacityBuffer.
+const (
+	ConditionReady        = "ReadyForProvisioning" // it is known what room is to be kept
+	ConditionProvisioning = "Provisioning"         // the room is there
+)
+
 // AddToScheme makes the types of this package known to scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &CapacityBuffer{}, &CapacityBufferList{})

@@ -69,9 +69,8 @@ func TestF021CapacityBufferIsStoredWithDefaults(t *testing.T) {
 	}
 }
 
-// What nothing in the cluster looks at yet is not installed there.
-func TestCapacityBufferIsNotInstalledWithTheOthers(t *testing.T) {
-	if _, there := newServer(t)["CapacityBuffer"]; there {
-		t.Error("it is among Manifests")
+func TestF021CapacityBufferIsInstalledWithTheOthers(t *testing.T) {
+	if _, there := newServer(t)["CapacityBuffer"]; !there {
+		t.Error("it is not among Manifests")
 	}
 }

@@ -17,11 +17,11 @@ const (
 	EC2NodeClasses = "ec2nodeclasses.karpenter.k8s.aws"
 )
 
-// capacityBuffers is the file of CapacityBuffer, which is not among Manifests.
+// capacityBuffers is the file of CapacityBuffer.
 const capacityBuffers = "autoscaling.x-k8s.io_capacitybuffers.yaml"
 
-// CapacityBuffers returns the definition of CapacityBuffer. It is not installed with the others: other autoscalers bring the same
-// one, and the functions do not look at buffers yet. The bytes are the caller's own.
+// CapacityBuffers returns the definition of CapacityBuffer. Where another autoscaler has brought one, that is to stay. The bytes are the
+// caller's own.
 func CapacityBuffers() []byte { return manifest(capacityBuffers) }
 
 // Manifests returns every definition that is installed in a cluster as one YAML document each, sorted by file name. The bytes are the caller's own.
@@ -32,9 +32,7 @@ func Manifests() [][]byte {
 	}
 	manifests := make([][]byte, 0, len(entries))
 	for _, entry := range entries {
-		if entry.Name() != capacityBuffers {
-			manifests = append(manifests, manifest(entry.Name()))
-		}
+		manifests = append(manifests, manifest(entry.Name()))
 	}
 	return manifests
 }

@@ -242,6 +242,9 @@ func TestDefinitionsSayHowKubectlShowsThem(t *testing.T) {
 		"NodePool":     {columns: "NodeClass Nodes Ready Age", wide: "Weight CPU Memory"},
 		"NodeClaim":    {columns: "Type Capacity Zone Node Ready Age", wide: "ImageID ID NodePool NodeClass Drifted"},
 		"EC2NodeClass": {columns: "Ready Age", wide: "Role", shortNames: "ec2nc ec2ncs"},
+		"CapacityBuffer": {
+			columns: "Strategy PodTemplate Replicas ConditionsType ConditionsStatus ConditionsReason Age", shortNames: "cb",
+		},
 	}
 	s := newServer(t)
 	if got, want := slices.Sorted(maps.Keys(s)), slices.Sorted(maps.Keys(tests)); !slices.Equal(got, want) {
@@ -250,8 +253,12 @@ func TestDefinitionsSayHowKubectlShowsThem(t *testing.T) {
 	for name, want := range tests {
 		t.Run("F014 "+name, func(t *testing.T) {
 			spec := s[name].crd.Spec
-			if spec.Scope != apiextensionsv1.ClusterScoped || !slices.Equal(spec.Names.Categories, []string{"karpenter"}) {
-				t.Errorf("scope %s, categories %v; want Cluster and karpenter", spec.Scope, spec.Names.Categories)
+			scope, category := apiextensionsv1.ClusterScoped, "karpenter"
+			if name == "CapacityBuffer" {
+				scope, category = apiextensionsv1.NamespaceScoped, "autoscaling"
+			}
+			if spec.Scope != scope || !slices.Equal(spec.Names.Categories, []string{category}) {
+				t.Errorf("scope %s, categories %v; want %s and %s", spec.Scope, spec.Names.Categories, scope, category)
 			}
 			if got := strings.Join(spec.Names.ShortNames, " "); got != want.shortNames {
 				t.Errorf("short names = %q, want %q", got, want.shortNames)

@@ -197,7 +197,7 @@ func TestDefinitionsAreValid(t *testing.T) {
 			if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(defaulted, internal, nil); err != nil {
 				t.Fatal(err)
 			}
-			internal.Status.StoredVersions = []string{"v1"}
+			internal.Status.StoredVersions = []string{k.crd.Spec.Versions[0].Name}
 			if errs := crdvalidation.ValidateCustomResourceDefinition(t.Context(), internal); len(errs) > 0 {
 				t.Errorf("an API server refuses the definition: %v", errs)
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/joiner-sh/joiner/shared/core/headroom"
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -48,7 +49,7 @@ func (r *run) see(ctx context.Context) {
 		r.soon(tryAgain)
 		return
 	}
-	r.snapshot, r.beatUnix = snapshot, pointer.HeartbeatAt
+	r.snapshot, r.beatUnix = headroom.Join(snapshot), pointer.HeartbeatAt
 }
 
 // older reports whether a snapshot is older than one that was decided by.

@@ -14,19 +14,20 @@ type batch struct {
 	reason      wire.HintReason
 	pods        map[string]bool // keys
 	nodes       map[string]bool // names
+	room        bool            // room of CapacityBuffers may be missing
 }
 
 func (b *batch) open() bool { return !b.first.IsZero() }
 
 // weight orders reasons: a hint carries the one that asks for most.
-var weight = map[wire.HintReason]int{wire.ReasonNode: 1, wire.ReasonBatch: 2, wire.ReasonConfig: 3}
+var weight = map[wire.HintReason]int{wire.ReasonHeadroom: 1, wire.ReasonNode: 2, wire.ReasonBatch: 3, wire.ReasonConfig: 4}
 
 // add puts something new into the batch; empty names are none.
 func (b *batch) add(now time.Time, reason wire.HintReason, pod, node string) {
 	if !b.open() {
 		*b = batch{first: now, pods: make(map[string]bool), nodes: make(map[string]bool)}
 	}
-	b.last = now
+	b.last, b.room = now, b.room || reason == wire.ReasonHeadroom
 	if weight[reason] > weight[b.reason] {
 		b.reason = reason
 	}
@@ -71,6 +72,7 @@ func (f *Forwarder) closeBatch(now time.Time, seq int64) {
 	}
 	maps.Copy(o.pods, b.pods)
 	maps.Copy(o.nodes, b.nodes)
+	o.room = o.room || b.room
 	if weight[b.reason] > weight[o.reason] {
 		o.reason = b.reason
 	}
@@ -138,7 +140,10 @@ func (f *Forwarder) makeHint(o *owed) (hint wire.Hint, ok bool) {
 		}
 	}
 	if o.reason == wire.ReasonBatch && len(hint.Pods) == 0 && len(o.nodes) == 0 {
-		return hint, false
+		if !o.room { // which the pods may have taken
+			return hint, false
+		}
+		hint.Reason = wire.ReasonHeadroom
 	}
 	f.number++
 	o.hint = &hint

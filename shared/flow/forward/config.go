@@ -12,6 +12,7 @@ type Settings struct {
 	IdleWindow  time.Duration // how long a change that nobody waits for may stay unpublished: 5 s
 	Heartbeat   time.Duration // at least so often while leading: 10 s
 	EmptyEvery  time.Duration // between two hints that nodes have become empty, at least: 5 s
+	RoomEvery   time.Duration // between two hints that room of CapacityBuffers may have been taken, at least: 10 s
 	RemindFirst time.Duration // first reminder of what still waits: 10 s; each next one after twice the time
 	RemindMax   time.Duration // but never later than: 5 min
 	RetryFirst  time.Duration // pause after a failure: 1 s; each next one twice the time
@@ -33,6 +34,7 @@ func (s Settings) withDefaults() Settings {
 	duration(&s.IdleWindow, 5*time.Second)
 	duration(&s.Heartbeat, 10*time.Second)
 	duration(&s.EmptyEvery, 5*time.Second)
+	duration(&s.RoomEvery, 10*time.Second)
 	duration(&s.RemindFirst, 10*time.Second)
 	duration(&s.RemindMax, 5*time.Minute)
 	duration(&s.RetryFirst, time.Second)

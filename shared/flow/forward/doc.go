@@ -2,7 +2,7 @@
 // to look at.
 //
 // It decides when changes become a segment or a new base, which changes open a batch (a pod that nothing can hold, a node
-// of ours that is starting, a pool or class that changed), when a batch closes, and when to remind of what still waits; of
+// of ours that is starting, a pool, class or CapacityBuffer that changed, room of buffers that may be taken), when a batch closes, and when to remind of what still waits; of
 // Nodes and NodeClaims that somebody deletes it tells those who empty them, once for all of a moment. It decides nothing about scaling. It leaves the encoding to package wire, objects, pointer and queue to its ports, and
 // who leads to the program: only the leader publishes, under an epoch of its own, and a leader whose epoch is over
 // learns so from the pointer and stops.

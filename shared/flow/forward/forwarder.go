@@ -25,6 +25,7 @@ type Forwarder struct {
 	owed       *owed     // nil = none
 	ends       ends
 	empties    empties
+	room       room
 	seen       bool // what was there before anybody looked has all been observed
 
 	// Of one leadership; only Lead's goroutine touches them.
@@ -53,7 +54,7 @@ func New(config Config) *Forwarder {
 func (f *Forwarder) Observe(c wire.Change) {
 	now := f.config.Now()
 	f.mu.Lock()
-	before, pod := f.state.versionOf(&c), f.state.podBefore(&c)
+	before, pod, buffer := f.state.versionOf(&c), f.state.podBefore(&c), f.state.bufferBefore(&c)
 	quiet := f.batch.open() || !f.dirtySince.IsZero()
 	if !f.state.apply(c) {
 		f.mu.Unlock()
@@ -62,11 +63,12 @@ func (f *Forwarder) Observe(c wire.Change) {
 	if f.dirtySince.IsZero() {
 		f.dirtySince = now
 	}
-	wasOpen, endsWereOpen, emptyDue := f.batch.open(), f.ends.batch.open(), f.emptyDue()
+	wasOpen, endsWereOpen, emptyDue, roomDue := f.batch.open(), f.ends.batch.open(), f.emptyDue(), f.room.due(&f.settings)
 	f.look(&c, before, now)
 	f.lookForEnds(&c, now)
 	f.lookForPods(&c, pod, now)
-	look := !quiet || !wasOpen && f.batch.open() || !endsWereOpen && f.ends.batch.open() || emptyDue.IsZero() && !f.emptyDue().IsZero()
+	f.lookForRoom(&c, pod, buffer, now)
+	look := !quiet || !wasOpen && f.batch.open() || !endsWereOpen && f.ends.batch.open() || emptyDue.IsZero() && !f.emptyDue().IsZero() || roomDue.IsZero() && !f.room.due(&f.settings).IsZero()
 	f.mu.Unlock()
 	if look {
 		f.nudge()
@@ -117,7 +119,7 @@ func (f *Forwarder) assume() {
 	f.segments, f.segmentBytes, f.publishing, f.owed = 0, 0, nil, nil
 	f.beatAt, f.publishPause, f.hintPause = time.Time{}, pause{}, pause{}
 	f.batch = batch{}
-	f.seen, f.empties = true, empties{}
+	f.seen, f.empties, f.room = true, empties{}, room{}
 	f.assumeEnds(now)
 	f.batch.add(now, wire.ReasonConfig, "", "")
 	for key, w := range f.pods {

@@ -62,6 +62,7 @@ func (f *Forwarder) prepare() bool {
 	defer f.mu.Unlock()
 	now := f.config.Now()
 	f.remind(now)
+	f.remindOfRoom(now)
 	if f.closable() && !now.Before(f.batch.closesAt(&f.settings)) {
 		f.closeBatch(now, f.seqOfNow())
 	}
@@ -146,6 +147,7 @@ func (f *Forwarder) idle() time.Duration {
 	now := f.config.Now()
 	next := f.beatAt.Add(f.settings.Heartbeat)
 	next = earlier(next, f.remindAfter())
+	next = earlier(next, f.room.due(&f.settings))
 	if f.closable() {
 		next = earlier(next, f.batch.closesAt(&f.settings))
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/core/headroom"
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -110,12 +111,13 @@ func (s Settings) withDefaults() Settings {
 
 // Triggers of a run.
 const (
-	TriggerBatch   = "batch"   // the watcher saw pods nothing can hold
-	TriggerDrain   = "drain"   // a claim is to end: its pods need a place elsewhere
-	TriggerNode    = "node"    // a node joined or became ready
-	TriggerReplace = "replace" // a command waits for its replacements to be launched
-	TriggerConfig  = "config"  // a NodePool or EC2NodeClass was made or changed
-	TriggerSweep   = "sweep"   // the full pass of each minute
+	TriggerBatch   = "batch"    // the watcher saw pods nothing can hold
+	TriggerDrain   = "drain"    // a claim is to end: its pods need a place elsewhere
+	TriggerNode    = "node"     // a node joined or became ready
+	TriggerReplace = "replace"  // a command waits for its replacements to be launched
+	TriggerConfig  = "config"   // a NodePool or EC2NodeClass was made or changed
+	TriggerRoom    = "headroom" // a CapacityBuffer changed, or pods came to where there may be its room
+	TriggerSweep   = "sweep"    // the full pass of each minute
 )
 
 // Request is one hint to look at one cluster.
@@ -136,7 +138,8 @@ type Outcome struct {
 	Source        string            `json:"source,omitempty"`   // snapshot or list
 	Decision      string            `json:"decision,omitempty"` // id of the record
 	Pending       int               `json:"pending"`
-	Claims        int               `json:"claims"` // launched
+	Headroom      int               `json:"headroom,omitempty"` // places that CapacityBuffers ask for
+	Claims        int               `json:"claims"`             // launched
 	Failed        int               `json:"failed,omitempty"`
 	Nominated     int               `json:"nominated,omitempty"` // pods that fit what is there or on its way
 	Unschedulable int               `json:"unschedulable,omitempty"`
@@ -266,6 +269,7 @@ func (r *run) do(ctx context.Context) error {
 		failure = r.provision(ctx)
 	}
 	r.replaced(ctx)
+	r.headroom()
 	r.reached("launched")
 
 	// 6. Objects for claims that have none yet, and claims whose nodes have come on, whatever became of the pods: a
@@ -309,7 +313,7 @@ func (r *run) readSnapshot(ctx context.Context) error {
 	if pointer := r.ledger.Pointer; pointer != nil && r.alive(*pointer) && r.reaches(*pointer) {
 		snapshot, err := r.Snapshots.At(ctx, *pointer)
 		if err == nil {
-			r.shown, r.out.Source = snapshot, "snapshot"
+			r.shown, r.out.Source = headroom.Join(snapshot), "snapshot"
 			return nil
 		}
 		r.problem("read snapshot %d/%d, listing instead: %v", pointer.Epoch, pointer.HeadSeq, err)
@@ -318,7 +322,7 @@ func (r *run) readSnapshot(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list cluster %s: %w", r.reg.Cluster, err)
 	}
-	r.shown, r.out.Source = snapshot, "list"
+	r.shown, r.out.Source = headroom.Join(snapshot), "list"
 	return nil
 }
 

@@ -27,7 +27,7 @@ func (r *run) stillPending(ctx context.Context, plan model.Plan) bool {
 		waiting[uid] = true
 	}
 	for _, i := range r.pending() {
-		if pod := &r.snapshot.Pods[i]; pod.NodeName == "" && !waiting[pod.UID] {
+		if pod := &r.snapshot.Pods[i]; pod.NodeName == "" && pod.Buffer == "" && !waiting[pod.UID] {
 			r.bound[pod.UID] = true
 		}
 	}

@@ -167,6 +167,9 @@ func pendingOf(input pack.Input) []int {
 // ownerOf names the pods that share a pod's owner.
 func ownerOf(snapshot *model.Snapshot, i int) string {
 	pod := &snapshot.Pods[i]
+	if pod.Buffer != "" {
+		return "Pods/" + pod.Buffer + "/CapacityBuffer"
+	}
 	if pod.Shape >= 0 && pod.Shape < len(snapshot.Shapes) {
 		if shape := snapshot.ShapeOf(pod); shape.OwnerName != "" {
 			return "Pods/" + pod.Namespace + "/" + shape.OwnerKind + "/" + shape.OwnerName
@@ -252,6 +255,10 @@ func (r *run) quarantineTold(what, panicked string) {
 	}
 	for _, i := range r.pending() {
 		if pod := &r.snapshot.Pods[i]; ownerOf(r.snapshot, i) == what {
+			if pod.Buffer != "" {
+				r.report.Events = append(r.report.Events, r.roomEvents(map[string]int{pod.Buffer: 1}, true, "Quarantined", "%s", message)...)
+				return
+			}
 			r.event(model.Event{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Warning: true, Reason: "Quarantined", Message: message})
 			return // one of them speaks for all
 		}

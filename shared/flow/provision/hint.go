@@ -22,7 +22,7 @@ func (r *Request) Take(hint wire.Hint) {
 	if hint.Epoch > r.Epoch || hint.Epoch == r.Epoch && hint.Seq > r.Seq {
 		r.Epoch, r.Seq = hint.Epoch, hint.Seq
 	}
-	rank := map[string]int{TriggerSweep: 1, TriggerNode: 2, TriggerBatch: 3, TriggerDrain: 3, TriggerReplace: 3, TriggerConfig: 4}
+	rank := map[string]int{TriggerSweep: 1, TriggerNode: 2, TriggerRoom: 2, TriggerBatch: 3, TriggerDrain: 3, TriggerReplace: 3, TriggerConfig: 4}
 	trigger := string(hint.Reason)
 	if rank[trigger] == 0 {
 		trigger = TriggerSweep

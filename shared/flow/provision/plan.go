@@ -16,10 +16,13 @@ import (
 // provision plans and launches until every pending pod has a home or a reason. A capacity error marks the offer and
 // plans again, in this same run; the number of rounds is bounded.
 func (r *run) provision(ctx context.Context) error {
-	pending := len(r.pending())
-	r.out.Pending = pending
+	pending, places := len(r.pending()), r.places()
+	r.out.Pending, r.out.Headroom = pending-places, places
 	r.readWishes(ctx)
 	short := r.short() || len(r.wishes) > 0 || len(r.owed()) > 0
+	if pending == places && !short && r.roomKept() {
+		pending = 0
+	}
 	if pending == 0 && !short {
 		r.cared = r.draining()
 	}

@@ -22,7 +22,7 @@ func (r *run) openDecision(pending int) {
 
 // keepDecision stores the record. A decision that launched nothing and changes nothing is not worth keeping each minute.
 func (r *run) keepDecision(ctx context.Context) {
-	if r.decision.ID == "" || (len(r.decision.Launched) == 0 && r.request.Trigger == TriggerSweep) {
+	if r.decision.ID == "" || (len(r.decision.Launched) == 0 && (r.request.Trigger == TriggerSweep || r.request.Trigger == TriggerRoom)) {
 		r.out.Decision = ""
 		return
 	}
@@ -38,7 +38,7 @@ func (r *run) tell(ctx context.Context) {
 	r.wishesTold()
 	r.conditions()
 	r.withRefusals()
-	if len(r.report.Events)+len(r.report.Pools)+len(r.report.Claims)+len(r.report.Classes)+len(r.report.PoolStatus) == 0 {
+	if len(r.report.Events)+len(r.report.Pools)+len(r.report.Claims)+len(r.report.Classes)+len(r.report.PoolStatus)+len(r.report.Buffers) == 0 {
 		return
 	}
 	err := r.effect(ctx, EffectTell, func() error { return r.site.Reporter.Report(ctx, r.report) })
@@ -62,24 +62,31 @@ func (r *run) podEvents() {
 	rush := r.rush()
 	for _, round := range r.decision.Rounds {
 		for _, claim := range round.Launched {
-			for _, pod := range r.waitingPods(&claim) {
+			pods, room := r.forPeople(r.waitingPods(&claim))
+			where := fmt.Sprintf("nodeclaim/%s (%s in %s, %s, $%.4f per hour)",
+				claim.Name, claim.InstanceType, claim.Zone, claim.CapacityType, claim.Price.USD())
+			for _, pod := range pods {
 				if rush && r.runs(pod) {
 					continue // it is about to be asked to leave, and whatever takes its place is another pod
 				}
-				events = append(events, podEvent(pod, false, "Nominated", fmt.Sprintf(
-					"Pod should schedule on: nodeclaim/%s (%s in %s, %s, $%.4f per hour)",
-					claim.Name, claim.InstanceType, claim.Zone, claim.CapacityType, claim.Price.USD())))
+				events = append(events, podEvent(pod, false, "Nominated", "Pod should schedule on: "+where))
 			}
+			events = append(events, r.roomEvents(room, false, "Nominated", "should come with %s", where)...)
 		}
 	}
 	last := r.decision.Rounds[len(r.decision.Rounds)-1]
 	for _, claim := range last.Failed {
-		for _, pod := range r.waitingPods(&claim) {
-			events = append(events, podEvent(pod, true, "FailedScheduling", fmt.Sprintf(
-				"nodepool %s: no machine could be launched: %s: %s", claim.Pool, claim.FailureCode, claim.FailureMessage)))
+		pods, room := r.forPeople(r.waitingPods(&claim))
+		why := fmt.Sprintf("nodepool %s: no machine could be launched: %s: %s", claim.Pool, claim.FailureCode, claim.FailureMessage)
+		for _, pod := range pods {
+			events = append(events, podEvent(pod, true, "FailedScheduling", why))
 		}
+		events = append(events, r.roomEvents(room, true, "FailedScheduling", "%s", why)...)
 	}
 	for _, u := range last.Plan.Unschedulable {
+		if r.bufferOf(u.Pod) != "" {
+			continue // its buffer's status says it
+		}
 		events = append(events, podEvent(u.Pod, true, "FailedScheduling", reasonText(u.Reasons)))
 	}
 	events = append(events, r.putOffEvents(last.Plan)...)
@@ -119,7 +126,7 @@ func (r *run) putOffEvents(plan model.Plan) []model.Event {
 			why = "other launches go first"
 		}
 		for _, ref := range claim.Pods {
-			if pod := r.pod(ref); pod != nil && pod.NodeName == "" && r.now()-pod.CreatedUnix >= toldAfter {
+			if pod := r.pod(ref); pod != nil && pod.NodeName == "" && pod.Buffer == "" && r.now()-pod.CreatedUnix >= toldAfter {
 				events = append(events, podEvent(ref, true, "FailedScheduling", fmt.Sprintf(
 					"nodepool %s: a machine is planned and could not be asked for yet: %s", claim.Pool, why)))
 			}

@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -18,91 +19,183 @@ import (
 // maxHeadroom is for how many pods one buffer keeps room.
 const maxHeadroom = 10_000
 
-// Buffer is a CapacityBuffer with what became of it.
-type Buffer struct {
-	Namespace, Name string
-	Of              string // whose pods the room is for: "PodTemplate web", "Deployment web"
-	Replicas        int32  // for how many pods room is kept
-	Problem         string // why for none, a sentence naming field, value and remedy; empty = there is nothing wrong
+// Kinds of what a buffer can be of.
+const (
+	KindPodTemplate = "PodTemplate"
+	KindDeployment  = "Deployment"
+	KindStatefulSet = "StatefulSet"
+	KindReplicaSet  = "ReplicaSet"
+)
+
+// workloads are the kinds of group apps among them.
+var workloads = []string{KindDeployment, KindStatefulSet, KindReplicaSet}
+
+// ScalableKey names what a buffer can be of.
+type ScalableKey struct{ Kind, Namespace, Name string }
+
+// Scalable is a template and how many pods there are to be of it.
+type Scalable struct {
+	Template   *corev1.PodTemplateSpec
+	Replicas   *int32 // nil = nobody says
+	Generation int64  // of the object
 }
 
-// Key returns namespace/name.
-func (b *Buffer) Key() string { return b.Namespace + "/" + b.Name }
+// ScalableOf returns what a buffer is of; false where that is nothing we know to look for.
+func ScalableOf(buffer *autoscalingv1beta1.CapacityBuffer) (ScalableKey, bool) {
+	key := scalableOf(buffer)
+	return key, key != ScalableKey{}
+}
 
-// templateKey names what a buffer can be of.
-type templateKey struct{ kind, namespace, name string }
+// ScalableFrom returns what a buffer can be of, false where the object is none.
+func ScalableFrom(object any) (ScalableKey, *Scalable, bool) {
+	of := func(kind string, meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, replicas *int32) (ScalableKey, *Scalable, bool) {
+		return ScalableKey{kind, meta.Namespace, meta.Name}, &Scalable{stripTemplate(template), replicas, meta.Generation}, true
+	}
+	switch o := object.(type) {
+	case *corev1.PodTemplate:
+		return of(KindPodTemplate, &o.ObjectMeta, &o.Template, nil)
+	case *appsv1.Deployment:
+		return of(KindDeployment, &o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+	case *appsv1.StatefulSet:
+		return of(KindStatefulSet, &o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+	case *appsv1.ReplicaSet:
+		return of(KindReplicaSet, &o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
+	}
+	return ScalableKey{}, nil, false
+}
 
-// scalable is a template and how many pods there are to be of it; replicas is nil where nobody says.
-type scalable struct {
-	template *corev1.PodTemplateSpec
-	replicas *int32
+// stripTemplate returns a template without most of what scheduling does not look at, which is most of it.
+func stripTemplate(template *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
+	out := &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: template.Labels}, Spec: template.Spec}
+	for _, list := range []*[]corev1.Container{&out.Spec.InitContainers, &out.Spec.Containers} {
+		*list = slices.Clone(*list)
+		for i := range *list {
+			c := &(*list)[i]
+			c.Image, c.Command, c.Args, c.Env, c.EnvFrom, c.VolumeMounts = "", nil, nil, nil, nil, nil
+			c.LivenessProbe, c.ReadinessProbe, c.StartupProbe, c.Lifecycle = nil, nil, nil, nil
+		}
+	}
+	return out
+}
+
+// BufferObject reads a CapacityBuffer.
+func BufferObject(object *unstructured.Unstructured) (*autoscalingv1beta1.CapacityBuffer, error) {
+	buffer := &autoscalingv1beta1.CapacityBuffer{}
+	if err := convert(object.Object, buffer); err != nil {
+		return nil, err
+	}
+	return buffer, nil
 }
 
 // addScalable takes what a buffer can be of, false where the object is none.
 func (b *Builder) addScalable(object any) bool {
-	keep := func(kind string, meta *metav1.ObjectMeta, template *corev1.PodTemplateSpec, replicas *int32) {
-		if b.Headroom {
-			put(&b.scalables, templateKey{kind, meta.Namespace, meta.Name}, scalable{template, replicas})
-		}
+	key, of, is := ScalableFrom(object)
+	if is && b.Headroom {
+		put(&b.scalables, key, of)
 	}
-	switch o := object.(type) {
-	case *corev1.PodTemplate:
-		keep("PodTemplate", &o.ObjectMeta, &o.Template, nil)
-	case *appsv1.Deployment:
-		keep("Deployment", &o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-	case *appsv1.StatefulSet:
-		keep("StatefulSet", &o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-	case *appsv1.ReplicaSet:
-		keep("ReplicaSet", &o.ObjectMeta, &o.Spec.Template, o.Spec.Replicas)
-	default:
-		return false
-	}
-	return true
+	return is
 }
 
-// Buffers returns the CapacityBuffers that were added, by namespace and name, once Snapshot was asked for; it is then that what they
-// name is looked up.
-func (b *Builder) Buffers() []Buffer { return b.resolved }
-
-// addHeadroom adds the room that buffers ask for to the pods.
-func (b *Builder) addHeadroom() {
-	buffers := sorted(b.buffers, func(o **autoscalingv1beta1.CapacityBuffer) (string, string) { return (*o).Namespace, (*o).Name })
-	var room []model.Pod
-	for _, object := range buffers {
-		buffer := Buffer{Namespace: object.Namespace, Name: object.Name}
-		var of scalable
-		if buffer.Of, of, buffer.Problem = b.scalableOf(object); buffer.Problem == "" {
-			shape := headroomShape(object.Namespace, of.template)
-			if buffer.Replicas, buffer.Problem = headroomOf(&object.Spec, of.replicas, shape.shape.Requests); buffer.Replicas > 0 {
-				room = append(room, b.headroom(object, &shape, buffer.Replicas)...)
-			}
+// addBuffers resolves the buffers that were added. Their shapes are those of drafts.
+func (b *Builder) addBuffers() {
+	for _, object := range sorted(b.buffers, func(o **autoscalingv1beta1.CapacityBuffer) (string, string) { return (*o).Namespace, (*o).Name }) {
+		of := b.scalables[scalableOf(object)]
+		buffer, pod, shape := Buffer(object, of)
+		if buffer.Replicas > 0 {
+			buffer.Shape = b.drafts.add(b.draft(pod, shape))
 		}
-		b.resolved = append(b.resolved, buffer)
+		b.snapshot.Buffers = append(b.snapshot.Buffers, buffer)
 	}
-	b.snapshot.Pods = append(room, b.snapshot.Pods...) // of one name, the pod counts
 }
 
-// scalableOf looks up what a buffer is of.
-func (b *Builder) scalableOf(buffer *autoscalingv1beta1.CapacityBuffer) (name string, of scalable, problem string) {
-	if problems := autoscalingv1beta1.Validate(buffer); len(problems) > 0 {
-		return "", scalable{}, strings.Join(problems, "; ")
+// scalableOf returns what a buffer is of; zero where that cannot be said.
+func scalableOf(buffer *autoscalingv1beta1.CapacityBuffer) ScalableKey {
+	switch spec := &buffer.Spec; {
+	case len(autoscalingv1beta1.Validate(buffer)) > 0:
+		return ScalableKey{}
+	case spec.PodTemplateRef != nil:
+		return ScalableKey{KindPodTemplate, buffer.Namespace, spec.PodTemplateRef.Name}
+	case cmp.Or(spec.ScalableRef.APIGroup, "apps") == "apps" && slices.Contains(workloads, spec.ScalableRef.Kind):
+		return ScalableKey{spec.ScalableRef.Kind, buffer.Namespace, spec.ScalableRef.Name}
 	}
-	if ref := buffer.Spec.PodTemplateRef; ref != nil {
-		of, known := b.scalables[templateKey{"PodTemplate", buffer.Namespace, ref.Name}]
-		if !known {
-			return "", of, fmt.Sprintf("spec.podTemplateRef.name: %q: there is no such PodTemplate in namespace %s; make it, or name another", ref.Name, buffer.Namespace)
+	return ScalableKey{}
+}
+
+// Buffer returns a CapacityBuffer with what it comes to, of what it is of (nil = there is no such), its Shape −1; and where there is
+// room to keep, the pod it is for with its shape.
+func Buffer(object *autoscalingv1beta1.CapacityBuffer, of *Scalable) (buffer model.Buffer, pod *corev1.Pod, like *model.PodShape) {
+	buffer = model.Buffer{
+		Namespace: object.Namespace, Name: object.Name, UID: cmp.Or(string(object.UID), "capacity-buffer/"+object.Namespace+"/"+object.Name),
+		Generation: object.Generation, CreatedUnix: unix(&object.CreationTimestamp), Shape: -1,
+		Strategy: autoscalingv1beta1.ActiveCapacity, Status: bufferStatus(&object.Status),
+	}
+	if strategy := object.Spec.ProvisioningStrategy; strategy != nil && *strategy != "" {
+		buffer.Strategy = *strategy
+	}
+	key := scalableOf(object)
+	if buffer.Reason, buffer.Problem = problemOf(object, key, of); buffer.Problem != "" {
+		return buffer, nil, nil
+	}
+	buffer.Of = key.Kind + " " + key.Name
+	if key.Kind == KindPodTemplate {
+		buffer.Template, buffer.TemplateGeneration = key.Name, of.Generation
+	}
+	made := headroomPod(object.Namespace, of.Template)
+	its := shape(made)
+	var problem string
+	if buffer.Replicas, problem = headroomOf(&object.Spec, of.Replicas, its.Requests); problem != "" {
+		buffer.Problem, buffer.Reason = problem, model.ResolutionFailed
+	}
+	if buffer.Replicas == 0 {
+		return buffer, nil, nil
+	}
+	return buffer, made, &its
+}
+
+// problemOf returns why it cannot be said what a buffer is of; empty where it can.
+func problemOf(object *autoscalingv1beta1.CapacityBuffer, key ScalableKey, of *Scalable) (reason, problem string) {
+	if problems := autoscalingv1beta1.Validate(object); len(problems) > 0 {
+		return model.ResolutionFailed, strings.Join(problems, "; ")
+	}
+	if key == (ScalableKey{}) {
+		ref := object.Spec.ScalableRef
+		return model.ResolutionFailed, fmt.Sprintf("spec.scalableRef: %s of group %q: must be a Deployment, a StatefulSet or a ReplicaSet of group apps; name one, or a PodTemplate by spec.podTemplateRef", ref.Kind, cmp.Or(ref.APIGroup, "apps"))
+	}
+	switch {
+	case of != nil:
+		return "", ""
+	case key.Kind == KindPodTemplate:
+		return model.PodTemplateNotFound, fmt.Sprintf("spec.podTemplateRef.name: %q: there is no such PodTemplate in namespace %s; make it, or name another", key.Name, key.Namespace)
+	}
+	return model.ScalableRefNotFound, fmt.Sprintf("spec.scalableRef.name: %q: there is no such %s in namespace %s; make it, or name another", key.Name, key.Kind, key.Namespace)
+}
+
+// bufferStatus returns what a buffer's object says.
+func bufferStatus(status *autoscalingv1beta1.CapacityBufferStatus) model.BufferStatus {
+	out := model.BufferStatus{}
+	if status.PodTemplateRef != nil {
+		out.Template = status.PodTemplateRef.Name
+	}
+	if status.PodTemplateGeneration != nil {
+		out.TemplateGeneration = *status.PodTemplateGeneration
+	}
+	if status.Replicas != nil {
+		out.Sized, out.Replicas = true, *status.Replicas
+	}
+	if status.ProvisioningStrategy != nil {
+		out.Strategy = *status.ProvisioningStrategy
+	}
+	for i := range status.Conditions {
+		c := &status.Conditions[i]
+		said := model.BufferCondition{Status: string(c.Status), Reason: c.Reason, Message: c.Message, Generation: c.ObservedGeneration}
+		switch c.Type {
+		case autoscalingv1beta1.ConditionReady:
+			out.Ready = said
+		case autoscalingv1beta1.ConditionProvisioning:
+			out.Provisioning = said
 		}
-		return "PodTemplate " + ref.Name, of, ""
 	}
-	ref := buffer.Spec.ScalableRef
-	if group := cmp.Or(ref.APIGroup, "apps"); group != "apps" || !slices.Contains([]string{"Deployment", "StatefulSet", "ReplicaSet"}, ref.Kind) {
-		return "", scalable{}, fmt.Sprintf("spec.scalableRef: %s of group %q: must be a Deployment, a StatefulSet or a ReplicaSet of group apps; name one, or a PodTemplate by spec.podTemplateRef", ref.Kind, group)
-	}
-	of, known := b.scalables[templateKey{ref.Kind, buffer.Namespace, ref.Name}]
-	if !known {
-		return "", of, fmt.Sprintf("spec.scalableRef.name: %q: there is no such %s in namespace %s; make it, or name another", ref.Name, ref.Kind, buffer.Namespace)
-	}
-	return ref.Kind + " " + ref.Name, of, ""
+	return out
 }
 
 // headroomOf returns for how many pods of these requests there is to be room, of a workload of so many replicas (nil = one):
@@ -147,15 +240,9 @@ func headroomOf(spec *autoscalingv1beta1.CapacityBufferSpec, scale *int32, reque
 	return int32(size), ""
 }
 
-// headroomPod is the pod that room is kept for, and its shape.
-type headroomPod struct {
-	pod   *corev1.Pod
-	shape model.PodShape
-}
-
-// headroomShape makes the pod of a template that room is kept for: of the lowest priority, without volumes that would have to exist,
+// headroomPod makes the pod of a template that room is kept for: of the lowest priority, without volumes that would have to exist,
 // and of nobody.
-func headroomShape(namespace string, template *corev1.PodTemplateSpec) headroomPod {
+func headroomPod(namespace string, template *corev1.PodTemplateSpec) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: template.Labels}, Spec: template.Spec}
 	lowest := int32(math.MinInt32)
 	pod.Spec.Priority, pod.Spec.PriorityClassName = &lowest, ""
@@ -163,20 +250,5 @@ func headroomShape(namespace string, template *corev1.PodTemplateSpec) headroomP
 	pod.Spec.Volumes = slices.DeleteFunc(slices.Clone(pod.Spec.Volumes), func(v corev1.Volume) bool {
 		return v.PersistentVolumeClaim != nil || v.Ephemeral != nil
 	})
-	return headroomPod{pod, shape(pod)}
-}
-
-// headroom returns the room of n such pods.
-func (b *Builder) headroom(buffer *autoscalingv1beta1.CapacityBuffer, of *headroomPod, n int32) []model.Pod {
-	shape := b.drafts.add(b.draft(of.pod, &of.shape))
-	key := buffer.Namespace + "/" + buffer.Name
-	uid := cmp.Or(string(buffer.UID), "capacity-buffer/"+key)
-	out := make([]model.Pod, n)
-	for i := range out {
-		out[i] = model.Pod{
-			UID: fmt.Sprintf("%s-%d", uid, i), Namespace: buffer.Namespace, Name: fmt.Sprintf("capacity-buffer-%s-%d", buffer.Name, i),
-			Shape: shape, Unschedulable: true, CreatedUnix: unix(&buffer.CreationTimestamp), Buffer: key,
-		}
-	}
-	return out
+	return pod
 }

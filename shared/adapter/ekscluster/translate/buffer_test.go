@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/joiner-sh/joiner/shared/core/headroom"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -38,7 +39,7 @@ func bufferOf(spec string) string {
 }
 
 // resolve makes a snapshot of a Deployment of ten, a PodTemplate of the same pods, and a buffer.
-func resolve(t *testing.T, spec string) (*model.Snapshot, Buffer) {
+func resolve(t *testing.T, spec string) (*model.Snapshot, model.Buffer) {
 	t.Helper()
 	b := Builder{Headroom: true}
 	for _, object := range documents(t, webDeployment+bufferOf(spec)) {
@@ -47,10 +48,10 @@ func resolve(t *testing.T, spec string) (*model.Snapshot, Buffer) {
 		}
 	}
 	s := b.Snapshot("c", 1)
-	if len(b.Buffers()) != 1 {
-		t.Fatalf("%+v", b.Buffers())
+	if len(s.Buffers) != 1 || len(s.Pods) != 0 {
+		t.Fatalf("%+v, %+v", s.Buffers, s.Pods)
 	}
-	return s, b.Buffers()[0]
+	return headroom.Join(s), s.Buffers[0]
 }
 
 // The pods ask for half a CPU and 1 GiB each; the Deployment has ten.
@@ -122,9 +123,29 @@ func TestF090HeadroomIsThatOfPodsOfTheLowestPriority(t *testing.T) {
 	}
 }
 
-// Whoever does not ask for it gets pods only, and what is published holds pods only.
+// Whoever does not ask for it gets pods only.
 func TestF090SnapshotsOfPodsHaveNoHeadroom(t *testing.T) {
-	if s := build(t, Builder{}, webDeployment+bufferOf("{podTemplateRef: {name: web}, replicas: 2}")); len(s.Pods) != 0 {
-		t.Errorf("%+v", s.Pods)
+	if s := build(t, Builder{}, webDeployment+bufferOf("{podTemplateRef: {name: web}, replicas: 2}")); len(s.Pods)+len(s.Buffers) != 0 {
+		t.Errorf("%+v, %+v", s.Pods, s.Buffers)
+	}
+}
+
+// What a buffer is said to be of goes into its status; why it is of nothing has the API's own words.
+func TestF090BuffersSayWhatTheyAreOf(t *testing.T) {
+	if _, b := resolve(t, "{podTemplateRef: {name: web}, replicas: 2}"); b.Template != "web" || b.Reason != "" || b.Strategy != "buffer.x-k8s.io/active-capacity" || b.Shape != 0 {
+		t.Errorf("%+v", b)
+	}
+	if _, b := resolve(t, "{scalableRef: {kind: Deployment, name: web}, replicas: 2, provisioningStrategy: mine}"); b.Template != "" || b.Strategy != "mine" {
+		t.Errorf("%+v", b)
+	}
+	for spec, want := range map[string]string{
+		"podTemplateRef: {name: other}, replicas: 1":                        model.PodTemplateNotFound,
+		"scalableRef: {kind: Deployment, name: other}, replicas: 1":         model.ScalableRefNotFound,
+		"podTemplateRef: {name: web}, limits: {example.com/gpu: 1}":         model.ResolutionFailed,
+		"scalableRef: {apiGroup: batch, kind: Job, name: web}, replicas: 1": model.ResolutionFailed,
+	} {
+		if _, b := resolve(t, "{"+spec+"}"); b.Reason != want || b.Replicas != 0 || b.Shape != -1 {
+			t.Errorf("%s: %+v, want %s", spec, b, want)
+		}
 	}
 }

@@ -88,6 +88,12 @@ func (b *Builder) finish() {
 		}
 		set.Shape, _ = final.Intern(shape)
 	}
+	for i := range s.Buffers {
+		if buffer := &s.Buffers[i]; buffer.Replicas > 0 {
+			complete(buffer.Shape)
+			buffer.Shape = numbers[buffer.Shape]
+		}
+	}
 	s.Shapes = final.From(0)
 }
 

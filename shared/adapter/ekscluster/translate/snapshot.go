@@ -24,8 +24,8 @@ import (
 //
 // A manifest lacks what admission fills in, so that the Builder does: a pod without a priority gets that of its
 // PriorityClass, one that was never stored (no UID) the overhead and the place of its RuntimeClass, and such a claim for a
-// volume the default class, where those were added. DaemonSets are what their newest pods are, see [DaemonShape]. Room that
-// CapacityBuffers ask for is among the pods, see model.Pod.Buffer.
+// volume the default class, where those were added. DaemonSets are what their newest pods are, see [DaemonShape]. CapacityBuffers
+// come with what they ask for.
 type Builder struct {
 	// AbsentConditionIsPending takes a pod that no scheduler has looked at yet, having no PodScheduled condition, for one
 	// that waits for capacity. Manifests are such pods; in a live cluster they are a moment's old.
@@ -34,7 +34,7 @@ type Builder struct {
 	// [ParseDefaultSpread]; nil, as everywhere but where somebody configured kube-scheduler, leaves them alone. Services and
 	// the owners of pods are looked at for it only.
 	DefaultSpread []model.Spread
-	// Headroom keeps room for CapacityBuffers. The templates of what they may be of are kept until then.
+	// Headroom has CapacityBuffers looked at. The templates of what they may be of are kept until then.
 	Headroom bool
 
 	snapshot model.Snapshot
@@ -49,8 +49,7 @@ type Builder struct {
 	selectors  Selectors
 
 	buffers   []*autoscalingv1beta1.CapacityBuffer
-	scalables map[templateKey]scalable // what buffers can be of
-	resolved  []Buffer
+	scalables map[ScalableKey]*Scalable // what buffers can be of
 }
 
 // Add translates an object and returns whether it is of a kind that is known, be it one that decisions do not look at.
@@ -86,7 +85,7 @@ func (b *Builder) Add(object any) bool {
 	case *awsv1.EC2NodeClass:
 		s.Classes = append(s.Classes, Class(o))
 	case *autoscalingv1beta1.CapacityBuffer:
-		if b.Headroom {
+		if b.Headroom && o.DeletionTimestamp == nil {
 			b.buffers = append(b.buffers, o)
 		}
 	case *unstructured.Unstructured:
@@ -161,7 +160,7 @@ func (b *Builder) Snapshot(cluster string, atUnix int64) *model.Snapshot {
 		}
 		s.Volumes = append(s.Volumes, volume)
 	}
-	b.addHeadroom()
+	b.addBuffers()
 	s.Pods = sorted(s.Pods, func(p *model.Pod) (string, string) { return p.Namespace, p.Name })
 	s.Nodes = sorted(s.Nodes, func(n *model.Node) (string, string) { return "", n.Name })
 	s.Pools = sorted(s.Pools, func(p *model.Pool) (string, string) { return "", p.Name })

@@ -1,0 +1,94 @@
+package ekscluster
+
+import (
+	"context"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
+	"github.com/joiner-sh/joiner/shared/fault"
+)
+
+// listersWithBuffers are the listers of every kind except pods, those of the kinds that CapacityBuffers are of included: buffers come
+// first, since most clusters have none and what they are of is in every cluster.
+func (c *Client) listersWithBuffers(ctx context.Context) ([]lister, error) {
+	var buffers []any
+	if err := listAll(ctx, c.bufferLister(), func(object any) { buffers = append(buffers, object) }); err != nil {
+		return nil, err
+	}
+	out := c.listers()
+	if len(buffers) == 0 {
+		return out, nil
+	}
+	have := make([]string, len(out))
+	for i := range out {
+		have[i] = out[i].kind
+	}
+	for _, object := range buffers {
+		buffer, ok := object.(*autoscalingv1beta1.CapacityBuffer)
+		if !ok {
+			continue
+		}
+		key, known := translate.ScalableOf(buffer)
+		if l := c.scalableLister(key.Kind); known && !slices.Contains(have, l.kind) {
+			out, have = append(out, l), append(have, l.kind)
+		}
+	}
+	given := lister{
+		kind: "capacitybuffers",
+		page: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			return &unstructured.UnstructuredList{}, nil
+		},
+		each: func(_ runtime.Object, add func(any)) {
+			for _, object := range buffers {
+				add(object)
+			}
+		},
+	}
+	return append(out, given), nil
+}
+
+// bufferLister reads CapacityBuffers. Where they are not defined, or whoever asks may not look at them as its rights are older than
+// this program, there are none.
+func (c *Client) bufferLister() lister {
+	l := c.customLister(autoscalingv1beta1.CapacityBufferResource)
+	page := l.page
+	l.page = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		list, err := page(ctx, o)
+		if fault.Is(translateError(err, "list %s", l.kind), fault.Denied) {
+			return &metav1.PartialObjectMetadataList{}, nil
+		}
+		return list, err
+	}
+	l.each = func(list runtime.Object, add func(any)) {
+		eachUntyped(list, func(object any) {
+			buffer, err := translate.BufferObject(object.(*unstructured.Unstructured))
+			if err == nil {
+				add(buffer)
+			}
+		})
+	}
+	return l
+}
+
+// scalableLister reads a kind that buffers can be of.
+func (c *Client) scalableLister(kind string) lister {
+	apps := c.core.AppsV1()
+	switch kind {
+	case translate.KindPodTemplate:
+		return of("podtemplates", c.core.CoreV1().PodTemplates("").List, func(l *corev1.PodTemplateList) []corev1.PodTemplate { return l.Items })
+	case translate.KindDeployment:
+		return of("deployments", apps.Deployments("").List, func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items })
+	case translate.KindStatefulSet:
+		return of("statefulsets", apps.StatefulSets("").List, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items })
+	case translate.KindReplicaSet:
+		return of("replicasets", apps.ReplicaSets("").List, func(l *appsv1.ReplicaSetList) []appsv1.ReplicaSet { return l.Items })
+	}
+	return lister{}
+}
