@@ -23,6 +23,7 @@ const (
 	KindBudget    = "PodDisruptionBudget"
 	KindDaemons   = "DaemonSet"
 	KindNamespace = "Namespace"
+	KindBuffer    = "CapacityBuffer"
 )
 
 // Cluster is the API server with what is in it. Kubelets, kube-scheduler and the controllers act on it (Kubelets,
@@ -50,6 +51,7 @@ type Cluster struct {
 	budgets  table[model.PDB]
 	daemons  table[model.DaemonSet]
 	spaces   table[model.Namespace]
+	buffers  table[model.Buffer]
 	attached table[VolumeAttachment]
 	owners   map[string]string // UID of the NodeClaim object that owns a node, by the node's UID
 	storage  map[int]bool      // shapes whose pods have a volume each
@@ -284,6 +286,7 @@ func (c *Cluster) List(context.Context) (*model.Snapshot, error) {
 		c.listed, c.listedAt = &model.Snapshot{
 			Cluster: c.name, Shapes: c.shapes, Pods: c.pods.all(), Nodes: c.nodes.all(), Pools: c.pools.all(), Classes: c.classes.all(),
 			Budgets: c.budgets.all(), DaemonSets: c.daemons.all(), Namespaces: c.spaces.all(), Claims: c.objects(c.claims.all()),
+			Buffers: c.buffers.all(),
 		}, c.version
 	}
 	s := *c.listed
@@ -440,6 +443,9 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 		case choice || object.Claim.ProviderID == "":
 			c.conditions[key] = condition
 		}
+	}
+	for i := range report.Buffers {
+		c.showBuffer(&report.Buffers[i])
 	}
 	for _, status := range report.PoolStatus {
 		if stands(status.Pool, status.UID) {

@@ -154,6 +154,7 @@ func (w *Watch) relist() []wire.Change {
 	add(KindPool, c.pools.keys, func(key string) any { return c.pools.rows[key] })
 	add(KindDaemons, c.daemons.keys, func(key string) any { return c.daemons.rows[key] })
 	add(KindBudget, c.budgets.keys, func(key string) any { return c.budgets.rows[key] })
+	add(KindBuffer, c.buffers.keys, func(key string) any { return c.buffers.rows[key] })
 	add(KindNodeClaim, c.claims.keys, func(key string) any { return c.claims.rows[key] })
 	add(KindNode, c.nodes.keys, func(key string) any { return c.nodes.rows[key] })
 	add(KindPod, c.pods.keys, func(key string) any { return c.pods.rows[key] })
@@ -192,6 +193,10 @@ func (c *Cluster) change(value any, deleted bool) wire.Change {
 		out.Namespace = v
 	case *model.PDB:
 		out.Budget = v
+	case *model.Buffer:
+		if out.Buffer = v; v.Shape >= 0 {
+			out.Shape = &c.shapes[v.Shape]
+		}
 	}
 	return out
 }
@@ -218,6 +223,7 @@ func (c *Cluster) ListAt(ago time.Duration) (*model.Snapshot, error) {
 	load(KindClass, c.classes.keys, func(key string) any { return c.classes.rows[key] })
 	load(KindNodeClaim, c.claims.keys, func(key string) any { return c.claims.rows[key] })
 	load(KindBudget, c.budgets.keys, func(key string) any { return c.budgets.rows[key] })
+	load(KindBuffer, c.buffers.keys, func(key string) any { return c.buffers.rows[key] })
 	load(KindDaemons, c.daemons.keys, func(key string) any { return c.daemons.rows[key] })
 	load(KindNamespace, c.spaces.keys, func(key string) any { return c.spaces.rows[key] })
 	for i := len(c.history) - 1; i >= 0 && c.history[i].at.After(then); i-- {
@@ -233,7 +239,7 @@ func (c *Cluster) ListAt(ago time.Duration) (*model.Snapshot, error) {
 		Cluster: c.name, AtUnix: c.now().Unix(), Shapes: c.shapes, Pods: sorted[model.Pod](rows[KindPod]), Nodes: sorted[model.Node](rows[KindNode]),
 		Pools: sorted[model.Pool](rows[KindPool]), Classes: sorted[model.Class](rows[KindClass]), Budgets: sorted[model.PDB](rows[KindBudget]),
 		DaemonSets: sorted[model.DaemonSet](rows[KindDaemons]), Namespaces: sorted[model.Namespace](rows[KindNamespace]),
-		Claims: c.objects(sorted[NodeClaim](rows[KindNodeClaim])),
+		Claims: c.objects(sorted[NodeClaim](rows[KindNodeClaim])), Buffers: sorted[model.Buffer](rows[KindBuffer]),
 	}, nil
 }
 
