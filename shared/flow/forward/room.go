@@ -40,8 +40,11 @@ func (s *state) bufferBefore(c *wire.Change) *model.Buffer {
 func (f *Forwarder) lookForRoom(c *wire.Change, pod *model.Pod, buffer *model.Buffer, now time.Time) {
 	switch {
 	case c.Buffer != nil:
-		if c.Deleted {
-			return // that nodes are empty now is found by who looks for such
+		if c.Deleted { // nodes may be empty now
+			if f.config.Empties != nil && f.empties.first.IsZero() {
+				f.empties.first = now
+			}
+			return
 		}
 		row := f.state.buffers.rows[c.Buffer.Key()]
 		if buffer != nil {
