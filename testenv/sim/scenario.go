@@ -23,7 +23,8 @@ type Scenario struct {
 	Ends      Ends // what has machines end though nothing goes wrong
 	Choices   bool // nodes are given back by choice, as pools say; people change their minds as Edits say
 	Edits     []Edit
-	Judges    int // that are at work at once; 0 = one
+	Room      []Room // that CapacityBuffers keep free
+	Judges    int    // that are at work at once; 0 = one
 
 	// Arrange prepares the world, and has things happen in it some time after the run began; nil = nothing besides.
 	Arrange func(w *world.World, at func(after time.Duration, do func()))
@@ -45,6 +46,27 @@ type Ends struct {
 type Edit struct {
 	After time.Duration
 	Pool  *model.Pool // applied in place of the one of its name
+}
+
+// Room is what a CapacityBuffer asks for from some time after the run began on.
+type Room struct {
+	After time.Duration
+	Name  string
+	Pods  int32 // −1 = the buffer is deleted
+	Shape model.PodShape
+}
+
+// DrawRoom returns the run of a seed with CapacityBuffers besides.
+func DrawRoom(seed uint64) Config {
+	c := Draw(seed)
+	d := newDraws(seed, "room")
+	for i := range 1 + d.IntN(3) {
+		shape := world.Shape(int64(100+d.IntN(1500)), int64(64+d.IntN(2000))<<20)
+		for range 1 + d.IntN(4) {
+			c.Scenario.Room = append(c.Scenario.Room, Room{After: d.skewed(time.Second, c.Scenario.Length), Name: fmt.Sprintf("room-%d", i), Pods: int32(d.IntN(8)) - 1, Shape: shape})
+		}
+	}
+	return c
 }
 
 // ConvergeWithin is how long after the last fault everything must have come right.
@@ -323,6 +345,15 @@ func (e *engine) begin() {
 	}
 	for _, edit := range e.config.Scenario.Edits {
 		e.agenda.Add(world.Start.Add(edit.After), func() { e.edit(edit) })
+	}
+	for _, room := range e.config.Scenario.Room {
+		e.agenda.Add(world.Start.Add(room.After), func() {
+			if room.Pods < 0 {
+				e.world.Cluster.DeleteBuffer("default/" + room.Name)
+				return
+			}
+			e.world.Cluster.AddBuffer(room.Name, room.Pods, room.Shape)
+		})
 	}
 	e.misbehave()
 	if mean := e.config.Scenario.Ends.People; mean > 0 {

@@ -27,6 +27,7 @@ type books struct {
 	objects     map[string]object // NodeClaim objects, by name
 	unwanted    map[string]bool   // names of claims whose objects were deleted by somebody
 	pods        map[string]*pod   // by UID
+	room        map[string]*room  // CapacityBuffers that are or were there, by UID
 	byShape     map[int]map[string]*pod
 	onNode      map[string]map[string]*pod // pods that are there, by node and UID
 	budgets     map[string]*model.PDB      // by namespace and name
@@ -140,7 +141,7 @@ func newBooks() *books {
 	return &books{
 		intents: map[string]*intent{}, claims: map[string]*claim{}, machines: map[string]*machine{}, leases: map[string]model.Fence{},
 		held: map[string]model.Resources{}, usage: map[string]model.Resources{}, pools: map[string]*model.Pool{}, marks: map[model.Mark]mark{},
-		nodes: map[string]*node{}, objects: map[string]object{}, unwanted: map[string]bool{}, pods: map[string]*pod{},
+		nodes: map[string]*node{}, objects: map[string]object{}, unwanted: map[string]bool{}, pods: map[string]*pod{}, room: map[string]*room{},
 		byShape: map[int]map[string]*pod{}, messages: map[string]int{}, processes: map[string]string{},
 		onNode: map[string]map[string]*pod{}, budgets: map[string]*model.PDB{}, attached: map[string]attachment{}, replaced: map[string]bool{},
 		ending: map[string]bool{}, commands: map[string]*command{}, replacement: map[string]string{}, stops: map[stop]time.Time{},
@@ -337,6 +338,14 @@ func (b *books) object(e world.Entry, fact world.ObjectWritten) {
 		}
 	case world.KindNode:
 		b.node(e, fact, gone)
+	case world.KindBuffer:
+		if gone {
+			if r := b.room[fact.UID]; r != nil {
+				r.goneAt = e.At
+			}
+		} else {
+			b.room[fact.UID] = &room{}
+		}
 	case world.KindBudget:
 		if delete(b.budgets, fact.Name); !gone {
 			b.budgets[fact.Name] = fact.Budget
@@ -502,3 +511,6 @@ func sorted[V any](m map[string]V) []string {
 	sort.Strings(names)
 	return names
 }
+
+// room is a CapacityBuffer; goneAt is zero while it is there.
+type room struct{ goneAt time.Time }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -267,6 +268,12 @@ func (a *Auditor) needed(fact world.LedgerWritten) {
 		useful := false
 		for _, ref := range change.After.Pods {
 			p := a.books.pods[ref.UID]
+			if at := strings.LastIndex(ref.UID, "-"); p == nil && at > 0 {
+				if room, known := a.books.room[ref.UID[:at]]; known {
+					useful = useful || room.goneAt.IsZero() || a.entry.At.Sub(room.goneAt) <= a.rules.Patience
+					continue
+				}
+			}
 			if p == nil {
 				a.broken("A9", change.After.Name, "it is for pod %s of UID %s, which never was", ref.Key(), ref.UID)
 				continue

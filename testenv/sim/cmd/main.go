@@ -3,6 +3,7 @@
 //	go run ./testenv/sim/cmd -seed 42            # one run; -trace shows everything that happens, -shrink a smaller run
 //	go run ./testenv/sim/cmd -seconds 90         # seeds from -first on, on all cores, for so long
 //	go run ./testenv/sim/cmd -hours 500          # the same for so many simulated hours
+//	go run ./testenv/sim/cmd -room -seconds 90   # the same with CapacityBuffers
 //	go run ./testenv/sim/cmd -town 25 -seed 1    # an hour of 25 deployments of 20 pods
 package main
 
@@ -32,6 +33,7 @@ func main() {
 	stop := flag.Int("stop", 1, "begin no run after so many failed ones")
 	town := flag.Int("town", 0, "deployments of twenty pods each, without faults, instead of a drawn world")
 	constant := flag.Float64("constant", 0, "so many hours of worlds in which nothing changes any more, instead of drawn ones")
+	room := flag.Bool("room", false, "keep room by CapacityBuffers besides")
 	cores := flag.Int("cores", runtime.GOMAXPROCS(0), "runs at once")
 	profile := flag.String("profile", "", "write a CPU profile here")
 	flag.Parse()
@@ -48,6 +50,9 @@ func main() {
 		defer pprof.StopCPUProfile()
 	}
 	draw := sim.Draw
+	if *room {
+		draw = sim.DrawRoom
+	}
 	if *town > 0 {
 		draw = func(seed uint64) sim.Config { return sim.Town(seed, *town, time.Hour) }
 	}
