@@ -238,3 +238,28 @@ func TestB3BudgetsAreExactUnderEightJudgesAcrossAWindowsEdge(t *testing.T) {
 		t.Errorf("%d commands, and the lease was taken %d times: too little happens to show anything", given, held)
 	}
 }
+
+// R38: what took the place of a machine is left alone for half an hour, though its pods go and a smaller one would do; then it is
+// replaced.
+func TestR38ReplacementIsLeftAloneForHalfAnHour(t *testing.T) {
+	t.Parallel()
+	c := steady(6, 3, world.Shape(1100, 1<<30), "m5.large", "m5.xlarge", "m5.2xlarge")
+	c.Scenario.Length = time.Hour
+	c.Scenario.Workloads[0].Steps = append(c.Scenario.Workloads[0].Steps, world.Step{At: world.Start.Add(16 * time.Minute), Replicas: 1})
+	came, turned := map[string]time.Time{}, 0
+	for _, k := range play(t, c).commands() {
+		for _, target := range k.Targets {
+			if since := came[target.Claim]; !since.IsZero() {
+				if turned++; k.at.Sub(since) < 30*time.Minute {
+					t.Errorf("command %s gives back %s, which took the place of another %s before", k.ID, target.Claim, k.at.Sub(since).Round(time.Second))
+				}
+			}
+		}
+		for _, r := range k.Replacements {
+			came[r.Name] = k.ended
+		}
+	}
+	if turned == 0 {
+		t.Error("no replacement was ever given back: the test shows nothing")
+	}
+}

@@ -22,6 +22,7 @@ type books struct {
 	usage    map[string]model.Resources // as the ledger says, by pool
 	pools    map[string]*model.Pool
 	marks    map[model.Mark]mark // by what they are about
+	marksAt  time.Time           // when one was stored or cleared last
 
 	nodes       map[string]*node  // by name
 	objects     map[string]object // NodeClaim objects, by name
@@ -302,6 +303,9 @@ func (b *books) written(e world.Entry, fact world.LedgerWritten) {
 	b.commanded(e.At, fact.Commands)
 	for _, usage := range fact.Usage {
 		b.usage[usage.Pool] = usage.Held
+	}
+	if len(fact.Marks)+len(fact.Cleared) > 0 {
+		b.marksAt = e.At
 	}
 	for _, stored := range fact.Marks {
 		b.marks[stored.About()] = mark{Mark: stored, at: e.At}

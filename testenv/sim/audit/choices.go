@@ -12,6 +12,7 @@ import (
 type command struct {
 	model.Command
 	at      time.Time // of the last change
+	since   time.Time // when it was recorded
 	heldAt  time.Time // when it was found to hold; zero = it was not
 	endedAt time.Time
 }
@@ -69,7 +70,7 @@ func (b *books) commanded(at time.Time, changes []world.CommandChange) {
 	for _, change := range changes {
 		c := b.commands[change.After.ID]
 		if c == nil {
-			c = &command{}
+			c = &command{since: at}
 			b.commands[change.After.ID] = c
 		}
 		c.Command, c.at = *change.After, at
@@ -190,11 +191,19 @@ func (a *Auditor) oldEnough(k *model.Command, c *claim) {
 }
 
 // notTurnedRound is R38: what took a node's place is not given back to save money within half an hour, where nothing that is
-// decided by is another.
+// decided by is another: no pool was written since, no offer marked or tried out, and nothing went wrong. Prices stay here.
 func (a *Auditor) notTurnedRound(k *model.Command, c *claim) {
 	before := a.books.commands[a.books.replacement[c.Name]]
-	if before == nil || k.Reason != model.ReasonUnderutilized || before.State != model.CommandDone || before.Inputs != k.Inputs {
+	if before == nil || k.Reason != model.ReasonUnderutilized || before.State != model.CommandDone {
 		return // where nothing was given back what was launched for it may go
+	}
+	if a.books.marksAt.After(before.since) || a.books.disturbed.After(before.since) || a.books.poolAt[c.Pool].After(before.since) {
+		return
+	}
+	for i := range before.Targets {
+		if a.books.poolAt[before.Targets[i].Pool].After(before.since) {
+			return
+		}
 	}
 	if age := a.entry.At.Sub(before.endedAt); age < 30*time.Minute-a.rules.Grace {
 		a.broken("R38", c.Name, "it took the place of what command %s gave back %s before, and is given back", before.ID, age.Round(time.Second))

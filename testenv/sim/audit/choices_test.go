@@ -111,16 +111,21 @@ func (s *story) undone(n string, k *model.Command) {
 }
 
 // turnRound has machine 2 be the replacement of one that is gone, by a command that came to an end, and be given back to save.
-func (s *story) turnRound(end model.CommandState) {
-	first := &model.Command{ID: "first", Version: 1, State: model.CommandReplacing, Reason: model.ReasonUnderutilized, Epoch: 1, Seq: 5, Inputs: "same",
+func (s *story) turnRound(end model.CommandState) { s.turnRoundAfter(end, func() {}) }
+
+// turnRoundAfter is turnRound with something that happens in between.
+func (s *story) turnRoundAfter(end model.CommandState, meanwhile func()) {
+	first := &model.Command{ID: "first", Version: 1, State: model.CommandReplacing, Reason: model.ReasonUnderutilized, Epoch: 1, Seq: 5,
 		Replacements: []model.PlannedClaim{{Name: "web-2-0", Price: 50_000}}}
 	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "step", Commands: []world.CommandChange{{Before: first, After: first}}})
 	ended := *first
 	ended.State, ended.Version = end, 2
 	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "end", Commands: []world.CommandChange{{Before: &ended, After: &ended}}})
+	s.wait(time.Second)
+	meanwhile()
 	s.wait(10 * time.Minute)
 	s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
-	s.commit("2", func(k *model.Command) { k.Reason, k.Inputs = model.ReasonUnderutilized, "same" })
+	s.commit("2", func(k *model.Command) { k.Reason = model.ReasonUnderutilized })
 }
 
 // Each rule about choices sees its breach, and nothing where all is well.
@@ -226,7 +231,14 @@ func TestRulesOfChoices(t *testing.T) {
 			s.wait(2 * time.Minute)
 			s.step(k, model.CommandReplacing)
 		}, "B9"},
-		"R38 what took the place of another is given back":                  {func(s *story) { s.turnRound(model.CommandDone) }, "R38"},
+		"R38 what took the place of another is given back": {func(s *story) { s.turnRound(model.CommandDone) }, "R38"},
+		"what took the place of another is given back, and its pool was changed": {func(s *story) {
+			s.turnRoundAfter(model.CommandDone, func() {
+				after := int64(60)
+				s.tell(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "update", Pool: &model.Pool{Name: "web", Disruption: model.Disruption{
+					ConsolidateAfterSeconds: &after, Budgets: []model.Budget{{Nodes: "2"}}}}})
+			})
+		}, ""},
 		"what was to take the place of another, and did not, is given back": {func(s *story) { s.turnRound(model.CommandUndone) }, ""},
 		"D5 no reason": {func(s *story) {
 			k := s.commit("1", nil)
