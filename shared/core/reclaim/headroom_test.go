@@ -117,3 +117,23 @@ func TestF090NoNodeWithHeadroomGoesAsEmpty(t *testing.T) {
 		t.Errorf("only %d nodes with headroom go", withRoom)
 	}
 }
+
+// Where headroom is short or not, the first command of a plan holds while nothing changes: else it would be planned and undone for ever.
+func TestF090TheFirstCommandHoldsWhereHeadroomIsShort(t *testing.T) {
+	commands := 0
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 91))
+		w := drawWorld(r).headroom(1+r.IntN(40), cpu(100+int64(r.IntN(4000))))
+		plan := Plan(w.in)
+		if len(plan.Commands) == 0 {
+			continue
+		}
+		commands++
+		if reasons := Holds(w.in, commit(&w.in, plan.Commands[0], "c")); len(reasons) > 0 {
+			t.Errorf("seed %d: %s of %v does not hold: %+v", seed, plan.Commands[0].Reason, plan.Commands[0].Nodes, reasons)
+		}
+	}
+	if commands < 50 {
+		t.Errorf("only %d plans had a command", commands)
+	}
+}

@@ -17,8 +17,8 @@ import (
 // first of a plan holds while nothing changes, and what has room for only some of them keeps the last ones: a pod that waits and
 // fits the nodes of many commands undoes one.
 //
-// Headroom of CapacityBuffers is taken here for pods that wait: where there is less room than buffers ask for, a command may be found
-// not to hold although it takes nothing away from them. No snapshot that commands are judged by has headroom yet.
+// Headroom of CapacityBuffers is taken here for pods that wait: a command that was planned while there was more room than is left now
+// may be found not to hold although it takes nothing away from them. While nothing changes the first of a plan holds, short of room or not.
 func Holds(in Input, command *model.Command) []model.KeptReason {
 	v := newView(&in, command)
 	members, out := v.targets(command)
