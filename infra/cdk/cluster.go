@@ -144,6 +144,7 @@ func (k *cluster) makeRelay() {
 		properties.KmsMasterKeyId = kmsOf(k.o)
 	}
 	k.relay = awssqs.NewCfnQueue(k.stack, s("RelayQueue"), properties)
+	excuse(k.relay, "AwsSolutions-SQS3", "A request that is older than seconds is carried out by nobody: whoever asked has gone on")
 	awssqs.NewCfnQueuePolicy(k.stack, s("RelayQueuePolicy"), &awssqs.CfnQueuePolicyProps{
 		Queues: &[]*string{k.relay.Ref()}, PolicyDocument: document(overTLS("sqs:*", k.relay.AttrArn())),
 	})
@@ -188,11 +189,7 @@ func watcherRights(cluster, hub, account string) []statement {
 		if q.ID == "Notices" {
 			continue
 		}
-		name := q.Name
-		if q.Fifo {
-			name += ".fifo"
-		}
-		queues = append(queues, sub("arn:${AWS::Partition}:sqs:${AWS::Region}:%s:%s", hub, name))
+		queues = append(queues, sub("arn:${AWS::Partition}:sqs:${AWS::Region}:%s:%s", hub, q.fullName("")))
 	}
 	object := func(prefix string) *string {
 		return sub("arn:${AWS::Partition}:s3:::joiner-%s-${AWS::Region}/%s", hub, prefix)

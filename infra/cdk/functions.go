@@ -27,8 +27,9 @@ type function struct {
 	Index       bool     // asks the index of instances
 	Reads       []string // prefixes of keys in the bucket
 	Writes      []string
-	Assumes     bool // a role of each cluster
-	Switch      bool // reads the stop switch
+	Assumes     bool     // a role of each cluster
+	Switch      bool     // reads the stop switch
+	Settings    []string // names of what people may set by context settings
 }
 
 // source is a queue that feeds a function.
@@ -48,24 +49,42 @@ func functions(o Options) []function {
 		MemoryMB: o.PlannerMemoryMB, TimeoutS: 30, Concurrency: each + 1,
 		Queues: []source{{"Plan", each}}, Sends: []string{"Plan", "Disruption"}, Ticks: true, Recursive: true,
 		Table: join(read, written, []string{"DeleteItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"decisions"}, Assumes: true, Switch: true,
+		Settings: join(ofMachines, ofPolicies),
 	}, {
 		Name: "joiner-interruption", ID: "Interruption", Program: "interruption", About: "Empties nodes, ends machines and closes their claims",
 		MemoryMB: own / 2, TimeoutS: 30, Concurrency: 2*each + 11,
 		Queues: []source{{"Interruption", 2 * each}, {"Notices", 10}}, Sends: []string{"Interruption", "Plan"}, Ticks: true, Recursive: true,
-		Table: join(read, written, []string{"BatchGetItem"}), Index: true, Assumes: true,
+		Table: join(read, written, []string{"BatchGetItem"}), Index: true, Assumes: true, Settings: ofEnds,
 	}, {
 		Name: "joiner-catalog", ID: "Catalog", Program: "catalog", About: "Resolves node classes and knows what can be bought",
 		MemoryMB: 1024, TimeoutS: 120, Concurrency: each + 2,
 		Queues: []source{{"Catalog", each}}, Sends: []string{"Catalog", "Plan", "Disruption"}, Ticks: true, Recursive: true,
 		Table: join(read, written, []string{"DeleteItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"catalog"}, Assumes: true,
+		Settings: ofMachines,
 	}, {
 		Name: "joiner-disrupt", ID: "Disrupt", Program: "disrupt", About: "Decides which nodes to give back by choice",
 		MemoryMB: o.PlannerMemoryMB, TimeoutS: 55, Concurrency: each + 1,
 		Queues: []source{{"Disruption", each}}, Sends: []string{"Disruption", "Plan", "Interruption"}, Ticks: true, Recursive: true,
 		Table: join(read, written, []string{"BatchGetItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"decisions"}, Assumes: true, Switch: true,
+		Settings: join(ofMachines, ofPolicies, ofJudge),
 	}}
+	if o.Webhook {
+		all = append(all, function{
+			Name: "joiner-webhook", ID: "Webhook", Program: "webhook", About: "Judges node pools and node classes before they are stored",
+			MemoryMB: 512, TimeoutS: 5, Concurrency: 2, Reads: []string{"catalog"}, Settings: ofMachines,
+		})
+	}
 	return all
 }
+
+// Settings of functions that people may change, by the programs that read them. Whoever computes what a machine offers must
+// do it with the same ones.
+var (
+	ofMachines = []string{"JOINER_VM_MEMORY_OVERHEAD_PERCENT", "JOINER_RESERVED_ENIS", "JOINER_NODE_CLASS_CEL", "JOINER_LOG_LEVEL"}
+	ofPolicies = []string{"JOINER_PREFERENCE_POLICY", "JOINER_MIN_VALUES_POLICY"}
+	ofJudge    = []string{"JOINER_SPOT_TO_SPOT", "JOINER_VALIDATE_AFTER", "JOINER_REPLACE_WITHIN"}
+	ofEnds     = []string{"JOINER_JOIN_WITHIN", "JOINER_REPAIR_AFTER", "JOINER_LOG_LEVEL"}
+)
 
 func join(lists ...[]string) []string {
 	var out []string
@@ -80,6 +99,7 @@ func (r *region) program(f function) awslambda.CfnFunction {
 	logs := awslogs.NewCfnLogGroup(r.stack, s(f.ID+"Logs"), &awslogs.CfnLogGroupProps{
 		LogGroupName: s("/aws/lambda/" + f.Name), RetentionInDays: n(r.o.LogRetentionDays), KmsKeyId: kmsOf(r.o),
 	})
+	r.logs[f.ID] = logs
 	role := r.role(f)
 	code := awss3assets.NewAsset(r.stack, s(f.ID+"Code"), &awss3assets.AssetProps{Path: s(zipOf(f.Program, r.o))})
 	properties := &awslambda.CfnFunctionProps{
@@ -102,7 +122,10 @@ func (r *region) program(f function) awslambda.CfnFunction {
 		properties.VpcConfig = &awslambda.CfnFunction_VpcConfigProperty{SubnetIds: texts(r.o.VPCSubnets...), SecurityGroupIds: texts(r.o.VPCGroups...)}
 	}
 	made := awslambda.NewCfnFunction(r.stack, s(f.ID), properties)
-	// A tick or event nobody could take within a minute is of no use any more: the next one says the same.
+	if !f.Ticks {
+		return made
+	}
+	// A tick nobody could take within a minute is of no use any more: the next one says the same.
 	awslambda.NewCfnEventInvokeConfig(r.stack, s(f.ID+"Invoke"), &awslambda.CfnEventInvokeConfigProps{
 		FunctionName: made.Ref(), Qualifier: s("$LATEST"), MaximumEventAgeInSeconds: n(60), MaximumRetryAttempts: n(0),
 	})
@@ -111,19 +134,18 @@ func (r *region) program(f function) awslambda.CfnFunction {
 
 // environment is what the program's settings struct reads.
 func (r *region) environment(f function) *map[string]*string {
-	env := map[string]*string{
-		"JOINER_TABLE":  r.table.Ref(),
-		"JOINER_BUCKET": r.bucket.Ref(),
+	env := map[string]*string{}
+	if len(f.Table) > 0 {
+		env["JOINER_TABLE"] = r.table.Ref()
 	}
-	for id, name := range map[string]string{"Plan": "JOINER_QUEUE_URL", "Interruption": "JOINER_INTERRUPTION_QUEUE_URL", "Catalog": "JOINER_CATALOG_QUEUE_URL", "Disruption": "JOINER_DISRUPTION_QUEUE_URL"} {
-		for _, sent := range f.Sends {
-			if sent == id {
-				env[name] = r.queues[id].Ref()
-			}
-		}
+	if len(f.Reads)+len(f.Writes) > 0 {
+		env["JOINER_BUCKET"] = r.bucket.Ref()
 	}
-	if len(f.Reads)+len(f.Writes) == 0 {
-		delete(env, "JOINER_BUCKET")
+	urls := map[string]string{
+		"Plan": "JOINER_QUEUE_URL", "Interruption": "JOINER_INTERRUPTION_QUEUE_URL", "Catalog": "JOINER_CATALOG_QUEUE_URL", "Disruption": "JOINER_DISRUPTION_QUEUE_URL",
+	}
+	for _, id := range f.Sends {
+		env[urls[id]] = r.queues[id].Ref()
 	}
 	if f.Switch {
 		env["JOINER_STOP_PARAMETER"] = s(stopParameter)
@@ -133,13 +155,16 @@ func (r *region) environment(f function) *map[string]*string {
 		if r.o.IsolatedVPC {
 			env["JOINER_ISOLATED_VPC"] = s("true")
 		}
-	case "disrupt":
-		if r.o.SpotToSpot {
-			env["JOINER_SPOT_TO_SPOT"] = s("true")
-		}
+	case "webhook":
+		env["JOINER_ACCOUNT"], env["JOINER_WEBHOOK_PARAMETER"] = sub("${AWS::AccountId}"), s(webhookParameter)
 	}
 	if f.Program == "catalog" && !r.o.DryRun {
 		env["JOINER_DISABLE_DRY_RUN"] = s("true")
+	}
+	for _, name := range f.Settings {
+		if value, ok := r.o.Settings[name]; ok {
+			env[name] = s(value)
+		}
 	}
 	return &env
 }
@@ -171,7 +196,9 @@ func (r *region) role(f function) awsiam.CfnRole {
 	for _, id := range f.Sends {
 		sends = append(sends, r.queues[id].AttrArn())
 	}
-	policies = append(policies, allow("SendHints", []string{"sqs:SendMessage"}, sends, nil))
+	if len(sends) > 0 {
+		policies = append(policies, allow("SendHints", []string{"sqs:SendMessage"}, sends, nil))
+	}
 	policies = append(policies, r.dataRights(f)...)
 	if f.Assumes {
 		policies = append(policies, allow("TakeOnClusterRoles", []string{"sts:AssumeRole"},
@@ -179,8 +206,10 @@ func (r *region) role(f function) awsiam.CfnRole {
 			map[string]any{"StringEquals": map[string]any{"sts:ExternalId": r.externalID}}))
 	}
 	if f.Switch {
-		policies = append(policies, allow("ReadStopSwitch", []string{"ssm:GetParameter"},
-			[]*string{sub("arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter%s", stopParameter)}, nil))
+		policies = append(policies, allow("ReadStopSwitch", []string{"ssm:GetParameter"}, []*string{parameterARN(stopParameter)}, nil))
+	}
+	if f.Program == "webhook" {
+		policies = append(policies, allow("ReadSecrets", []string{"ssm:GetParameter"}, []*string{parameterARN(webhookParameter)}, nil))
 	}
 	policies = append(policies, kmsRights(r.o)...)
 	if len(r.o.VPCSubnets) > 0 {

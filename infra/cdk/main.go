@@ -27,6 +27,7 @@ func main() {
 		os.Exit(2)
 	}
 	build(app, options)
+	watchOver(app)
 	app.Synth(nil)
 }
 

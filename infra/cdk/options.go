@@ -16,29 +16,28 @@ import (
 
 // Options are what people choose. The key of each in the context is the name beside it.
 type Options struct {
-	Clusters            []Cluster // cluster (one name), clusters (names with commas between, or a list of objects)
-	Version             string    // version: of the functions' code; dev
-	Architecture        string    // architecture: of functions, arm64 (default) or x86_64
-	Zips                string    // zips: folder of the functions' zips; ../../dist/arm64 or ../../dist/amd64
-	LogRetentionDays    int       // logRetentionDays: 14
-	KMSKeyARN           string    // kmsKeyArn: encrypts table, bucket, queues, logs and functions' settings; "" = with keys of AWS
-	PermissionsBoundary string    // permissionsBoundary: ARN of the policy that bounds every role; "" = none
-	VPCSubnets          []string  // subnetIds: functions run in these subnets; none = outside of any VPC
-	VPCGroups           []string  // securityGroupIds: of functions in a VPC
-	IsolatedVPC         bool      // isolatedVpc: functions do not reach IAM and the price list
-	Webhook             bool      // webhook: admission by a function, for clusters without a watcher to serve it
-	MaxClusters         int       // maxClusters: how many clusters are handled side by side, 10 or as many as are named here
-	Reserve             bool      // reserve: false = functions share the account's unreserved concurrency
-	PlannerMemoryMB     int       // plannerMemory: of the functions that plan, 1769; 3008 is for more than 2,000 nodes in a cluster
-	SpotToSpot          bool      // spotToSpot: spot nodes may be replaced by spot nodes
-	AlarmTopicARN       string    // alarmTopicArn: SNS topic that alarms tell; "" = they only change colour
-	HubAccount          string    // hubAccount: where the region's stack is; "" = in the account of the cluster
-	ExternalID          string    // externalId: of the region's stack, from its outputs; needed where hubAccount is set
-	DryRun              bool      // dryRun: false = node classes are not tried on EC2
-	IMDSv1              bool      // imdsv1: true = machines may be launched whose metadata needs no token
-	DenyTypes           []string  // denyInstanceTypes: patterns such as *.metal that are never launched
-	Adopters            []string  // adopters: ARNs of who may take clusters over from Karpenter; the account's administrators
-	FunctionEnv         map[string]string
+	Clusters            []Cluster         // cluster (one name), clusters (names with commas between, or a list of objects)
+	Version             string            // version: of the functions' code; dev
+	Architecture        string            // architecture: of functions, arm64 (default) or x86_64
+	Zips                string            // zips: folder of the functions' zips; ../../dist/arm64 or ../../dist/amd64
+	LogRetentionDays    int               // logRetentionDays: 14
+	KMSKeyARN           string            // kmsKeyArn: encrypts table, bucket, queues, logs and functions' settings; "" = with keys of AWS
+	PermissionsBoundary string            // permissionsBoundary: ARN of the policy that bounds every role; "" = none
+	VPCSubnets          []string          // subnetIds: functions run in these subnets; none = outside of any VPC
+	VPCGroups           []string          // securityGroupIds: of functions in a VPC
+	IsolatedVPC         bool              // isolatedVpc: functions do not reach IAM and the price list
+	Webhook             bool              // webhook: admission by a function, for clusters without a watcher to serve it
+	MaxClusters         int               // maxClusters: how many clusters are handled side by side, 10 or as many as are named here
+	Reserve             bool              // reserve: false = functions share the account's unreserved concurrency
+	PlannerMemoryMB     int               // plannerMemory: of the functions that plan, 1769; 3008 is for more than 2,000 nodes in a cluster
+	AlarmTopicARN       string            // alarmTopicArn: SNS topic that alarms tell; "" = they only change colour
+	HubAccount          string            // hubAccount: where the region's stack is; "" = in the account of the cluster
+	ExternalID          string            // externalId: of the region's stack, from its outputs; needed where hubAccount is set
+	DryRun              bool              // dryRun: false = node classes are not tried on EC2
+	IMDSv1              bool              // imdsv1: true = machines may be launched whose metadata needs no token
+	DenyTypes           []string          // denyInstanceTypes: patterns such as *.metal that are never launched
+	Adopters            []string          // adopters: ARNs of who may take clusters over from Karpenter; the account's administrators
+	Settings            map[string]string // settings: an object of what functions read from their environment, see functions.go
 }
 
 // Cluster is what people choose for one cluster. Its fields are those of an object of clusters; each may also be given for all of
@@ -67,12 +66,12 @@ func readOptions(from context) (Options, error) {
 		KMSKeyARN: r.text("kmsKeyArn", ""), PermissionsBoundary: r.text("permissionsBoundary", ""),
 		VPCSubnets: r.list("subnetIds"), VPCGroups: r.list("securityGroupIds"), IsolatedVPC: r.flag("isolatedVpc", false),
 		Webhook: r.flag("webhook", false), MaxClusters: r.number("maxClusters", 0), Reserve: r.flag("reserve", true),
-		PlannerMemoryMB: r.number("plannerMemory", 1769), SpotToSpot: r.flag("spotToSpot", false), AlarmTopicARN: r.text("alarmTopicArn", ""),
+		PlannerMemoryMB: r.number("plannerMemory", 1769), AlarmTopicARN: r.text("alarmTopicArn", ""),
 		HubAccount: r.text("hubAccount", ""), ExternalID: r.text("externalId", ""), DryRun: r.flag("dryRun", true), IMDSv1: r.flag("imdsv1", false),
 		DenyTypes: r.list("denyInstanceTypes"), Adopters: r.list("adopters"),
 	}
 	o.Zips = r.text("zips", "../../dist/"+map[bool]string{true: "amd64", false: "arm64"}[o.Architecture == "x86_64"])
-	o.Clusters = r.clusters()
+	o.Clusters, o.Settings = r.clusters(), r.object("settings")
 	o = o.withDefaults()
 	r.problems = append(r.problems, o.check()...)
 	return o, errors.Join(r.problems...)
@@ -115,6 +114,10 @@ func (o Options) check() []error {
 		problem(arn != "" && !strings.HasPrefix(arn, "arn:"), "context %s %q: give an ARN", key, arn)
 	}
 	problem(o.HubAccount != "" && !accountID.MatchString(o.HubAccount), "context hubAccount %q: give the 12 digits of an account", o.HubAccount)
+	for name := range o.Settings {
+		known := slices.ContainsFunc(functions(Options{Webhook: true}), func(f function) bool { return slices.Contains(f.Settings, name) })
+		problem(!known, "context settings, %s: no function reads it; there are %v", name, settingsOf())
+	}
 	seen := map[string]bool{}
 	for _, c := range o.Clusters {
 		problem(!clusterName.MatchString(c.Name), "context clusters, name %q: give the name of an EKS cluster: letters, digits, - and _, at most 100", c.Name)
@@ -128,6 +131,16 @@ func (o Options) check() []error {
 		seen[c.Name] = true
 	}
 	return problems
+}
+
+// settingsOf are the names of all that people may set.
+func settingsOf() []string {
+	var names []string
+	for _, f := range functions(Options{Webhook: true}) {
+		names = append(names, f.Settings...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // reader reads the context, whose values are text where the command line gives them and JSON where cdk.json does.
@@ -167,6 +180,26 @@ func (r *reader) number(key string, otherwise int) int {
 		r.problems = append(r.problems, fmt.Errorf("context %s %q: give a whole number", key, text))
 	}
 	return value
+}
+
+// object reads a JSON object of texts, or the text of one.
+func (r *reader) object(key string) map[string]string {
+	value := r.from.TryGetContext(jsii.String(key))
+	if value == nil {
+		return nil
+	}
+	encoded, err := json.Marshal(value)
+	if text, ok := value.(string); ok {
+		encoded = []byte(text)
+	}
+	out := map[string]string{}
+	if err == nil {
+		err = json.Unmarshal(encoded, &out)
+	}
+	if err != nil {
+		r.problems = append(r.problems, fmt.Errorf("context %s %s: give an object of texts: %w", key, encoded, err))
+	}
+	return out
 }
 
 // list reads a JSON list, or text with commas between.

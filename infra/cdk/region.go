@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -30,9 +31,10 @@ type region struct {
 	externalID *string
 	table      awsdynamodb.CfnTable
 	bucket     awss3.CfnBucket
-	queues     map[string]awssqs.CfnQueue // by id, dead ones by id + "Dead"
-	roles      map[string]awsiam.CfnRole  // of functions, by the function's id
-	rules      []*string                  // ARNs
+	queues     map[string]awssqs.CfnQueue     // by id, dead ones by id + "Dead"
+	roles      map[string]awsiam.CfnRole      // of functions, by the function's id
+	rules      []*string                      // ARNs
+	logs       map[string]awslogs.CfnLogGroup // by the function's id
 }
 
 // newRegion makes the stack that every cluster of an account and region shares.
@@ -41,7 +43,7 @@ func newRegion(scope constructs.Construct, id string, o Options) awscdk.Stack {
 		StackName: s("joiner"), Description: s("Joiner: what every cluster of this account and region shares"), AnalyticsReporting: jsii.Bool(false),
 		TerminationProtection: jsii.Bool(true),
 	})
-	r := &region{stack: stack, o: o, queues: map[string]awssqs.CfnQueue{}, roles: map[string]awsiam.CfnRole{}}
+	r := &region{stack: stack, o: o, queues: map[string]awssqs.CfnQueue{}, roles: map[string]awsiam.CfnRole{}, logs: map[string]awslogs.CfnLogGroup{}}
 	// Nobody who does not know this stack can have a role of a cluster trust it by mistake.
 	r.externalID = awscdk.Fn_Select(n(2), awscdk.Fn_Split(s("/"), stack.StackId(), nil))
 	r.makeTable()
@@ -57,10 +59,16 @@ func newRegion(scope constructs.Construct, id string, o Options) awscdk.Stack {
 		if f.Ticks {
 			targets[f.ID] = made.AttrArn()
 		}
+		if f.Program == "webhook" {
+			r.makeWebhook(f, made)
+		}
 	}
 	r.makeSchedules(targets)
 	r.makeRules()
 	r.protectQueues()
+	r.countLogs()
+	r.makeAlarms()
+	r.makeDashboards()
 	r.describe()
 	return stack
 }
@@ -117,6 +125,7 @@ func (r *region) makeBucket() {
 		},
 	})
 	keep(r.bucket)
+	excuse(r.bucket, "AwsSolutions-S1", "Nothing in it is secret and all of it is made anew; access is seen in CloudTrail's data events where people want that")
 	awss3.NewCfnBucketPolicy(r.stack, s("BucketPolicy"), &awss3.CfnBucketPolicyProps{
 		Bucket:         r.bucket.Ref(),
 		PolicyDocument: document(overTLS("s3:*", r.bucket.AttrArn(), sub("${Bucket.Arn}/*"))),
@@ -152,17 +161,24 @@ var queuesOf = []queue{
 	{"Notices", "joiner-notices", false, 30},
 }
 
+// fullName is the queue's, or with -dead that of the other one.
+func (q queue) fullName(suffix string) string {
+	if q.Fifo {
+		return q.Name + suffix + ".fifo"
+	}
+	return q.Name + suffix
+}
+
 const maxReceives = 3
 
 func (r *region) makeQueues() {
 	for _, q := range queuesOf {
-		suffix := ""
 		var fifo any
 		if q.Fifo {
-			suffix, fifo = ".fifo", jsii.Bool(true)
+			fifo = jsii.Bool(true)
 		}
-		make := func(id, name string, properties awssqs.CfnQueueProps) {
-			properties.QueueName, properties.FifoQueue = s(name+suffix), fifo
+		make := func(id, suffix string, properties awssqs.CfnQueueProps) {
+			properties.QueueName, properties.FifoQueue = s(q.fullName(suffix)), fifo
 			if r.o.KMSKeyARN == "" {
 				properties.SqsManagedSseEnabled = jsii.Bool(true)
 			} else {
@@ -170,8 +186,8 @@ func (r *region) makeQueues() {
 			}
 			r.queues[id] = awssqs.NewCfnQueue(r.stack, s(id+"Queue"), &properties)
 		}
-		make(q.ID+"Dead", q.Name+"-dead", awssqs.CfnQueueProps{MessageRetentionPeriod: n(14 * 24 * 3600)})
-		make(q.ID, q.Name, awssqs.CfnQueueProps{
+		make(q.ID+"Dead", "-dead", awssqs.CfnQueueProps{MessageRetentionPeriod: n(14 * 24 * 3600)})
+		make(q.ID, "", awssqs.CfnQueueProps{
 			VisibilityTimeout: n(q.TimeoutS + 10), MessageRetentionPeriod: n(3600),
 			RedrivePolicy: map[string]any{"deadLetterTargetArn": r.queues[q.ID+"Dead"].AttrArn(), "maxReceiveCount": maxReceives},
 		})

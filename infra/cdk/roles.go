@@ -29,7 +29,12 @@ func newRole(stack awscdk.Stack, o Options, of roleOf) awsiam.CfnRole {
 		}
 		properties.ManagedPolicyArns = &managed
 	}
-	return awsiam.NewCfnRole(stack, s(of.ID), properties)
+	role := awsiam.NewCfnRole(stack, s(of.ID), properties)
+	excuseWildcards(role)
+	if len(of.Managed) > 0 {
+		excuse(role, "AwsSolutions-IAM4", "What EKS asks of every node, kept up to date by AWS")
+	}
+	return role
 }
 
 // trust lets a service of AWS take on a role.
@@ -57,10 +62,8 @@ func kmsRights(o Options) []statement {
 	if o.KMSKeyARN == "" {
 		return nil
 	}
-	return []statement{allow("UseKey", []string{"kms:Decrypt", "kms:GenerateDataKey"}, list2(o.KMSKeyARN), nil)}
+	return []statement{allow("UseKey", []string{"kms:Decrypt", "kms:GenerateDataKey"}, *texts(o.KMSKeyARN), nil)}
 }
-
-func list2(items ...string) []*string { return *texts(items...) }
 
 // vpcRights let Lambda, and not the code it runs, attach a function to a VPC: EC2 knows no resources for these calls.
 func vpcRights() []statement {

@@ -49,6 +49,7 @@ func variants() []variant {
 			o.KMSKeyARN = "arn:aws:kms:us-west-2:111111111111:key/11111111-2222-3333-4444-555555555555"
 			o.PermissionsBoundary = "arn:aws:iam::111111111111:policy/boundary"
 			o.AlarmTopicARN, o.Architecture, o.MaxClusters, o.DryRun = "arn:aws:sns:us-west-2:111111111111:alarms", "x86_64", 50, false
+			o.Settings = map[string]string{"JOINER_SPOT_TO_SPOT": "true", "JOINER_MIN_VALUES_POLICY": "BestEffort"}
 		}),
 		cluster("cluster", inCluster, func(*Cluster, *Options) {}),
 		cluster("cluster-relay", inCluster, func(c *Cluster, _ *Options) { c.Relay = true }),
@@ -58,15 +59,15 @@ func variants() []variant {
 	}
 }
 
-// templates synthesises every variant in one app, with the zips that o names, and returns each template as it is committed, by file.
-func templates(app awscdk.App, o Options) (map[string][]byte, error) {
+// templates synthesises every variant in one app, with the zips that o names, and returns each template as it is committed, by file. It puts
+// the stacks into stacks.
+func templates(app awscdk.App, o Options, stacks map[string]awscdk.Stack) (map[string][]byte, error) {
 	out := map[string][]byte{}
-	var stacks []awscdk.Stack
 	for _, v := range variants() {
-		stacks = append(stacks, v.Make(app, o))
+		stacks[v.File] = v.Make(app, o)
 	}
-	for i, v := range variants() {
-		text, err := normal(*assertions.Template_FromStack(stacks[i], nil).ToJSON())
+	for _, v := range variants() {
+		text, err := normal(*assertions.Template_FromStack(stacks[v.File], nil).ToJSON())
 		if err != nil {
 			return nil, fmt.Errorf("template %s: %w", v.File, err)
 		}
@@ -108,7 +109,7 @@ func normal(template map[string]any) ([]byte, error) {
 
 // writeTemplates writes every variant's template into a folder.
 func writeTemplates(app awscdk.App, o Options, folder string) error {
-	made, err := templates(app, o)
+	made, err := templates(app, o, map[string]awscdk.Stack{})
 	if err != nil {
 		return err
 	}

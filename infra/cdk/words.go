@@ -19,7 +19,6 @@ func sub(format string, args ...any) *string {
 
 func s(text string) *string            { return jsii.String(text) }
 func n(number int) *float64            { return jsii.Number(number) }
-func list(items ...string) []*string   { return *jsii.Strings(items...) }
 func texts(items ...string) *[]*string { return jsii.Strings(items...) }
 
 // optional is nil for "".

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+)
+
+// counted is a number that functions write into their logs and that becomes a metric of the namespace Joiner.
+type counted struct {
+	ID, Function, Metric, Pattern, Value string
+}
+
+// counts are few, since each metric costs as much as three alarms; dashboards read all else from the logs themselves.
+var counts = []counted{
+	{"CountSilent", "Provision", "SilentWatchers", `{ ($.msg = "provision") && ($.outcome.source = "list") }`, "1"},
+	{"CountFailed", "Provision", "LaunchesFailed", `{ ($.msg = "provision") && ($.outcome.failed > 0) }`, "$.outcome.failed"},
+	{"CountPlanned", "Provision", "MillisToLaunch", `{ ($.msg = "provision") && ($.outcome.claims > 0) }`, "$.outcome.millis.fleet"},
+	{"CountBraked", "Interruption", "RemovalsPutOff", `{ ($.msg = "interruption") && ($.outcome.braked > 0) }`, "$.outcome.braked"},
+}
+
+func (r *region) countLogs() {
+	for _, c := range counts {
+		awslogs.NewCfnMetricFilter(r.stack, s(c.ID), &awslogs.CfnMetricFilterProps{
+			LogGroupName: r.logs[c.Function].Ref(), FilterName: s(c.Metric), FilterPattern: s(c.Pattern),
+			MetricTransformations: []any{&awslogs.CfnMetricFilter_MetricTransformationProperty{
+				MetricNamespace: s("Joiner"), MetricName: s(c.Metric), MetricValue: s(c.Value),
+			}},
+		})
+	}
+}
+
+// metric is one of CloudWatch's: a name in a namespace, of the resource that a dimension names.
+type metric struct{ Namespace, Name, Dimension, Of string }
+
+// alarm is on while the sum of its metrics is beyond a threshold, in so many of the last minutes.
+type alarm struct {
+	ID, About string
+	Metrics   []metric
+	Statistic string // Sum where empty
+	Least     float64
+	Below     bool // on while less than Least, and where nothing is told at all
+	Minutes   int  // each period
+	Of, In    int  // periods that are beyond, of the last ones
+}
+
+// alarms are the dozen and more that say somebody should look. Each names what to do in its text.
+func alarms(o Options) []alarm {
+	var out []alarm
+	for _, q := range queuesOf {
+		out = append(out, alarm{
+			ID: q.ID + "DeadAlarm", About: "Messages nobody could handle lie in " + q.fullName("-dead") + ": read the function's log for their ids, then redrive them",
+			Metrics: []metric{{"AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName", q.fullName("-dead")}}, Statistic: "Maximum", Least: 1, Minutes: 1, Of: 1, In: 1,
+		})
+	}
+	for _, id := range []string{"Plan", "Notices"} {
+		for _, q := range queuesOf {
+			if q.ID == id {
+				out = append(out, alarm{
+					ID: id + "AgeAlarm", About: "Hints wait in " + q.fullName("") + " for more than a minute: see errors and throttles of its function",
+					Metrics: []metric{{"AWS/SQS", "ApproximateAgeOfOldestMessage", "QueueName", q.fullName("")}}, Statistic: "Maximum", Least: 60, Minutes: 1, Of: 3, In: 5,
+				})
+			}
+		}
+	}
+	var throttles, dropped []metric
+	for _, f := range functions(o) {
+		of := func(name string) metric { return metric{"AWS/Lambda", name, "FunctionName", f.Name} }
+		throttles, dropped = append(throttles, of("Throttles")), append(dropped, of("RecursiveInvocationsDropped"))
+		out = append(out, alarm{
+			ID: f.ID + "ErrorAlarm", About: "Invocations of " + f.Name + " fail: read its log", Metrics: []metric{of("Errors")}, Least: 1, Minutes: 1, Of: 3, In: 5,
+		})
+	}
+	out = append(out,
+		alarm{ID: "ThrottleAlarm", About: "Functions are throttled: raise context maxClusters, or the account's quota of concurrent executions", Metrics: throttles, Least: 1, Minutes: 1, Of: 3, In: 5},
+		alarm{ID: "RecursionAlarm", About: "Lambda stopped functions for calling themselves: their recursive loop setting is no longer Allow", Metrics: dropped, Least: 1, Minutes: 5, Of: 1, In: 1},
+		alarm{ID: "TickAlarm", About: "joiner-provision was not invoked for five minutes: see schedules of the group joiner",
+			Metrics: []metric{{"AWS/Lambda", "Invocations", "FunctionName", "joiner-provision"}}, Least: 1, Below: true, Minutes: 5, Of: 1, In: 1},
+		alarm{ID: "TableAlarm", About: "DynamoDB throttles the table joiner: see its metrics for the partition that is hot",
+			Metrics: []metric{{"AWS/DynamoDB", "ReadThrottleEvents", "TableName", "joiner"}, {"AWS/DynamoDB", "WriteThrottleEvents", "TableName", "joiner"}}, Least: 1, Minutes: 1, Of: 3, In: 5},
+		alarm{ID: "SilentAlarm", About: "A cluster's watcher has said nothing for a while and functions list the cluster themselves: joiner doctor says which",
+			Metrics: []metric{{"Joiner", "SilentWatchers", "", ""}}, Least: 1, Minutes: 1, Of: 5, In: 10},
+		alarm{ID: "FailedAlarm", About: "Launches fail again and again: joiner why names the pool and what EC2 says",
+			Metrics: []metric{{"Joiner", "LaunchesFailed", "", ""}}, Least: 10, Minutes: 5, Of: 3, In: 3},
+		alarm{ID: "BrakeAlarm", About: "So many nodes ended lately that further ones are put off: see what ends them before taking off the brake",
+			Metrics: []metric{{"Joiner", "RemovalsPutOff", "", ""}}, Least: 1, Minutes: 5, Of: 1, In: 1},
+	)
+	return out
+}
+
+func (r *region) makeAlarms() {
+	var tell *[]any
+	if r.o.AlarmTopicARN != "" {
+		tell = &[]any{s(r.o.AlarmTopicARN)}
+	}
+	for _, a := range alarms(r.o) {
+		operator, missing := "GreaterThanOrEqualToThreshold", "notBreaching"
+		if a.Below {
+			operator, missing = "LessThanThreshold", "breaching"
+		}
+		properties := &awscloudwatch.CfnAlarmProps{
+			AlarmName: s("Joiner-" + a.ID[:len(a.ID)-len("Alarm")]), AlarmDescription: s(a.About), AlarmActions: tell, OkActions: tell,
+			ComparisonOperator: s(operator), Threshold: &a.Least, TreatMissingData: s(missing), EvaluationPeriods: n(a.In), DatapointsToAlarm: n(a.Of),
+		}
+		a.measure(properties)
+		awscloudwatch.NewCfnAlarm(r.stack, s(a.ID), properties)
+	}
+}
+
+// measure fills in what an alarm looks at: its one metric, or the sum of them.
+func (a alarm) measure(into *awscloudwatch.CfnAlarmProps) {
+	statistic := a.Statistic
+	if statistic == "" {
+		statistic = "Sum"
+	}
+	if len(a.Metrics) == 1 {
+		m := a.Metrics[0]
+		into.Namespace, into.MetricName, into.Statistic, into.Period, into.Dimensions = s(m.Namespace), s(m.Name), s(statistic), n(60*a.Minutes), m.dimensions()
+		return
+	}
+	sum := &awscloudwatch.CfnAlarm_MetricDataQueryProperty{Id: s("sum"), Expression: s("SUM(METRICS())"), ReturnData: true}
+	queries := []any{sum}
+	for i, m := range a.Metrics {
+		queries = append(queries, &awscloudwatch.CfnAlarm_MetricDataQueryProperty{
+			Id: s("m" + string(rune('0'+i))), ReturnData: false,
+			MetricStat: &awscloudwatch.CfnAlarm_MetricStatProperty{
+				Stat: s(statistic), Period: n(60 * a.Minutes),
+				Metric: &awscloudwatch.CfnAlarm_MetricProperty{Namespace: s(m.Namespace), MetricName: s(m.Name), Dimensions: m.dimensions()},
+			},
+		})
+	}
+	into.Metrics = queries
+}
+
+func (m metric) dimensions() any {
+	if m.Dimension == "" {
+		return nil
+	}
+	return []any{&awscloudwatch.CfnAlarm_DimensionProperty{Name: s(m.Dimension), Value: s(m.Of)}}
+}

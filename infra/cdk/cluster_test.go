@@ -1,0 +1,164 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+)
+
+// clusterWanted is what every cluster's stack has.
+func clusterWanted(relay bool) map[string]wanted {
+	imported := `{"Fn::ImportValue": "joiner-external-id"}`
+	all := map[string]wanted{
+		"NodeRole": {"AWS::IAM::Role", `{"RoleName": "KarpenterNodeRole-joiner-demo", "AssumeRolePolicyDocument": {"Statement": [{"Principal": {"Service": "ec2.amazonaws.com"}}]},
+			"ManagedPolicyArns": [{"Fn::Sub": "arn:${AWS::Partition}:iam::aws:policy/AmazonEKSWorkerNodePolicy"}, {"Fn::Sub": "arn:${AWS::Partition}:iam::aws:policy/AmazonEKS_CNI_Policy"},
+				{"Fn::Sub": "arn:${AWS::Partition}:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly"}, {"Fn::Sub": "arn:${AWS::Partition}:iam::aws:policy/AmazonSSMManagedInstanceCore"}]}`},
+		"NodeProfile": {"AWS::IAM::InstanceProfile", `{"InstanceProfileName": "KarpenterNodeRole-joiner-demo", "Roles": [{"Ref": "NodeRole"}]}`},
+		"NodeAccess":  {"AWS::EKS::AccessEntry", `{"ClusterName": "joiner-demo", "Type": "EC2_LINUX", "PrincipalArn": ` + attribute("NodeRole", "Arn") + `}`},
+		"AdoptRole": {"AWS::IAM::Role", `{"RoleName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-adopt"}, "AssumeRolePolicyDocument": {"Statement": [{
+			"Principal": {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:root"}}, "Condition": {"StringEquals": {"sts:ExternalId": ` + imported + `}}}]}}`},
+		"AdoptAccess": {"AWS::EKS::AccessEntry", `{"ClusterName": "joiner-demo", "Type": "STANDARD", "KubernetesGroups": ["joiner:adopt"], "PrincipalArn": ` + attribute("AdoptRole", "Arn") + `}`},
+		"WatcherRole": {"AWS::IAM::Role", `{"RoleName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-watcher"}, "AssumeRolePolicyDocument": {"Statement": [{
+			"Action": ["sts:AssumeRole", "sts:TagSession"], "Principal": {"Service": "pods.eks.amazonaws.com"}, "Condition": {"StringEquals": {"aws:SourceAccount": {"Fn::Sub": "${AWS::AccountId}"}},
+			"ArnEquals": {"aws:SourceArn": {"Fn::Sub": "arn:${AWS::Partition}:eks:${AWS::Region}:${AWS::AccountId}:cluster/joiner-demo"}}}}]}}`},
+		"WatcherIdentity": {"AWS::EKS::PodIdentityAssociation", `{"ClusterName": "joiner-demo", "Namespace": "joiner", "ServiceAccount": "joiner-watcher", "RoleArn": ` + attribute("WatcherRole", "Arn") + `}`},
+		"Cluster": {"Custom::JoinerCluster", `{"ServiceToken": {"Fn::Sub": "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:joiner-catalog"},
+			"cluster": "joiner-demo", "account": {"Fn::Sub": "${AWS::AccountId}"}, "region": {"Fn::Sub": "${AWS::Region}"}, "externalID": ` + imported + `,
+			"roles": {"provision": ` + attribute("ProvisionRole", "Arn") + `, "interruption": ` + attribute("InterruptionRole", "Arn") + `, "catalog": ` + attribute("CatalogRole", "Arn") + `,
+				"disrupt": ` + attribute("DisruptRole", "Arn") + `, "adopt": ` + attribute("AdoptRole", "Arn") + `}}`},
+	}
+	for id, p := range map[string][2]string{
+		"Provision": {"provision", "joiner:functions"}, "Interruption": {"interruption", "joiner:interruption"}, "Catalog": {"catalog", "joiner:catalog"}, "Disrupt": {"disrupt", "joiner:disrupt"},
+	} {
+		all[id+"Role"] = wanted{"AWS::IAM::Role", fmt.Sprintf(`{"RoleName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-%s"}, "AssumeRolePolicyDocument": {"Statement": [{"Action": "sts:AssumeRole",
+			"Principal": {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/joiner-%s-${AWS::Region}"}}, "Condition": {"StringEquals": {"sts:ExternalId": %s}}}]}}`, p[0], p[0], imported)}
+		if !relay {
+			all[id+"Access"] = wanted{"AWS::EKS::AccessEntry", fmt.Sprintf(`{"ClusterName": "joiner-demo", "Type": "STANDARD", "KubernetesGroups": [%q], "PrincipalArn": %s}`, p[1], attribute(id+"Role", "Arn"))}
+		}
+	}
+	return all
+}
+
+func TestEveryResourceOfACluster(t *testing.T) {
+	expect(t, "cluster", clusterWanted(false))
+	entry := parsed(t, "cluster").Resources["Cluster"]
+	if len(entry.DependsOn) != len(clusterWanted(false))-1 {
+		t.Errorf("the cluster is registered after %v alone; it needs all else, and on deletion all else needs it gone", entry.DependsOn)
+	}
+}
+
+func TestEveryResourceInRelayMode(t *testing.T) {
+	all := clusterWanted(true)
+	all["RelayQueue"] = wanted{"AWS::SQS::Queue", `{"QueueName": "joiner-relay-joiner-demo", "SqsManagedSseEnabled": true, "MessageRetentionPeriod": 60}`}
+	all["RelayQueuePolicy"] = wanted{"AWS::SQS::QueuePolicy", `{"Queues": [{"Ref": "RelayQueue"}], "PolicyDocument": {"Statement": [` + tlsOnly + `]}}`}
+	expect(t, "cluster-relay", all)
+	if url := parsed(t, "cluster-relay").Resources["Cluster"].Properties["relayURL"]; len(missing(value(t, ref("RelayQueue")), url, "")) > 0 {
+		t.Errorf("the cluster is registered with relay %v", url)
+	}
+}
+
+func TestOwnNodeRole(t *testing.T) {
+	resources := parsed(t, "cluster-own-node-role").Resources
+	for _, id := range []string{"NodeRole", "NodeProfile", "NodeAccess"} {
+		if _, ok := resources[id]; ok {
+			t.Errorf("%s is made beside people's own node role", id)
+		}
+	}
+	for _, one := range statements(t, "cluster-own-node-role", "ProvisionRole") {
+		if one.Sid == "PassNodeRole" && !strings.HasSuffix(fmt.Sprint(one.Resource), "role/own-nodes]]") {
+			t.Errorf("PassNodeRole is for %v", one.Resource)
+		}
+	}
+}
+
+// In another account a cluster's stack names the hub by its account wherever it means the region's stack, and tells it of events.
+func TestEveryResourceOfAClusterElsewhere(t *testing.T) {
+	resources := parsed(t, "cluster-foreign").Resources
+	for id, r := range resources {
+		text := fmt.Sprint(r.Properties)
+		if strings.Contains(text, "ImportValue") {
+			t.Errorf("%s imports from a stack of another account: %s", id, text)
+		}
+	}
+	all := map[string]wanted{}
+	for id, w := range clusterWanted(false) {
+		w.properties = strings.ReplaceAll(w.properties, `{"Fn::ImportValue": "joiner-external-id"}`, `"11111111-2222-3333-4444-555555555555"`)
+		w.properties = strings.ReplaceAll(w.properties, "iam::${AWS::AccountId}:role/", "iam::111111111111:role/")
+		w.properties = strings.ReplaceAll(w.properties, "${AWS::AccountId}:function:", "111111111111:function:")
+		all[id] = w
+	}
+	for id, rule := range map[string]string{"SpotRule": "spot", "RebalanceRule": "rebalance", "ReservationRule": "reservation", "StateRule": "state", "HealthRule": "health"} {
+		all[id] = wanted{"AWS::Events::Rule", fmt.Sprintf(`{"Name": "joiner-joiner-demo-%s", "State": "ENABLED", "Targets": [{"Arn": {"Fn::Sub": "arn:${AWS::Partition}:events:${AWS::Region}:111111111111:event-bus/default"},
+			"RoleArn": %s}]}`, rule, attribute("ForwardRole", "Arn"))}
+	}
+	all["ForwardRole"] = wanted{"AWS::IAM::Role", `{"AssumeRolePolicyDocument": {"Statement": [{"Principal": {"Service": "events.amazonaws.com"}, "Condition": {"StringEquals": {"aws:SourceAccount": {"Fn::Sub": "${AWS::AccountId}"}}}}]},
+		"Policies": [{"PolicyDocument": {"Statement": [{"Action": ["events:PutEvents"], "Resource": [{"Fn::Sub": "arn:${AWS::Partition}:events:${AWS::Region}:111111111111:event-bus/default"}]}]}}]}`}
+	hub := filled("arn:${AWS::Partition}:iam::111111111111:role/joiner-joiner-demo-${AWS::Region}-watcher-hub")
+	all["WatcherIdentity"] = wanted{"AWS::EKS::PodIdentityAssociation", `{"TargetRoleArn": ` + hub + `, "RoleArn": ` + attribute("WatcherRole", "Arn") + `}`}
+	all["WatcherRole"] = wanted{"AWS::IAM::Role", `{"Policies": [{"PolicyDocument": {"Statement": [{"Action": ["sts:AssumeRole", "sts:TagSession"], "Resource": [` + hub + `]}]}}]}`}
+	expect(t, "cluster-foreign", all)
+
+	expect(t, "cluster-foreign-hub", map[string]wanted{
+		"WatcherRole": {"AWS::IAM::Role", `{"RoleName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-watcher-hub"}, "AssumeRolePolicyDocument": {"Statement": [{
+			"Condition": {"ArnEquals": {"aws:PrincipalArn": {"Fn::Sub": "arn:${AWS::Partition}:iam::222222222222:role/joiner-joiner-demo-${AWS::Region}-watcher"}}}}]}}`},
+		"Events": {"AWS::Events::EventBusPolicy", `{"Statement": {"Action": "events:PutEvents", "Principal": {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::222222222222:root"}},
+			"Condition": {"StringEquals": {"events:source": ["aws.ec2", "aws.health"]}}}}`},
+		"Registration": {"AWS::Lambda::Permission", `{"Action": "lambda:InvokeFunction", "FunctionName": "joiner-catalog", "Principal": "222222222222"}`},
+	})
+}
+
+func TestHardenedRegion(t *testing.T) {
+	all := regionWanted()
+	resources := parsed(t, "region-hardened").Resources
+	more := map[string]wanted{
+		"Webhook":            {"AWS::Lambda::Function", `{"FunctionName": "joiner-webhook", "ReservedConcurrentExecutions": 2, "Timeout": 5, "MemorySize": 512, "Environment": {"Variables": {"JOINER_WEBHOOK_PARAMETER": "/joiner/webhook"}}}`},
+		"WebhookRole":        {"AWS::IAM::Role", `{"PermissionsBoundary": "arn:aws:iam::111111111111:policy/boundary"}`},
+		"WebhookLogs":        {"AWS::Logs::LogGroup", `{"KmsKeyId": "arn:aws:kms:us-west-2:111111111111:key/11111111-2222-3333-4444-555555555555"}`},
+		"WebhookApi":         {"AWS::ApiGatewayV2::Api", `{"Name": "joiner-webhook", "ProtocolType": "HTTP"}`},
+		"WebhookIntegration": {"AWS::ApiGatewayV2::Integration", `{"IntegrationType": "AWS_PROXY", "PayloadFormatVersion": "2.0", "IntegrationUri": ` + attribute("Webhook", "Arn") + `}`},
+		"WebhookRoute":       {"AWS::ApiGatewayV2::Route", `{"RouteKey": "POST /{proxy+}", "Target": {"Fn::Sub": "integrations/${WebhookIntegration}"}}`},
+		"WebhookStage":       {"AWS::ApiGatewayV2::Stage", `{"StageName": "$default", "AutoDeploy": true, "DefaultRouteSettings": {"ThrottlingBurstLimit": 20, "ThrottlingRateLimit": 10}}`},
+		"WebhookApiLogs":     {"AWS::Logs::LogGroup", `{"RetentionInDays": 14}`},
+		"WebhookCalls":       {"AWS::Lambda::Permission", `{"Principal": "apigateway.amazonaws.com", "SourceAccount": {"Fn::Sub": "${AWS::AccountId}"}}`},
+		"WebhookErrorAlarm":  {"AWS::CloudWatch::Alarm", `{"AlarmActions": ["arn:aws:sns:us-west-2:111111111111:alarms"]}`},
+	}
+	for id, w := range more {
+		for _, problem := range missing(value(t, w.properties), any(resources[id].Properties), id) {
+			t.Error(problem)
+		}
+	}
+	maps.Copy(all, more)
+	for id, r := range resources {
+		if _, ok := all[id]; !ok {
+			t.Errorf("no test says what resource %s is to be", id)
+		}
+		text := fmt.Sprint(r.Properties)
+		key, wants := "11111111-2222-3333-4444-555555555555", map[string]string{
+			"AWS::SQS::Queue": "KmsMasterKeyId", "AWS::DynamoDB::Table": "KMSMasterKeyId", "AWS::S3::Bucket": "KMSMasterKeyID", "AWS::Logs::LogGroup": "KmsKeyId", "AWS::Lambda::Function": "KmsKeyArn",
+		}[r.Type]
+		if wants != "" && (!strings.Contains(text, key) || !strings.Contains(text, wants)) {
+			t.Errorf("%s is not encrypted with people's key: %s", id, text)
+		}
+		switch r.Type {
+		case "AWS::IAM::Role":
+			if r.Properties["PermissionsBoundary"] != "arn:aws:iam::111111111111:policy/boundary" {
+				t.Errorf("%s is not bounded", id)
+			}
+		case "AWS::Lambda::Function":
+			for _, problem := range missing(value(t, `{"Architectures": ["x86_64"], "VpcConfig": {"SubnetIds": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"], "SecurityGroupIds": ["sg-0123456789abcdef0"]}}`), any(r.Properties), id) {
+				t.Error(problem)
+			}
+		}
+	}
+	if got := resources["Provision"].Properties["ReservedConcurrentExecutions"]; got != float64(51) {
+		t.Errorf("fifty clusters are planned for by %v at once", got)
+	}
+	env := resources["Catalog"].Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+	if env["JOINER_DISABLE_DRY_RUN"] != "true" || env["JOINER_ISOLATED_VPC"] != "true" {
+		t.Errorf("the catalogue's settings are %v", env)
+	}
+	if env := resources["Disrupt"].Properties["Environment"].(map[string]any)["Variables"].(map[string]any); env["JOINER_SPOT_TO_SPOT"] != "true" || env["JOINER_MIN_VALUES_POLICY"] != "BestEffort" {
+		t.Errorf("the judge's settings are %v", env)
+	}
+}

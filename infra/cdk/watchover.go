@@ -1,0 +1,47 @@
+package main
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
+)
+
+// watchOver has cdk-nag's rules for AWS solutions judge every stack of the app: what they find is an error of synthesis, unless it
+// is excused with a reason.
+func watchOver(app awscdk.App) {
+	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: new(bool), Reports: new(bool)}), nil)
+}
+
+// excuse says why what a rule finds at a resource is as it should be; about narrows that to findings that match one of the
+// expressions.
+func excuse(resource constructs.IConstruct, rule, reason string, about ...string) {
+	suppression := &cdknag.NagPackSuppression{Id: s(rule), Reason: s(reason)}
+	if len(about) > 0 {
+		var matches []any
+		for _, expression := range about {
+			matches = append(matches, &cdknag.RegexAppliesTo{Regex: s("/" + expression + "/")})
+		}
+		suppression.AppliesTo = &matches
+	}
+	cdknag.NagSuppressions_AddResourceSuppressions(resource, &[]*cdknag.NagPackSuppression{suppression}, nil)
+}
+
+// Wildcards in resources of rights, and why there can be nothing else. Tests beside this hold statements with them to their
+// conditions.
+var wildcards = []struct{ About, Reason string }{
+	{`^Resource::\*$`, "These calls know no resources: reads of EC2, which are bound to the region, of prices, and how Lambda attaches functions to a VPC, which their code is denied"},
+	{`^Resource::arn:<AWS::Partition>:ec2:.*\/\*$`, "Ids of machines and of what they are launched from are not known beforehand; writes are bound by tags of the cluster"},
+	{`^Resource::arn:<AWS::Partition>:logs:.*:\*$`, "Streams of the function's own log group"},
+	{`^Resource::(<Bucket\.Arn>|arn:<AWS::Partition>:s3:::joiner-.*)\/(snap|catalog|decisions|relay)\/.*\*$`, "Objects under one prefix of the installation's bucket"},
+	{`^Resource::arn:<AWS::Partition>:iam::\*:role\/joiner-\*-[a-z]+$`, "Clusters come and go, in other accounts too; each role's trust names this one and asks for the external id"},
+	{`^Resource::arn:<AWS::Partition>:iam::<AWS::AccountId>:instance-profile\/karpenter\/<AWS::Region>\/.*\/\*$`, "Instance profiles under the cluster's own path, one for each node class"},
+	{`^Resource::arn:<AWS::Partition>:ssm:<AWS::Region>::parameter\/aws\/service\/\*$`, "AWS's public parameters, which name images"},
+	{`^Resource::arn:<AWS::Partition>:ssm:<AWS::Region>:<AWS::AccountId>:parameter\/.*\/\*$`, "The path of people's own parameters that they named for this"},
+}
+
+func excuseWildcards(role awsiam.CfnRole) {
+	for _, w := range wildcards {
+		excuse(role, "AwsSolutions-IAM5", w.Reason, w.About)
+	}
+}
