@@ -33,6 +33,7 @@ type settings struct {
 	SpotToSpot    bool          `env:"JOINER_SPOT_TO_SPOT"`                    // spot nodes may be replaced by spot nodes
 	ValidateAfter time.Duration `env:"JOINER_VALIDATE_AFTER"`                  // 0 = the flow's default
 	ReplaceWithin time.Duration `env:"JOINER_REPLACE_WITHIN"`                  // 0 = the flow's default
+	StopSwitch    string        `env:"JOINER_STOP_PARAMETER"`                  // name of the SSM parameter that is the stop switch; empty = there is none
 	CrashFile     string        `env:"JOINER_CRASH_FILE"`                      // tests only: see boot.Crash
 	boot.Machines
 	boot.Policies
@@ -47,8 +48,10 @@ func main() {
 	queues := sqs.NewFromConfig(config)
 	objects := s3.NewFromConfig(config)
 	store := s3snapshot.New(objects, s.Bucket)
+	logger := boot.Logger("disrupt")
+	stop := boot.StopSwitch(config, s.StopSwitch, logger)
 	flow := &disrupt.Flow{
-		Registry: ledger, Leases: ledger, Book: ledger, Commands: ledger,
+		Registry: boot.Switched{Registry: ledger, Switch: stop}, Leases: ledger, Book: stoppable{ledger, stop}, Commands: ledger,
 		Snapshots: store, Decisions: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),
 		Hints: judges{sqsqueue.NewDelayed(queues, s.QueueURL)}, Plans: plans{sqsqueue.New(queues, s.PlanURL)},
 		Drains: drains{sqsqueue.NewDelayed(queues, s.DrainURL)}, Connector: newConnector(config),
@@ -65,5 +68,5 @@ func main() {
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash
 	}
-	lambda.Start((&handler{flow: flow, logger: boot.Logger("disrupt")}).handle)
+	lambda.Start((&handler{flow: flow, logger: logger}).handle)
 }

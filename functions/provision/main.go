@@ -30,6 +30,7 @@ type settings struct {
 	IsolatedVPC  bool          `env:"JOINER_ISOLATED_VPC"`         // no call to the price list and to IAM
 	RecoverAfter time.Duration `env:"JOINER_RECOVER_AFTER"`        // 0 = the flow's default
 	OfferBackOff time.Duration `env:"JOINER_OFFER_BACKOFF"`        // 0 = the flow's default
+	StopSwitch   string        `env:"JOINER_STOP_PARAMETER"`       // name of the SSM parameter that is the stop switch; empty = there is none
 	CrashFile    string        `env:"JOINER_CRASH_FILE"`           // tests only: see boot.Crash
 	boot.Machines
 	boot.Policies
@@ -43,8 +44,9 @@ func main() {
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	objects, queues := s3.NewFromConfig(config), sqs.NewFromConfig(config)
 	store := s3snapshot.New(objects, s.Bucket)
+	logger := boot.Logger("provision")
 	flow := &provision.Flow{
-		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
+		Registry: boot.Switched{Registry: ledger, Switch: boot.StopSwitch(config, s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
 		Decisions: store, Snapshots: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger,
 		Connector: newConnector(config, s.IsolatedVPC),
 		Hints:     sweeps{sqsqueue.New(queues, s.QueueURL)},
@@ -62,5 +64,5 @@ func main() {
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash
 	}
-	lambda.Start((&handler{flow: flow, logger: boot.Logger("provision")}).handle)
+	lambda.Start((&handler{flow: flow, logger: logger}).handle)
 }

@@ -1,0 +1,128 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// What a stop switch may say.
+const (
+	Go         = "go"         // nothing is stopped
+	Disruption = "disruption" // no node is given back by choice, as by a stop of the whole region
+	Everything = "everything" // nothing is launched either: every cluster is taken for paused
+)
+
+// switchFor is how long what the switch said is gone by, and switchWithin how long it is waited for.
+const (
+	switchFor    = time.Minute
+	switchWithin = 2 * time.Second
+)
+
+// Switch is a parameter by which people stop an installation from the console, whatever the command line can reach. It is read
+// once a minute at most. One that cannot be read says what it said before, at first Go: that nobody answers is no wish to stop.
+// nil says Go.
+type Switch struct {
+	Name   string
+	read   func(ctx context.Context, name string) (string, error)
+	now    func() time.Time
+	logger *slog.Logger
+
+	mutex sync.Mutex
+	said  string
+	at    time.Time
+}
+
+// StopSwitch returns the switch in an SSM parameter, nil for "".
+func StopSwitch(config aws.Config, name string, logger *slog.Logger) *Switch {
+	if name == "" {
+		return nil
+	}
+	client := ssm.NewFromConfig(config)
+	return &Switch{Name: name, now: time.Now, logger: logger, read: func(ctx context.Context, name string) (string, error) {
+		out, err := client.GetParameter(ctx, &ssm.GetParameterInput{Name: &name})
+		if err != nil {
+			return "", err
+		}
+		return aws.ToString(out.Parameter.Value), nil
+	}}
+}
+
+// Says returns Go, Disruption or Everything.
+func (s *Switch) Says(ctx context.Context) string {
+	if s == nil {
+		return Go
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	now := s.now()
+	if s.said == "" {
+		s.said = Go
+	}
+	if !s.at.IsZero() && now.Sub(s.at) < switchFor {
+		return s.said
+	}
+	s.at = now
+	ctx, cancel := context.WithTimeout(ctx, switchWithin)
+	defer cancel()
+	switch said, err := s.read(ctx, s.Name); {
+	case err != nil:
+		s.logger.Warn("the stop switch cannot be read; what it said before holds", "parameter", s.Name, "holds", s.said, "error", err.Error())
+	case said != Go && said != Disruption && said != Everything:
+		s.logger.Error("the stop switch says something unknown; set it to go, disruption or everything", "parameter", s.Name, "says", said, "holds", s.said)
+	default:
+		if said != s.said {
+			s.logger.Warn("the stop switch was turned", "parameter", s.Name, "says", said, "said", s.said)
+		}
+		s.said = said
+	}
+	return s.said
+}
+
+// Stop is the stop that the switch is for a region, nil where it says Go.
+func (s *Switch) Stop(ctx context.Context) *model.Stop {
+	said := s.Says(ctx)
+	if said == Go {
+		return nil
+	}
+	return &model.Stop{Scope: model.StopRegion, Why: fmt.Sprintf("the stop switch %s says %s", s.Name, said), By: s.Name}
+}
+
+// Registry is where attached clusters are listed.
+type Registry interface {
+	Clusters(ctx context.Context) ([]model.Registration, error)
+	Cluster(ctx context.Context, name string) (model.Registration, error)
+}
+
+// Switched is a registry of clusters that are all paused while the switch says Everything.
+type Switched struct {
+	Registry
+	Switch *Switch
+}
+
+// Clusters lists every attached cluster, in the registry's order.
+func (s Switched) Clusters(ctx context.Context) ([]model.Registration, error) {
+	registrations, err := s.Registry.Clusters(ctx)
+	if err == nil && len(registrations) > 0 && s.Switch.Says(ctx) == Everything {
+		for i := range registrations {
+			registrations[i].Paused = true
+		}
+	}
+	return registrations, err
+}
+
+// Cluster returns one; NotFound as the registry says.
+func (s Switched) Cluster(ctx context.Context, name string) (model.Registration, error) {
+	registration, err := s.Registry.Cluster(ctx, name)
+	if err == nil && s.Switch.Says(ctx) == Everything {
+		registration.Paused = true
+	}
+	return registration, err
+}
