@@ -7,6 +7,8 @@ SHELL := bash
 GO ?= go
 BIN := bin
 DIST := dist
+ARCH ?= arm64
+CDK := infra/cdk/node_modules/.bin/cdk
 FUNCTIONS := provision interruption catalog disrupt webhook
 LDFLAGS := -s -w -buildid=
 VERSION ?= $(shell git describe --always --tags 2>/dev/null)
@@ -25,6 +27,7 @@ test: ## everything that must pass: all packages, the short form of every slow s
 	GO="$(GO)" testenv/test.sh
 	cd tools && $(GO) test ./...
 	cd testenv/oracle && $(GO) test ./...
+	cd infra/cdk && $(GO) test ./...
 
 e2e: ## the long form: every end-to-end scenario on real parts
 	JOINER_E2E=full $(GO) test -timeout 50m -count=1 -v ./testenv/e2e/...
@@ -64,14 +67,32 @@ check: ## format, vet, staticcheck, floors, generated files unchanged
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	cd infra/cdk && $(GO) vet ./...
 	$(GO) test -run 'TestFloors' ./testenv
 	$(MAKE) --no-print-directory generated
+
+synth: zips $(CDK) ## the CloudFormation templates of CLUSTER (default joiner-demo) and of its region into infra/cdk/cdk.out, with real zips; needs no network once npm has run
+	cd infra/cdk && node_modules/.bin/cdk synth --quiet --no-notices --all -c architecture=$(if $(filter amd64,$(ARCH)),x86_64,$(ARCH)) -c cluster=$(or $(CLUSTER),joiner-demo)
+	@ls -l infra/cdk/cdk.out/*.template.json
+
+templates: ## write infra/cdk/templates anew: what tests and people read of the stacks
+	cd infra/cdk && $(GO) run . templates templates
+
+synth-lint: ## policies of infra/cdk/templates judged by parliament (PyPI), installed into .cache
+	./infra/cdk/lint.sh
+
+$(CDK): infra/cdk/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is not on the PATH; install Node.js 22 or 24"; exit 1; }
+	cd infra/cdk && npm ci --no-audit --no-fund
+	@touch $@
 
 generated: ## regenerate CRDs, deep copies and the built-in catalogue; fails where that changes anything
 	$(GO) generate ./shared/api/... ./cmd/joiner/...
 	@git diff --exit-code -- shared/api cmd/joiner/catalogue || { echo "generated files differ from what is committed; commit them"; exit 1; }
 
 build: $(FUNCTIONS:%=$(DIST)/amd64/%.zip) $(FUNCTIONS:%=$(DIST)/arm64/%.zip) $(BIN)/watcher $(BIN)/joiner ## function zips for both architectures, the watcher and the command line
+
+zips: $(FUNCTIONS:%=$(DIST)/$(ARCH)/%.zip) ## function zips for ARCH (arm64, amd64), which the stacks are made with
 
 $(DIST)/%.zip: FORCE
 	@mkdir -p $(DIST)/$*
@@ -85,7 +106,7 @@ $(BIN)/joiner: FORCE
 	$(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS) -X main.version=$(VERSION)' -o $@ ./cmd/joiner
 
 clean: ## remove what was built here
-	rm -rf $(BIN) $(DIST) .cache
+	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules
 
 FORCE:
-.PHONY: help up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check generated build clean FORCE
+.PHONY: help zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check generated build clean FORCE

@@ -183,7 +183,7 @@ func (k *cluster) profiles() []statement {
 		allow("MakeOwnProfiles", []string{"iam:CreateInstanceProfile", "iam:TagInstanceProfile"}, own, request),
 		allow("ChangeOwnProfiles", []string{"iam:AddRoleToInstanceProfile", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"}, own, resource),
 		allow("ReadProfiles", []string{"iam:GetInstanceProfile"}, own, nil),
-		allow("ListProfiles", []string{"iam:ListInstanceProfiles"}, []*string{sub("arn:${AWS::Partition}:iam::${AWS::AccountId}:instance-profile/karpenter/${AWS::Region}/%s/*", k.c.Name)}, nil),
+		allow("ListProfiles", []string{"iam:ListInstanceProfiles"}, everything, nil),
 	}
 	if !k.o.DryRun { // else it is among what launching takes
 		out = append(out, k.passNodeRole())
