@@ -243,3 +243,17 @@ func TestB3CommandsOfOnePlanShareTheBudgets(t *testing.T) {
 		}
 	}
 }
+
+func TestBudgetProblemNamesTheFieldThatCannotBeRead(t *testing.T) {
+	for field, budgets := range map[string][]model.Budget{
+		"":         {{Nodes: "0"}, {Nodes: "100%"}, {Nodes: "3", Schedule: "0 9 * * mon-fri", DurationSeconds: 3600}, {Nodes: "3", Schedule: "@daily", DurationSeconds: 60}},
+		"nodes":    {{Nodes: "101%"}, {Nodes: "-1"}, {Nodes: "x"}, {}},
+		"schedule": {{Nodes: "1", Schedule: "99 * * * *", DurationSeconds: 60}, {Nodes: "1", Schedule: "@daily"}, {Nodes: "1", DurationSeconds: 60}, {Nodes: "1", Schedule: "* * * *", DurationSeconds: 60}},
+	} {
+		for _, b := range budgets {
+			if got, err := BudgetProblem(b); got != field || (err != nil) != (field != "") {
+				t.Errorf("%+v: %q, %v; want %q", b, got, err, field)
+			}
+		}
+	}
+}
