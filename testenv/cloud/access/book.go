@@ -3,6 +3,7 @@ package access
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -301,4 +302,11 @@ func Because(d policy.Decision, action string) string {
 		return "because no resource-based policy allows the " + action + " action"
 	}
 	return "because no identity-based policy allows the " + action + " action"
+}
+
+// Roles returns the ARNs of the roles that have policies, sorted.
+func (b *Book) Roles() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Sorted(maps.Keys(b.roles))
 }

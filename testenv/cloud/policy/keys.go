@@ -32,7 +32,7 @@ var keys = strings.Fields(`
 
 // multivalued are the keys among them whose requests may have several values.
 var multivalued = strings.Fields(`
-	aws:calledvia aws:tagkeys dynamodb:attributes dynamodb:leadingkeys ec2:placementgroup events:detail-type events:source
+	aws:calledvia aws:tagkeys dynamodb:attributes dynamodb:leadingkeys ec2:placementgroup
 	sts:transitivetagkeys
 `)
 
