@@ -247,29 +247,30 @@ func (c condition) holds(context Context) bool {
 	if c.operator.null {
 		return c.anyValue(func(p pattern) bool { return strings.EqualFold(p.text(), strconv.FormatBool(!there)) })
 	}
-	wanted := make([]pattern, 0, len(c.values))
-	for _, v := range c.values {
-		filled, ok := v.fill(context)
-		if !ok {
-			return false
-		}
-		wanted = append(wanted, filled)
-	}
-	fits := func(value string) bool {
-		one := slices.ContainsFunc(wanted, func(w pattern) bool { return c.operator.matches(value, w) })
-		return one != c.operator.negated
-	}
 	switch {
 	case c.forAll: // also where there is nothing to look at
-		return !slices.ContainsFunc(have, func(v string) bool { return !fits(v) })
+		return !slices.ContainsFunc(have, func(v string) bool { return !c.fits(v, context) })
 	case !there && c.ifExists:
 		return true
 	case c.forAny:
-		return slices.ContainsFunc(have, fits)
+		return slices.ContainsFunc(have, func(v string) bool { return c.fits(v, context) })
 	case len(have) == 0:
 		return c.operator.negated
 	}
-	return fits(have[0])
+	return c.fits(have[0], context)
+}
+
+// fits reports whether one value of a request is as the condition wants it. With a variable the request does not have, no value is.
+func (c condition) fits(value string, context Context) bool {
+	one := false
+	for _, v := range c.values {
+		wanted, ok := v.fill(context)
+		if !ok {
+			return false
+		}
+		one = one || c.operator.matches(value, wanted)
+	}
+	return one != c.operator.negated
 }
 
 func (c condition) anyValue(f func(pattern) bool) bool { return slices.ContainsFunc(c.values, f) }

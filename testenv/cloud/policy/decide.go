@@ -97,7 +97,7 @@ func (d Decision) String() string {
 
 // Decide evaluates a request in the order of the user guide: an explicit deny anywhere ends it; within an account either the
 // identity's or the resource's policies must allow it, between accounts both; boundary and session policies take away from what
-// identity policies grant, and from what a resource grants to a role, but not from what it grants to a session or user.
+// identity policies grant, and from what a resource grants to a role, but not from what it grants to a session, a user or everyone.
 func Decide(r Request, p Policies) Decision {
 	if d, denied := p.denial(r); denied {
 		return d
@@ -173,8 +173,8 @@ type grant int
 const (
 	toNobody  grant = iota // to nobody
 	toAccount              // to the account, whose own policies decide who
-	toRole                 // to the role, or to everyone
-	toItself               // to the session, the user or the service
+	toRole                 // to the role
+	toItself               // to the session, the user or the service, or to everyone
 )
 
 // grantedByResource returns the strongest grant and the statements that make one.
@@ -259,9 +259,9 @@ func (s *Statement) grants(who Principal) (strongest grant) {
 		switch {
 		case p.service != "" && p.service == who.Service, p.arn != "" && p.arn == who.Session, p.arn != "" && p.arn == who.ARN && who.Session == "":
 			return toItself
-		case p.everyone && who.Service != "":
+		case p.everyone: // the session is among them
 			return toItself
-		case p.everyone, p.arn != "" && p.arn == who.ARN:
+		case p.arn != "" && p.arn == who.ARN:
 			strongest = max(strongest, toRole)
 		case p.account != "" && p.account == who.Account:
 			strongest = max(strongest, toAccount)

@@ -63,6 +63,7 @@ func TestEvaluationLogic(t *testing.T) {
 		"boundary limits what a role is granted":     {who: role, boundary: other, resource: grants("AWS", roleARN), want: NoIdentityAllow},
 		"boundary does not limit a session's grant":  {who: role, boundary: other, resource: grants("AWS", session), want: Granted},
 		"boundary denies a session's grant":          {who: role, boundary: deny, resource: grants("AWS", session), want: ExplicitDeny},
+		"boundary does not limit everyone's grant":   {who: role, boundary: other, resource: grants("AWS", "*"), want: Granted},
 		"session policy allows something else":       {who: role, identity: allow, session: other, want: NoSessionAllow},
 		"session policy and identity allow":          {who: role, identity: allow, session: allow, want: Granted},
 		"another account, identity only":             {who: stranger, identity: allow, want: NoResourceAllow},

@@ -23,12 +23,12 @@ func (d draw) list(values ...string) string {
 func (d draw) condition() string {
 	base := pick(d, "StringEquals", "StringNotEquals", "StringLike", "StringNotLike", "StringEqualsIgnoreCase")
 	if d.IntN(4) == 0 {
-		return fmt.Sprintf(`"Null": {"aws:RequestTag/%s": "%v"}`, pick(d, "a", "b"), d.IntN(2) == 0)
+		return fmt.Sprintf(`"Null": {"aws:PrincipalTag/%s": "%v"}`, pick(d, "a", "b"), d.IntN(2) == 0)
 	}
 	if d.IntN(3) == 0 {
-		return fmt.Sprintf(`"%s:%s": {"aws:TagKeys": %s}`, pick(d, "ForAllValues", "ForAnyValue"), base, d.list("a", "b", "*"))
+		return fmt.Sprintf(`"%s:%s": {"aws:CalledVia": %s}`, pick(d, "ForAllValues", "ForAnyValue"), base, d.list("a", "b", "*"))
 	}
-	return fmt.Sprintf(`"%s%s": {"aws:RequestTag/%s": %s}`, base, pick(d, "", "IfExists"), pick(d, "a", "b"), d.list("x", "y", "X*", "?", "${aws:RequestTag/b}"))
+	return fmt.Sprintf(`"%s%s": {"aws:PrincipalTag/%s": %s}`, base, pick(d, "", "IfExists"), pick(d, "a", "b"), d.list("x", "y", "X*", "?", "${aws:PrincipalTag/b}"))
 }
 
 func (d draw) statement(effect string, resource bool) string {
@@ -64,8 +64,8 @@ func (d draw) request() Request {
 	}
 	for _, key := range []string{"a", "b"} {
 		if d.IntN(2) == 0 {
-			r.Context["aws:requesttag/"+key] = []string{pick(d, "x", "X", "y", "Xyz")}
-			r.Context["aws:tagkeys"] = append(r.Context["aws:tagkeys"], key)
+			r.Context["aws:principaltag/"+key] = []string{pick(d, "x", "X", "y", "Xyz")}
+			r.Context["aws:calledvia"] = append(r.Context["aws:calledvia"], key)
 		}
 	}
 	return r
