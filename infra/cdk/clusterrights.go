@@ -2,6 +2,8 @@ package main
 
 import (
 	"maps"
+
+	"github.com/aws/jsii-runtime-go"
 )
 
 // Tags by which a cluster's resources are known. Condition keys cannot hold variables, which is why each cluster has roles of its
@@ -21,8 +23,11 @@ func (k *cluster) rights(program string) []statement {
 	var out []statement
 	switch program {
 	case "provision":
-		out = append(out, k.describe("Instances", "LaunchTemplates", "InstanceTypes", "InstanceTypeOfferings", "AvailabilityZones", "SpotPriceHistory"),
-			k.readPrices())
+		// Classes nobody has looked at yet it resolves by itself.
+		out = append(out, k.describe("Instances", "LaunchTemplates", "InstanceTypes", "InstanceTypeOfferings", "AvailabilityZones", "SpotPriceHistory",
+			"Images", "Subnets", "SecurityGroups", "CapacityReservations", "PlacementGroups"),
+			k.readPrices(), k.readParameters(),
+			allow("FindProfiles", []string{"iam:ListInstanceProfilesForRole"}, []*string{sub("arn:${AWS::Partition}:iam::${AWS::AccountId}:role/%s", k.nodeRole)}, nil))
 		out = append(out, k.launch()...)
 		out = append(out, k.deleteTemplates(), k.tagLater())
 	case "interruption":
@@ -134,7 +139,8 @@ func (k *cluster) launch() []statement {
 		allow("LaunchOwnMachines", both, k.ec2("instance", "fleet"), k.tagging(intentTag)),
 		allow("LaunchWithOwnParts", both, k.ec2("volume", "network-interface", "spot-instances-request"), k.tagging()),
 		allow("LaunchFromOwnTemplates", both, k.ec2("launch-template"), k.tagged()),
-		allow("LaunchInto", both, k.ec2("image", "snapshot", "subnet", "security-group", "capacity-reservation", "placement-group"), nil),
+		allow("LaunchFromImages", both, k.ec2("image"), map[string]any{"StringEquals": map[string]any{"ec2:Owner": k.imageOwners()}}),
+		allow("LaunchInto", both, k.ec2("snapshot", "subnet", "security-group", "capacity-reservation", "placement-group"), nil),
 		allow("MakeOwnTemplates", []string{"ec2:CreateLaunchTemplate"}, k.ec2("launch-template"), k.tagging()),
 		allow("TagWhatIsMade", []string{"ec2:CreateTags"},
 			k.ec2("instance", "fleet", "volume", "network-interface", "spot-instances-request", "launch-template"),
@@ -150,6 +156,16 @@ func (k *cluster) launch() []statement {
 			map[string]any{"StringLike": map[string]any{"ec2:InstanceType": k.o.DenyTypes}}))
 	}
 	return out
+}
+
+// imageOwners are whose images machines may be launched from: whoever makes an image is root on the machines. Who may write node classes
+// chooses among these only.
+func (k *cluster) imageOwners() []*string {
+	owners := []*string{jsii.String("amazon"), sub("${AWS::AccountId}")}
+	for _, owner := range k.o.ImageOwners {
+		owners = append(owners, jsii.String(owner))
+	}
+	return owners
 }
 
 func (k *cluster) passNodeRole() statement {
@@ -182,7 +198,8 @@ func (k *cluster) profiles() []statement {
 	out := []statement{
 		allow("MakeOwnProfiles", []string{"iam:CreateInstanceProfile", "iam:TagInstanceProfile"}, own, request),
 		allow("ChangeOwnProfiles", []string{"iam:AddRoleToInstanceProfile", "iam:RemoveRoleFromInstanceProfile", "iam:DeleteInstanceProfile"}, own, resource),
-		allow("ReadProfiles", []string{"iam:GetInstanceProfile"}, own, nil),
+		// Of a profile that is not there IAM does not know the path: asking for one is asking for its name in the root.
+		allow("ReadProfiles", []string{"iam:GetInstanceProfile"}, []*string{sub("arn:${AWS::Partition}:iam::${AWS::AccountId}:instance-profile/*")}, nil),
 		allow("ListProfiles", []string{"iam:ListInstanceProfiles"}, everything, nil),
 	}
 	if !k.o.DryRun { // else it is among what launching takes

@@ -36,6 +36,7 @@ type Options struct {
 	DryRun              bool              // dryRun: false = node classes are not tried on EC2
 	IMDSv1              bool              // imdsv1: true = machines may be launched whose metadata needs no token
 	DenyTypes           []string          // denyInstanceTypes: patterns such as *.metal that are never launched
+	ImageOwners         []string          // imageOwners: accounts, beside this one and Amazon, whose images machines may be launched from
 	Adopters            []string          // adopters: ARNs of who may take clusters over from Karpenter; the account's administrators
 	Settings            map[string]string // settings: an object of what functions read from their environment, see functions.go
 }
@@ -68,7 +69,7 @@ func readOptions(from context) (Options, error) {
 		Webhook: r.flag("webhook", false), MaxClusters: r.number("maxClusters", 0), Reserve: r.flag("reserve", true),
 		PlannerMemoryMB: r.number("plannerMemory", 1769), AlarmTopicARN: r.text("alarmTopicArn", ""),
 		HubAccount: r.text("hubAccount", ""), ExternalID: r.text("externalId", ""), DryRun: r.flag("dryRun", true), IMDSv1: r.flag("imdsv1", false),
-		DenyTypes: r.list("denyInstanceTypes"), Adopters: r.list("adopters"),
+		DenyTypes: r.list("denyInstanceTypes"), ImageOwners: r.list("imageOwners"), Adopters: r.list("adopters"),
 	}
 	o.Zips = r.text("zips", "../../dist/"+map[bool]string{true: "amd64", false: "arm64"}[o.Architecture == "x86_64"])
 	o.Clusters, o.Settings = r.clusters(), r.object("settings")
@@ -117,6 +118,9 @@ func (o Options) check() []error {
 	for name := range o.Settings {
 		known := slices.ContainsFunc(functions(Options{Webhook: true}), func(f function) bool { return slices.Contains(f.Settings, name) })
 		problem(!known, "context settings, %s: no function reads it; there are %v", name, settingsOf())
+	}
+	for _, owner := range o.ImageOwners {
+		problem(!accountID.MatchString(owner) && owner != "aws-marketplace", "context imageOwners %q: give the 12 digits of an account, or aws-marketplace", owner)
 	}
 	seen := map[string]bool{}
 	for _, c := range o.Clusters {

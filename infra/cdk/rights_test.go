@@ -126,6 +126,7 @@ func TestEveryWriteHasItsCondition(t *testing.T) {
 			switch {
 			case equal["aws:RequestTag/"+owner] == "owned", equal["aws:ResourceTag/"+owner] == "owned":
 			case action == "iam:PassRole" && fmt.Sprint(equal["iam:PassedToService"]) == "[ec2.amazonaws.com ec2.amazonaws.com.cn]":
+			case one.Sid == "LaunchFromImages" && len(equal) == 1 && fmt.Sprint(equal["ec2:Owner"]) == "[amazon map[Fn::Sub:${AWS::AccountId}]]":
 			case one.Sid == "LaunchInto":
 				if regexp.MustCompile(`:(instance|volume|fleet|network-interface|launch-template|spot-instances-request)/`).MatchString(fmt.Sprint(one.Resource)) {
 					t.Errorf("%s lets machines be launched without tags: %v", where, one.Resource)

@@ -183,6 +183,12 @@ func provisionRows() []row {
 		work("passes the nodes' role", p, "iam:PassRole", role("KarpenterNodeRole-"+demo), toEC2),
 		work("names its machine later", p, "ec2:CreateTags", ec2("instance/i-1"), with(ownMachine, "aws:TagKeys", "Name")),
 		work("looks at machines", p, "ec2:DescribeInstances", "*", nil),
+		work("looks at a new class's subnets", p, "ec2:DescribeSubnets", "*", nil),
+		work("looks at a new class's security groups", p, "ec2:DescribeSecurityGroups", "*", nil),
+		work("looks at a new class's images", p, "ec2:DescribeImages", "*", nil),
+		work("looks at a new class's image parameter", p, "ssm:GetParameter", "arn:aws:ssm:us-west-2::parameter/aws/service/bottlerocket/aws-k8s-1.36/x86_64/latest/image_id", nil),
+		work("finds the profile of the nodes' role", p, "iam:ListInstanceProfilesForRole", role("KarpenterNodeRole-"+demo), nil),
+		work("from an image of the account's own", p, "ec2:RunInstances", "arn:aws:ec2:us-west-2::image/ami-2", keys("ec2:Owner", account)),
 
 		attack(function, "provision ends a machine of its own cluster", p, "ec2:TerminateInstances", ec2("instance/i-1"), ownMachine),
 		attack(function, "provision stops a machine", p, "ec2:StopInstances", ec2("instance/i-1"), ownMachine),
@@ -509,6 +515,52 @@ func TestEveryTemplateIsRead(t *testing.T) {
 	}
 	if len(entries) < 7 {
 		t.Errorf("%d templates: the test looks at the wrong place", len(entries))
+	}
+}
+
+// TestHardenedRegion: with a webhook, a network, a key and a boundary, of which the boundary here allows everything but ending.
+func TestHardenedRegion(t *testing.T) {
+	boundary, err := policy.Parse([]byte(`{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "NotAction": "sqs:DeleteMessage", "Resource": "*"}]}`), policy.Identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	book, named := newBook(), Boundaries{"arn:aws:iam::111111111111:policy/boundary": boundary}
+	stack := open(t, "region-hardened.json", demo, environment("joiner"))
+	if _, err := Add(newBook(), stack, nil); err == nil || !strings.Contains(err.Error(), "policy/boundary is not known") {
+		t.Errorf("a boundary nobody knows: %v", err)
+	}
+	if _, err := Add(book, stack, named); err != nil {
+		t.Fatal(err)
+	}
+	w, p, api := ofFunction("webhook"), ofFunction("provision"), "apigateway.amazonaws.com"
+	hook := "arn:aws:lambda:us-west-2:111111111111:function:joiner-webhook"
+	source := keys("aws:SourceAccount", account, "aws:SourceArn", "arn:aws:execute-api:us-west-2:111111111111:WebhookApi/$default/POST/joiner/secret")
+	byLambda := keys("lambda:SourceFunctionArn", "arn:aws:lambda:us-west-2:111111111111:function:joiner-provision")
+	for _, r := range []row{
+		work("a review reads the catalogue", w, "s3:GetObject", object("catalog/111111111111/us-west-2.jnc"), nil),
+		work("a review reads its secret", w, "ssm:GetParameter", "arn:aws:ssm:us-west-2:111111111111:parameter/joiner/webhook", nil),
+		work("its API invokes it", api, "lambda:InvokeFunction", hook, source),
+		attack(webhookUser, "a review reads snapshots", w, "s3:GetObject", object("snap/joiner-demo/e1/base"), nil),
+		attack(webhookUser, "a review writes", w, "s3:PutObject", object("catalog/111111111111/us-west-2.jnc"), nil),
+		attack(webhookUser, "a review reads the ledger", w, "dynamodb:GetItem", ledger, ownItems),
+		attack(webhookUser, "a review hints", w, "sqs:SendMessage", queue("joiner-plan.fifo"), nil),
+		attack(webhookUser, "a review launches", w, "ec2:RunInstances", ec2("instance/*"), launch),
+		attack(webhookUser, "a review takes on a role", w, "sts:AssumeRole", ofCluster("provision"), external),
+		attack(webhookUser, "another method of the API", api, "lambda:InvokeFunction", hook, with(source, "aws:SourceArn", "arn:aws:execute-api:us-west-2:111111111111:WebhookApi/$default/GET/joiner/secret")),
+		attack(webhookUser, "another API", api, "lambda:InvokeFunction", hook, with(source, "aws:SourceArn", "arn:aws:execute-api:us-west-2:111111111111:other/$default/POST/x")),
+		attack(webhookUser, "an API of another account", api, "lambda:InvokeFunction", hook, with(source, "aws:SourceAccount", "999999999999")),
+		attack(webhookUser, "another function by way of the API", api, "lambda:InvokeFunction", "arn:aws:lambda:us-west-2:111111111111:function:joiner-provision", source),
+		work("Lambda attaches a function to its network", p, "ec2:CreateNetworkInterface", "*", nil),
+		attack(function, "a function's code makes network interfaces", p, "ec2:CreateNetworkInterface", "*", byLambda),
+		work("uses the key", p, "kms:Decrypt", "arn:aws:kms:us-west-2:111111111111:key/11111111-2222-3333-4444-555555555555", nil),
+		attack(function, "uses another key", p, "kms:Decrypt", "arn:aws:kms:us-west-2:111111111111:key/other", nil),
+		work("takes messages within its boundary", p, "sqs:ReceiveMessage", queue("joiner-plan.fifo"), nil),
+		attack(function, "what the boundary leaves out", p, "sqs:DeleteMessage", queue("joiner-plan.fifo"), nil),
+	} {
+		got := book.Decide(principal(r.who), wire.Access{Action: r.action, Resource: r.on, Context: r.keys})
+		if got.Allowed() != r.allow {
+			t.Errorf("%s/%s: %s on %s by %s: %v, want allowed = %v", r.threat, r.name, r.action, r.on, r.who, got, r.allow)
+		}
 	}
 }
 
