@@ -54,6 +54,9 @@ func start(t *testing.T, o stack.Options) *cluster {
 	}
 	t.Cleanup(s.Stop)
 	t.Cleanup(func() {
+		for _, use := range s.Denied() {
+			t.Errorf("the templates' policies do not allow: %v", use)
+		}
 		if t.Failed() {
 			t.Logf("what the function and the machines said:\n%s", logs.text())
 			printLogs(t, filepath.Join(s.Dir(), "logs"))

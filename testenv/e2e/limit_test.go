@@ -57,7 +57,7 @@ func TestEightPlannersReachALimitExactlyAndNeverPassIt(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range planners {
 			group.Go(func() {
-				if _, err := c.Runtime.Invoke(t.Context(), c.FunctionName(), c.hint(t, fmt.Sprintf("%d-%d", round, i))); err != nil {
+				if _, err := c.Runtime.Invoke(t.Context(), c.FunctionName("Provision"), c.hint(t, fmt.Sprintf("%d-%d", round, i))); err != nil {
 					t.Errorf("planner %d: %v", i, err)
 				}
 			})

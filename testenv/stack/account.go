@@ -17,26 +17,14 @@ import (
 
 // account is what exists in the modelled account before the cluster does.
 type account struct {
-	eks *eks.Model
+	eks        *eks.Model
+	parameters *ssm.Model
 }
 
 // sessionLife is the longest there is: the runtime gives a sandbox its keys once, and `make up` runs for hours.
 const sessionLife = 12 * time.Hour
 
-// NodeRole is the role of the first cluster's nodes, held by an instance profile of the same name.
-func (s *Stack) NodeRole() string { return s.Cluster.NodeRole() }
-
-// addNodeRole makes a role for nodes and its instance profile.
-func (s *Stack) addNodeRole(name string) {
-	s.Cloud.STS.AddRole(sts.Role{Name: name, MaxSession: sessionLife})
-	s.EC2.AddInstanceProfile(name, name)
-}
-
-func (s *Stack) roleARN(name string) string {
-	return "arn:aws:iam::" + s.Cloud.Account() + ":role/" + name
-}
-
-// startCloud starts every service on one port, with the functions' roles and a network.
+// startCloud starts every service on one port, with a network.
 func (s *Stack) startCloud() error {
 	// The services outlive the context of the start; Stop closes them.
 	var err error
@@ -50,15 +38,15 @@ func (s *Stack) startCloud() error {
 		return err
 	}
 	s.closeLater(func() { s.Cloud.Close() })
-	for _, role := range []string{function, collector, catalog, judge, adopter} {
-		s.Cloud.STS.AddRole(sts.Role{Name: role, MaxSession: sessionLife})
-	}
 	network := ec2.DefaultNetwork(s.Options.Cluster)
 	s.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: s.Cloud.Account(), Timing: &s.Options.EC2, Network: &network})
-	s.account = &account{eks: eks.New(eks.Options{Clock: clock.System(), Account: s.Cloud.Account(), Region: s.Cloud.Region()})}
+	s.account = &account{
+		eks:        eks.New(eks.Options{Clock: clock.System(), Account: s.Cloud.Account(), Region: s.Cloud.Region()}),
+		parameters: ssm.New(ssm.Options{Account: s.Cloud.Account()}),
+	}
 	s.Cloud.Register("ec2", ec2.NewHandler(s.EC2))
 	s.Cloud.Register("dynamodb", dynamodb.NewHandler(dynamodb.NewModel(dynamodb.Options{Account: s.Cloud.Account(), Region: s.Cloud.Region()})))
-	s.Cloud.Register("ssm", ssm.NewHandler(ssm.New(ssm.Options{})))
+	s.Cloud.Register("ssm", ssm.NewHandler(s.account.parameters))
 	s.Cloud.Register("pricing", pricing.NewHandler(pricing.New(pricing.Options{})))
 	s.Cloud.Register("eks", eks.NewHandler(s.account.eks))
 	s.Cloud.Register("iam", iam.NewHandler(s.EC2))
@@ -77,20 +65,10 @@ func (a *account) tokenWebhook(ctx context.Context, s *Stack, cluster string) ([
 	return webhook.Kubeconfig()
 }
 
-// addCluster makes the control plane an EKS cluster whose access entries let the functions' roles in.
-func (a *account) addCluster(s *Stack, c *Cluster) error {
+// addCluster makes the control plane an EKS cluster, which lets nobody in yet.
+func (a *account) addCluster(c *Cluster) {
 	c.arn = a.eks.AddCluster(eks.Cluster{
 		Name: c.Name, Version: kubernetesMinor(), Endpoint: c.Kube.Endpoint(),
 		CertificateAuthority: c.Kube.CertificateAuthority(), ServiceCIDR: c.Kube.ServiceCIDR(),
 	})
-	for name, group := range map[string]string{function: "joiner:functions", collector: "joiner:interruption", catalog: "joiner:catalog", judge: "joiner:disrupt", adopter: "joiner:adopt"} {
-		err := a.eks.AddAccessEntry(eks.AccessEntry{Cluster: c.Name, PrincipalARN: s.roleARN(name), Groups: []string{group}})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
-
-// AdopterRole is the ARN of the role by which people take over clusters from Karpenter.
-func (s *Stack) AdopterRole() string { return s.roleARN(adopter) }

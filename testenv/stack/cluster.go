@@ -6,12 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/joiner-sh/joiner/infra/rbac"
 	"github.com/joiner-sh/joiner/shared/api/crds"
-	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloudformation/deploy"
 	"github.com/joiner-sh/joiner/testenv/kube"
 	"github.com/joiner-sh/joiner/testenv/machine"
 )
@@ -22,12 +21,10 @@ type Cluster struct {
 	Kube     *kube.ControlPlane
 	Machines *machine.Fleet
 
-	dir string // for its data
-	arn string
+	dir   string // for its data
+	arn   string
+	stack *deploy.Stack
 }
-
-// NodeRole is the role of the cluster's nodes, held by an instance profile of the same name.
-func (c *Cluster) NodeRole() string { return "KarpenterNodeRole-" + c.Name }
 
 // AddCluster starts another cluster in the same account and region and attaches it: a control plane of its own, whose nodes
 // and pods may have the same names as another's. It has no watcher unless one is started for it, and its classes find
@@ -49,7 +46,6 @@ func (s *Stack) startCluster(ctx context.Context, name, dir string) (*Cluster, e
 		return nil, err
 	}
 	c := &Cluster{Name: name, dir: dir}
-	s.addNodeRole(c.NodeRole())
 	if err := s.startKube(ctx, c); err != nil {
 		return nil, err
 	}
@@ -71,9 +67,7 @@ func (s *Stack) startKube(ctx context.Context, c *Cluster) error {
 		return err
 	}
 	s.closeLater(c.Kube.Stop)
-	if err := s.account.addCluster(s, c); err != nil {
-		return err
-	}
+	s.account.addCluster(c)
 	return c.Kube.Apply(ctx, append(crds.Manifests(), rbac.Functions, rbac.Watcher)...)
 }
 
@@ -125,18 +119,5 @@ func machineOf(i ec2.Instance) machine.Instance {
 		ID: i.ID, Type: i.Type, Zone: i.Zone, ZoneID: i.ZoneID, Region: i.Region, PrivateDNSName: i.PrivateDNSName, PrivateIP: i.PrivateIP,
 		ImageID: i.ImageID, ImageName: i.ImageName, Architecture: i.Architecture, CapacityType: i.CapacityType, VCPUs: i.VCPUs, MemoryBytes: i.MemoryBytes,
 		ENIMaxPods: i.MaxPods, Volumes: i.Volumes, InstanceStoreBytes: i.InstanceStoreBytes, Devices: i.GPUs, UserData: i.UserData, LaunchTime: i.LaunchTime,
-	}
-}
-
-// attach registers a cluster, as `joiner attach` would.
-func (s *Stack) attach(ctx context.Context, c *Cluster) error {
-	return s.Ledger.Register(ctx, s.registration(c))
-}
-
-func (s *Stack) registration(c *Cluster) model.Registration {
-	return model.Registration{
-		Cluster: c.Name, ARN: c.arn, Account: s.Cloud.Account(), Region: s.Cloud.Region(),
-		Endpoint: c.Kube.Endpoint(), CA: c.Kube.CertificateAuthority(), ServiceCIDR: c.Kube.ServiceCIDR(), ClusterDNS: "10.96.0.10",
-		Version: kubernetesMinor(), RegisteredUnix: time.Now().Unix(),
 	}
 }

@@ -92,7 +92,7 @@ func TestTwoClustersShareTheFunctionsAndEventsReachTheirQueue(t *testing.T) {
 	}
 	if got != want {
 		var said []string
-		for _, line := range s.Runtime.Logs(collector) {
+		for _, line := range s.Runtime.Logs(s.FunctionName("Interruption")) {
 			said = append(said, fmt.Sprint(line))
 		}
 		t.Errorf("%d events were delivered, want %d\n%s", got, want, strings.Join(said[max(0, len(said)-20):], "\n"))

@@ -10,44 +10,13 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	ec2sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/joiner-sh/joiner/testenv/runtime/delivery"
 	"github.com/joiner-sh/joiner/testenv/runtime/events"
 )
 
-// rules are what the region's stack sends to the queue of notices: all that announces the end of a machine. States a
-// machine goes through while it starts are of no use to anybody and stay out.
-var rules = map[string]string{
-	"joiner-spot":        `{"source":["aws.ec2"],"detail-type":["EC2 Spot Instance Interruption Warning"]}`,
-	"joiner-rebalance":   `{"source":["aws.ec2"],"detail-type":["EC2 Instance Rebalance Recommendation"]}`,
-	"joiner-reservation": `{"source":["aws.ec2"],"detail-type":["EC2 Capacity Reservation Instance Interruption Warning"]}`,
-	"joiner-state":       `{"source":["aws.ec2"],"detail-type":["EC2 Instance State-change Notification"],"detail":{"state":["stopping","stopped","shutting-down","terminated"]}}`,
-	"joiner-health":      `{"source":["aws.health"],"detail-type":["AWS Health Event"],"detail":{"service":["EC2"],"eventTypeCategory":["scheduledChange"]}}`,
-}
-
-// newBus returns the bus of an account and region whose rules send to a target.
-func newBus(account, region string, target delivery.Target) (*events.Bus, error) {
-	bus := events.NewBus(events.Config{Account: account, Region: region})
-	for name, pattern := range rules {
-		parsed, err := events.ParsePattern([]byte(pattern))
-		if err != nil {
-			return nil, fmt.Errorf("rule %s: %w", name, err)
-		}
-		if err := bus.PutRule(events.Rule{Name: name, Pattern: parsed, Targets: []events.Target{{Send: target}}}); err != nil {
-			return nil, err
-		}
-	}
-	return bus, nil
-}
-
-// startNotices makes the event bus, feeds it with what EC2 has to say and sends what its rules let through to the queue of
-// notices. Events are told side by side, since EventBridge promises no order.
-func (s *Stack) startNotices() error {
-	var err error
-	if s.Bus, err = s.ForeignBus(s.Cloud.Account(), s.Cloud.Region()); err != nil {
-		return err
-	}
+// startNotices feeds the event bus, whose rules send to the queue of notices, with what EC2 has to say. Events are told side by
+// side, since EventBridge promises no order.
+func (s *Stack) startNotices() {
 	s.EC2.OnEvent(func(source, detailType string, detail any, resources []string) {
 		text, err := json.Marshal(detail)
 		if err != nil {
@@ -64,7 +33,6 @@ func (s *Stack) startNotices() error {
 			}
 		}()
 	})
-	return nil
 }
 
 // lose reports whether EventBridge loses an event.
@@ -75,13 +43,13 @@ func (s *Stack) lose(entry events.Entry) bool {
 // ForeignBus returns a bus whose events come from an account and region, through rules as ours, into the queue of notices:
 // what a function may be told of machines that are none of its clusters', whatever their ids.
 func (s *Stack) ForeignBus(account, region string) (*events.Bus, error) {
-	send := delivery.SQS(sqs.NewFromConfig(s.Cloud.Config()), s.NoticesURL, "")
-	return newBus(account, region, func(_ context.Context, payload []byte) error {
-		if s.running.Err() != nil {
-			return nil // nobody is left to take it
+	bus := events.NewBus(events.Config{Account: account, Region: region})
+	for _, rule := range s.deployments.Rules() {
+		if err := bus.PutRule(rule); err != nil {
+			return nil, err
 		}
-		return send(s.running, payload)
-	})
+	}
+	return bus, nil
 }
 
 // Health has AWS Health tell of a change that is scheduled for machines, e.g. AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED.

@@ -10,13 +10,15 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/testenv/cloudformation"
+	"github.com/joiner-sh/joiner/testenv/runtime/delivery"
 	"github.com/joiner-sh/joiner/testenv/runtime/events"
 )
 
 // IN-01: every kind of event that EC2 and AWS Health send passes the rules and is read as what it is; the rest stays out.
 func TestIN01RulesLetThroughWhatAnnouncesAnEnd(t *testing.T) {
 	var got []string
-	bus, err := newBus("123456789012", "us-west-2", func(_ context.Context, payload []byte) error {
+	bus, err := busOfTheTemplate(func(_ context.Context, payload []byte) error {
 		notice, err := wire.DecodeEvent(payload)
 		if err != nil {
 			return err
@@ -67,4 +69,38 @@ func TestIN01RulesLetThroughWhatAnnouncesAnEnd(t *testing.T) {
 			t.Errorf("%s %s: %q, want %q", c.entry.DetailType, c.entry.Detail, got, want)
 		}
 	}
+}
+
+// busOfTheTemplate has the rules of the region's template, all of which send to one target.
+func busOfTheTemplate(target delivery.Target) (*events.Bus, error) {
+	bus := events.NewBus(events.Config{Account: "123456789012", Region: "us-west-2"})
+	t, err := regionTemplate()
+	if err != nil {
+		return nil, err
+	}
+	region, err := t.With(cloudformation.Environment{Account: "123456789012", Region: "us-west-2", StackName: regionStack}, nil)
+	if err != nil {
+		return nil, err
+	}
+	for id, r := range region.Resources {
+		if r.Type != "AWS::Events::Rule" {
+			continue
+		}
+		properties, err := region.Properties(id)
+		if err != nil {
+			return nil, err
+		}
+		text, err := json.Marshal(properties["EventPattern"])
+		if err != nil {
+			return nil, err
+		}
+		pattern, err := events.ParsePattern(text)
+		if err != nil {
+			return nil, err
+		}
+		if err := bus.PutRule(events.Rule{Name: id, Pattern: pattern, Targets: []events.Target{{Send: target}}}); err != nil {
+			return nil, err
+		}
+	}
+	return bus, nil
 }

@@ -9,15 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloudformation/deploy"
 	"github.com/joiner-sh/joiner/testenv/kube"
 	"github.com/joiner-sh/joiner/testenv/machine"
 	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
@@ -38,10 +34,10 @@ type Options struct {
 	PlannerEnv   map[string]string // of the function that launches machines alone, beside FunctionEnv
 	EndsEnv      map[string]string // the same of the function that ends machines
 	JudgeEnv     map[string]string // the same of the function that decides what to give back
-	Visibility   time.Duration     // of the queues: 40 s
-	Timeout      time.Duration     // of the functions: 30 s
-	MaxReceives  int               // before a hint goes to the dead-letter queue: 3
-	SweepEvery   time.Duration     // 1 min
+	Visibility   time.Duration     // of the queues: as the template says
+	Timeout      time.Duration     // of the functions: the same
+	MaxReceives  int               // before a hint goes to the dead-letter queue: the same
+	SweepEvery   time.Duration     // the same
 	EC2          ec2.Timing        // zero: boots in 3 to 6 s, one second of visibility lag
 	Machine      machine.Timing
 	Faults       eventsource.Faults
@@ -64,17 +60,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Watchers == 0 {
 		o.Watchers = 1
-	}
-	duration := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	duration(&o.Visibility, 40*time.Second)
-	duration(&o.Timeout, 30*time.Second)
-	duration(&o.SweepEvery, time.Minute)
-	if o.MaxReceives == 0 {
-		o.MaxReceives = 3
 	}
 	if (o.EC2 == ec2.Timing{}) {
 		o.EC2 = ec2.Timing{
@@ -105,48 +90,29 @@ type Stack struct {
 	JudgeURL   string               // the queue of disrupt
 	NoticesURL string               // the queue of what EventBridge tells interruption
 	Bus        *events.Bus          // with the rules of the region's stack; EC2 tells it what it has to say
+	Region     *deploy.Stack        // the region's stack, as deployed from its template
 	Table      string
 	Bucket     string
 
-	account  *account
-	running  context.Context // until Stop
-	stopped  context.CancelFunc
-	dir      string
-	ownsDir  bool
-	binaries binaries
-	mapping  *eventsource.Mapping
-	schedule *schedule.Scheduler
-	mutex    sync.Mutex // guards watchers
-	watchers []*Watcher
-	closers  []func()
-	stopOnce sync.Once
+	account     *account
+	deployments *deploy.Account
+	attaching   *Cluster        // whose stack is being deployed
+	running     context.Context // until Stop
+	stopped     context.CancelFunc
+	dir         string
+	ownsDir     bool
+	binaries    binaries
+	schedule    *schedule.Scheduler
+	mutex       sync.Mutex // guards watchers
+	watchers    []*Watcher
+	closers     []func()
+	stopOnce    sync.Once
 }
-
-// Names of what a stack is made of.
-const (
-	table        = "joiner"
-	bucket       = "joiner-snapshots"
-	queue        = "joiner-plan.fifo"
-	dead         = "joiner-plan-dead.fifo"
-	function     = "joiner-provision"
-	looks        = "joiner-interruption"
-	looksDead    = "joiner-interruption-dead"
-	notices      = "joiner-notices"
-	noticesDead  = "joiner-notices-dead"
-	collector    = "joiner-interruption"
-	catalog      = "joiner-catalog"
-	judge        = "joiner-disrupt"
-	judgeQueue   = "joiner-disruption"
-	judgeDead    = "joiner-disruption-dead"
-	adopter      = "joiner-adopt" // a role of people, who take over a cluster from Karpenter
-	catalogQueue = "joiner-catalog.fifo"
-	catalogDead  = "joiner-catalog-dead.fifo"
-)
 
 // Start builds the binaries, starts every part and attaches the cluster. On an error nothing is left running.
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	o = o.withDefaults()
-	s := &Stack{Options: o, Table: table, Bucket: bucket}
+	s := &Stack{Options: o}
 	s.running, s.stopped = context.WithCancel(context.Background())
 	if err := s.start(ctx); err != nil {
 		s.Stop()
@@ -164,27 +130,27 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := s.startCloud(); err != nil {
 		return err
 	}
+	if err := s.startRuntime(); err != nil {
+		return err
+	}
 	s.say("starting Kubernetes %s (built from its modules the first time)", kube.KubernetesVersion)
 	first, err := s.startCluster(ctx, s.Options.Cluster, s.dir)
 	if err != nil {
 		return err
 	}
 	s.Cluster, s.Kube, s.Machines = first, first.Kube, first.Machines
-	if err := s.createResources(ctx); err != nil {
+	if s.binaries, err = build.wait(); err != nil {
 		return err
 	}
-	if err := s.startNotices(); err != nil {
+	s.say("deploying the region's stack and the cluster's")
+	if err := s.deployRegion(ctx); err != nil {
 		return err
 	}
+	s.startNotices()
 	if err := s.attach(ctx, first); err != nil {
 		return err
 	}
-	built, err := build.wait()
-	if err != nil {
-		return err
-	}
-	s.binaries = built
-	if err := s.startFunctions(ctx, built); err != nil {
+	if err := s.deployments.Begin(); err != nil {
 		return err
 	}
 	for range max(0, s.Options.Watchers) {
@@ -216,26 +182,15 @@ func (s *Stack) say(format string, args ...any) {
 
 func (s *Stack) closeLater(f func()) { s.closers = append(s.closers, f) }
 
-// createResources makes the table, the bucket and the queues, as the region's stack would.
-func (s *Stack) createResources(ctx context.Context) error {
-	config := s.Cloud.Config()
-	s.Ledger = dynamoledger.New(dynamodb.NewFromConfig(config), table)
-	if err := s.Ledger.EnsureTable(ctx); err != nil {
-		return err
-	}
-	objects := s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true })
-	here := &s3types.CreateBucketConfiguration{LocationConstraint: s3types.BucketLocationConstraint(s.Cloud.Region())}
-	if _, err := objects.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: ptr(bucket), CreateBucketConfiguration: here}); err != nil {
-		return fmt.Errorf("create bucket %s: %w", bucket, err)
-	}
-	s.Store = s3snapshot.New(objects, bucket)
-	return s.createQueues(ctx, sqs.NewFromConfig(config))
-}
-
 // Stop ends every process, newest first, and removes what the stack made. It may be called more than once.
 func (s *Stack) Stop() {
 	s.stopOnce.Do(func() {
 		s.stopped()
+		if s.Cloud != nil {
+			for _, use := range s.Denied() {
+				s.say("denied: %v", use)
+			}
+		}
 		s.mutex.Lock()
 		watchers := s.watchers
 		s.mutex.Unlock()
@@ -250,5 +205,3 @@ func (s *Stack) Stop() {
 		}
 	})
 }
-
-func ptr[T any](value T) *T { return &value }

@@ -64,7 +64,7 @@ func TestC1TwoHundredWarningsAtOnceTaintTheirNodes(t *testing.T) {
 	}
 	if len(took) < machines {
 		var said []string
-		for _, line := range s.Runtime.Logs(collector) {
+		for _, line := range s.Runtime.Logs(s.FunctionName("Interruption")) {
 			said = append(said, fmt.Sprint(line))
 		}
 		t.Fatalf("%d of %d nodes are tainted; %d deliveries\n%s", len(took), machines, deliveries.count(), strings.Join(said[max(0, len(said)-30):], "\n"))

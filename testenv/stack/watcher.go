@@ -41,12 +41,15 @@ func (s *Stack) StartWatcherOf(c *Cluster) (*Watcher, error) {
 	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
 		return nil, err
 	}
-	// A user's key, because a pod's identity renews itself and a process's environment does not.
-	env := append(os.Environ(), s.Cloud.Environment(s.Cloud.STS.AddUser(name))...)
+	keys, err := s.WatcherKeys(c, name)
+	if err != nil {
+		return nil, err
+	}
+	env := append(os.Environ(), s.Cloud.Environment(keys)...)
 	env = append(env,
 		"KUBECONFIG="+path, "JOINER_CLUSTER="+c.Name, "JOINER_QUEUE_URL="+s.QueueURL, "JOINER_CATALOG_QUEUE_URL="+s.CatalogURL, "JOINER_INTERRUPTION_QUEUE_URL="+s.LooksURL,
 		"JOINER_DISRUPTION_QUEUE_URL="+s.JudgeURL,
-		"JOINER_BUCKET="+bucket, "JOINER_TABLE="+table,
+		"JOINER_BUCKET="+s.Bucket, "JOINER_TABLE="+s.Table,
 		"JOINER_NAMESPACE=joiner", "JOINER_IDENTITY="+name, "JOINER_HEALTH_ADDRESS=127.0.0.1:0")
 	env = append(env, s.Options.WatcherEnv...)
 	log := filepath.Join(s.dir, "logs", name+".log")

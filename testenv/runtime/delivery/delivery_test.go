@@ -155,6 +155,41 @@ func TestLambdaRetriesAsAnAsynchronousInvocation(t *testing.T) {
 	}
 }
 
+func TestLambdaHeedsTheFunctionsOwnConfiguration(t *testing.T) {
+	failed := answer{result: lambdaruntime.Result{FunctionError: "Unhandled", ErrorType: "errorString", ErrorMessage: "bad"}}
+	for name, c := range map[string]struct {
+		config   delivery.Async
+		answer   answer
+		attempts int
+	}{
+		"no retry":               {delivery.Async{MaxAge: time.Hour}, failed, 1},
+		"one retry":              {delivery.Async{MaxRetries: 1, MaxAge: time.Hour}, failed, 2},
+		"too old for the second": {delivery.Async{MaxRetries: 2, MaxAge: 2 * time.Minute}, failed, 2},
+		"throttled for a minute": {delivery.Async{MaxRetries: 2, MaxAge: time.Minute}, answer{err: lambdaruntime.ErrThrottled}, 6}, // at 0, 1, 3, 7, 15 and 31 s
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := clock.NewFake(start)
+			runner := &invoker{clock: fake, answers: []answer{c.answer}, calls: make(chan time.Duration, 100)}
+			dropped := make(chan error, 1)
+			target := delivery.LambdaWith(t.Context(), fake, runner, "f", c.config, func(err error) { dropped <- err })
+			if err := target(t.Context(), []byte(`{}`)); err != nil {
+				t.Fatal(err)
+			}
+			<-runner.calls
+			if c.attempts > 1 {
+				if err := fake.AwaitPending(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fake.Advance(7 * time.Hour)
+			<-dropped
+			if got := 1 + len(runner.calls); got != c.attempts {
+				t.Errorf("%d attempts, want %d", got, c.attempts)
+			}
+		})
+	}
+}
+
 func TestLambdaRefusesEventsOverTheAsynchronousLimit(t *testing.T) {
 	target := delivery.Lambda(t.Context(), clock.NewFake(start), nil, "f", nil)
 	if err := target(t.Context(), make([]byte, delivery.MaxAsyncBytes+1)); !errors.Is(err, lambdaruntime.ErrPayloadTooLarge) {

@@ -48,6 +48,8 @@ type Target struct {
 	Send delivery.Target
 	// Policy is the retry policy; nil means delivery.Default.
 	Policy *delivery.Policy
+	// DeadLetter gets what has been given up, once; nil means it is lost.
+	DeadLetter delivery.Target
 }
 
 // Rule sends the events that match its pattern to its targets.
@@ -181,6 +183,9 @@ func (b *Bus) route(ctx context.Context, event []byte) {
 			}
 			// The caller's context ends with its call; the retries go on.
 			delivery.Send(context.WithoutCancel(ctx), b.config.Clock, policy, target.Send, event, func(err error) {
+				if target.DeadLetter != nil {
+					err = errors.Join(err, target.DeadLetter(context.WithoutCancel(ctx), event))
+				}
 				if b.config.OnDropped != nil {
 					b.config.OnDropped(rule.Name, err)
 				}

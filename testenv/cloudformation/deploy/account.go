@@ -1,0 +1,187 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/joiner-sh/joiner/testenv/cloud"
+	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/eks"
+	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
+	"github.com/joiner-sh/joiner/testenv/cloudformation"
+	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
+	"github.com/joiner-sh/joiner/testenv/runtime/delivery"
+	"github.com/joiner-sh/joiner/testenv/runtime/events"
+	"github.com/joiner-sh/joiner/testenv/runtime/eventsource"
+	"github.com/joiner-sh/joiner/testenv/runtime/schedule"
+)
+
+// Models are what an account and region consist of.
+type Models struct {
+	Cloud      *cloud.Cloud
+	EC2        *ec2.Model
+	EKS        *eks.Model
+	Parameters *ssm.Model
+	Runtime    *lambdaruntime.Runner
+	Bus        *events.Bus
+	Schedules  *schedule.Scheduler
+	// Code returns the executable of a function by the key of its zip, e.g. "ASSET-joiner-provision-arm64".
+	Code func(key string) (path string, err error)
+	// Custom makes custom resources of a type, instead of the function their ServiceToken names; absent types go there.
+	Custom map[string]Custom
+	// OnDropped hears of a delivery that was given up; nil = nobody does.
+	OnDropped func(error)
+	Changes   Changes
+}
+
+// Custom makes or updates a custom resource and returns its attributes.
+type Custom func(ctx context.Context, properties map[string]any) (map[string]any, error)
+
+// Changes are made to what a template says, by logical id. Any may be nil.
+type Changes struct {
+	Function func(id string, f *lambdaruntime.Function)
+	Queue    func(id string, attributes map[string]string)
+	Mapping  func(id string, c *eventsource.Config)
+	Schedule func(id string, s *schedule.Schedule)
+}
+
+// Account is where stacks are deployed. Its methods are called one at a time.
+type Account struct {
+	Models
+	running context.Context // until Close: rules, schedules and mappings send meanwhile
+	stop    context.CancelFunc
+
+	mappings   map[string]*eventsource.Mapping // by logical id
+	waiting    []schedule.Schedule             // until Begin
+	begun      bool
+	rules      []events.Rule
+	identities map[identity]string
+	exports    map[string]string
+	answers    answers
+
+	mutex sync.Mutex // guards async, which schedules read when they fire
+	async map[string]delivery.Async
+}
+
+// identity is a service account that is given a role.
+type identity struct{ cluster, namespace, serviceAccount string }
+
+// NewAccount returns an account without stacks.
+func NewAccount(m Models) *Account {
+	a := &Account{
+		Models: m, mappings: map[string]*eventsource.Mapping{}, identities: map[identity]string{}, exports: map[string]string{},
+		async: map[string]delivery.Async{},
+	}
+	a.running, a.stop = context.WithCancel(context.Background())
+	if a.OnDropped == nil {
+		a.OnDropped = func(error) {}
+	}
+	return a
+}
+
+// Close ends the mappings and all that sends. The runtime should be stopped before, else batches in flight are waited for.
+func (a *Account) Close() {
+	a.stop()
+	for _, m := range a.mappings {
+		m.Stop()
+	}
+	a.answers.close()
+}
+
+// Begin lets schedules fire, those that were deployed and those that will be: a rate is due at once, and who is still putting
+// clusters and their functions together does not want to wait a minute for the second time.
+func (a *Account) Begin() error {
+	a.begun = true
+	for _, s := range a.waiting {
+		if err := a.Schedules.Create(s); err != nil {
+			return err
+		}
+	}
+	a.waiting = nil
+	return nil
+}
+
+// Mapping returns an event source mapping, nil when none has the logical id.
+func (a *Account) Mapping(id string) *eventsource.Mapping { return a.mappings[id] }
+
+// Rules are the rules of all stacks, with targets that send.
+func (a *Account) Rules() []events.Rule { return a.rules }
+
+// PodRole returns the role that EKS gives to pods of a service account, "" for none.
+func (a *Account) PodRole(cluster, namespace, serviceAccount string) string {
+	return a.identities[identity{cluster, namespace, serviceAccount}]
+}
+
+// Stack is a deployed stack: Ref and Attribute tell what its resources came to be.
+type Stack struct {
+	*cloudformation.Stack
+	values *values
+}
+
+// values are what resources are called by their templates, and what custom ones answered.
+type values struct {
+	named  *cloudformation.Named
+	custom map[string]made // by logical id
+}
+
+// made is what a custom resource came to be.
+type made struct {
+	id   string // physical
+	data map[string]any
+}
+
+// Ref implements cloudformation.Values.
+func (v *values) Ref(logicalID string) (any, error) {
+	if m, ok := v.custom[logicalID]; ok {
+		return m.id, nil
+	}
+	return v.named.Ref(logicalID)
+}
+
+// Attribute implements cloudformation.Values.
+func (v *values) Attribute(logicalID, attribute string) (any, error) {
+	m, ok := v.custom[logicalID]
+	if !ok {
+		return v.named.Attribute(logicalID, attribute)
+	}
+	value, ok := m.data[attribute]
+	if !ok {
+		return nil, fmt.Errorf("resource %s: it answered without the attribute %s", logicalID, attribute)
+	}
+	return value, nil
+}
+
+// Deploy makes every resource of a template, in order. Account, region and exports of the environment are the account's own.
+// On an error what was made until then stays.
+func (a *Account) Deploy(ctx context.Context, t *cloudformation.Template, env cloudformation.Environment) (*Stack, error) {
+	env.Account, env.Region, env.Exports = a.Cloud.Account(), a.Cloud.Region(), maps.Clone(a.exports)
+	v := &values{custom: map[string]made{}}
+	resolved, err := t.With(env, v)
+	if err != nil {
+		return nil, fmt.Errorf("deploy %s: %w", env.StackName, err)
+	}
+	v.named = &cloudformation.Named{Stack: resolved}
+	s := &Stack{Stack: resolved, values: v}
+	order, err := s.Order()
+	if err != nil {
+		return nil, fmt.Errorf("deploy %s: %w", env.StackName, err)
+	}
+	for _, id := range order {
+		if err := a.make(ctx, s, id); err != nil {
+			return nil, fmt.Errorf("deploy %s: resource %s (%s): %w", env.StackName, id, t.Resources[id].Type, err)
+		}
+	}
+	exports, err := s.ExportValues()
+	if err != nil {
+		return nil, fmt.Errorf("deploy %s: %w", env.StackName, err)
+	}
+	for name, value := range exports {
+		if _, taken := a.exports[name]; taken {
+			return nil, fmt.Errorf("deploy %s: another stack exports %s", env.StackName, name)
+		}
+		a.exports[name] = value
+	}
+	return s, nil
+}

@@ -1,0 +1,149 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
+	"github.com/joiner-sh/joiner/testenv/runtime/delivery"
+	"github.com/joiner-sh/joiner/testenv/runtime/eventsource"
+)
+
+type functionProperties struct {
+	FunctionName, Role, Runtime, Handler string
+	Code                                 struct{ S3Bucket, S3Key string }
+	Environment                          struct{ Variables map[string]string }
+	MemorySize, Timeout                  int // MB, seconds
+	ReservedConcurrentExecutions         *int
+	RecursiveLoop                        string // Allow or Terminate
+}
+
+// makeFunction deploys a function.
+func makeFunction(_ context.Context, r resource) error {
+	var p functionProperties
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	name, err := r.name()
+	if err != nil {
+		return err
+	}
+	if p.Runtime != "provided.al2023" || p.Handler != "bootstrap" {
+		return fmt.Errorf("Runtime is %q and Handler %q; provided.al2023 and bootstrap are modelled", p.Runtime, p.Handler)
+	}
+	if err := r.account.takeOn("lambda.amazonaws.com", p.Role, ""); err != nil {
+		return err
+	}
+	path, err := r.account.Code(p.Code.S3Key)
+	if err != nil {
+		return err
+	}
+	f := lambdaruntime.Function{
+		Name: name, Path: path, Env: p.Environment.Variables, MemoryMB: p.MemorySize, Timeout: time.Duration(p.Timeout) * time.Second,
+		Role: p.Role, ReservedConcurrency: p.ReservedConcurrentExecutions,
+	}
+	switch p.RecursiveLoop {
+	case "Allow":
+		f.AllowRecursion = true
+	case "", "Terminate":
+	default:
+		return fmt.Errorf("RecursiveLoop is %q; there are Allow and Terminate", p.RecursiveLoop)
+	}
+	if change := r.account.Changes.Function; change != nil {
+		change(r.id, &f)
+	}
+	return r.account.Runtime.Deploy(f)
+}
+
+// Credentials are the keys of a function's role, for lambdaruntime.Config.
+func (a *Account) Credentials(_ context.Context, f lambdaruntime.Function) (awssdk.Credentials, error) {
+	c, err := a.keys(f.Role, f.Name)
+	return awssdk.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, SessionToken: c.SessionToken}, err
+}
+
+// makeInvokeConfig says how a function takes asynchronous invocations.
+func makeInvokeConfig(_ context.Context, r resource) error {
+	var p struct {
+		FunctionName, Qualifier  string
+		MaximumEventAgeInSeconds *int
+		MaximumRetryAttempts     *int
+	}
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	if p.Qualifier != "$LATEST" {
+		return fmt.Errorf("Qualifier is %q; functions have no versions here but $LATEST", p.Qualifier)
+	}
+	config := delivery.DefaultAsync
+	if p.MaximumEventAgeInSeconds != nil {
+		config.MaxAge = time.Duration(*p.MaximumEventAgeInSeconds) * time.Second
+	}
+	if p.MaximumRetryAttempts != nil {
+		config.MaxRetries = *p.MaximumRetryAttempts
+	}
+	r.account.mutex.Lock()
+	defer r.account.mutex.Unlock()
+	r.account.async[p.FunctionName] = config
+	return nil
+}
+
+// asyncOf is how a function takes asynchronous invocations now.
+func (a *Account) asyncOf(function string) delivery.Async {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if config, ok := a.async[function]; ok {
+		return config
+	}
+	return delivery.DefaultAsync
+}
+
+type mappingProperties struct {
+	FunctionName, EventSourceArn string
+	BatchSize                    int
+	Enabled                      *bool
+	FunctionResponseTypes        []string
+	ScalingConfig                struct{ MaximumConcurrency int }
+}
+
+// makeMapping feeds a function from a queue, with the rights of the function's role.
+func makeMapping(ctx context.Context, r resource) error {
+	var p mappingProperties
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	function, ok := r.account.Runtime.Function(lastPart(p.FunctionName))
+	if !ok {
+		return fmt.Errorf("FunctionName: there is no function %s", p.FunctionName)
+	}
+	if p.Enabled != nil && !*p.Enabled {
+		return fmt.Errorf("Enabled is false; mappings that poll nothing are not modelled")
+	}
+	url, err := r.account.queueURL(ctx, p.EventSourceArn)
+	if err != nil {
+		return err
+	}
+	config := eventsource.Config{Function: function.Name, QueueURL: url, BatchSize: p.BatchSize, MaximumConcurrency: p.ScalingConfig.MaximumConcurrency}
+	for _, kind := range p.FunctionResponseTypes {
+		if kind != "ReportBatchItemFailures" {
+			return fmt.Errorf("FunctionResponseTypes: %q is not known", kind)
+		}
+		config.ReportBatchItemFailures = true
+	}
+	if change := r.account.Changes.Mapping; change != nil {
+		change(r.id, &config)
+	}
+	keys, err := r.account.keys(function.Role, function.Name)
+	if err != nil {
+		return err
+	}
+	mapping, err := eventsource.Start(ctx, r.account.Runtime, sqs.NewFromConfig(r.account.Cloud.ConfigFor(keys)), config)
+	if err != nil {
+		return err
+	}
+	r.account.mappings[r.id] = mapping
+	return nil
+}

@@ -1,0 +1,127 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/access"
+	"github.com/joiner-sh/joiner/testenv/cloud/eks"
+	"github.com/joiner-sh/joiner/testenv/cloud/policy"
+	"github.com/joiner-sh/joiner/testenv/cloud/sts"
+	"github.com/joiner-sh/joiner/testenv/cloud/wire"
+)
+
+// sessionLife is how long services take on a role: processes get their keys once, and a demonstration runs for hours.
+const sessionLife = 12 * time.Hour
+
+type roleProperties struct {
+	RoleName, Path           string
+	AssumeRolePolicyDocument any
+	Policies                 []struct {
+		PolicyName     string
+		PolicyDocument any
+	}
+}
+
+// makeRole makes a role: from now on its sessions may do what its policies allow, and only whom it trusts may take it on.
+func makeRole(_ context.Context, r resource) error {
+	var p roleProperties
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	name, err := r.name()
+	if err != nil {
+		return err
+	}
+	if len(name) > 64 {
+		return fmt.Errorf("RoleName %s has %d characters; a role's has at most 64", name, len(name))
+	}
+	trust, err := policy.ParseValue(p.AssumeRolePolicyDocument, policy.Trust)
+	if err != nil {
+		return fmt.Errorf("AssumeRolePolicyDocument: %w", err)
+	}
+	role := access.Role{Trust: trust}
+	for _, one := range p.Policies {
+		d, err := policy.ParseValue(one.PolicyDocument, policy.Identity)
+		if err != nil {
+			return fmt.Errorf("policy %s: %w", one.PolicyName, err)
+		}
+		role.Identity = append(role.Identity, policy.Attached{Name: one.PolicyName, Document: d})
+	}
+	arn := r.account.Cloud.STS.AddRole(sts.Role{Name: name, Path: p.Path})
+	r.account.Cloud.Policies.SetRole(arn, role)
+	return nil
+}
+
+// takeOn checks that a service may take on a role, for a resource of the account where source is not "".
+func (a *Account) takeOn(service, role, source string) error {
+	asked := wire.Access{Action: "sts:AssumeRole", Resource: role, Context: map[string][]string{}}
+	if source != "" {
+		asked.Context["aws:sourcearn"], asked.Context["aws:sourceaccount"] = []string{source}, []string{a.Cloud.Account()}
+	}
+	if d := a.Cloud.Policies.Decide(policy.Service(service), asked); !d.Allowed() {
+		return fmt.Errorf("%s cannot take on role %s: %v", service, role, d)
+	}
+	return nil
+}
+
+// keys are those of a role that a service has taken on.
+func (a *Account) keys(role, session string) (sts.Credentials, error) {
+	return a.Cloud.STS.Assume(role, session, sessionLife)
+}
+
+// makeInstanceProfile makes a profile that holds a role.
+func makeInstanceProfile(_ context.Context, r resource) error {
+	var p struct {
+		InstanceProfileName string
+		Roles               []string
+	}
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	name, err := r.name()
+	if err != nil {
+		return err
+	}
+	if len(p.Roles) != 1 {
+		return fmt.Errorf("it has %d Roles; a profile holds one", len(p.Roles))
+	}
+	if err := r.account.takeOn("ec2.amazonaws.com", "arn:aws:iam::"+r.account.Cloud.Account()+":role/"+p.Roles[0], ""); err != nil {
+		return err
+	}
+	r.account.EC2.AddInstanceProfile(name, p.Roles[0])
+	return nil
+}
+
+// makeAccessEntry lets a role into a cluster.
+func makeAccessEntry(_ context.Context, r resource) error {
+	var p struct {
+		ClusterName, PrincipalArn, Type, Username string
+		KubernetesGroups                          []string
+	}
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	return r.account.EKS.AddAccessEntry(eks.AccessEntry{
+		Cluster: p.ClusterName, PrincipalARN: p.PrincipalArn, Type: p.Type, Username: p.Username, Groups: p.KubernetesGroups,
+	})
+}
+
+// makePodIdentity gives pods of a service account a role, which must let EKS take it on for them.
+func makePodIdentity(_ context.Context, r resource) error {
+	var p struct{ ClusterName, Namespace, ServiceAccount, RoleArn string }
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	if p.ClusterName == "" || p.Namespace == "" || p.ServiceAccount == "" || p.RoleArn == "" {
+		return errors.New("ClusterName, Namespace, ServiceAccount and RoleArn are required")
+	}
+	cluster := "arn:aws:eks:" + r.account.Cloud.Region() + ":" + r.account.Cloud.Account() + ":cluster/" + p.ClusterName
+	if err := r.account.takeOn("pods.eks.amazonaws.com", p.RoleArn, cluster); err != nil {
+		return err
+	}
+	r.account.identities[identity{p.ClusterName, p.Namespace, p.ServiceAccount}] = p.RoleArn
+	return nil
+}

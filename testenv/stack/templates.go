@@ -1,0 +1,203 @@
+package stack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud/access"
+	"github.com/joiner-sh/joiner/testenv/cloud/sts"
+	"github.com/joiner-sh/joiner/testenv/cloudformation"
+	"github.com/joiner-sh/joiner/testenv/cloudformation/deploy"
+	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
+	"github.com/joiner-sh/joiner/testenv/runtime/eventsource"
+	"github.com/joiner-sh/joiner/testenv/runtime/schedule"
+)
+
+// What the templates are of, and the cluster whose name stands in the committed one.
+const (
+	regionStack      = "joiner"
+	templatesCluster = "joiner-demo"
+)
+
+// template reads a committed template of infra/cdk.
+func template(name string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(moduleRoot(), "infra", "cdk", "templates", name+".json"))
+	return string(text), err
+}
+
+// regionTemplate is the template of what every cluster of a region shares.
+func regionTemplate() (*cloudformation.Template, error) {
+	text, err := template("region")
+	if err != nil {
+		return nil, err
+	}
+	return cloudformation.Parse([]byte(text))
+}
+
+// clusterTemplate is the template of a cluster: the committed one, with its name for that cluster's. Synthesis writes nothing else
+// otherwise for names that need no shortening.
+func clusterTemplate(name string) (*cloudformation.Template, error) {
+	const unshortened = 29
+	if len(name) > unshortened {
+		return nil, fmt.Errorf("cluster %s: its name has %d characters; only up to %d the committed template fits", name, len(name), unshortened)
+	}
+	text, err := template("cluster")
+	if err != nil {
+		return nil, err
+	}
+	return cloudformation.Parse([]byte(strings.ReplaceAll(text, templatesCluster, name)))
+}
+
+// deployRegion makes table, bucket, queues, functions, rules and schedules. The schedules wait for the first cluster.
+func (s *Stack) deployRegion(ctx context.Context) error {
+	t, err := regionTemplate()
+	if err != nil {
+		return err
+	}
+	if s.Region, err = s.deployments.Deploy(ctx, t, cloudformation.Environment{StackName: regionStack}); err != nil {
+		return err
+	}
+	for field, id := range map[*string]string{
+		&s.QueueURL: "PlanQueue", &s.LooksURL: "InterruptionQueue", &s.CatalogURL: "CatalogQueue", &s.JudgeURL: "DisruptionQueue",
+		&s.NoticesURL: "NoticesQueue", &s.Table: "Table", &s.Bucket: "Bucket",
+	} {
+		if *field, err = s.Region.Ref(id); err != nil {
+			return err
+		}
+	}
+	config := s.Cloud.Config()
+	s.Ledger = dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
+	s.Store = s3snapshot.New(s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true }), s.Bucket)
+	return nil
+}
+
+// attach makes a cluster's roles, lets them into it and registers it, as deploying its stack does.
+func (s *Stack) attach(ctx context.Context, c *Cluster) error {
+	t, err := clusterTemplate(c.Name)
+	if err != nil {
+		return err
+	}
+	s.attaching = c
+	c.stack, err = s.deployments.Deploy(ctx, t, cloudformation.Environment{StackName: regionStack + "-cluster-" + c.Name})
+	return err
+}
+
+// changes are what the options say otherwise than the templates.
+func (s *Stack) changes() deploy.Changes {
+	o := s.Options
+	return deploy.Changes{
+		Function: func(id string, f *lambdaruntime.Function) {
+			if o.Timeout != 0 {
+				f.Timeout = o.Timeout
+			}
+			maps.Copy(f.Env, o.FunctionEnv)
+			maps.Copy(f.Env, map[string]map[string]string{"Provision": o.PlannerEnv, "Interruption": o.EndsEnv, "Disrupt": o.JudgeEnv}[id])
+		},
+		Queue: func(_ string, attributes map[string]string) {
+			if attributes["RedrivePolicy"] == "" {
+				return // for what nobody could handle
+			}
+			if o.Visibility != 0 {
+				attributes["VisibilityTimeout"] = strconv.Itoa(int(o.Visibility.Seconds()))
+			}
+			if o.MaxReceives != 0 {
+				attributes["RedrivePolicy"] = withReceives(attributes["RedrivePolicy"], o.MaxReceives)
+			}
+		},
+		Mapping: func(id string, c *eventsource.Config) {
+			switch id {
+			case "ProvisionFromPlan":
+				c.Faults, c.OnDelivery = o.Faults, o.OnDelivery
+			case "InterruptionFromNotices":
+				c.OnDelivery = o.OnNotices
+			}
+		},
+		Schedule: func(_ string, one *schedule.Schedule) {
+			if o.SweepEvery != 0 {
+				one.Expression = rate(o.SweepEvery)
+			}
+		},
+	}
+}
+
+// withReceives is a redrive policy with another number of receives.
+func withReceives(policy string, receives int) string {
+	var p map[string]any
+	if err := json.Unmarshal([]byte(policy), &p); err != nil {
+		return policy // SQS refuses it
+	}
+	p["maxReceiveCount"] = receives
+	text, err := json.Marshal(p)
+	if err != nil {
+		return policy
+	}
+	return string(text)
+}
+
+func rate(every time.Duration) string {
+	minutes := max(1, int(every/time.Minute))
+	if minutes == 1 {
+		return "rate(1 minute)"
+	}
+	return fmt.Sprintf("rate(%d minutes)", minutes)
+}
+
+// code finds a function's executable by the name of its zip, e.g. "ASSET-joiner-provision-arm64".
+func (s *Stack) code(key string) (string, error) {
+	for _, name := range functions {
+		if strings.HasPrefix(key, "ASSET-joiner-"+name+"-") {
+			return s.binaries.function(name), nil
+		}
+	}
+	return "", fmt.Errorf("code %s: it is of no function that is built here: %v", key, functions)
+}
+
+// register enters the cluster that is being attached into the ledger: what the template says of it, and what EKS does.
+func (s *Stack) register(ctx context.Context, properties map[string]any) (map[string]any, error) {
+	properties = maps.Clone(properties)
+	delete(properties, "ServiceToken")
+	delete(properties, "ServiceTimeout")
+	text, err := json.Marshal(properties)
+	if err != nil {
+		return nil, err
+	}
+	var r model.Registration
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return nil, err
+	}
+	c := s.attaching
+	if r.Cluster != c.Name || r.ARN != c.arn {
+		return nil, fmt.Errorf("the template registers %s (%s), and the cluster is %s (%s)", r.Cluster, r.ARN, c.Name, c.arn)
+	}
+	r.Endpoint, r.CA, r.ServiceCIDR, r.ClusterDNS = c.Kube.Endpoint(), c.Kube.CertificateAuthority(), c.Kube.ServiceCIDR(), "10.96.0.10"
+	r.Version, r.RegisteredUnix = kubernetesMinor(), time.Now().Unix()
+	return nil, s.Ledger.Register(ctx, r)
+}
+
+// WatcherKeys are what EKS gives to pods with the watcher's service account in a cluster: keys of the watcher's role.
+func (s *Stack) WatcherKeys(c *Cluster, session string) (sts.Credentials, error) {
+	role := s.deployments.PodRole(c.Name, "joiner", "joiner-watcher")
+	if role == "" {
+		return sts.Credentials{}, fmt.Errorf("cluster %s: the service account joiner/joiner-watcher has no role", c.Name)
+	}
+	return s.Cloud.STS.Assume(role, session, sessionLife)
+}
+
+// Denied is what roles and services of the templates asked for and were refused, by the policies of the templates.
+func (s *Stack) Denied() []access.Use { return s.Cloud.Policies.Denied() }
