@@ -40,6 +40,7 @@ var ignoredTypes = map[string]string{
 	"AWS::CDK::Metadata":            "it makes nothing in AWS either",
 	"AWS::CloudWatch::Alarm":        "no metrics are kept here; what an alarm asks for is tested beside the template",
 	"AWS::CloudWatch::Dashboard":    "the same",
+	"AWS::Logs::MetricFilter":       "no metrics are kept here",
 	"AWS::Logs::LogGroup":           "what functions print goes to whoever started them, and nobody keeps it for days",
 	"AWS::Scheduler::ScheduleGroup": "schedules are known by their names alone",
 }
