@@ -57,7 +57,7 @@ func document(statements ...string) string {
 
 func startGuarded(t *testing.T, statements ...string) guarded {
 	t.Helper()
-	c := start(t, cloud.Options{})
+	c := start(t, cloud.Options{Latency: func(string, string) time.Duration { return time.Millisecond }})
 	model := ec2.New(ec2.Options{Clock: clock.System()})
 	model.AddInstanceProfile("nodes", "node-role")
 	c.Register("ec2", ec2.NewHandler(model))
@@ -508,6 +508,7 @@ func TestMachinesAreEndedByTheirTags(t *testing.T) {
 func TestProfilesAreGuarded(t *testing.T) {
 	own := "arn:aws:iam::123456789012:instance-profile/karpenter/a/*"
 	g := startGuarded(t, allow("Make", "iam:CreateInstanceProfile", own, `"StringEquals": {"aws:RequestTag/cluster": "a"}`),
+		allow("Tag", "iam:TagInstanceProfile", own, `"StringEquals": {"aws:RequestTag/cluster": "a"}`),
 		allow("Add", "iam:AddRoleToInstanceProfile", own, `"StringEquals": {"aws:ResourceTag/cluster": "a"}`), allow("Get", "iam:GetInstanceProfile", own, ""),
 		allow("Pass", "iam:PassRole", "arn:aws:iam::123456789012:role/node-role", ""), allow("List", "iam:ListInstanceProfiles", own, ""))
 	client := awsiam.NewFromConfig(g.config)
@@ -521,6 +522,9 @@ func TestProfilesAreGuarded(t *testing.T) {
 	}
 	if err := make("p", "/karpenter/a/", "a"); err != nil {
 		t.Error(err)
+	}
+	if uses := fmt.Sprint(g.Policies.Unused()); strings.Contains(uses, "TagInstanceProfile") {
+		t.Error("making a profile with tags did not ask for tagging it")
 	}
 	if code := codeOf(make("q", "/karpenter/b/", "a")); code != "AccessDenied" {
 		t.Errorf("another path: %s", code)

@@ -43,13 +43,23 @@ type service struct {
 // action wraps a method: rights first, then decoding. One runs at a time.
 func action[I, O any](s *service, name string, f func(context.Context, *I) (*O, error)) wire.QueryAction {
 	return func(ctx context.Context, form *wire.Form) (any, error) {
-		if err := s.ec2.AuthorizeIAM(ctx, "iam:"+name, s.resource(form), s.keys(form)); err != nil {
-			return nil, err
+		for _, verb := range asks(name, form) {
+			if err := s.ec2.AuthorizeIAM(ctx, "iam:"+verb, s.resource(form), s.keys(form)); err != nil {
+				return nil, err
+			}
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return wire.QueryFunc(f)(ctx, form)
 	}
+}
+
+// asks returns the actions a request asks for: what is made with tags asks for tagging, too.
+func asks(name string, form *wire.Form) []string {
+	if tags := form.Children["Tags"]; tags != nil && name == "CreateInstanceProfile" {
+		return []string{name, "TagInstanceProfile"}
+	}
+	return []string{name}
 }
 
 // resource returns the ARN a request is about and a refusal names. IAM knows the path of what there is; of anything else it goes by
