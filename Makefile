@@ -94,6 +94,13 @@ build: $(FUNCTIONS:%=$(DIST)/amd64/%.zip) $(FUNCTIONS:%=$(DIST)/arm64/%.zip) $(B
 
 zips: $(FUNCTIONS:%=$(DIST)/$(ARCH)/%.zip) ## function zips for ARCH (arm64, amd64), which the stacks are made with
 
+image: $(DIST)/amd64/watcher $(DIST)/arm64/watcher ## the watcher's image for both architectures, an OCI layout in dist/watcher; PUSH=REPOSITORY:TAG pushes it; prints the digest the chart wants
+	@cd tools && $(GO) run ./image -out ../$(DIST)/watcher $(if $(PUSH),-push $(PUSH)) amd64=../$(DIST)/amd64/watcher arm64=../$(DIST)/arm64/watcher
+
+$(DIST)/%/watcher: FORCE
+	@mkdir -p $(DIST)/$*
+	GOOS=linux GOARCH=$* $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/watcher
+
 $(DIST)/%.zip: FORCE
 	@mkdir -p $(DIST)/$*
 	GOOS=linux GOARCH=$(firstword $(subst /, ,$*)) $(GO) build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '$(LDFLAGS)' -o $(DIST)/$*/bootstrap ./functions/$(notdir $*)
@@ -109,4 +116,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules
 
 FORCE:
-.PHONY: help zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check generated build clean FORCE
+.PHONY: help image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check generated build clean FORCE

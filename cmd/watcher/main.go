@@ -46,6 +46,7 @@ import (
 	"syscall"
 	"time"
 
+	_ "golang.org/x/crypto/x509roots/fallback" // its image holds nothing but the program
 	"k8s.io/klog/v2"
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
