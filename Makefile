@@ -88,7 +88,7 @@ $(CDK): infra/cdk/package-lock.json
 
 generated: ## regenerate CRDs, deep copies and the built-in catalogue; fails where that changes anything
 	$(GO) generate ./shared/api/... ./cmd/joiner/...
-	@git diff --exit-code -- shared/api cmd/joiner/catalogue || { echo "generated files differ from what is committed; commit them"; exit 1; }
+	@git diff --exit-code -- shared/api cmd/joiner/catalogue infra/chart/files || { echo "generated files differ from what is committed; commit them"; exit 1; }
 
 build: $(FUNCTIONS:%=$(DIST)/amd64/%.zip) $(FUNCTIONS:%=$(DIST)/arm64/%.zip) $(BIN)/watcher $(BIN)/joiner ## function zips for both architectures, the watcher and the command line
 

@@ -26,7 +26,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/joiner-sh/joiner/infra/rbac"
+	"github.com/joiner-sh/joiner/infra/chart"
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/api/crds"
@@ -71,7 +71,7 @@ func newPlace(t testing.TB) *place {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.plane.Stop)
-	p.apply(append(crds.Manifests(), rbac.Watcher)...)
+	p.apply(append(crds.Manifests(), chart.Rights())...)
 	if err := <-built; err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ type replica struct {
 func (p *place) start(name string, env ...string) *replica {
 	t := p.t
 	t.Helper()
-	config, err := p.plane.User(name, "joiner:watcher")
+	config, err := p.plane.ServiceAccount(t.Context(), "joiner", "joiner-watcher")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func (h *house) on(node string) []corev1.Pod {
 }
 
 // ours are the groups our processes act as.
-var ours = []string{"joiner:functions", "joiner:interruption", "joiner:catalog", "joiner:disrupt", "joiner:watcher"}
+var ours = []string{"joiner:functions", "joiner:interruption", "joiner:catalog", "joiner:disrupt", "system:serviceaccounts:joiner"}
 
 // audit reads the audit log and fails the test where anything was forbidden to us.
 func audit(t *testing.T, plane *kube.ControlPlane, since time.Time) kube.Audit {

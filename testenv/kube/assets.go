@@ -13,6 +13,7 @@ const (
 	// KubernetesVersion is the version of the binaries that Binaries builds.
 	KubernetesVersion = "v1.36.3"
 	kwokVersion       = "v0.8.0"
+	helmVersion       = "v4.2.4"
 )
 
 // Assets are the absolute paths of the programs a cluster is made of.
@@ -25,6 +26,8 @@ type Assets struct {
 	// Kwok plays the kubelets of machines that do not exist; the control plane
 	// does not run it, testenv/machine does.
 	Kwok string
+	// Helm installs charts; testenv/helm runs it.
+	Helm string
 }
 
 // program is one binary: how it is called on disk and what it is built from.
@@ -51,6 +54,7 @@ func programs() []program {
 			" -X " + version + ".gitMajor=1 -X " + version + ".gitMinor=36 -X " + version + ".gitTreeState=clean",
 	}
 	nodes := buildModule{dir: "build/kwok", version: "kwok-" + kwokVersion, ldflags: "-s -w"}
+	charts := buildModule{dir: "build/helm", version: "helm-" + helmVersion, ldflags: "-s -w"}
 	return []program{
 		{"etcd", "go.etcd.io/etcd/server/v3", control, func(a *Assets) *string { return &a.Etcd }},
 		{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", control, func(a *Assets) *string { return &a.APIServer }},
@@ -58,6 +62,7 @@ func programs() []program {
 		{"kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", control, func(a *Assets) *string { return &a.ControllerManager }},
 		{"kubectl", "k8s.io/kubernetes/cmd/kubectl", control, func(a *Assets) *string { return &a.Kubectl }},
 		{"kwok", "sigs.k8s.io/kwok/cmd/kwok", nodes, func(a *Assets) *string { return &a.Kwok }},
+		{"helm", "helm.sh/helm/v4/cmd/helm", charts, func(a *Assets) *string { return &a.Helm }},
 	}
 }
 

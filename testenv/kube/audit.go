@@ -31,7 +31,7 @@ rules:
   verbs: [delete, deletecollection]
   resources: [{group: "", resources: [pods]}]
 - level: Metadata
-  userGroups: ["joiner:functions", "joiner:interruption", "joiner:catalog", "joiner:disrupt", "joiner:watcher"]
+  userGroups: ["joiner:functions", "joiner:interruption", "joiner:catalog", "joiner:disrupt", "system:serviceaccounts:joiner"]
 - level: None
 `)
 

@@ -1,8 +1,13 @@
 package kube
 
 import (
+	"context"
 	"fmt"
+	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -24,6 +29,31 @@ func (c *ControlPlane) User(name string, groups ...string) (*rest.Config, error)
 			KeyData:  pair.key,
 		},
 		QPS: -1, // the server's own fairness is limit enough
+	}, nil
+}
+
+// tokenLife is longer than any test: nobody renews the token of a process, as
+// kubelets do those of pods.
+const tokenLife = 24 * time.Hour
+
+// ServiceAccount returns a client configuration with a token of a service
+// account, which must exist.
+func (c *ControlPlane) ServiceAccount(ctx context.Context, namespace, name string) (*rest.Config, error) {
+	client, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		return nil, err
+	}
+	life := int64(tokenLife / time.Second)
+	token, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name,
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &life}}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("get a token of service account %s/%s: %w", namespace, name, err)
+	}
+	return &rest.Config{
+		Host:            c.Endpoint(),
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.ca.pem},
+		BearerToken:     token.Status.Token,
+		QPS:             -1,
 	}, nil
 }
 

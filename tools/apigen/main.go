@@ -1,5 +1,5 @@
 // Command apigen writes what is generated from the API types: the deepcopy functions beside them and the CRDs of
-// shared/api/crds. It runs controller-gen's generators; the markers of the types decide nearly everything, and patch.go
+// shared/api/crds, with a copy of them in the chart, which can hold nothing from outside its folder. It runs controller-gen's generators; the markers of the types decide nearly everything, and patch.go
 // the few things that markers cannot say about types of Kubernetes' own.
 //
 //	go -C tools run ./apigen          # write
@@ -26,10 +26,14 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 )
 
-// sources are the packages with API types, and crdDirectory where their CRDs go, both below the repository's root.
+// sources are the packages with API types, crdDirectory is where their CRDs go, and chartDirectory where the chart has them,
+// all below the repository's root.
 var sources = []string{"./shared/api/v1", "./shared/api/awsv1", "./shared/api/autoscalingv1beta1"}
 
-const crdDirectory = "shared/api/crds"
+const (
+	crdDirectory   = "shared/api/crds"
+	chartDirectory = "infra/chart/files/crds"
+)
 
 func main() {
 	root := flag.String("root", "..", "the repository's root")
@@ -54,7 +58,11 @@ func run(root string, check bool) error {
 		return compare(root, files)
 	}
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(root, name), content, 0o644); err != nil {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
 			return err
 		}
 	}
@@ -83,6 +91,7 @@ func generate(root string) (map[string][]byte, error) {
 			if files[name], err = patch(buffer.Bytes()); err != nil {
 				return nil, fmt.Errorf("patch %s: %w", name, err)
 			}
+			files[chartDirectory+strings.TrimPrefix(name, crdDirectory)] = files[name]
 		}
 	}
 	return files, nil
@@ -100,13 +109,15 @@ func compare(root string, files map[string][]byte) error {
 			stale = append(stale, name)
 		}
 	}
-	there, err := filepath.Glob(filepath.Join(root, crdDirectory, "*.yaml"))
-	if err != nil {
-		return err
-	}
-	for _, path := range there {
-		if name := crdDirectory + "/" + filepath.Base(path); !slices.Contains(slices.Collect(maps.Keys(files)), name) {
-			stale = append(stale, name)
+	for _, directory := range []string{crdDirectory, chartDirectory} {
+		there, err := filepath.Glob(filepath.Join(root, directory, "*.yaml"))
+		if err != nil {
+			return err
+		}
+		for _, path := range there {
+			if name := directory + "/" + filepath.Base(path); !slices.Contains(slices.Collect(maps.Keys(files)), name) {
+				stale = append(stale, name)
+			}
 		}
 	}
 	if len(stale) == 0 {

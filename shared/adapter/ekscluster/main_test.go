@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/joiner-sh/joiner/infra/rbac"
+	"github.com/joiner-sh/joiner/infra/chart"
 	"github.com/joiner-sh/joiner/shared/api/crds"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/cloud"
@@ -93,7 +93,7 @@ func (e *environment) start() error {
 		return err
 	}
 	e.stop = func() { e.plane.Stop(); webhook.Close(); cancel() }
-	return e.plane.Apply(ctx, append(crds.Manifests(), rbac.Functions, rbac.Watcher)...)
+	return e.plane.Apply(ctx, append(crds.Manifests(), chart.Rights())...)
 }
 
 func plane(t *testing.T) *kube.ControlPlane {

@@ -146,7 +146,7 @@ func TestWatchAndListGiveTheDefaultSpread(t *testing.T) {
 	apply(t, everything)
 	name := unique("spread")
 	o := newObserver()
-	config, err := plane(t).User("watcher", "joiner:watcher")
+	config, err := plane(t).ServiceAccount(t.Context(), "joiner", "joiner-watcher")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,81 @@
+{{- define "joiner.labels" -}}
+app.kubernetes.io/name: joiner
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "joiner.selector" -}}
+app.kubernetes.io/name: joiner
+app.kubernetes.io/component: watcher
+{{- end }}
+
+{{- define "joiner.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end }}
+
+{{/* Whether the watcher serves admission itself. */}}
+{{- define "joiner.serves" -}}
+{{- if and .Values.webhook.enabled (not .Values.webhook.url) }}yes{{ end -}}
+{{- end }}
+
+{{- define "joiner.certificate" -}}
+{{ .Values.webhook.secretName | default "joiner-webhook" }}
+{{- end }}
+
+{{/* The groups that access entries, or the relay, give functions, and people who adopt. */}}
+{{- define "joiner.groups" -}}
+["joiner:functions", "joiner:interruption", "joiner:catalog", "joiner:disrupt", "joiner:adopt"]
+{{- end }}
+
+{{/* What must be said, and what contradicts itself: one message that names every field, and where its value is found. */}}
+{{- define "joiner.check" -}}
+{{- $missing := list -}}
+{{- $i := .Values.installation -}}
+{{- if not .Values.cluster }}{{ $missing = append $missing "cluster (name of the EKS cluster)" }}{{ end -}}
+{{- if not $i.table }}{{ $missing = append $missing "installation.table" }}{{ end -}}
+{{- if not $i.bucket }}{{ $missing = append $missing "installation.bucket" }}{{ end -}}
+{{- if not $i.queues.plan }}{{ $missing = append $missing "installation.queues.plan" }}{{ end -}}
+{{- if not (.Values.region | default $i.region) }}{{ $missing = append $missing "region, or installation.region" }}{{ end -}}
+{{- if $missing }}
+{{- fail (printf "\nThese values are missing: %s.\nWhat is in installation is the JSON of the SSM parameter /joiner/installation of the region; `joiner attach %s` prints the whole command." (join "; " $missing) (.Values.cluster | default "CLUSTER")) }}
+{{- end -}}
+{{- if and .Values.relay.enabled (not .Values.relay.queueURL) }}{{ fail "\nrelay.enabled is true and relay.queueURL is empty; set it to the URL of the queue joiner-relay-CLUSTER, an output of the cluster's stack." }}{{ end -}}
+{{- if and .Values.relay.enabled (not .Values.relay.senders) }}{{ fail "\nrelay.enabled is true and relay.senders is empty; name the unique id (AROA…) of each function's role: aws iam get-role --role-name NAME --query Role.RoleId." }}{{ end -}}
+{{- if and (not .Values.relay.enabled) (or .Values.relay.queueURL .Values.relay.senders) }}{{ fail "\nrelay.queueURL or relay.senders is set and relay.enabled is false; set relay.enabled to true, or leave them out." }}{{ end -}}
+{{- if and .Values.webhook.secretName (not .Values.webhook.caBundle) (include "joiner.serves" .) }}{{ fail "\nwebhook.secretName is set and webhook.caBundle is empty; the API server trusts nobody by itself: set webhook.caBundle to the PEM of who signed the certificate." }}{{ end -}}
+{{- if and .Values.webhook.caBundle (not .Values.webhook.secretName) (not .Values.webhook.url) }}{{ fail "\nwebhook.caBundle is set without webhook.secretName or webhook.url; the chart makes a certificate of its own then: leave webhook.caBundle out, or name the Secret." }}{{ end -}}
+{{- range $name, $_ := .Values.watcher.env }}
+{{- if or (hasPrefix "JOINER_" $name) (eq $name "AWS_REGION") (eq $name "KUBECONFIG") }}{{ fail (printf "\nwatcher.env.%s: the chart sets what starts with JOINER_, AWS_REGION and KUBECONFIG; use the value made for it." $name) }}{{ end -}}
+{{- end -}}
+{{- end }}
+
+{{/* The group of each sender: JSON, as the watcher reads it. */}}
+{{- define "joiner.senders" -}}
+{{- $groups := dict "provision" "joiner:functions" "interruption" "joiner:interruption" "catalog" "joiner:catalog" "disrupt" "joiner:disrupt" -}}
+{{- $out := dict -}}
+{{- range $id, $function := .Values.relay.senders }}{{ $_ := set $out $id (get $groups $function) }}{{ end -}}
+{{- toJson $out -}}
+{{- end }}
+
+{{- /* A policy for requests of some groups. */}}
+{{- define "joiner.policy.who" }}
+    - name: ours
+      expression: {{ printf "%s.exists(g, g in request.userInfo.groups)" .who | squote }}
+{{- end }}
+{{- define "joiner.policy.binding" }}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: {{ .name }}
+  labels: {{- include "joiner.labels" .root | nindent 4 }}
+spec:
+  policyName: {{ .name }}
+  validationActions: [{{ .root.Values.policies.action }}]
+{{- end }}
