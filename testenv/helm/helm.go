@@ -86,7 +86,7 @@ func (r Release) run(ctx context.Context, values map[string]any, args ...string)
 	}
 	command := exec.CommandContext(ctx, r.Helm, args...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+r.Kubeconfig, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home,
-		"HELM_DRIVER=secret", "HELM_BURST_LIMIT=-1")
+		"HELM_DRIVER=secret", "HELM_BURST_LIMIT=1000", "HELM_QPS=500")
 	var out, told bytes.Buffer
 	command.Stdout, command.Stderr = &out, &told
 	if err := command.Run(); err != nil {

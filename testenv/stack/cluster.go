@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/joiner-sh/joiner/infra/rbac"
-	"github.com/joiner-sh/joiner/shared/api/crds"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloudformation/deploy"
 	"github.com/joiner-sh/joiner/testenv/kube"
@@ -21,9 +19,10 @@ type Cluster struct {
 	Kube     *kube.ControlPlane
 	Machines *machine.Fleet
 
-	dir   string // for its data
-	arn   string
-	stack *deploy.Stack
+	dir        string // for its data
+	arn        string
+	stack      *deploy.Stack
+	watcherEnv []string // what the chart's Deployment gives the watcher
 }
 
 // AddCluster starts another cluster in the same account and region and attaches it: a control plane of its own, whose nodes
@@ -32,6 +31,9 @@ type Cluster struct {
 func (s *Stack) AddCluster(ctx context.Context, name string) (*Cluster, error) {
 	c, err := s.startCluster(ctx, name, filepath.Join(s.dir, "cluster-"+name))
 	if err != nil {
+		return nil, fmt.Errorf("add cluster %s: %w", name, err)
+	}
+	if err := s.install(ctx, c); err != nil {
 		return nil, fmt.Errorf("add cluster %s: %w", name, err)
 	}
 	if err := s.attach(ctx, c); err != nil {
@@ -52,7 +54,7 @@ func (s *Stack) startCluster(ctx context.Context, name, dir string) (*Cluster, e
 	return c, s.startMachines(ctx, c)
 }
 
-// startKube starts the control plane with EKS's token webhook, its CRDs and its roles.
+// startKube starts the control plane with EKS's token webhook.
 func (s *Stack) startKube(ctx context.Context, c *Cluster) error {
 	webhook, err := s.account.tokenWebhook(ctx, s, c.Name)
 	if err != nil {
@@ -68,7 +70,7 @@ func (s *Stack) startKube(ctx context.Context, c *Cluster) error {
 	}
 	s.closeLater(c.Kube.Stop)
 	s.account.addCluster(c)
-	return c.Kube.Apply(ctx, append(crds.Manifests(), rbac.Functions, rbac.Watcher)...)
+	return nil
 }
 
 // startMachines makes instances of the EC2 model join as nodes: those that are tagged for the cluster, and of the first

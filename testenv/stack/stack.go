@@ -147,6 +147,9 @@ func (s *Stack) start(ctx context.Context) error {
 		return err
 	}
 	s.startNotices()
+	if err := s.install(ctx, first); err != nil {
+		return err
+	}
 	if err := s.attach(ctx, first); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/kube/child"
 )
 
-// Watcher is one replica, a process with a certificate of its own and the key of a role.
+// Watcher is one replica, a process with a token of its service account, the settings of its Deployment and the key of a role.
 type Watcher struct {
 	LogPath string
 
@@ -29,7 +29,7 @@ func (s *Stack) StartWatcherOf(c *Cluster) (*Watcher, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	name := fmt.Sprintf("watcher-%d", len(s.watchers))
-	config, err := c.Kube.User("joiner-watcher", "joiner:watcher")
+	config, err := c.Kube.ServiceAccount(s.running, chartNamespace, watcherAccount)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +46,9 @@ func (s *Stack) StartWatcherOf(c *Cluster) (*Watcher, error) {
 		return nil, err
 	}
 	env := append(os.Environ(), s.Cloud.Environment(keys)...)
-	env = append(env,
-		"KUBECONFIG="+path, "JOINER_CLUSTER="+c.Name, "JOINER_QUEUE_URL="+s.QueueURL, "JOINER_CATALOG_QUEUE_URL="+s.CatalogURL, "JOINER_INTERRUPTION_QUEUE_URL="+s.LooksURL,
-		"JOINER_DISRUPTION_QUEUE_URL="+s.JudgeURL,
-		"JOINER_BUCKET="+s.Bucket, "JOINER_TABLE="+s.Table,
-		"JOINER_NAMESPACE=joiner", "JOINER_IDENTITY="+name, "JOINER_HEALTH_ADDRESS=127.0.0.1:0")
+	env = append(env, c.watcherEnv...)
+	// What differs between a pod and a process: where its identity is, what it is called, and that ports are shared.
+	env = append(env, "KUBECONFIG="+path, "JOINER_IDENTITY="+name, "JOINER_HEALTH_ADDRESS=127.0.0.1:0")
 	env = append(env, s.Options.WatcherEnv...)
 	log := filepath.Join(s.dir, "logs", name+".log")
 	process, err := child.Start(child.Spec{Name: name, Path: s.binaries.watcher(), Env: env, LogPath: log})

@@ -84,7 +84,7 @@ func TestF090BuffersAreFollowedListedAndTold(t *testing.T) {
 	c, space := connect(t), unique("room")
 	apply(t, spareRoom, space)
 	seen := &seenBuffers{rows: map[string]wire.Change{}}
-	config, err := plane(t).User("watcher", "joiner:watcher")
+	config, err := plane(t).ServiceAccount(t.Context(), "joiner", "joiner-watcher")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,67 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/joiner-sh/joiner/testenv/helm"
+)
+
+// What the chart makes is called so, and the watcher's access to AWS hangs on it.
+const (
+	chartNamespace = "joiner"
+	watcherAccount = "joiner-watcher"
+)
+
+// install installs the chart in a cluster, as people do, with what the region's stack says of itself. Watchers run as processes
+// with the identity and the settings of the chart's Deployment, which has no replicas: nobody would run their containers.
+func (s *Stack) install(ctx context.Context, c *Cluster) error {
+	release := helm.Release{Helm: c.Kube.Assets().Helm, Kubeconfig: c.Kube.KubeconfigPath(), Namespace: chartNamespace}
+	values, err := s.values(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := release.Install(ctx, values); err != nil {
+		return fmt.Errorf("install the chart in cluster %s: %w", c.Name, err)
+	}
+	client, err := kubernetes.NewForConfig(c.Kube.Config())
+	if err != nil {
+		return err
+	}
+	watcher, err := client.AppsV1().Deployments(chartNamespace).Get(ctx, "joiner-watcher", metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read the watcher's settings in cluster %s: %w", c.Name, err)
+	}
+	c.watcherEnv = nil
+	for _, e := range watcher.Spec.Template.Spec.Containers[0].Env {
+		if e.ValueFrom != nil {
+			return fmt.Errorf("the chart takes %s from the cluster; a process cannot", e.Name)
+		}
+		c.watcherEnv = append(c.watcherEnv, e.Name+"="+e.Value)
+	}
+	return nil
+}
+
+// values are the chart's: of the installation what the region's stack says.
+func (s *Stack) values(ctx context.Context, c *Cluster) (map[string]any, error) {
+	name := "/joiner/installation"
+	out, err := ssm.NewFromConfig(s.Cloud.Config()).GetParameter(ctx, &ssm.GetParameterInput{Name: &name})
+	if err != nil {
+		return nil, fmt.Errorf("read what the region's stack says of itself: %w", err)
+	}
+	var installation map[string]any
+	if err := json.Unmarshal([]byte(*out.Parameter.Value), &installation); err != nil {
+		return nil, fmt.Errorf("read parameter %s: %w", name, err)
+	}
+	return map[string]any{
+		"cluster": c.Name, "installation": installation,
+		"watcher": map[string]any{"replicas": 0},
+		// The API server cannot reach Services: nobody forwards what is sent to their addresses.
+		"webhook": map[string]any{"enabled": false},
+	}, nil
+}
