@@ -12,12 +12,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/oklog/ulid/v2"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
+	"github.com/joiner-sh/joiner/shared/adapter/ssmswitch"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/reclaim"
@@ -49,7 +51,7 @@ func main() {
 	objects := s3.NewFromConfig(config)
 	store := s3snapshot.New(objects, s.Bucket)
 	logger := boot.Logger("disrupt")
-	stop := boot.StopSwitch(config, s.StopSwitch, logger)
+	stop := boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)
 	flow := &disrupt.Flow{
 		Registry: boot.Switched{Registry: ledger, Switch: stop}, Leases: ledger, Book: stoppable{ledger, stop}, Commands: ledger,
 		Snapshots: store, Decisions: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),

@@ -11,12 +11,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/oklog/ulid/v2"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
+	"github.com/joiner-sh/joiner/shared/adapter/ssmswitch"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
@@ -46,7 +48,7 @@ func main() {
 	store := s3snapshot.New(objects, s.Bucket)
 	logger := boot.Logger("provision")
 	flow := &provision.Flow{
-		Registry: boot.Switched{Registry: ledger, Switch: boot.StopSwitch(config, s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
+		Registry: boot.Switched{Registry: ledger, Switch: boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
 		Decisions: store, Snapshots: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger,
 		Connector: newConnector(config, s.IsolatedVPC),
 		Hints:     sweeps{sqsqueue.New(queues, s.QueueURL)},

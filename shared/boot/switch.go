@@ -7,9 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
-
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -40,19 +37,17 @@ type Switch struct {
 	at    time.Time
 }
 
-// StopSwitch returns the switch in an SSM parameter, nil for "".
-func StopSwitch(config aws.Config, name string, logger *slog.Logger) *Switch {
+// Parameters is where parameters are read by name.
+type Parameters interface {
+	Parameter(ctx context.Context, name string) (string, error)
+}
+
+// StopSwitch returns the switch in a parameter, nil for "".
+func StopSwitch(from Parameters, name string, logger *slog.Logger) *Switch {
 	if name == "" {
 		return nil
 	}
-	client := ssm.NewFromConfig(config)
-	return &Switch{Name: name, now: time.Now, logger: logger, read: func(ctx context.Context, name string) (string, error) {
-		out, err := client.GetParameter(ctx, &ssm.GetParameterInput{Name: &name})
-		if err != nil {
-			return "", err
-		}
-		return aws.ToString(out.Parameter.Value), nil
-	}}
+	return &Switch{Name: name, now: time.Now, logger: logger, read: from.Parameter}
 }
 
 // Says returns Go, Disruption or Everything.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/typed"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -18,8 +18,8 @@ import (
 type Client struct {
 	cluster string
 	region  string
-	core    kubernetes.Interface // in protobuf, for the kinds of Kubernetes itself
-	custom  dynamic.Interface    // in JSON, for the kinds of our definitions
+	core    *typed.Client     // in protobuf, for the kinds of Kubernetes itself
+	custom  dynamic.Interface // in JSON, for the kinds of our definitions
 	now     func() time.Time
 	told    *told
 	spread  []model.Spread // of pods that declare none; nil = leave them alone
@@ -65,7 +65,7 @@ func New(config *rest.Config, cluster, region string) (*Client, error) {
 	}
 	config.ContentType = "application/vnd.kubernetes.protobuf"
 	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	core, err := kubernetes.NewForConfig(config)
+	core, err := typed.NewForConfig(config)
 	if err != nil {
 		return nil, translateError(err, "connect to cluster %s", cluster)
 	}

@@ -6,10 +6,10 @@ import (
 	"sync"
 
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/typed"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -51,7 +51,7 @@ func NewWatch(config *rest.Config, o WatchOptions) (*Watch, error) {
 	}
 	config.ContentType = "application/vnd.kubernetes.protobuf"
 	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	core, err := kubernetes.NewForConfig(config)
+	core, err := typed.NewForConfig(config)
 	if err != nil {
 		return nil, translateError(err, "connect to the cluster")
 	}

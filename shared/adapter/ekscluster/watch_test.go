@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/typed"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -228,7 +228,7 @@ func TestWatchWaitsForADefinitionThatIsMissing(t *testing.T) {
 func TestNothingOfAnObjectIsKeptButItsName(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", ResourceVersion: "7", Labels: map[string]string{"app": "x"}}}
 	o := newObserver()
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: "https://127.0.0.1:1"}) // nothing is asked of it
+	client, err := typed.NewForConfig(&rest.Config{Host: "https://127.0.0.1:1"}) // nothing is asked of it
 	if err != nil {
 		t.Fatal(err)
 	}

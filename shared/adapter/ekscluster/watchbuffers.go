@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/typed"
 	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -118,7 +118,7 @@ func (b *buffers) tell(row *followedBuffer) {
 }
 
 // bufferKinds are CapacityBuffers, and what they can be of, which is followed from the first that is of such a kind on.
-func bufferKinds(w *Watch, core kubernetes.Interface, custom dynamic.Interface, o WatchOptions) []kind {
+func bufferKinds(w *Watch, core *typed.Client, custom dynamic.Interface, o WatchOptions) []kind {
 	b, from := newBuffers(o.Observe), sources{core}
 	of := map[string]kind{
 		translate.KindPodTemplate: b.scalables(from.podTemplates(), &corev1.PodTemplate{}, translate.KindPodTemplate),

@@ -7,16 +7,16 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/typed"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // coreKinds are the kinds of Kubernetes itself that decisions look at.
-func coreKinds(core kubernetes.Interface, o WatchOptions) []kind {
+func coreKinds(core *typed.Client, o WatchOptions) []kind {
 	observe := o.Observe
 	from := sources{core}
 	volumes, daemons := newVolumes(observe), newDaemons(observe)

@@ -6,15 +6,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/typed"
 )
 
 // sources are the lists and watches of the typed client.
-type sources struct{ core kubernetes.Interface }
+type sources struct{ core *typed.Client }
 
 // source makes one of a client's List and Watch; selector narrows which objects are looked at, empty meaning all.
-func source[L runtime.Object](core kubernetes.Interface, list func(context.Context, metav1.ListOptions) (L, error),
+func source[L runtime.Object](core *typed.Client, list func(context.Context, metav1.ListOptions) (L, error),
 	follow func(context.Context, metav1.ListOptions) (watch.Interface, error), selector string) cache.ListerWatcher {
 	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
