@@ -36,6 +36,7 @@ var wildcards = []struct{ About, Reason string }{
 	{`^Resource::(<Bucket\.Arn>|arn:<AWS::Partition>:s3:::joiner-.*)\/(snap|catalog|decisions|relay)\/.*\*$`, "Objects under one prefix of the installation's bucket"},
 	{`^Resource::arn:<AWS::Partition>:iam::\*:role\/joiner-\*-[a-z]+$`, "Clusters come and go, in other accounts too; each role's trust names this one and asks for the external id"},
 	{`^Resource::arn:<AWS::Partition>:iam::<AWS::AccountId>:instance-profile\/karpenter\/<AWS::Region>\/.*\/\*$`, "Instance profiles under the cluster's own path, one for each node class"},
+	{`^Resource::arn:<AWS::Partition>:iam::<AWS::AccountId>:instance-profile\/\*$`, "Reads alone, of whichever profile a node class names"},
 	{`^Resource::arn:<AWS::Partition>:ssm:<AWS::Region>::parameter\/aws\/service\/\*$`, "AWS's public parameters, which name images"},
 	{`^Resource::arn:<AWS::Partition>:ssm:<AWS::Region>:<AWS::AccountId>:parameter\/.*\/\*$`, "The path of people's own parameters that they named for this"},
 }
