@@ -16,11 +16,15 @@ import (
 type handler struct {
 	flow   *catalog.Flow
 	region *catalog.Region
+	custom *custom
 	logger *slog.Logger
 }
 
-// handle takes a batch of the catalogue's queue or a tick.
+// handle takes a batch of the catalogue's queue, a tick, or what CloudFormation asks for.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
+	if request := readCustom(event); request != nil {
+		return nil, h.custom.handle(ctx, request)
+	}
 	sweep, batch, err := boot.ReadEvent(event, "catalog")
 	if err != nil {
 		return nil, err

@@ -1,9 +1,11 @@
 // Command catalog is the function that knows what can be bought and what people's classes mean: each minute, and when a
-// class changed, it resolves and judges what is due. What it does is flow/catalog; this wires it.
+// class changed, it resolves and judges what is due. What it does is flow/catalog; this wires it. It is also what a cluster's
+// stack registers the cluster with (flow/attach).
 package main
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -12,11 +14,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/flow/attach"
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
 )
 
@@ -61,5 +65,13 @@ func main() {
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects, region.Effects = crash, crash
 	}
-	lambda.Start((&handler{flow: flow, region: region, logger: boot.Logger("catalog")}).handle)
+	logger := boot.Logger("catalog")
+	clusters := &attach.Flow{
+		Registry: ledger, Clusters: planes{config}, Leases: ledger, Ledger: ledger, Now: time.Now, Pause: pause,
+		Spread:   func(text string) error { _, err := translate.ParseDefaultSpread(text); return err },
+		Settings: attach.Settings{RightsIn: 45 * time.Second},
+	}
+	lambda.Start((&handler{
+		flow: flow, region: region, custom: &custom{flow: clusters, client: &http.Client{}, logger: logger}, logger: logger,
+	}).handle)
 }

@@ -25,6 +25,8 @@ type Registration struct {
 	// DefaultSpread is what the cluster's kube-scheduler has under defaultConstraints of PodTopologySpread, YAML or JSON;
 	// empty or "none" = nothing. The watcher's JOINER_DEFAULT_SPREAD says the same.
 	DefaultSpread string `json:"defaultSpread,omitempty"`
+	// WasPaused says whether it was paused before somebody began to detach it, which pauses it; nil = nobody did.
+	WasPaused *bool `json:"wasPaused,omitempty"`
 }
 
 // Roles are the ARNs of the cluster's roles, one for each program, with rights to this cluster's machines and objects alone.

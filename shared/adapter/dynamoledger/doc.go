@@ -5,7 +5,7 @@
 //
 //	item            PK                     SK                    attributes beside doc
 //	registration    CLUSTERS               <cluster>
-//	lease           C#<cluster>#           LEASE#<name>          owner, exp, tok
+//	lease           C#<cluster>#           LEASE#<name>          owner, exp, tok, ttl once its cluster is detached
 //	pointer         C#<cluster>#           SNAP                  epoch, headSeq, heartbeat
 //	epoch counter   C#<cluster>#           EPOCH                 epoch, owner
 //	casebook        C#<cluster>#           CASES                 ver

@@ -26,9 +26,9 @@ func (l *Ledger) Hold(ctx context.Context, cluster, lease, owner string, nowUnix
 	out, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                &l.table,
 		Key:                      key(clusterPK(cluster), "LEASE#"+lease),
-		UpdateExpression:         aws.String("SET #owner = :owner, #exp = :until, #since = :now ADD #tok :one"),
+		UpdateExpression:         aws.String("SET #owner = :owner, #exp = :until, #since = :now REMOVE #ttl ADD #tok :one"),
 		ConditionExpression:      aws.String("attribute_not_exists(#exp) OR #exp < :now OR #exp > :far OR #owner = :owner"),
-		ExpressionAttributeNames: map[string]string{"#owner": "owner", "#exp": "exp", "#since": "since", "#tok": "tok"},
+		ExpressionAttributeNames: map[string]string{"#owner": "owner", "#exp": "exp", "#since": "since", "#tok": "tok", "#ttl": "ttl"},
 		ExpressionAttributeValues: item{
 			":owner": text(owner), ":until": number(untilUnix), ":now": number(nowUnix), ":far": number(2*untilUnix - nowUnix), ":one": number(1),
 		},

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/cfn"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/attach"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// inbox is where CloudFormation waits for answers. It refuses the first few.
+type inbox struct {
+	*httptest.Server
+	mutex   sync.Mutex
+	refuse  int
+	answers []cfn.Response
+	raw     []string
+	headers []http.Header
+}
+
+func newInbox(t *testing.T) *inbox {
+	t.Helper()
+	in := &inbox{}
+	in.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		in.mutex.Lock()
+		defer in.mutex.Unlock()
+		body, _ := io.ReadAll(r.Body)
+		var answer cfn.Response
+		if in.refuse--; in.refuse >= 0 || r.Method != http.MethodPut || json.Unmarshal(body, &answer) != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		in.answers, in.raw, in.headers = append(in.answers, answer), append(in.raw, string(body)), append(in.headers, r.Header)
+	}))
+	t.Cleanup(in.Close)
+	return in
+}
+
+func (in *inbox) last(t *testing.T) cfn.Response {
+	t.Helper()
+	in.mutex.Lock()
+	defer in.mutex.Unlock()
+	if len(in.answers) == 0 {
+		t.Fatal("no answer came")
+	}
+	return in.answers[len(in.answers)-1]
+}
+
+// desk is the flow as the custom resource sees it.
+type desk struct {
+	wish      attach.Wish
+	departure attach.Departure
+	err       error
+	hang      bool
+	panics    bool
+}
+
+func (d *desk) Attach(ctx context.Context, wish attach.Wish) (attach.Attached, error) {
+	d.wish = wish
+	if d.panics {
+		panic("over nothing")
+	}
+	if d.hang {
+		<-ctx.Done()
+		return attach.Attached{}, ctx.Err()
+	}
+	return attach.Attached{Registration: wish.Registration, Warnings: []string{"one", "two"}}, d.err
+}
+
+func (d *desk) Detach(_ context.Context, departure attach.Departure) (attach.Departed, error) {
+	d.departure = departure
+	return attach.Departed{Gone: d.err == nil}, d.err
+}
+
+func request(kind cfn.RequestType, in *inbox, properties map[string]any) map[string]any {
+	return map[string]any{
+		"RequestType": kind, "RequestId": "r-1", "ResponseURL": in.URL + "/answer?signature=secret", "ResourceType": customType, "LogicalResourceId": "Cluster",
+		"StackId": "arn:aws:cloudformation:us-west-2:111122223333:stack/joiner-cluster-web/1", "ResourceProperties": properties,
+	}
+}
+
+// properties are those of a cluster's stack, as CloudFormation hands them on.
+func properties() map[string]any {
+	return map[string]any{
+		"ServiceToken": "arn:aws:lambda:us-west-2:111122223333:function:joiner-catalog", "ServiceTimeout": "180",
+		"cluster": "web", "arn": "arn:aws:eks:us-west-2:111122223333:cluster/web", "account": "111122223333", "region": "us-west-2", "externalID": "9b1c",
+		"roles": map[string]any{"provision": "arn:p", "interruption": "arn:i", "catalog": "arn:c", "disrupt": "arn:d", "adopt": "arn:a"},
+	}
+}
+
+func withDesk() (*handler, *desk) {
+	h, _, _ := newHandler()
+	d := &desk{}
+	h.custom = &custom{flow: d, client: &http.Client{}, logger: slog.New(slog.DiscardHandler)}
+	return h, d
+}
+
+func TestCustomResourceReadsEveryProperty(t *testing.T) {
+	h, d := withDesk()
+	in := newInbox(t)
+	p := properties()
+	p["paused"], p["defaultSpread"], p["relayURL"] = "true", "none", "https://sqs"
+	if _, err := handle(t, h, request(cfn.RequestCreate, in, p)); err != nil {
+		t.Fatal(err)
+	}
+	want := model.Registration{
+		Cluster: "web", ARN: "arn:aws:eks:us-west-2:111122223333:cluster/web", Account: "111122223333", Region: "us-west-2", ExternalID: "9b1c",
+		RelayURL: "https://sqs", DefaultSpread: "none",
+		Roles: model.Roles{Provision: "arn:p", Interruption: "arn:i", Catalog: "arn:c", Disrupt: "arn:d", Adopt: "arn:a"},
+	}
+	if !reflect.DeepEqual(d.wish.Registration, want) || d.wish.Paused == nil || !*d.wish.Paused {
+		t.Errorf("wished %+v", d.wish)
+	}
+	got := in.last(t)
+	if got.Status != cfn.StatusSuccess || got.PhysicalResourceID != "joiner/web" || got.RequestID != "r-1" || got.LogicalResourceID != "Cluster" ||
+		!strings.HasSuffix(got.StackID, "/1") || got.Data["cluster"] != "web" || got.Data["warnings"] != "one; two" {
+		t.Errorf("answered %+v", got)
+	}
+	if _, typed := in.headers[0]["Content-Type"]; typed {
+		t.Error("the answer has a content type, which its signature has not")
+	}
+}
+
+// Whoever takes "paused" out of the stack has the cluster go on; where it never was there, it stays as it is.
+func TestCustomResourcePausesOnlyWhereItIsSaid(t *testing.T) {
+	h, d := withDesk()
+	in := newInbox(t)
+	if _, err := handle(t, h, request(cfn.RequestCreate, in, properties())); err != nil || d.wish.Paused != nil {
+		t.Errorf("%v %v", d.wish.Paused, err)
+	}
+	r := request(cfn.RequestUpdate, in, properties())
+	r["PhysicalResourceId"], r["OldResourceProperties"] = "joiner/web", map[string]any{"paused": "true"}
+	if _, err := handle(t, h, r); err != nil || d.wish.Paused == nil || *d.wish.Paused {
+		t.Errorf("%v %v", d.wish.Paused, err)
+	}
+}
+
+// IN-05: a property nobody knows, or that cannot be read, is named.
+func TestIN05CustomResourceRefusesProperties(t *testing.T) {
+	for want, change := range map[string]func(map[string]any){
+		"property Paused: it is none that can be set":               func(p map[string]any) { p["Paused"] = "true" },
+		"property endpoint: it is none that can be set":             func(p map[string]any) { p["endpoint"] = "https://else" },
+		`property paused: "yes please" is no truth value`:           func(p map[string]any) { p["paused"] = "yes please" },
+		`property batchMaxMillis: "soon" is no whole number`:        func(p map[string]any) { p["batchMaxMillis"] = "soon" },
+		"property roles.terminate: there is no such field":          func(p map[string]any) { p["roles"] = map[string]any{"terminate": "arn"} },
+		`property roles: "arn" is no map`:                           func(p map[string]any) { p["roles"] = "arn" },
+		`property cluster: "map[a:b]" is no text`:                   func(p map[string]any) { p["cluster"] = map[string]any{"a": "b"} },
+		"resource type \"Custom::Else\" is none of this function's": nil,
+	} {
+		h, d := withDesk()
+		in := newInbox(t)
+		p := properties()
+		r := request(cfn.RequestCreate, in, p)
+		if change == nil {
+			r["ResourceType"] = "Custom::Else"
+		} else {
+			change(p)
+		}
+		if _, err := handle(t, h, r); err != nil {
+			t.Fatal(err)
+		}
+		if got := in.last(t); got.Status != cfn.StatusFailed || !strings.Contains(got.Reason, want) || d.wish.Cluster != "" {
+			t.Errorf("answered %s %q, want %q", got.Status, got.Reason, want)
+		}
+	}
+}
+
+// What failed to be made is not of any cluster: when CloudFormation takes it back, one that was there before is left alone.
+func TestCustomResourceOfAFailedCreateIsDeletedWithoutADetach(t *testing.T) {
+	h, d := withDesk()
+	in := newInbox(t)
+	d.err = fault.New(fault.Conflict, "", "another cluster has the name")
+	if _, err := handle(t, h, request(cfn.RequestCreate, in, properties())); err != nil {
+		t.Fatal(err)
+	}
+	failed := in.last(t)
+	if failed.Status != cfn.StatusFailed || !strings.Contains(failed.Reason, "another cluster has the name") || strings.HasPrefix(failed.PhysicalResourceID, attachedID) {
+		t.Fatalf("answered %+v", failed)
+	}
+	r := request(cfn.RequestDelete, in, properties())
+	r["PhysicalResourceId"] = failed.PhysicalResourceID
+	if _, err := handle(t, h, r); err != nil || in.last(t).Status != cfn.StatusSuccess || d.departure.Cluster != "" {
+		t.Errorf("%+v %+v %v", in.last(t), d.departure, err)
+	}
+}
+
+func TestCustomResourceDetaches(t *testing.T) {
+	for _, tt := range []struct {
+		err    error
+		status cfn.StatusType
+		reason string
+	}{
+		{nil, cfn.StatusSuccess, ""},
+		{fault.New(fault.NotFound, "", "cluster web is not attached"), cfn.StatusSuccess, ""},
+		{fault.New(fault.Conflict, "MachinesLive", "cluster web still has 3 machines; joiner detach web --hand-over"), cfn.StatusFailed, "joiner detach web --hand-over"},
+	} {
+		h, d := withDesk()
+		in := newInbox(t)
+		d.err = tt.err
+		r := request(cfn.RequestDelete, in, properties())
+		r["PhysicalResourceId"] = "joiner/web"
+		if _, err := handle(t, h, r); err != nil {
+			t.Fatal(err)
+		}
+		if got := in.last(t); got.Status != tt.status || !strings.Contains(got.Reason, tt.reason) || got.PhysicalResourceID != "joiner/web" {
+			t.Errorf("answered %+v", got)
+		}
+		if d.departure.Cluster != "web" || d.departure.ARN != "arn:aws:eks:us-west-2:111122223333:cluster/web" || d.departure.HandOver != "" {
+			t.Errorf("asked for %+v", d.departure)
+		}
+	}
+}
+
+// There is an answer whatever happens: where it takes too long, where the function panics, where the first tries fail.
+func TestCustomResourceAlwaysAnswers(t *testing.T) {
+	h, d := withDesk()
+	in := newInbox(t)
+	d.hang = true
+	raw, _ := json.Marshal(request(cfn.RequestCreate, in, properties()))
+	ctx, cancel := context.WithTimeout(t.Context(), answerIn+100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, err := h.handle(ctx, raw); err != nil || in.last(t).Status != cfn.StatusFailed || time.Since(began) > answerIn {
+		t.Errorf("%+v %v after %s", in.last(t), err, time.Since(began))
+	}
+	h, d = withDesk()
+	in = newInbox(t)
+	d.panics, in.refuse = true, 2
+	if _, err := handle(t, h, request(cfn.RequestCreate, in, properties())); err != nil || in.last(t).Status != cfn.StatusFailed || !strings.Contains(in.last(t).Reason, "over nothing") {
+		t.Errorf("%+v %v", in.last(t), err)
+	}
+	h, d = withDesk()
+	d.err = errors.New(strings.Repeat("é", 5000))
+	if _, err := handle(t, h, request(cfn.RequestCreate, in, properties())); err != nil || len(in.raw[len(in.raw)-1]) > 4096 {
+		t.Errorf("an answer of %d bytes, %v", len(in.raw[len(in.raw)-1]), err)
+	}
+}
+
+// Who knows the address may answer in our place: no error shows it.
+func TestCustomResourceKeepsTheAddressToItself(t *testing.T) {
+	h, _ := withDesk()
+	in := newInbox(t)
+	r := request(cfn.RequestCreate, in, properties())
+	in.Close()
+	if _, err := handle(t, h, r); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v", err)
+	}
+	r["ResponseURL"] = "http://a b/?signature=secret"
+	if _, err := handle(t, h, r); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/cfn"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud"
+	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/cloud/eks"
+	"github.com/joiner-sh/joiner/testenv/cloud/sts"
+	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
+)
+
+// The function as it ships registers a cluster for CloudFormation with the rights of the cluster's role, refuses to take one
+// out whose machines live, and takes it out when they are gone.
+func TestCustomResourceOfTheRealBinary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs the function")
+	}
+	account, err := cloud.Start(t.Context(), cloud.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { account.Close() })
+	planes := eks.New(eks.Options{Account: account.Account(), Region: account.Region()})
+	account.Register("eks", eks.NewHandler(planes))
+	account.Register("dynamodb", dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{Account: account.Account(), Region: account.Region()})))
+	function := account.STS.AddRole(sts.Role{Name: "joiner-catalog"})
+	account.STS.AddRole(sts.Role{Name: "joiner-web-catalog", TrustedARNs: []string{function}, ExternalID: "9b1c"})
+	arn := planes.AddCluster(eks.Cluster{Name: "web", Version: "1.36", Endpoint: "https://127.0.0.1:1", CertificateAuthority: []byte("PEM")})
+	keys, err := account.STS.Assume("arn:aws:iam::"+account.Account()+":role/joiner-catalog", "test", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger := dynamoledger.New(dynamodb.NewFromConfig(aws.Config{
+		Region: account.Region(), BaseEndpoint: aws.String(account.Endpoint()), Credentials: credentials.NewStaticCredentialsProvider(keys.AccessKeyID, keys.SecretAccessKey, keys.SessionToken),
+	}), "joiner")
+	if err := ledger.EnsureTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	runner := deployed(t, account)
+	in := newInbox(t)
+	ask := func(kind cfn.RequestType, id string) cfn.Response {
+		p := properties()
+		p["arn"], p["account"], p["region"] = arn, account.Account(), account.Region()
+		p["roles"] = map[string]any{"catalog": "arn:aws:iam::" + account.Account() + ":role/joiner-web-catalog"}
+		r := request(kind, in, p)
+		if id != "" {
+			r["PhysicalResourceId"] = id
+		}
+		raw, _ := json.Marshal(r)
+		if result, err := runner.Invoke(t.Context(), "joiner-catalog", raw); err != nil || result.FunctionError != "" {
+			t.Fatalf("%s: %v %s\n%v", kind, err, result.ErrorMessage, runner.Logs("joiner-catalog"))
+		}
+		return in.last(t)
+	}
+	if got := ask(cfn.RequestCreate, ""); got.Status != cfn.StatusSuccess || got.PhysicalResourceID != "joiner/web" {
+		t.Fatalf("create: %+v", got)
+	}
+	reg, err := ledger.Cluster(t.Context(), "web")
+	if err != nil || reg.ARN != arn || reg.Endpoint != "https://127.0.0.1:1" || string(reg.CA) != "PEM" || reg.ExternalID != "9b1c" || reg.Roles.Catalog == "" || reg.Paused {
+		t.Fatalf("registered %+v %v", reg, err)
+	}
+	fence, err := ledger.Hold(t.Context(), "web", model.LeaseCollector, "test", time.Now().Unix(), time.Now().Unix()+60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := model.Claim{Name: "default-a", Pool: "default", State: model.Launched, InstanceID: "i-a", Version: 1, Held: model.Resources{model.Nodes: 1}}
+	if err := ledger.Adopt(t.Context(), fence, claim); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(cfn.RequestDelete, "joiner/web"); got.Status != cfn.StatusFailed || !strings.Contains(got.Reason, "1 machine (default: 1)") || !strings.Contains(got.Reason, "--hand-over") {
+		t.Errorf("delete while a machine lives: %+v", got)
+	}
+	if reg, err := ledger.Cluster(t.Context(), "web"); err != nil || reg.Paused {
+		t.Errorf("after that it is %+v %v", reg, err)
+	}
+	if err := ledger.Close(t.Context(), fence, model.Claim{Name: "default-a", Pool: "default", State: model.Gone, InstanceID: "i-a", Version: 2, Held: claim.Held}, time.Now().Unix()); err != nil {
+		t.Fatal(err)
+	}
+	if err := ledger.Release(t.Context(), fence); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(cfn.RequestDelete, "joiner/web"); got.Status != cfn.StatusSuccess {
+		t.Errorf("delete: %+v", got)
+	}
+	if _, err := ledger.Cluster(t.Context(), "web"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("it is attached still: %v", err)
+	}
+}
+
+// deployed returns a runtime with the function of this folder.
+func deployed(t *testing.T, of *cloud.Cloud) *lambdaruntime.Runner {
+	t.Helper()
+	path, err := lambdaruntime.Build(t.Context(), ".", ".", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner, err := lambdaruntime.New(lambdaruntime.Config{
+		Region: of.Region(), AccountID: of.Account(), EndpointURL: of.Endpoint(),
+		Credentials: func(_ context.Context, f lambdaruntime.Function) (aws.Credentials, error) {
+			c, err := of.STS.Assume(f.Role, f.Name, time.Hour)
+			return aws.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, SessionToken: c.SessionToken}, err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(runner.Stop)
+	err = runner.Deploy(lambdaruntime.Function{
+		Name: "joiner-catalog", Path: path, MemoryMB: 1024, Timeout: 60 * time.Second, Role: "arn:aws:iam::" + of.Account() + ":role/joiner-catalog",
+		Env: map[string]string{"JOINER_TABLE": "joiner", "JOINER_BUCKET": "joiner", "JOINER_CATALOG_QUEUE_URL": "http://127.0.0.1/1/c.fifo", "JOINER_QUEUE_URL": "http://127.0.0.1/1/p.fifo"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runner
+}

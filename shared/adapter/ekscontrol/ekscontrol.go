@@ -1,0 +1,83 @@
+// Package ekscontrol asks EKS about clusters: how their API server is reached, and who is let in. The API server itself is
+// adapter/ekscluster's.
+//
+//	planes := ekscontrol.New(eks.NewFromConfig(config))
+//	plane, err := planes.Describe(ctx, registration)
+package ekscontrol
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/aws/aws-sdk-go-v2/service/eks/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// EKS is the control planes of an account and region.
+type EKS struct{ client *eks.Client }
+
+// New returns EKS as the client sees it.
+func New(client *eks.Client) *EKS { return &EKS{client: client} }
+
+// Describe returns a cluster. NotFound where there is none of its name, Denied where it may not be described.
+func (e *EKS) Describe(ctx context.Context, reg model.Registration) (model.ControlPlane, error) {
+	out, err := e.client.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &reg.Cluster})
+	if err != nil {
+		return model.ControlPlane{}, translate(err, "describe cluster %s", reg.Cluster)
+	}
+	return planeOf(out.Cluster)
+}
+
+func planeOf(c *types.Cluster) (model.ControlPlane, error) {
+	plane := model.ControlPlane{
+		Name: aws.ToString(c.Name), ARN: aws.ToString(c.Arn), Status: string(c.Status), Version: aws.ToString(c.Version),
+		Endpoint: aws.ToString(c.Endpoint), Tags: c.Tags,
+	}
+	if c.CertificateAuthority != nil {
+		ca, err := base64.StdEncoding.DecodeString(aws.ToString(c.CertificateAuthority.Data))
+		if err != nil {
+			return plane, fault.Wrap(fault.Internal, "", err, "decode the certificate authority of cluster %s", plane.Name)
+		}
+		plane.CA = ca
+	}
+	if network := c.KubernetesNetworkConfig; network != nil {
+		plane.ServiceCIDR = aws.ToString(network.ServiceIpv4Cidr)
+		if network.IpFamily == types.IpFamilyIpv6 {
+			plane.ServiceCIDR = aws.ToString(network.ServiceIpv6Cidr)
+		}
+	}
+	if c.AccessConfig != nil {
+		plane.AuthMode = string(c.AccessConfig.AuthenticationMode)
+	}
+	if vpc := c.ResourcesVpcConfig; vpc != nil {
+		plane.PublicAccess, plane.PrivateAccess = vpc.EndpointPublicAccess, vpc.EndpointPrivateAccess
+		plane.PublicCIDRs, plane.VPC = vpc.PublicAccessCidrs, aws.ToString(vpc.VpcId)
+	}
+	return plane, nil
+}
+
+// translate turns an SDK error into a kind.
+func translate(err error, format string, args ...any) error {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return fault.Wrap(fault.Internal, "", err, format, args...)
+	}
+	kind := fault.Internal
+	switch api.ErrorCode() {
+	case "ResourceNotFoundException":
+		kind = fault.NotFound
+	case "ThrottlingException", "TooManyRequestsException":
+		kind = fault.Throttled
+	case "AccessDeniedException", "AccessDenied", "UnrecognizedClientException", "NotAuthorized", "InvalidSignatureException", "ExpiredTokenException":
+		kind = fault.Denied
+	case "InvalidParameterException", "InvalidRequestException", "ValidationException":
+		kind = fault.Invalid
+	}
+	return fault.Wrap(kind, api.ErrorCode(), err, format, args...)
+}

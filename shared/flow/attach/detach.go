@@ -1,0 +1,398 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
+)
+
+// To whom machines are handed over.
+const (
+	ToKarpenter = "karpenter" // which goes on with NodeClaims as they are
+	ToPeople    = "people"    // finalizers are taken off: nobody would any more
+)
+
+// Departure asks for a cluster to be detached.
+type Departure struct {
+	Cluster  string
+	ARN      string // the cluster that is meant; "" = whichever has the name
+	Owner    string // of the leases: unique to the run
+	HandOver string // to whom machines that live go; "" = to nobody: then none may live
+	DryRun   bool   // only says whether it could be done; nothing is written
+}
+
+// Departed is what came of a departure.
+type Departed struct {
+	Registration model.Registration
+	Living       []model.Claim // with machines, by name: handed over, or in the way
+	Freed        int           // objects whose finalizer was taken off
+	Gone         bool          // the cluster is not attached any more
+	Warnings     []string      // what is left behind, sentences
+}
+
+// Detach takes a cluster out of the ledger, with all that is kept of it. NotFound where it is not attached, or another of its
+// name is. Conflict where machines of it live and are not handed over, or where something about them is under way: then nothing
+// has changed. After another error the cluster may be left paused; it can be run again, and attaching it again undoes that.
+func (f *Flow) Detach(ctx context.Context, d Departure) (Departed, error) {
+	r := &departure{Flow: f, settings: f.Settings.withDefaults(), Departure: d}
+	if d.HandOver != "" && d.HandOver != ToKarpenter && d.HandOver != ToPeople {
+		return r.out, invalid("handOver", d.HandOver, "is neither %s nor %s", ToKarpenter, ToPeople)
+	}
+	if d.HandOver != "" && f.Connector == nil {
+		return r.out, errNoConnector
+	}
+	if err := r.open(ctx); err != nil {
+		return r.out, err
+	}
+	if err := r.look(ctx); err != nil || d.DryRun {
+		return r.out, err
+	}
+	if err := r.pause(ctx); err != nil {
+		return r.out, err
+	}
+	defer r.release(ctx)
+	if err := r.hold(ctx); err != nil {
+		return r.out, r.undo(ctx, err)
+	}
+	if err := r.look(ctx); err != nil { // what was seen before may have changed while leases were waited for
+		return r.out, r.undo(ctx, err)
+	}
+	if err := r.free(ctx); err != nil {
+		return r.out, err
+	}
+	return r.out, r.leave(ctx)
+}
+
+// departure is one run at work.
+type departure struct {
+	*Flow
+	Departure
+	settings Settings
+	out      Departed
+
+	objects Objects
+	sight   model.Sight
+	now     int64     // by the ledger's clock, when it was read
+	read    time.Time // the same by this process's
+	fences  []model.Fence
+}
+
+func (r *departure) open(ctx context.Context) (err error) {
+	reg, err := r.Registry.Cluster(ctx, r.Cluster)
+	if err != nil {
+		return err
+	}
+	r.out.Registration = reg
+	if r.ARN != "" && reg.ARN != "" && r.ARN != reg.ARN {
+		return fault.New(fault.NotFound, "AnotherCluster", "cluster %s is attached, but it is %s and not %s", r.Cluster, reg.ARN, r.ARN)
+	}
+	if r.HandOver == "" {
+		return nil
+	}
+	if r.objects, err = r.Connector.Connect(ctx, reg); err != nil {
+		return fmt.Errorf("connect to cluster %s: %w", r.Cluster, err)
+	}
+	return nil
+}
+
+// look reads the ledger, then the API server where machines are handed over, and refuses what must not be done.
+func (r *departure) look(ctx context.Context) error {
+	survey, err := r.Ledger.Survey(ctx, r.out.Registration)
+	if err != nil {
+		return fmt.Errorf("survey the ledger of cluster %s: %w", r.Cluster, err)
+	}
+	r.now, r.read, r.out.Living, r.out.Warnings = survey.NowUnix, r.Now(), nil, nil
+	for i := range survey.Claims {
+		if survey.Claims[i].Live() {
+			r.out.Living = append(r.out.Living, survey.Claims[i])
+		}
+	}
+	for i := range survey.Classes {
+		if name := survey.Classes[i].Name; name != "" {
+			r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("EC2NodeClass %s stays, with its finalizer and what was made for it", name))
+		}
+	}
+	if r.HandOver == "" {
+		return r.empty(&survey)
+	}
+	if err := r.quiet(&survey); err != nil {
+		return err
+	}
+	if r.sight, err = r.objects.Look(ctx); err != nil {
+		return fmt.Errorf("look at nodes and NodeClaims of cluster %s: %w", r.Cluster, err)
+	}
+	return r.shown()
+}
+
+// empty refuses to forget machines.
+func (r *departure) empty(survey *model.Survey) error {
+	open := opened(survey)
+	if len(r.out.Living)+open == 0 {
+		return nil
+	}
+	what := plural(len(r.out.Living), "machine")
+	if len(r.out.Living) > 0 {
+		what += " (" + byPool(r.out.Living) + ")"
+	}
+	if open > 0 {
+		what += " and " + plural(open, "launch") + " under way"
+	}
+	return fault.New(fault.Conflict, "MachinesLive",
+		"cluster %s still has %s, and nobody would know of them any more; delete its NodePools (kubectl delete nodepools --all) and wait until its nodes are gone, "+
+			"or leave them to others: joiner detach %s --hand-over", r.Cluster, what, r.Cluster)
+}
+
+func opened(survey *model.Survey) int {
+	n := 0
+	for i := range survey.Intents {
+		if survey.Intents[i].State != model.IntentDone {
+			n++
+		}
+	}
+	return n
+}
+
+// quiet refuses to hand over what is being changed: half of a launch, or of an end, would be nobody's.
+func (r *departure) quiet(survey *model.Survey) error {
+	var parts []string
+	if open := opened(survey); open > 0 {
+		parts = append(parts, plural(open, "launch")+" under way")
+	}
+	ending := 0
+	for _, c := range r.out.Living {
+		if c.State == model.Draining || c.State == model.Terminating {
+			ending++
+		}
+	}
+	if ending > 0 {
+		parts = append(parts, plural(ending, "machine")+" that end")
+	}
+	commands := 0
+	for i := range survey.Commands {
+		if survey.Commands[i].State.Open() {
+			commands++
+		}
+	}
+	if commands > 0 {
+		parts = append(parts, plural(commands, "command")+" that give nodes back")
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return fault.New(fault.Conflict, "UnderWay",
+		"cluster %s has %s; what is half done cannot be handed over: joiner stop disruption --cluster %s keeps more from beginning; run it again when they are done",
+		r.Cluster, strings.Join(parts, ", "), r.Cluster)
+}
+
+// shown refuses to hand machines over that no NodeClaim shows: Karpenter ends what it does not find there.
+func (r *departure) shown() error {
+	objects := map[string]*model.ClaimObject{}
+	for i := range r.sight.Objects {
+		objects[r.sight.Objects[i].Claim.Name] = &r.sight.Objects[i]
+	}
+	var hidden, deleted []string
+	for i := range r.out.Living {
+		switch o := objects[r.out.Living[i].Name]; {
+		case o == nil || o.Claim.ProviderID != r.out.Living[i].ProviderID:
+			hidden = append(hidden, r.out.Living[i].Name+" ("+r.out.Living[i].InstanceID+")")
+		case o.DeletedUnix != 0:
+			deleted = append(deleted, r.out.Living[i].Name)
+		}
+	}
+	if len(deleted) > 0 {
+		return fault.New(fault.Conflict, "UnderWay", "NodeClaims %s of cluster %s are being deleted; wait until they are gone", few(deleted), r.Cluster)
+	}
+	if len(hidden) > 0 {
+		return fault.New(fault.Conflict, "NoNodeClaim", "no NodeClaim of cluster %s shows %s; whoever goes on would not know of them: wait a minute for it to be written, or end them",
+			r.Cluster, few(hidden))
+	}
+	return nil
+}
+
+// pause has everybody leave the cluster alone who reads its registration from now on.
+func (r *departure) pause(ctx context.Context) error {
+	reg := r.out.Registration
+	if reg.WasPaused == nil {
+		was := reg.Paused
+		reg.WasPaused = &was
+	}
+	reg.Paused = true
+	err := r.effect(ctx, EffectPause, func() error { return r.Registry.Register(ctx, reg) })
+	if err != nil {
+		return fmt.Errorf("pause cluster %s: %w", r.Cluster, err)
+	}
+	r.out.Registration = reg
+	return nil
+}
+
+// undo takes back that the cluster was paused, and returns why.
+func (r *departure) undo(ctx context.Context, why error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	reg := r.out.Registration
+	reg.Paused, reg.WasPaused = *reg.WasPaused, nil
+	if err := r.Registry.Register(ctx, reg); err != nil {
+		return errors.Join(why, fmt.Errorf("cluster %s is left paused; joiner attach %s undoes that: %w", r.Cluster, r.Cluster, err))
+	}
+	r.out.Registration = reg
+	return why
+}
+
+// hold takes every lease, or takes it again, waiting for whoever has it.
+func (r *departure) hold(ctx context.Context) error {
+	r.fences = r.fences[:0]
+	began := r.Now()
+	for _, lease := range leases {
+		for {
+			now := r.Now()
+			nowUnix := r.now + int64(now.Sub(r.read).Seconds())
+			var fence model.Fence
+			err := r.effect(ctx, EffectLease, func() (err error) {
+				fence, err = r.Leases.Hold(ctx, r.Cluster, lease, r.Owner, nowUnix, nowUnix+int64(r.settings.LeaseFor.Seconds()))
+				return err
+			})
+			if err == nil {
+				r.fences = append(r.fences, fence)
+				break
+			}
+			if !fault.Is(err, fault.Conflict) || now.Sub(began) >= r.settings.WaitFor {
+				return fmt.Errorf("wait for the %s of cluster %s to finish: %w", lease, r.Cluster, err)
+			}
+			if err := r.Pause(ctx, time.Second); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// release gives the leases back even when the run's own context is over, unless the cluster is gone: then they keep everybody
+// out who has not heard.
+func (r *departure) release(ctx context.Context) {
+	if r.out.Gone {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	for _, fence := range r.fences {
+		if err := r.Leases.Release(ctx, fence); err != nil {
+			r.out.Warnings = append(r.out.Warnings, fmt.Sprintf("release the lease of the %s, which runs out by itself: %v", fence.Lease, err))
+		}
+	}
+}
+
+// freed is an object whose finalizer is to be taken off.
+type freed struct {
+	kind   string
+	object model.Object
+}
+
+// free takes our finalizers off the objects of what is handed over to people: NodeClaims first, whose deletion would delete their
+// nodes.
+func (r *departure) free(ctx context.Context) error {
+	if r.HandOver != ToPeople {
+		return nil
+	}
+	ours, provider := map[string]bool{}, map[string]bool{}
+	for i := range r.out.Living {
+		ours[r.out.Living[i].Name], provider[r.out.Living[i].ProviderID] = true, true
+	}
+	var claims, nodes []freed
+	for i := range r.sight.Objects {
+		if o := &r.sight.Objects[i]; o.Finalizer && ours[o.Claim.Name] {
+			claims = append(claims, freed{"NodeClaim", model.Object{Name: o.Claim.Name, UID: o.Claim.ObjectUID}})
+		}
+	}
+	for i := range r.sight.Nodes {
+		if n := &r.sight.Nodes[i]; n.Finalizer && provider[n.ProviderID] {
+			nodes = append(nodes, freed{"Node", model.Object{Name: n.Name, UID: n.UID}})
+		}
+	}
+	for _, objects := range [][]freed{claims, nodes} {
+		if err := r.freeAll(ctx, objects); err != nil {
+			return fmt.Errorf("hand over nodes of cluster %s, which is paused; run it again: %w", r.Cluster, err)
+		}
+	}
+	return nil
+}
+
+func (r *departure) freeAll(ctx context.Context, objects []freed) error {
+	failures := make([]error, len(objects))
+	var mutex sync.Mutex
+	work.Abreast(len(objects), r.settings.AtOnce, func(i int) {
+		err := r.effect(ctx, EffectFree, func() error { return r.objects.Free(ctx, objects[i].kind, objects[i].object) })
+		if fault.Is(err, fault.NotFound) {
+			err = nil
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		if failures[i] = err; err == nil {
+			r.out.Freed++
+		}
+	})
+	return errors.Join(failures...)
+}
+
+// leave deletes what is kept of the cluster and last its registration. The leases are held on until nobody is left who read that.
+func (r *departure) leave(ctx context.Context) error {
+	if err := r.hold(ctx); err != nil {
+		return err
+	}
+	nowUnix := r.now + int64(r.Now().Sub(r.read).Seconds())
+	if err := r.effect(ctx, EffectForget, func() error { return r.Ledger.Forget(ctx, r.Cluster, nowUnix) }); err != nil {
+		return fmt.Errorf("delete what is kept of cluster %s, which is paused; run it again: %w", r.Cluster, err)
+	}
+	err := r.effect(ctx, EffectUnregister, func() error { return r.Registry.Unregister(ctx, r.out.Registration) })
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return fmt.Errorf("take cluster %s, which is paused, out of the registry; run it again: %w", r.Cluster, err)
+	}
+	r.out.Gone = true
+	return nil
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	if strings.HasSuffix(what, "ch") {
+		what += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// byPool counts claims by their NodePools, by name.
+func byPool(claims []model.Claim) string {
+	counts := map[string]int{}
+	var pools []string
+	for i := range claims {
+		pool := claims[i].Pool
+		if pool == "" {
+			pool = "of no NodePool"
+		}
+		if counts[pool]++; counts[pool] == 1 {
+			pools = append(pools, pool)
+		}
+	}
+	slices.Sort(pools)
+	for i, pool := range pools {
+		pools[i] = fmt.Sprintf("%s: %d", pool, counts[pool])
+	}
+	return few(pools)
+}
+
+// few joins texts, no more than five of them.
+func few(texts []string) string {
+	const most = 5
+	if len(texts) > most {
+		return strings.Join(texts[:most], ", ") + fmt.Sprintf(" and %d more", len(texts)-most)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,64 @@
+package attach
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
+)
+
+// Flow is both ways with their ports. It keeps nothing between runs.
+type Flow struct {
+	Registry  Registry
+	Clusters  Clusters
+	Leases    Leases
+	Ledger    Ledger
+	Connector Connector // nil = nothing can be handed over from here
+
+	// Spread says why a text is no list of default constraints; nil = none is looked at.
+	Spread func(text string) error
+	// Now is this process's own clock. It measures how long things take and dates registrations.
+	Now func() time.Time
+	// Pause waits, and returns early with an error where the context ends.
+	Pause    func(ctx context.Context, d time.Duration) error
+	Settings Settings
+	Effects  work.Effects // nil but where a test wants to see or stop effects
+}
+
+// Settings are the flow's numbers. The zero value of a field means the default named with it.
+type Settings struct {
+	LeaseFor time.Duration // how long leases are taken for, and kept when the cluster is gone: 120 s, as long as any function may run
+	WaitFor  time.Duration // how long somebody else's lease is waited for: 60 s
+	AtOnce   int           // objects that are freed side by side: 8
+	RightsIn time.Duration // how long a role that was just made may take to be believed: none
+}
+
+func (s Settings) withDefaults() Settings {
+	s.LeaseFor = cmp.Or(s.LeaseFor, 120*time.Second)
+	s.WaitFor = cmp.Or(s.WaitFor, time.Minute)
+	s.AtOnce = cmp.Or(s.AtOnce, 8)
+	return s
+}
+
+// Names of the flow's effects.
+const (
+	EffectRegister   = "register"   // registration written
+	EffectPause      = "pause"      // cluster paused, to be detached
+	EffectLease      = "lease"      // lease taken
+	EffectFree       = "free"       // finalizer taken off an object
+	EffectForget     = "forget"     // all of the cluster deleted
+	EffectUnregister = "unregister" // registration deleted
+)
+
+// AllEffects lists them.
+var AllEffects = []string{EffectRegister, EffectPause, EffectLease, EffectFree, EffectForget, EffectUnregister}
+
+// leases are all a cluster has, in the order they are taken: who launches first.
+var leases = []string{model.LeasePlanner, model.LeaseJudge, model.LeaseCollector, model.LeaseDrainer, model.LeaseCatalog}
+
+// effect carries out one effect under the eyes of Effects.
+func (f *Flow) effect(ctx context.Context, name string, do func() error) error {
+	return work.Under(ctx, f.Effects, name, do)
+}
