@@ -86,7 +86,13 @@ func TestCustomResourceOfTheRealBinary(t *testing.T) {
 	if reg, err := ledger.Cluster(t.Context(), "web"); err != nil || reg.Paused {
 		t.Errorf("after that it is %+v %v", reg, err)
 	}
-	if err := ledger.Close(t.Context(), fence, model.Claim{Name: "default-a", Pool: "default", State: model.Gone, InstanceID: "i-a", Version: 2, Held: claim.Held}, time.Now().Unix()); err != nil {
+	survey, err := ledger.Survey(t.Context(), reg)
+	if err != nil || len(survey.Claims) != 1 {
+		t.Fatalf("%+v %v", survey, err)
+	}
+	gone := survey.Claims[0]
+	gone.State = model.Gone
+	if err := ledger.Close(t.Context(), fence, gone, time.Now().Unix()); err != nil {
 		t.Fatal(err)
 	}
 	if err := ledger.Release(t.Context(), fence); err != nil {
