@@ -227,8 +227,9 @@ func (s *Statement) fits(r Request, kind Kind) (action string, ok bool) {
 }
 
 func (s *Statement) speaksOf(action string) (written string, ok bool) {
+	action = strings.ToLower(action)
 	for i, p := range s.actions {
-		if p.matches(strings.ToLower(action)) {
+		if p.matches(action) {
 			return s.Actions[i], !s.NotAction
 		}
 	}
@@ -238,7 +239,13 @@ func (s *Statement) speaksOf(action string) (written string, ok bool) {
 // on reports whether a statement speaks of the request's resource. A pattern with a variable the request does not have fits
 // nothing, and with NotResource then neither.
 func (s *Statement) on(r Request) bool {
-	for _, p := range s.resources {
+	for i, p := range s.resources {
+		if s.parts[i] != nil && len(s.parts[i]) == 6 {
+			if matchParts(s.parts[i], r.Resource) {
+				return !s.NotResource
+			}
+			continue
+		}
 		filled, ok := p.fill(r.Context)
 		if !ok {
 			if s.NotResource {

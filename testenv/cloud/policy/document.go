@@ -41,6 +41,7 @@ type Statement struct {
 
 	actions    []pattern // lower case
 	resources  []pattern
+	parts      [][]pattern // of each resource that has no variables, else nil: its ARN's
 	principals []principal // empty in an identity policy
 	conditions []condition // all have to hold
 }
@@ -208,7 +209,11 @@ func (s *Statement) parseResources(d *Document, yes, no json.RawMessage) (err er
 		if service := strings.Split(r+":::", ":")[2]; strings.ContainsAny(service, "*?") {
 			return fmt.Errorf("Resource %q: there may be no wildcard in an ARN's service", r)
 		}
-		s.resources = append(s.resources, p)
+		parts, _ := p.arnParts()
+		if !p.fixed() {
+			parts = nil
+		}
+		s.resources, s.parts = append(s.resources, p), append(s.parts, parts)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // pattern is text with wildcards and policy variables, e.g. "arn:aws:s3:::joiner/${aws:PrincipalTag/cluster}/*".
@@ -120,48 +121,33 @@ func (p pattern) text() string {
 	return b.String()
 }
 
-// matches reports whether a filled pattern matches all of s.
+// matches reports whether a filled pattern matches all of s: a walk with one point to come back to, the last star and how far it
+// has eaten.
 func (p pattern) matches(s string) bool {
-	// The classic walk with one point to come back to: the last * and how far it has eaten.
-	atoms, runes := p.atoms(), []rune(s)
 	i, j, star, eaten := 0, 0, -1, 0
-	for j < len(runes) {
+	for {
 		switch {
-		case i < len(atoms) && atoms[i].kind == anyText:
+		case i == len(p) && j == len(s):
+			return true
+		case i < len(p) && p[i].kind == anyText:
 			star, eaten = i, j
 			i++
-		case i < len(atoms) && (atoms[i].kind == anyRune || atoms[i].r == runes[j]):
-			i, j = i+1, j+1
-		case star >= 0:
-			eaten++
-			i, j = star+1, eaten
-		default:
-			return false
-		}
-	}
-	for i < len(atoms) && atoms[i].kind == anyText {
-		i++
-	}
-	return i == len(atoms)
-}
-
-type atom struct {
-	kind tokenKind
-	r    rune
-}
-
-func (p pattern) atoms() []atom {
-	var out []atom
-	for _, t := range p {
-		if t.kind != literal {
-			out = append(out, atom{kind: t.kind})
+			continue
+		case i < len(p) && p[i].kind == anyRune && j < len(s):
+			_, n := utf8.DecodeRuneInString(s[j:])
+			i, j = i+1, j+n
+			continue
+		case i < len(p) && p[i].kind == literal && strings.HasPrefix(s[j:], p[i].literal):
+			i, j = i+1, j+len(p[i].literal)
 			continue
 		}
-		for _, r := range t.literal {
-			out = append(out, atom{r: r})
+		if star < 0 || eaten >= len(s) {
+			return false
 		}
+		_, n := utf8.DecodeRuneInString(s[eaten:])
+		eaten += n
+		i, j = star+1, eaten
 	}
-	return out
 }
 
 // arnParts splits a filled pattern of an ARN at its first five colons: partition, service and so on are matched one by one.
@@ -190,13 +176,24 @@ func (p pattern) matchesARN(arn string) bool {
 	if len(p) == 1 && p[0].kind == anyText {
 		return true
 	}
-	patterns, ok := p.arnParts()
-	parts := strings.SplitN(arn, ":", 6)
-	if !ok || len(parts) != 6 {
+	parts, _ := p.arnParts()
+	return matchParts(parts, arn)
+}
+
+// matchParts compares an ARN part by part. Fewer than six parts match none.
+func matchParts(parts []pattern, arn string) bool {
+	if len(parts) != 6 {
 		return false
 	}
-	for i := range parts {
-		if !patterns[i].matches(parts[i]) {
+	for i, p := range parts {
+		part := arn
+		if i < 5 {
+			var ok bool
+			if part, arn, ok = strings.Cut(arn, ":"); !ok {
+				return false
+			}
+		}
+		if !p.matches(part) {
 			return false
 		}
 	}
