@@ -108,7 +108,14 @@ type Command struct {
 
 	FailureCode    string `json:"failureCode,omitempty"` // why it is undone
 	FailureMessage string `json:"failureMessage,omitempty"`
+
+	// Dry is what gave no capacity while the command waited for its replacements, each as Mark.About names it, at most MaxDry: what it
+	// is undone for is not tried again by the next one at once.
+	Dry []Mark `json:"dry,omitempty"`
 }
+
+// MaxDry is how many marks a command remembers.
+const MaxDry = 200
 
 // MaxWorkloads is how many owners a command remembers.
 const MaxWorkloads = 100

@@ -134,13 +134,13 @@ func (v *view) offered(key priceKey) (model.MicroUSD, bool) {
 	return best, available
 }
 
-// typeOf returns an instance type as nodes of a class see it; nil where there is none.
+// typeOf returns an instance type as nodes of a class see it, whatever was tried lately; nil where there is none.
 func (v *view) typeOf(class, name string) *model.InstanceType {
 	if v.types == nil {
 		v.types = make(map[string]map[string]*model.InstanceType, len(v.in.Catalogs))
 	}
 	if v.types[class] == nil {
-		list := v.in.Catalogs[class]
+		list := v.catalogs[class]
 		v.types[class] = make(map[string]*model.InstanceType, len(list))
 		for i := range list {
 			v.types[class][list[i].Name] = &list[i]

@@ -123,7 +123,10 @@ func (v *view) consolidate() {
 	for _, m := range members {
 		candidates = append(candidates, m.Candidate)
 	}
-	commands, why := consolidate(v, candidates, v.room.clone())
+	v.tried = v.triedLately()
+	var commands []model.PlannedCommand
+	var why map[string]model.KeptReason
+	v.saving(func() { commands, why = consolidate(v, candidates, v.room.clone()) })
 	var away []*member // at once: of thousands of nodes each time takes as long
 	for i := range commands {
 		away = append(away, v.accept(commands[i], why)...)
@@ -150,6 +153,9 @@ func (v *view) accept(command model.PlannedCommand, why map[string]model.KeptRea
 	no := v.approves(members, command.Savings)
 	if no == nil {
 		no = v.turnsRound(&command)
+	}
+	if no == nil {
+		no = v.triesTwice(&command)
 	}
 	if no == nil && command.Savings < v.leastSaving(price) {
 		no = &model.KeptReason{Code: NothingToGain, Message: fmt.Sprintf("it would save $%.4f per hour, and a command has to save $%.4f", command.Savings.USD(), v.leastSaving(price).USD())}

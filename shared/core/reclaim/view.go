@@ -38,6 +38,9 @@ type view struct {
 	breaks map[string]int64                          // by class; see broken
 	undone map[string][]*model.Command               // by the names of the claims they were to give back; nil = not looked up
 	same   map[string]bool                           // by command: what it was decided by is as it was
+	tried  tried
+
+	catalogs map[string][]model.InstanceType // the input's
 
 	fork // the cluster as it will be
 
@@ -81,7 +84,7 @@ func (m *member) may(by method) bool { return m.allowed&by != 0 && !m.planned }
 // newView looks everything up. A command that is judged once more holds nothing: its nodes are judged as if it were not there, and
 // the fork is without them and with its replacements. Nor do those that come after it.
 func newView(in *Input, judged *model.Command) *view {
-	v := &view{in: in, set: in.Settings.withDefaults(), now: in.NowUnix, stops: in.Stops, judged: judged}
+	v := &view{in: in, catalogs: in.Catalogs, set: in.Settings.withDefaults(), now: in.NowUnix, stops: in.Stops, judged: judged}
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}

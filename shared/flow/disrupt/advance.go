@@ -425,6 +425,9 @@ func (s *step) finish(ctx context.Context, leave, stay []*target) {
 func (s *step) fail(ctx context.Context, code, message string) {
 	next := s.command
 	next.State, next.FailureCode, next.FailureMessage = model.CommandUndoing, code, message
+	if code == model.ReplacementFailed {
+		next.Dry = reclaim.DryOf(&next, s.ledger.Marks)
+	}
 	if !s.record(ctx, next) {
 		return
 	}

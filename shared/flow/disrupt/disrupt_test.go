@@ -108,17 +108,22 @@ func TestF139ReplacementsComeFirst(t *testing.T) {
 func TestB4FailedReplacementGivesNodesBackWithinAMinute(t *testing.T) {
 	h := newHouse(t, 3)
 	h.barren = true
-	h.wants(planned(model.ReasonDrifted, 1, "n0"))
+	command := planned(model.ReasonDrifted, 1, "n0")
+	r := &command.Replacements[0]
+	r.InstanceTypes, r.Zones, r.CapacityTypes = []string{"m5.large"}, []string{"a"}, []string{model.Spot}
+	h.wants(command)
 	h.look()
 	h.pass(1) // provision loses the machine, and tells nobody
 	at := h.now
+	dry := []model.Mark{{OfferKey: model.OfferKey{InstanceType: "m5.large", Zone: "a", CapacityType: model.Spot}}}
+	must(t, h.ledger.Mark(t.Context(), h.reg(), []model.Mark{{OfferKey: dry[0].OfferKey, AtUnix: at, UntilUnix: at + 180, Failures: 1}}))
 	for h.command().State.Open() && h.now < at+300 {
 		h.pass(1)
 	}
 	if h.now-at > 60 {
 		t.Errorf("undone after %d s", h.now-at)
 	}
-	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != model.ReplacementFailed || !strings.Contains(c.FailureMessage, "there is none") {
+	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != model.ReplacementFailed || !strings.Contains(c.FailureMessage, "there is none") || !slices.Equal(c.Dry, dry) {
 		t.Errorf("%+v", c)
 	}
 	drained(t, h)

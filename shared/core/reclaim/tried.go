@@ -1,0 +1,180 @@
+package reclaim
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// What a command to save money asked for and did not get is known to the region for an hour or two, as marks, and then nobody knows it
+// any more. Each try taints nodes and may buy some of what it asks for, to be given back again. So the judge remembers for as
+// long as commands are kept: what came back dry is left alone for half an hour, then for twice as long each time; and where tries
+// fail one after another, of whatever, there are fewer and fewer of them, one at a time. One that succeeds ends that, and so does a
+// machine that anybody got. Only saving money waits for that: what has to be renewed goes by the region's marks alone.
+const (
+	mostTried = 16 * 3600 // that an offer is left alone for
+	mostPause = 2 * 3600  // between tries, of whatever
+)
+
+// DryOf returns what gave no capacity since the command began to wait for its replacements, of what those may be bought as. What only
+// some subnet or placement group did not give says too little.
+func DryOf(c *model.Command, marks []model.Mark) []model.Mark {
+	var out []model.Mark
+	for i := range marks {
+		if m := &marks[i]; m.AtUnix >= c.ReplacingUnix && m.SubnetID == "" && m.PlacementGroup == "" && slices.ContainsFunc(c.Replacements, func(p model.PlannedClaim) bool { return mayBeOf(&p, m) }) {
+			out = append(out, m.About())
+		}
+	}
+	slices.SortFunc(out, compareMarks)
+	return out[:min(len(out), model.MaxDry)]
+}
+
+// compareMarks orders what marks are about.
+func compareMarks(a, b model.Mark) int {
+	return cmp.Or(strings.Compare(a.InstanceType, b.InstanceType), strings.Compare(a.Zone, b.Zone), strings.Compare(a.CapacityType, b.CapacityType),
+		strings.Compare(a.Group, b.Group))
+}
+
+// mayBeOf reports whether the mark speaks of something that the claim may be bought as.
+func mayBeOf(p *model.PlannedClaim, m *model.Mark) bool {
+	for _, name := range p.InstanceTypes {
+		for _, zone := range p.Zones {
+			for _, kind := range p.CapacityTypes {
+				if offer.Covers(*m, model.OfferKey{InstanceType: name, Zone: zone, CapacityType: kind}) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// tried is what commands to save money did not get lately.
+type tried struct {
+	dry    []dryOffer // by what it is about
+	until  int64      // nothing of it is tried before
+	under  bool       // an open command tries some of it
+	failed int        // tries in a row
+}
+
+// dryOffer is something that came back dry, and until when it is left alone for that.
+type dryOffer struct {
+	model.Mark
+	pause, until int64
+}
+
+// triedLately reads the commands that are kept, by when they ended: a later success of what they asked for ends what they say.
+func (v *view) triedLately() tried {
+	var t tried
+	ended := slices.Clone(v.in.Commands)
+	slices.SortFunc(ended, func(a, b model.Command) int {
+		return cmp.Or(cmp.Compare(endOf(&a, v.now), endOf(&b, v.now)), strings.Compare(a.ID, b.ID))
+	})
+	for i := range ended {
+		c := &ended[i]
+		switch {
+		case failed(c) && len(c.Dry) > 0 && c.Reason == model.ReasonUnderutilized:
+			t.failed++
+			t.until = later(endOf(c, v.now), min(v.set.OppositeSeconds<<min(t.failed-1, 10), mostPause))
+			for _, mark := range c.Dry {
+				t.note(mark, endOf(c, v.now), v.set.OppositeSeconds)
+			}
+		case c.State == model.CommandDone && len(c.Replacements) > 0 && t.of(c.Replacements):
+			t.failed, t.until = 0, 0
+			t.got(func(m *model.Mark) bool {
+				return slices.ContainsFunc(c.Replacements, func(p model.PlannedClaim) bool { return offer.Covers(*m, p.Offer) })
+			})
+		}
+	}
+	for _, claim := range v.in.Claims {
+		key := model.OfferKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType}
+		t.dry = slices.DeleteFunc(t.dry, func(d dryOffer) bool {
+			return claim.InstanceType != "" && claim.LaunchedUnix > d.until-d.pause && offer.Covers(d.Mark, key)
+		})
+	}
+	for i := range v.in.Commands {
+		c := &v.in.Commands[i]
+		t.under = t.under || c.State.Open() && c.Reason == model.ReasonUnderutilized && t.of(c.Replacements)
+	}
+	return t
+}
+
+// note notes that something came back dry at a time.
+func (t *tried) note(mark model.Mark, at, first int64) {
+	n, known := slices.BinarySearchFunc(t.dry, mark, func(d dryOffer, m model.Mark) int { return compareMarks(d.Mark, m) })
+	if !known {
+		t.dry = slices.Insert(t.dry, n, dryOffer{Mark: mark})
+	}
+	d := &t.dry[n]
+	d.pause = max(first, min(2*d.pause, mostTried))
+	d.until = later(at, d.pause)
+}
+
+// got forgets what there is again.
+func (t *tried) got(is func(*model.Mark) bool) {
+	t.dry = slices.DeleteFunc(t.dry, func(d dryOffer) bool { return is(&d.Mark) })
+}
+
+// of reports whether any of the claims may be bought as something that came back dry.
+func (t *tried) of(claims []model.PlannedClaim) bool {
+	return slices.ContainsFunc(claims, func(p model.PlannedClaim) bool {
+		if len(p.InstanceTypes) == 0 { // of a command that is over: what it was planned as
+			return slices.ContainsFunc(t.dry, func(d dryOffer) bool { return offer.Covers(d.Mark, p.Offer) })
+		}
+		return slices.ContainsFunc(t.dry, func(d dryOffer) bool { return mayBeOf(&p, &d.Mark) })
+	})
+}
+
+// closed returns marks of what is not to be tried now, and when the first of it may be again; 0 = nothing is closed.
+func (t *tried) closed(now int64) (marks []model.Mark, again int64) {
+	for i := range t.dry {
+		d := &t.dry[i]
+		until := max(d.until, t.until)
+		if until <= now && !t.under {
+			continue
+		}
+		mark := d.Mark
+		mark.UntilUnix = max(until, now+1)
+		marks = append(marks, mark)
+		if until > now && (again == 0 || until < again) {
+			again = until
+		}
+	}
+	return marks, again
+}
+
+// saving calls f with what was tried lately closed: it is as if it could not be had.
+func (v *view) saving(f func()) {
+	marks, again := v.tried.closed(v.now)
+	if len(marks) == 0 {
+		f()
+		return
+	}
+	v.lookAgain(again)
+	in, desk := v.in, v.desk
+	defer func() { v.in, v.desk = in, desk }()
+	masked := *in
+	masked.Catalogs = make(map[string][]model.InstanceType, len(in.Catalogs))
+	for class, list := range in.Catalogs { // each on its own: the order does not matter
+		masked.Catalogs[class] = offer.Mask(list, nil, marks, v.now)
+	}
+	v.in, v.desk = &masked, nil
+	f()
+}
+
+// triesTwice returns why a command to save money would be a second try at what came back dry, beside another of this plan; nil where it
+// would not.
+func (v *view) triesTwice(c *model.PlannedCommand) *model.KeptReason {
+	if !v.tried.of(c.Replacements) {
+		return nil
+	}
+	for i := range v.chosen {
+		if other := &v.chosen[i]; other.Reason == model.ReasonUnderutilized && v.tried.of(other.Replacements) {
+			return &model.KeptReason{Code: TriedLately, Message: "what would take its place came back without capacity lately, and another command tries that first"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package reclaim
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// undoneFor notes a command that did not get a type in either zone, and ended so many seconds ago.
+func undoneFor(w *world, id, instanceType string, ago int64) {
+	past(w, id, model.CommandUndone, testNow-ago, func(c *model.Command) {
+		c.FailureCode = model.ReplacementFailed
+		for _, zone := range []string{"a", "b"} {
+			c.Dry = append(c.Dry, model.Mark{OfferKey: model.OfferKey{InstanceType: instanceType, Zone: zone, CapacityType: model.OnDemand}})
+		}
+	})
+}
+
+// roomy is a world of nodes that are far too large for the few pods on each.
+func roomy(pods int, names ...string) *world {
+	w := newWorld().pool("general")
+	for _, name := range names {
+		w.node(name, "general", sized("m5.4xlarge", model.OnDemand)).running("web-"+name, name, pods)
+	}
+	return w
+}
+
+// bought returns the types that a plan's replacements may be bought as.
+func bought(plan model.DisruptPlan) []string {
+	var out []string
+	for _, c := range plan.Commands {
+		for _, r := range c.Replacements {
+			out = append(out, r.InstanceTypes...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// R39: what a command did not get is not tried again for another node at once, though its marks are forgotten: for half an hour, and
+// for twice as long each time; what else there is may be bought meanwhile.
+func TestR39WhatCameBackDryIsLeftAloneForAllNodes(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		ago   []int64 // when tries failed, in seconds
+		tries bool
+	}{
+		{"never", nil, true},
+		{"a moment ago", []int64{60}, false},
+		{"half an hour ago", []int64{1800}, true},
+		{"half an hour ago, the second time", []int64{9000, 1801}, false},
+		{"an hour ago, the second time", []int64{9000, 3600}, true},
+		{"four hours ago, the fifth time", []int64{50000, 40000, 30000, 20000, 14400}, false},
+		{"eight hours ago, the fifth time", []int64{80000, 70000, 60000, 50000, 28800}, true},
+	} {
+		w := roomy(2, "n")
+		for i, ago := range c.ago {
+			undoneFor(w, string(rune('a'+i)), "m5.xlarge", ago)
+		}
+		got := bought(Plan(w.in))
+		if slices.Contains(got, "m5.xlarge") != c.tries {
+			t.Errorf("%s: buys %v", c.name, got)
+		}
+		if len(got) == 0 {
+			t.Errorf("%s: nothing takes the place of what is too large", c.name)
+		}
+	}
+}
+
+// R39: where tries fail one after another, of whatever, the next is two hours later, and there is one at a time.
+func TestR39TriesBecomeFewAndOneAtATime(t *testing.T) {
+	spent := func(w *world) *world {
+		for i, name := range []string{"m5.large", "m5.xlarge", "m5.2xlarge"} {
+			undoneFor(w, "old-"+name, name, 40000-int64(i))
+		}
+		return w
+	}
+	w := spent(roomy(2, "n"))
+	undoneFor(w, "new", "m5.2xlarge", 5000)
+	plan := Plan(w.in)
+	wantGiven(t, plan, model.ReasonUnderutilized)
+	if plan.AgainUnix != testNow+2200 {
+		t.Errorf("again at now%+d", plan.AgainUnix-testNow)
+	}
+	w.in.Claims = append(w.in.Claims, model.Claim{Name: "other", Pool: "general", Class: "default", InstanceType: "m5.xlarge", Zone: "a", CapacityType: model.OnDemand,
+		State: model.Launched, CreatedUnix: testNow - 100, LaunchedUnix: testNow - 100}) // somebody got one
+	if got := bought(Plan(w.in)); !slices.Equal(got, []string{"m5.xlarge"}) {
+		t.Errorf("buys %v once somebody got an m5.xlarge", got)
+	}
+
+	var names []string
+	for i := range model.MaxCommandNodes + 1 { // more than one command holds
+		names = append(names, fmt.Sprintf("n%02d", i))
+	}
+	w = roomy(1, names...)
+	for i := range w.in.Snapshot.Shapes {
+		shape := &w.in.Snapshot.Shapes[i] // one pod of a node apart from those of all others: none holds two
+		shape.Labels["alone"] = "yes"
+		shape.PodAntiAffinity = []model.PodTerm{{TopologyKey: model.LabelHostname, Selector: &model.Selector{MatchLabels: map[string]string{"alone": "yes"}}}}
+	}
+	if both := Plan(w.in); len(both.Commands) < 2 {
+		t.Fatalf("%d commands where nothing was tried: the test shows nothing; kept %+v", len(both.Commands), both.Kept)
+	}
+	plan = Plan(spent(w).in)
+	if len(plan.Commands) != 1 {
+		t.Errorf("%d commands try what came back dry at once", len(plan.Commands))
+	}
+	w.command("open", model.ReasonUnderutilized, model.CommandReplacing, plan.Commands[0].Nodes, func(c *model.Command) { c.Replacements = plan.Commands[0].Replacements })
+	wantGiven(t, Plan(w.in), model.ReasonUnderutilized)
+}
+
+// R39: what is remembered is what gave nothing since the command asked for it, of what that may be bought as.
+func TestR39DryIsWhatTheCommandAskedFor(t *testing.T) {
+	c := model.Command{ReplacingUnix: testNow, Replacements: []model.PlannedClaim{{InstanceTypes: []string{"m5.large"}, Zones: []string{"a", "b"}, CapacityTypes: []string{model.Spot}}}}
+	mark := func(instanceType, zone, kind string, at int64) model.Mark {
+		return model.Mark{OfferKey: model.OfferKey{InstanceType: instanceType, Zone: zone, CapacityType: kind}, AtUnix: at, UntilUnix: at + 180, Failures: 3}
+	}
+	marks := []model.Mark{
+		mark("m5.large", "b", model.Spot, testNow+2), mark("m5.large", "a", model.Spot, testNow), mark("m5.large", "c", model.Spot, testNow+2), mark("m5.xlarge", "a", model.Spot, testNow+2),
+		mark("m5.large", "a", model.OnDemand, testNow+2), mark("", "", model.Spot, testNow-1), mark("", "", model.Spot, testNow+1), {SubnetID: "subnet-a", AtUnix: testNow + 1},
+	}
+	want := []model.Mark{marks[6].About(), marks[1].About(), marks[0].About()}
+	if got := DryOf(&c, marks); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
