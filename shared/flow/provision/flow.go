@@ -216,9 +216,10 @@ type run struct {
 	nameUsed    map[string]bool           // names of replacements that turned out to be in use
 	podAt       map[string]int            // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
 
-	mutex   sync.Mutex // guards what parallel calls write: out.Problems, report and awaited
-	report  model.Report
-	awaited map[string]bool // replacements of commands that were initialised, or failed, in this run, by name
+	mutex    sync.Mutex // guards what parallel calls write: out.Problems, report and awaited
+	report   model.Report
+	heldBack bool            // replacements wait for others of their command: see owed
+	awaited  map[string]bool // replacements of commands that were initialised, or failed, in this run, by name
 }
 
 func (r *run) do(ctx context.Context) error {

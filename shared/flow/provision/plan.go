@@ -19,7 +19,7 @@ func (r *run) provision(ctx context.Context) error {
 	pending, places := len(r.pending()), r.places()
 	r.out.Pending, r.out.Headroom = pending-places, places
 	r.readWishes(ctx)
-	short := r.short() || len(r.wishes) > 0 || len(r.owed()) > 0
+	short := r.short() || len(r.wishes) > 0 || len(r.owed()) > 0 || r.heldBack
 	if pending == places && !short && r.roomKept() {
 		pending = 0
 	}
@@ -72,7 +72,7 @@ func (r *run) provision(ctx context.Context) error {
 			return err
 		}
 		r.cared = r.askedFor(slices.Clone(drains), plan)
-		if next := r.next(again, round); !next && !r.more(drains) {
+		if next := r.next(again, round); !next && !r.more(drains) && !(r.heldBack && len(round.Launched) > 0) {
 			return nil
 		}
 		// Ends that began meanwhile are planned for before anything is shown; those that were need not wait for that.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -18,28 +19,61 @@ import (
 // each: one whose name the ledger knows, in whatever state, is not asked for again, since a replacement that failed is the judge's
 // to decide about.
 
-// owed returns the replacements that commands wait for and nobody launched yet, with their commands: by command, in the order of the
-// command.
+// owed returns the replacements that commands wait for, nobody launched yet and may be launched now, with their commands: by command,
+// in the order of the command. Of a command one of whose replacements failed nothing more is bought: it will be undone. And what was not
+// to be had for an earlier command goes before the rest of its own, so that nothing is bought for a try that comes to nothing.
 func (r *run) owed() []owing {
 	var out []owing
-	known := map[string]bool{}
+	known, got := map[string]bool{}, map[string]bool{}
 	for _, claims := range [][]model.Claim{r.ledger.Claims, r.ledger.Spent, r.ledger.Ended, r.ledger.Former} {
 		for i := range claims {
 			known[claims[i].Name] = true
+			got[claims[i].Name] = got[claims[i].Name] || claims[i].Live() && claims[i].InstanceID != ""
 		}
 	}
+	r.heldBack = false
 	for i := range r.ledger.Commands {
 		command := &r.ledger.Commands[i]
-		if command.State != model.CommandReplacing {
+		if command.State != model.CommandReplacing || r.lacks(command) {
 			continue
 		}
+		doubts := slices.ContainsFunc(command.Replacements, func(p model.PlannedClaim) bool { return !got[p.Name] && r.doubtful(&p) })
 		for _, planned := range command.Replacements {
-			if !known[planned.Name] && !r.nameUsed[planned.Name] {
+			switch {
+			case known[planned.Name] || r.nameUsed[planned.Name]:
+			case doubts && !r.doubtful(&planned):
+				r.heldBack = true
+			default:
 				out = append(out, owing{command, planned})
 			}
 		}
 	}
 	return out
+}
+
+// lacks reports whether a replacement of the command has failed.
+func (r *run) lacks(command *model.Command) bool {
+	return slices.ContainsFunc(r.ledger.Spent, func(c model.Claim) bool {
+		return slices.ContainsFunc(command.Replacements, func(p model.PlannedClaim) bool { return p.Name == c.Name })
+	})
+}
+
+// doubtful reports whether the replacement may be bought as something that another command did not get within the last day.
+func (r *run) doubtful(planned *model.PlannedClaim) bool {
+	for i := range r.ledger.Commands {
+		for _, mark := range r.ledger.Commands[i].Dry {
+			for _, name := range planned.InstanceTypes {
+				for _, zone := range planned.Zones {
+					for _, kind := range planned.CapacityTypes {
+						if offer.Covers(mark, model.OfferKey{InstanceType: name, Zone: zone, CapacityType: kind}) {
+							return true
+						}
+					}
+				}
+			}
+		}
+	}
+	return false
 }
 
 // owing is a replacement that is to be launched.

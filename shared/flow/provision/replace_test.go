@@ -3,6 +3,7 @@ package provision_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -321,6 +322,42 @@ func TestR43FailedReplacementIsNotAskedForAgainAndTheJudgeIsTold(t *testing.T) {
 	}
 	if len(told.keys) != 1 {
 		t.Errorf("the judge was told %v of command %s, want once", told.keys, command.ID)
+	}
+}
+
+// R39: what an earlier command did not get is asked for first, and nothing else is bought for the command where it is not to be had
+// this time either; where it is, the rest follows in the same run.
+func TestR39WhatWasNotToBeHadIsAskedForFirst(t *testing.T) {
+	for _, dry := range []bool{true, false} {
+		w, old, planned := deployed(t, 2, world.Shape(800, gib), "m5.xlarge")
+		of := func(name, instanceType string) model.PlannedClaim {
+			p := called(planned, name)
+			p.InstanceTypes, p.Offer.InstanceType = []string{instanceType}, instanceType
+			p.Requirements = slices.Clone(p.Requirements)
+			for i := range p.Requirements {
+				if p.Requirements[i].Key == model.LabelInstanceType {
+					p.Requirements[i].Values = p.InstanceTypes
+				}
+			}
+			return p
+		}
+		j := judge(t, w)
+		undone := j.commit(model.CommandUndoing, old)
+		undone.FailureCode, undone.Dry = model.ReplacementFailed, []model.Mark{{OfferKey: model.OfferKey{InstanceType: "m5.xlarge"}}}
+		old = j.end(undone, model.CommandUndone)
+		if dry {
+			w.Fleet.Break(model.OfferKey{InstanceType: "m5.xlarge"}, "InsufficientInstanceCapacity")
+		}
+		j.commit(model.CommandReplacing, old, of("default-sure", "m5.large"), of("default-doubtful", "m5.xlarge"))
+		bought := 0
+		for range 3 {
+			bought += run(t, w, provision.TriggerReplace).Claims
+			w.Tick(time.Minute)
+		}
+		if want := map[bool]int{true: 0, false: 2}[dry]; bought != want {
+			t.Errorf("not to be had %v: %d machines, want %d", dry, bought, want)
+		}
+		sound(t, w)
 	}
 }
 
