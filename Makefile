@@ -72,7 +72,7 @@ check: ## format, vet, staticcheck, floors, generated files unchanged
 	$(MAKE) --no-print-directory generated
 
 synth: zips $(CDK) ## the CloudFormation templates of CLUSTER (default joiner-demo) and of its region into infra/cdk/cdk.out, with real zips; needs no network once npm has run
-	cd infra/cdk && node_modules/.bin/cdk synth --quiet --no-notices --all -c architecture=$(if $(filter amd64,$(ARCH)),x86_64,$(ARCH)) -c cluster=$(or $(CLUSTER),joiner-demo)
+	cd infra/cdk && node_modules/.bin/cdk synth --quiet --no-notices -c architecture=$(if $(filter amd64,$(ARCH)),x86_64,$(ARCH)) -c cluster=$(or $(CLUSTER),joiner-demo)
 	@ls -l infra/cdk/cdk.out/*.template.json
 
 templates: ## write infra/cdk/templates anew: what tests and people read of the stacks
