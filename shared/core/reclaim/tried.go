@@ -19,13 +19,28 @@ const (
 	mostPause = 2 * 3600  // between tries, of whatever
 )
 
-// DryOf returns what gave no capacity since the command began to wait for its replacements, of what those may be bought as. What only
-// some subnet or placement group did not give says too little.
-func DryOf(c *model.Command, marks []model.Mark) []model.Mark {
+// keepTried is after how long what a command did not get is noted once more by the next that fails, so that it is not forgotten with
+// its command while tries go on failing: for half of the day that commands are kept.
+const keepTried = 12 * 3600
+
+// DryOf returns what gave no capacity since the command began to wait for its replacements, of what those may be bought as, and what
+// others of the commands did not get so long ago that it would be forgotten soon. What only some subnet or placement group did
+// not give says too little.
+func DryOf(c *model.Command, marks []model.Mark, commands []model.Command, claims []model.Claim, now int64) []model.Mark {
 	var out []model.Mark
 	for i := range marks {
 		if m := &marks[i]; m.AtUnix >= c.ReplacingUnix && m.SubnetID == "" && m.PlacementGroup == "" && slices.ContainsFunc(c.Replacements, func(p model.PlannedClaim) bool { return mayBeOf(&p, m) }) {
 			out = append(out, m.About())
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	in := Input{Commands: commands, Claims: claims, NowUnix: now}
+	v := &view{in: &in, now: now, set: in.Settings.withDefaults()}
+	for _, d := range v.triedLately().dry {
+		if d.until-d.pause+keepTried <= now && !slices.Contains(out, d.Mark) {
+			out = append(out, d.Mark)
 		}
 	}
 	slices.SortFunc(out, compareMarks)

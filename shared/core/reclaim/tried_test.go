@@ -122,7 +122,19 @@ func TestR39DryIsWhatTheCommandAskedFor(t *testing.T) {
 		mark("m5.large", "a", model.OnDemand, testNow+2), mark("", "", model.Spot, testNow-1), mark("", "", model.Spot, testNow+1), {SubnetID: "subnet-a", AtUnix: testNow + 1},
 	}
 	want := []model.Mark{marks[6].About(), marks[1].About(), marks[0].About()}
-	if got := DryOf(&c, marks); !slices.Equal(got, want) {
+	if got := DryOf(&c, marks, nil, nil, testNow+3); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+	w := newWorld().pool("general") // what would be forgotten soon is noted once more; not what was tried since, or what somebody got
+	undoneFor(w, "old", "m5.2xlarge", 50_000)
+	undoneFor(w, "got", "m5.4xlarge", 50_000)
+	undoneFor(w, "new", "m5.xlarge", 40_000)
+	w.in.Claims = []model.Claim{{Name: "other", InstanceType: "m5.4xlarge", Zone: "a", CapacityType: model.OnDemand, LaunchedUnix: testNow - 100}}
+	want = []model.Mark{w.in.Commands[0].Dry[0], w.in.Commands[0].Dry[1], w.in.Commands[1].Dry[1], marks[0].About()}
+	if got := DryOf(&c, marks[:1], w.in.Commands, w.in.Claims, testNow+3); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := DryOf(&c, nil, w.in.Commands, nil, testNow+3); got != nil {
+		t.Errorf("%+v of a command that failed for something else", got)
 	}
 }

@@ -426,7 +426,7 @@ func (s *step) fail(ctx context.Context, code, message string) {
 	next := s.command
 	next.State, next.FailureCode, next.FailureMessage = model.CommandUndoing, code, message
 	if code == model.ReplacementFailed {
-		next.Dry = reclaim.DryOf(&next, s.ledger.Marks)
+		next.Dry = reclaim.DryOf(&next, s.ledger.Marks, s.ledger.Commands, s.ledger.Claims, s.now())
 	}
 	if !s.record(ctx, next) {
 		return
