@@ -228,7 +228,8 @@ func (s *adoptSites) Connect(_ context.Context, reg model.Registration) (adopt.S
 
 func (s *adoptSites) cluster(config aws.Config, reg model.Registration) (*ekscluster.Client, error) {
 	if s.flags.kubeconfig == "" {
-		return ekscluster.Connect(config, reg)
+		reg.RelayURL = "" // people have a way to API servers that functions have not, and an access entry of their own
+		return ekscluster.Connect(config, reg, nil)
 	}
 	kube, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		&clientcmd.ClientConfigLoadingRules{ExplicitPath: s.flags.kubeconfig}, &clientcmd.ConfigOverrides{CurrentContext: s.flags.context},

@@ -31,6 +31,10 @@
 //	JOINER_WEBHOOK_ADDRESS of that: :8443
 //	JOINER_ACCOUNT         whose machine catalogue admission goes by, that of the cluster: none, then it is the installation's own.
 //	                       JOINER_VM_MEMORY_OVERHEAD_PERCENT, JOINER_RESERVED_ENIS and JOINER_NODE_CLASS_CEL are as the functions have them
+//	JOINER_RELAY_QUEUE_URL of the queue of what functions ask this cluster's API server for: every replica carries that out. None, then
+//	                       functions ask it themselves
+//	JOINER_RELAY_SENDERS   who may ask, JSON: the unique ids of the functions' roles for this cluster, and for each the group whose
+//	                       rights its requests have: {"AROA…": "joiner:functions"}; required with the queue
 //	JOINER_LOG_LEVEL       debug, info, warn or error: info
 //	KUBECONFIG             path of a client configuration: that of the pod's service account
 //
@@ -87,8 +91,12 @@ func main() {
 		fatal(logger, "connect to the cluster", err)
 	}
 
-	// One actor follows the cluster, one leads when it may, one answers the kubelet, one the API server. All end with ctx.
+	// One actor follows the cluster, one leads when it may, one answers the kubelet, one the API server, one the functions. All end
+	// with ctx.
 	var actors sync.WaitGroup
+	if carrier := s.carrier(ctx, kube, logger); carrier != nil {
+		actors.Go(func() { carrier.Run(ctx) })
+	}
 	if s.CertDir != "" {
 		judge := s.judge(boot.AWS(ctx), shelf, logger)
 		actors.Go(func() {

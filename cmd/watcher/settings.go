@@ -41,6 +41,10 @@ type settings struct {
 	DefaultSpread string        `env:"JOINER_DEFAULT_SPREAD"`
 	Kubeconfig    string        `env:"KUBECONFIG"`
 
+	RelayURL     string  `env:"JOINER_RELAY_QUEUE_URL"`
+	RelaySenders senders `env:"JOINER_RELAY_SENDERS"`
+	CrashFile    string  `env:"JOINER_CRASH_FILE"` // tests only: see boot.Crash
+
 	CertDir        string `env:"JOINER_WEBHOOK_CERT_DIR"`
 	WebhookAddress string `env:"JOINER_WEBHOOK_ADDRESS" envDefault:":8443"`
 	Account        string `env:"JOINER_ACCOUNT"`

@@ -12,6 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/ec2catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/ec2fleet"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
+	"github.com/joiner-sh/joiner/shared/adapter/relay"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -20,12 +21,13 @@ import (
 // connector opens clusters with their own rights and keeps what it opened for the next invocation.
 type connector struct {
 	config   aws.Config
+	relay    *relay.Relay
 	isolated bool // IAM and the price list cannot be reached
 	sites    boot.Sites[catalog.Site]
 }
 
-func newConnector(config aws.Config, isolated bool) *connector {
-	return &connector{config: config, isolated: isolated}
+func newConnector(config aws.Config, relay *relay.Relay, isolated bool) *connector {
+	return &connector{config: config, relay: relay, isolated: isolated}
 }
 
 // Connect returns the cluster's site; another endpoint, authority or role opens it anew. Whatever is tried there is tried
@@ -33,7 +35,7 @@ func newConnector(config aws.Config, isolated bool) *connector {
 func (c *connector) Connect(_ context.Context, reg model.Registration) (catalog.Site, error) {
 	return c.sites.Open(reg.Cluster, reg.Access(), func() (site catalog.Site, err error) {
 		config := boot.Rights(c.config, "joiner-catalog", reg.Region, reg.Roles.Catalog, reg.ExternalID)
-		cluster, err := ekscluster.Connect(config, reg)
+		cluster, err := ekscluster.Connect(config, reg, c.relay)
 		if err != nil {
 			return site, err
 		}

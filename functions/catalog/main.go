@@ -15,6 +15,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/adapter/relay"
 	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
@@ -48,7 +49,7 @@ func main() {
 	flow := &catalog.Flow{
 		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Shelf: shelf,
 		Hints:     hints{own: sqsqueue.New(queues, s.QueueURL), plan: sqsqueue.New(queues, s.PlanURL)},
-		Connector: newConnector(config, s.IsolatedVPC),
+		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
 		Now:       time.Now,
 		Settings: catalog.Settings{
 			IsolatedVPC: s.IsolatedVPC, NoDryRun: s.NoDryRun,

@@ -16,6 +16,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/relay"
 	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
@@ -56,7 +57,7 @@ func main() {
 		Registry: boot.Switched{Registry: ledger, Switch: stop}, Leases: ledger, Book: stoppable{ledger, stop}, Commands: ledger,
 		Snapshots: store, Decisions: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),
 		Hints: judges{sqsqueue.NewDelayed(queues, s.QueueURL)}, Plans: plans{sqsqueue.New(queues, s.PlanURL)},
-		Drains: drains{sqsqueue.NewDelayed(queues, s.DrainURL)}, Connector: newConnector(config),
+		Drains: drains{sqsqueue.NewDelayed(queues, s.DrainURL)}, Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:   time.Now,
 		NewID: func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: disrupt.Settings{

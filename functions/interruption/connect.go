@@ -8,6 +8,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/ec2fleet"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
+	"github.com/joiner-sh/joiner/shared/adapter/relay"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -16,16 +17,19 @@ import (
 // connector opens clusters with their own rights and keeps their connections for the next invocation.
 type connector struct {
 	config aws.Config
+	relay  *relay.Relay
 	sites  boot.Sites[interruption.Site]
 }
 
-func newConnector(config aws.Config) *connector { return &connector{config: config} }
+func newConnector(config aws.Config, relay *relay.Relay) *connector {
+	return &connector{config: config, relay: relay}
+}
 
 // Connect returns the cluster's site; another endpoint, authority or role opens it anew.
 func (c *connector) Connect(_ context.Context, reg model.Registration) (interruption.Site, error) {
 	return c.sites.Open(reg.Cluster, reg.Access(), func() (site interruption.Site, err error) {
 		config := boot.Rights(c.config, "joiner-interruption", reg.Region, reg.Roles.Interruption, reg.ExternalID)
-		cluster, err := ekscluster.Connect(config, reg)
+		cluster, err := ekscluster.Connect(config, reg, c.relay)
 		if err != nil {
 			return site, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/relay"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
@@ -19,6 +20,7 @@ import (
 
 type settings struct {
 	Table       string        `env:"JOINER_TABLE,required"`
+	Bucket      string        `env:"JOINER_BUCKET,required"`
 	QueueURL    string        `env:"JOINER_INTERRUPTION_QUEUE_URL,required"` // the function's own, standard
 	PlanURL     string        `env:"JOINER_QUEUE_URL,required"`              // the plan queue, FIFO
 	Confirm     time.Duration `env:"JOINER_CONFIRM_AFTER"`                   // 0 = the flow's default
@@ -38,7 +40,7 @@ func main() {
 	flow := &interruption.Flow{
 		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Finder: ledger, Steps: ledger, Offers: ledger,
 		Hints: own, Drains: own, Plans: plans{sqsqueue.New(queues, s.PlanURL)},
-		Connector: newConnector(config),
+		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:       time.Now,
 		Settings:  interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin, RepairAfter: s.RepairAfter},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/ec2fleet"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/adapter/relay"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -22,19 +23,20 @@ import (
 // catalogue that knows its age.
 type connector struct {
 	config   aws.Config
+	relay    *relay.Relay
 	isolated bool // there is no way to the price list and to IAM
 	sites    boot.Sites[provision.Site]
 }
 
-func newConnector(config aws.Config, isolated bool) *connector {
-	return &connector{config: config, isolated: isolated}
+func newConnector(config aws.Config, relay *relay.Relay, isolated bool) *connector {
+	return &connector{config: config, relay: relay, isolated: isolated}
 }
 
 // Connect returns the cluster's site; another endpoint, authority, role or default spread opens it anew.
 func (c *connector) Connect(_ context.Context, reg model.Registration) (provision.Site, error) {
 	return c.sites.Open(reg.Cluster, reg.Access()+" "+reg.DefaultSpread, func() (site provision.Site, err error) {
 		config := boot.Rights(c.config, "joiner-provision", reg.Region, reg.Roles.Provision, reg.ExternalID)
-		cluster, err := ekscluster.Connect(config, reg)
+		cluster, err := ekscluster.Connect(config, reg, c.relay)
 		if err != nil {
 			return site, err
 		}

@@ -17,7 +17,7 @@ func TestConnectReadsTheDefaultSpreadOfTheRegistration(t *testing.T) {
 	defer server.Close()
 	reg := model.Registration{Cluster: "prod", Region: "us-west-2", Endpoint: server.URL,
 		CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}
-	c := newConnector(aws.Config{}, false)
+	c := newConnector(aws.Config{}, nil, false)
 	if _, err := c.Connect(t.Context(), reg); err != nil {
 		t.Fatal(err)
 	}

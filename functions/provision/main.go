@@ -15,6 +15,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/relay"
 	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
@@ -50,7 +51,7 @@ func main() {
 	flow := &provision.Flow{
 		Registry: boot.Switched{Registry: ledger, Switch: boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
 		Decisions: store, Snapshots: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger,
-		Connector: newConnector(config, s.IsolatedVPC),
+		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
 		Hints:     sweeps{sqsqueue.New(queues, s.QueueURL)},
 		Now:       time.Now,
 		NewID:     func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },

@@ -14,6 +14,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// relayHost stands where a URL must name a host and nobody looks one up.
+const relayHost = "https://relay.invalid"
+
 // Client is one cluster's API server, for functions. It may be used from many goroutines and kept between invocations.
 type Client struct {
 	cluster string
@@ -32,9 +35,21 @@ type Client struct {
 // takes the right to. It must be called before the client is used.
 func (c *Client) SpreadByDefault(constraints []model.Spread) { c.spread = constraints }
 
-// Connect returns the client of a registered cluster, with the rights of the config's credentials. Nothing is sent yet.
-// Invalid where the registration lacks endpoint or certificate authority.
-func Connect(config aws.Config, reg model.Registration) (*Client, error) {
+// Relay is the way to clusters whose API servers cannot be reached: their watchers carry requests out.
+type Relay interface {
+	Through(rights aws.Config, reg model.Registration) http.RoundTripper
+}
+
+// Connect returns the client of a registered cluster, with the rights of the config's credentials: through the relay where the
+// registration says so. Nothing is sent yet. Invalid where the registration lacks endpoint or certificate authority, or
+// where it asks for a relay and the program has none.
+func Connect(config aws.Config, reg model.Registration, relay Relay) (*Client, error) {
+	if reg.RelayURL != "" {
+		if relay == nil {
+			return nil, fault.New(fault.Invalid, "", "cluster %s: its API server is asked through the queue %s, which only functions do; give a kubeconfig", reg.Cluster, reg.RelayURL)
+		}
+		return New(&rest.Config{Host: relayHost, Transport: relay.Through(config, reg)}, reg.Cluster, reg.Region)
+	}
 	if !strings.HasPrefix(reg.Endpoint, "https://") {
 		return nil, fault.New(fault.Invalid, "", "cluster %s: endpoint %q is no https URL", reg.Cluster, reg.Endpoint)
 	}

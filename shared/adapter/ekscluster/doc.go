@@ -13,7 +13,7 @@
 // Objects keep to the API of Karpenter: whoever reads NodeClaims with kubectl finds the labels, conditions and reasons
 // they know.
 //
-//	client, err := ekscluster.Connect(config, registration)
+//	client, err := ekscluster.Connect(config, registration, relay)
 //	snapshot, err := client.List(ctx)
 //	uid, err := client.PutClaim(ctx, claim)
 package ekscluster

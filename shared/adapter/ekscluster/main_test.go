@@ -134,7 +134,7 @@ func connectAs(t *testing.T, role string) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := Connect(shared.cloud.ConfigFor(keys), registration(t))
+	client, err := Connect(shared.cloud.ConfigFor(keys), registration(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func TestATokenLetsAFunctionIn(t *testing.T) {
 	}
 	other := registration(t)
 	other.Cluster = "test"
-	client, err := Connect(shared.cloud.Config(), other)
+	client, err := Connect(shared.cloud.Config(), other, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func TestConnectNeedsEndpointAndCertificateAuthority(t *testing.T) {
 		"no endpoint":  {Cluster: "prod"},
 		"no TLS":       {Cluster: "prod", Endpoint: "http://127.0.0.1:1"},
 	} {
-		if _, err := Connect(aws.Config{Region: "us-west-2"}, reg); !fault.Is(err, fault.Invalid) {
+		if _, err := Connect(aws.Config{Region: "us-west-2"}, reg, nil); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: got %v, want Invalid", name, err)
 		}
 	}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"k8s.io/client-go/rest"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
+	"github.com/joiner-sh/joiner/shared/adapter/relay"
+	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/flow/carry"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// senders are the groups of those whose requests are carried out, by the unique id of their role.
+type senders map[string]string
+
+var (
+	roleID = regexp.MustCompile(`^AROA[A-Z0-9]{4,124}$`)
+	groups = []string{"joiner:functions", "joiner:interruption", "joiner:catalog", "joiner:disrupt"}
+)
+
+// UnmarshalText reads JSON: {"AROA…": "joiner:functions", …}.
+func (s *senders) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return nil
+	}
+	var read map[string]string
+	if err := json.Unmarshal(text, &read); err != nil {
+		return fmt.Errorf("not a JSON object of role ids and groups: %w", err)
+	}
+	for _, id := range slices.Sorted(maps.Keys(read)) {
+		if !roleID.MatchString(id) {
+			return fmt.Errorf("%q is no unique id of a role, such as AROA1234567890EXAMPLE; aws iam get-role shows it as RoleId", id)
+		}
+		if !slices.Contains(groups, read[id]) {
+			return fmt.Errorf("%s: %q is none of the groups %s", id, read[id], strings.Join(groups, ", "))
+		}
+	}
+	*s = read
+	return nil
+}
+
+// carrier carries out what functions ask for; nil where they ask the API server themselves. It exits where nobody may ask.
+func (s *settings) carrier(ctx context.Context, kube *rest.Config, logger *slog.Logger) *carry.Carrier {
+	if s.RelayURL == "" {
+		if len(s.RelaySenders) > 0 {
+			fatal(logger, "read JOINER_RELAY_SENDERS", fmt.Errorf("it says who may ask, and JOINER_RELAY_QUEUE_URL does not say where"))
+		}
+		return nil
+	}
+	if len(s.RelaySenders) == 0 {
+		fatal(logger, "read JOINER_RELAY_SENDERS", fmt.Errorf("nobody may ask: give the role ids of the cluster's stack (output RelaySenders)"))
+	}
+	server, err := ekscluster.NewCarrier(kube)
+	if err != nil {
+		fatal(logger, "connect to the cluster", err)
+	}
+	config := boot.AWS(ctx)
+	var carried carry.Server = server
+	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
+		carried = watched{server, crash}
+	}
+	return &carry.Carrier{
+		Cluster: s.Cluster, Groups: s.RelaySenders, Server: carried, Now: time.Now, Pause: pause,
+		Inbox:   relay.NewInbox(sqs.NewFromConfig(config), s.RelayURL),
+		Answers: relay.NewAnswers(dynamodb.NewFromConfig(config), s.Table, s3.NewFromConfig(config), s.Bucket),
+		Tell:    func(n carry.Note) { logCarried(logger, n) },
+	}
+}
+
+// watched is a server at whose effects a test has the program die.
+type watched struct {
+	server carry.Server
+	crash  *boot.Crash
+}
+
+// Do carries the request out between the two points.
+func (w watched) Do(ctx context.Context, group string, r wire.RelayRequest) (wire.RelayAnswer, error) {
+	effect := strings.ToLower(r.Method)
+	if err := w.crash.Before(ctx, effect); err != nil {
+		return wire.RelayAnswer{}, err
+	}
+	answer, err := w.server.Do(ctx, group, r)
+	w.crash.After(ctx, effect)
+	return answer, err
+}
+
+// logCarried writes one line for a request. What is dropped or refused is a warning: a count of those should stay at nothing.
+func logCarried(logger *slog.Logger, n carry.Note) {
+	logger = logger.With("relay", n.What)
+	if n.Method != "" {
+		logger = logger.With("method", n.Method, "path", n.Path, "group", n.Group)
+	}
+	if n.Sender != "" {
+		logger = logger.With("sender", n.Sender, "ageMillis", n.Age.Milliseconds(), "millis", n.Took.Milliseconds())
+	}
+	switch {
+	case n.What == "carried" && n.Err == nil:
+		logger.Debug("carried out", "status", n.Status)
+	case n.Err != nil:
+		logger.Warn("not carried out or not answered", "status", n.Status, "reason", n.Reason, "error", n.Err.Error())
+	default:
+		logger.Warn("not carried out")
+	}
+}
+
+// pause waits, but not longer than ctx.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
