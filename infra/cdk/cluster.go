@@ -145,9 +145,42 @@ func (k *cluster) makeRelay() {
 	}
 	k.relay = awssqs.NewCfnQueue(k.stack, s("RelayQueue"), properties)
 	excuse(k.relay, "AwsSolutions-SQS3", "A request that is older than seconds is carried out by nobody: whoever asked has gone on")
+	var hub statement // the watcher of a cluster in another account has the rights of a role there
+	if k.c.Account != "" {
+		hub = allow("WatcherFromHub", carryOut, []*string{k.relay.AttrArn()}, map[string]any{"ArnEquals": map[string]any{"aws:PrincipalArn": k.hubWatcher()}})
+		hub["Principal"] = map[string]any{"AWS": sub("arn:${AWS::Partition}:iam::%s:root", k.hub)}
+	}
 	awssqs.NewCfnQueuePolicy(k.stack, s("RelayQueuePolicy"), &awssqs.CfnQueuePolicyProps{
-		Queues: &[]*string{k.relay.Ref()}, PolicyDocument: document(overTLS("sqs:*", k.relay.AttrArn())),
+		Queues: &[]*string{k.relay.Ref()}, PolicyDocument: document(overTLS("sqs:*", k.relay.AttrArn()), hub),
 	})
+	senders := map[string]*string{}
+	for _, p := range programs {
+		senders[p.Program] = k.roles[p.ID].AttrRoleId()
+	}
+	awscdk.NewCfnOutput(k.stack, s("RelayQueueURL"), &awscdk.CfnOutputProps{Value: k.relay.Ref(), Description: s("relay.queueURL of the chart")})
+	awscdk.NewCfnOutput(k.stack, s("RelaySenders"), &awscdk.CfnOutputProps{
+		Description: s("relay.senders of the chart: the unique ids of the roles whose requests the watcher carries out"),
+		Value: awscdk.Fn_Sub(s(`{"${P}":"provision","${I}":"interruption","${C}":"catalog","${D}":"disrupt"}`), &map[string]*string{
+			"P": senders["provision"], "I": senders["interruption"], "C": senders["catalog"], "D": senders["disrupt"],
+		}),
+	})
+}
+
+// carryOut is what a watcher does with the queue of requests.
+var carryOut = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"}
+
+// hubWatcher is the ARN of the role that the watcher of a cluster in another account has in that of the region's stack.
+func (k *cluster) hubWatcher() *string {
+	return sub("arn:${AWS::Partition}:iam::%s:role/%s", k.hub, strings.Replace("joiner-NAME-${AWS::Region}-watcher-hub", "NAME", short(k.c.Name), 1))
+}
+
+// relayRights are a watcher's beside those of every other: to store the answers of its own cluster.
+func relayRights(cluster, hub string) []statement {
+	return []statement{
+		allow("KeepAnswers", []string{"dynamodb:PutItem"}, []*string{sub("arn:${AWS::Partition}:dynamodb:${AWS::Region}:%s:table/joiner", hub)},
+			map[string]any{"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": []string{"C#" + cluster + "#R#*"}}}),
+		allow("KeepLargeAnswers", []string{"s3:PutObject"}, []*string{sub("arn:${AWS::Partition}:s3:::joiner-%s-${AWS::Region}/%s", hub, "relay/"+cluster+"/*")}, nil),
+	}
 }
 
 // makeWatcher gives the watcher its rights through Pod Identity. In another account than the region's stack it takes them on in two
@@ -163,15 +196,14 @@ func (k *cluster) makeWatcher() {
 	rights := watcherRights(k.c.Name, k.hub, "${AWS::AccountId}")
 	identity := &awseks.CfnPodIdentityAssociationProps{ClusterName: s(k.c.Name), Namespace: s(k.c.Namespace), ServiceAccount: s("joiner-watcher")}
 	if k.c.Account != "" {
-		target := sub("arn:${AWS::Partition}:iam::%s:role/%s", k.hub, strings.Replace("joiner-NAME-${AWS::Region}-watcher-hub", "NAME", short(k.c.Name), 1))
+		target := k.hubWatcher()
 		rights = []statement{allow("BecomeWatcherOfHub", []string{"sts:AssumeRole", "sts:TagSession"}, []*string{target}, nil)}
 		identity.TargetRoleArn = target
 	} else {
 		rights = append(rights, kmsRights(k.o)...)
 	}
-	if k.c.Relay {
-		rights = append(rights, allow("CarryOutRequests",
-			[]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"}, []*string{k.relay.AttrArn()}, nil))
+	if k.c.Relay && k.c.Account == "" {
+		rights = append(append(rights, relayRights(k.c.Name, k.hub)...), allow("CarryOutRequests", carryOut, []*string{k.relay.AttrArn()}, nil))
 	}
 	role := newRole(k.stack, k.o, roleOf{
 		ID: "WatcherRole", Name: k.roleName("watcher"), About: "Joiner's watcher in cluster " + k.c.Name, Trust: document(pods), Rights: document(rights...),
@@ -286,6 +318,11 @@ func newHub(scope constructs.Construct, id string, c Cluster, o Options) awscdk.
 		StackName: s(id), Description: s("Joiner: cluster " + c.Name + " of account " + c.Account), AnalyticsReporting: jsii.Bool(false),
 	})
 	watcher := sub("arn:${AWS::Partition}:iam::%s:role/joiner-%s-${AWS::Region}-watcher", c.Account, short(c.Name))
+	rights := append(watcherRights(c.Name, "${AWS::AccountId}", c.Account), kmsRights(o)...)
+	if c.Relay {
+		queue := sub("arn:${AWS::Partition}:sqs:${AWS::Region}:%s:joiner-relay-%s", c.Account, short(c.Name))
+		rights = append(append(rights, relayRights(c.Name, "${AWS::AccountId}")...), allow("CarryOutRequests", carryOut, []*string{queue}, nil))
+	}
 	newRole(stack, o, roleOf{
 		ID: "WatcherRole", Name: sub("joiner-%s-${AWS::Region}-watcher-hub", short(c.Name)), About: "Joiner's watcher in cluster " + c.Name + " of account " + c.Account,
 		// A role that does not exist yet cannot be named as a principal, one of its account with its ARN can.
@@ -293,7 +330,7 @@ func newHub(scope constructs.Construct, id string, c Cluster, o Options) awscdk.
 			"Effect": "Allow", "Action": []string{"sts:AssumeRole", "sts:TagSession"}, "Principal": map[string]any{"AWS": sub("arn:${AWS::Partition}:iam::%s:root", c.Account)},
 			"Condition": map[string]any{"ArnEquals": map[string]any{"aws:PrincipalArn": watcher}},
 		}),
-		Rights: document(append(watcherRights(c.Name, "${AWS::AccountId}", c.Account), kmsRights(o)...)...),
+		Rights: document(rights...),
 	})
 	awsevents.NewCfnEventBusPolicy(stack, s("Events"), &awsevents.CfnEventBusPolicyProps{
 		StatementId: s("joiner-" + short(c.Name)),

@@ -248,6 +248,11 @@ func (r *region) dataRights(f function) []statement {
 		out = append(out, allow("ReadObjects", []string{"s3:GetObject"}, objects(f.Reads), nil),
 			allow("KnowWhatIsMissing", []string{"s3:ListBucket"}, []*string{r.bucket.AttrArn()}, nil))
 	}
+	if f.Assumes { // and so asks clusters' API servers, through their watchers where there is no other way
+		out = append(out, allow("FindRelayedAnswers", []string{"dynamodb:BatchGetItem"}, []*string{r.table.AttrArn()},
+			map[string]any{"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": []string{"C#*#R#*"}}}),
+			allow("ReadRelayedAnswers", []string{"s3:GetObject"}, objects([]string{"relay"}), nil))
+	}
 	if len(f.Writes) > 0 {
 		out = append(out, allow("WriteObjects", []string{"s3:PutObject"}, objects(f.Writes), nil))
 	}
