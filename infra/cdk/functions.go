@@ -138,7 +138,7 @@ func (r *region) environment(f function) *map[string]*string {
 	if len(f.Table) > 0 {
 		env["JOINER_TABLE"] = r.table.Ref()
 	}
-	if len(f.Reads)+len(f.Writes) > 0 {
+	if len(f.Reads)+len(f.Writes) > 0 || f.Assumes { // answers of watchers are read
 		env["JOINER_BUCKET"] = r.bucket.Ref()
 	}
 	urls := map[string]string{
