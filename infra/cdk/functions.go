@@ -59,7 +59,7 @@ func functions(o Options) []function {
 		Name: "joiner-catalog", ID: "Catalog", Program: "catalog", About: "Resolves node classes and knows what can be bought",
 		MemoryMB: 1024, TimeoutS: 120, Concurrency: each + 2,
 		Queues: []source{{"Catalog", each}}, Sends: []string{"Catalog", "Plan", "Disruption"}, Ticks: true, Recursive: true,
-		Table: join(read, written, []string{"DeleteItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"catalog"}, Assumes: true,
+		Table: join(read, []string{"PutItem", "UpdateItem", "DeleteItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"catalog"}, Assumes: true,
 		Settings: ofMachines,
 	}, {
 		Name: "joiner-disrupt", ID: "Disrupt", Program: "disrupt", About: "Decides which nodes to give back by choice",
@@ -190,7 +190,7 @@ func (r *region) role(f function) awsiam.CfnRole {
 		[]*string{sub("arn:${AWS::Partition}:logs:${AWS::Region}:${AWS::AccountId}:log-group:/aws/lambda/%s:*", f.Name)}, nil))
 	for _, from := range f.Queues {
 		policies = append(policies, allow("TakeFrom"+from.Queue,
-			[]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"}, []*string{r.queues[from.Queue].AttrArn()}, nil))
+			[]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}, []*string{r.queues[from.Queue].AttrArn()}, nil))
 	}
 	var sends []*string
 	for _, id := range f.Sends {

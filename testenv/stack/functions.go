@@ -26,7 +26,6 @@ func (s *Stack) startRuntime() error {
 	s.deployments = deploy.NewAccount(deploy.Models{
 		Cloud: s.Cloud, EC2: s.EC2, EKS: s.account.eks, Parameters: s.account.parameters, Bus: s.Bus, Schedules: s.schedule,
 		Code: s.code, Changes: s.changes(), OnDropped: func(err error) { s.say("%v", err) },
-		Custom: map[string]deploy.Custom{"Custom::JoinerCluster": s.register},
 	})
 	s.closeLater(s.deployments.Close)
 	var err error

@@ -34,8 +34,8 @@ type Options struct {
 	PlannerEnv   map[string]string // of the function that launches machines alone, beside FunctionEnv
 	EndsEnv      map[string]string // the same of the function that ends machines
 	JudgeEnv     map[string]string // the same of the function that decides what to give back
-	Visibility   time.Duration     // of the queues: as the template says
-	Timeout      time.Duration     // of the functions: the same
+	Visibility   time.Duration     // of the queues but the catalogue's: as the template says
+	Timeout      time.Duration     // of the functions but the catalogue's: the same
 	MaxReceives  int               // before a hint goes to the dead-letter queue: the same
 	SweepEvery   time.Duration     // the same
 	EC2          ec2.Timing        // zero: boots in 3 to 6 s, one second of visibility lag
@@ -96,7 +96,6 @@ type Stack struct {
 
 	account     *account
 	deployments *deploy.Account
-	attaching   *Cluster        // whose stack is being deployed
 	running     context.Context // until Stop
 	stopped     context.CancelFunc
 	dir         string

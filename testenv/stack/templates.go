@@ -1,7 +1,6 @@
 package stack
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
-	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/cloud/access"
 	"github.com/joiner-sh/joiner/testenv/cloud/sts"
 	"github.com/joiner-sh/joiner/testenv/cloudformation"
@@ -85,13 +83,12 @@ func (s *Stack) deployRegion(ctx context.Context) error {
 	return nil
 }
 
-// attach makes a cluster's roles, lets them into it and registers it, as deploying its stack does.
+// attach makes a cluster's roles, lets them into it and has the catalogue's function register it, as deploying its stack does.
 func (s *Stack) attach(ctx context.Context, c *Cluster) error {
 	t, err := clusterTemplate(c.Name)
 	if err != nil {
 		return err
 	}
-	s.attaching = c
 	c.stack, err = s.deployments.Deploy(ctx, t, cloudformation.Environment{StackName: regionStack + "-cluster-" + c.Name})
 	return err
 }
@@ -101,17 +98,17 @@ func (s *Stack) changes() deploy.Changes {
 	o := s.Options
 	return deploy.Changes{
 		Function: func(id string, f *lambdaruntime.Function) {
-			if o.Timeout != 0 {
+			if o.Timeout != 0 && id != "Catalog" { // which registers clusters, and keeps time for its answer
 				f.Timeout = o.Timeout
 			}
 			maps.Copy(f.Env, o.FunctionEnv)
 			maps.Copy(f.Env, map[string]map[string]string{"Provision": o.PlannerEnv, "Interruption": o.EndsEnv, "Disrupt": o.JudgeEnv}[id])
 		},
-		Queue: func(_ string, attributes map[string]string) {
+		Queue: func(id string, attributes map[string]string) {
 			if attributes["RedrivePolicy"] == "" {
 				return // for what nobody could handle
 			}
-			if o.Visibility != 0 {
+			if o.Visibility != 0 && id != "CatalogQueue" {
 				attributes["VisibilityTimeout"] = strconv.Itoa(int(o.Visibility.Seconds()))
 			}
 			if o.MaxReceives != 0 {
@@ -164,30 +161,6 @@ func (s *Stack) code(key string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("code %s: it is of no function that is built here: %v", key, functions)
-}
-
-// register enters the cluster that is being attached into the ledger: what the template says of it, and what EKS does.
-func (s *Stack) register(ctx context.Context, properties map[string]any) (map[string]any, error) {
-	properties = maps.Clone(properties)
-	delete(properties, "ServiceToken")
-	delete(properties, "ServiceTimeout")
-	text, err := json.Marshal(properties)
-	if err != nil {
-		return nil, err
-	}
-	var r model.Registration
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil {
-		return nil, err
-	}
-	c := s.attaching
-	if r.Cluster != c.Name || r.ARN != c.arn {
-		return nil, fmt.Errorf("the template registers %s (%s), and the cluster is %s (%s)", r.Cluster, r.ARN, c.Name, c.arn)
-	}
-	r.Endpoint, r.CA, r.ServiceCIDR, r.ClusterDNS = c.Kube.Endpoint(), c.Kube.CertificateAuthority(), c.Kube.ServiceCIDR(), "10.96.0.10"
-	r.Version, r.RegisteredUnix = kubernetesMinor(), time.Now().Unix()
-	return nil, s.Ledger.Register(ctx, r)
 }
 
 // WatcherKeys are what EKS gives to pods with the watcher's service account in a cluster: keys of the watcher's role.

@@ -11,6 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
 	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
 	"github.com/joiner-sh/joiner/testenv/cloudformation"
+	"github.com/joiner-sh/joiner/testenv/rights"
 	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
 	"github.com/joiner-sh/joiner/testenv/runtime/delivery"
 	"github.com/joiner-sh/joiner/testenv/runtime/events"
@@ -29,15 +30,11 @@ type Models struct {
 	Schedules  *schedule.Scheduler
 	// Code returns the executable of a function by the key of its zip, e.g. "ASSET-joiner-provision-arm64".
 	Code func(key string) (path string, err error)
-	// Custom makes custom resources of a type, instead of the function their ServiceToken names; absent types go there.
-	Custom map[string]Custom
 	// OnDropped hears of a delivery that was given up; nil = nobody does.
-	OnDropped func(error)
-	Changes   Changes
+	OnDropped  func(error)
+	Changes    Changes
+	Boundaries rights.Boundaries // permissions boundaries that templates name, by ARN
 }
-
-// Custom makes or updates a custom resource and returns its attributes.
-type Custom func(ctx context.Context, properties map[string]any) (map[string]any, error)
 
 // Changes are made to what a template says, by logical id. Any may be nil.
 type Changes struct {
@@ -166,6 +163,10 @@ func (a *Account) Deploy(ctx context.Context, t *cloudformation.Template, env cl
 	s := &Stack{Stack: resolved, values: v}
 	order, err := s.Order()
 	if err != nil {
+		return nil, fmt.Errorf("deploy %s: %w", env.StackName, err)
+	}
+	// Names are known beforehand, so that policies hold before anybody can do anything.
+	if _, err := rights.Add(a.Cloud.Policies, resolved, a.Boundaries); err != nil {
 		return nil, fmt.Errorf("deploy %s: %w", env.StackName, err)
 	}
 	for _, id := range order {

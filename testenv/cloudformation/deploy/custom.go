@@ -48,12 +48,6 @@ type customAnswer struct {
 
 // makeCustom makes a custom resource, by the function its ServiceToken names.
 func (a *Account) makeCustom(ctx context.Context, s *Stack, id string, properties map[string]any) error {
-	kind := s.Resources[id].Type
-	if f, ok := a.Custom[kind]; ok {
-		data, err := f(ctx, properties)
-		s.values.custom[id] = made{id: id, data: data}
-		return err
-	}
 	answer, err := a.tell(ctx, s, id, "Create", "", properties, nil)
 	if err != nil {
 		return err

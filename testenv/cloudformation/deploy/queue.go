@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-
-	"github.com/joiner-sh/joiner/testenv/cloud/policy"
 )
 
 // makeQueue makes a queue. Its properties are attributes of the queue, which SQS itself refuses where it does not know them.
@@ -35,27 +33,6 @@ func makeQueue(ctx context.Context, r resource) error {
 	}
 	_, err = sqs.NewFromConfig(r.account.Cloud.Config()).CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
 	return err
-}
-
-// makeQueuePolicy gives queues their policy.
-func makeQueuePolicy(_ context.Context, r resource) error {
-	var p struct {
-		Queues         []string // URLs
-		PolicyDocument any
-	}
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	d, err := policy.ParseValue(p.PolicyDocument, policy.Resource)
-	if err != nil {
-		return err
-	}
-	for _, url := range p.Queues {
-		queue := lastPart(url)
-		arn := "arn:aws:sqs:" + r.account.Cloud.Region() + ":" + r.account.Cloud.Account() + ":" + queue
-		r.account.Cloud.Policies.SetResource(arn, "policy of "+queue, d)
-	}
-	return nil
 }
 
 // queueURL is the URL of a queue by its ARN.

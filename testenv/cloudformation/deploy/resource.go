@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -28,9 +29,7 @@ var makers = map[string]func(context.Context, resource) error{
 	"AWS::Lambda::EventSourceMapping":  makeMapping,
 	"AWS::Lambda::Function":            makeFunction,
 	"AWS::S3::Bucket":                  makeBucket,
-	"AWS::S3::BucketPolicy":            makeBucketPolicy,
 	"AWS::SQS::Queue":                  makeQueue,
-	"AWS::SQS::QueuePolicy":            makeQueuePolicy,
 	"AWS::SSM::Parameter":              makeParameter,
 	"AWS::Scheduler::Schedule":         makeSchedule,
 }
@@ -45,16 +44,21 @@ var ignoredTypes = map[string]string{
 	"AWS::Scheduler::ScheduleGroup": "schedules are known by their names alone",
 }
 
+// policyTypes say who may do what: package rights reads them, and their properties, before anything is made.
+var policyTypes = []string{"AWS::Events::EventBusPolicy", "AWS::Lambda::Permission", "AWS::S3::BucketPolicy", "AWS::SQS::QueuePolicy"}
+
 // ignored are the properties that no model honours, by type, and why nothing is lost by that.
 var ignored = map[string]map[string]string{
 	"AWS::EKS::AccessEntry": {"Tags": "nobody reads them"},
 	"AWS::Events::Rule":     {"Description": "for people"},
 	"AWS::IAM::Role": {
-		"Description":         "for people",
-		"ManagedPolicyArns":   "AWS's own policies, of nodes: what machines ask of AWS is not modelled",
-		"MaxSessionDuration":  "services take on roles for as long as they like here",
-		"PermissionsBoundary": "a policy of the account's owner, which is not in the template",
-		"Tags":                "nobody reads them",
+		"AssumeRolePolicyDocument": "read by package rights",
+		"Description":              "for people",
+		"ManagedPolicyArns":        "AWS's own policies, of nodes: what machines ask of AWS is not modelled",
+		"MaxSessionDuration":       "services take on roles for as long as they like here",
+		"PermissionsBoundary":      "read by package rights",
+		"Policies":                 "read by package rights",
+		"Tags":                     "read by package rights",
 	},
 	"AWS::Lambda::Function": {
 		"Architectures": "functions run on the machine the models run on",
@@ -82,7 +86,7 @@ func (a *Account) make(ctx context.Context, s *Stack, id string) error {
 	if strings.HasPrefix(kind, "Custom::") {
 		return a.makeCustom(ctx, s, id, properties)
 	}
-	if _, ok := ignoredTypes[kind]; ok {
+	if _, ok := ignoredTypes[kind]; ok || slices.Contains(policyTypes, kind) {
 		return nil
 	}
 	f, ok := makers[kind]

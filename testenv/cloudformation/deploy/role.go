@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/joiner-sh/joiner/testenv/cloud/access"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
 	"github.com/joiner-sh/joiner/testenv/cloud/policy"
 	"github.com/joiner-sh/joiner/testenv/cloud/sts"
@@ -16,18 +15,9 @@ import (
 // sessionLife is how long services take on a role: processes get their keys once, and a demonstration runs for hours.
 const sessionLife = 12 * time.Hour
 
-type roleProperties struct {
-	RoleName, Path           string
-	AssumeRolePolicyDocument any
-	Policies                 []struct {
-		PolicyName     string
-		PolicyDocument any
-	}
-}
-
-// makeRole makes a role: from now on its sessions may do what its policies allow, and only whom it trusts may take it on.
+// makeRole makes a role. What it may do, and whom it trusts, package rights has read before.
 func makeRole(_ context.Context, r resource) error {
-	var p roleProperties
+	var p struct{ RoleName, Path string }
 	if err := r.decode(&p); err != nil {
 		return err
 	}
@@ -38,20 +28,7 @@ func makeRole(_ context.Context, r resource) error {
 	if len(name) > 64 {
 		return fmt.Errorf("RoleName %s has %d characters; a role's has at most 64", name, len(name))
 	}
-	trust, err := policy.ParseValue(p.AssumeRolePolicyDocument, policy.Trust)
-	if err != nil {
-		return fmt.Errorf("AssumeRolePolicyDocument: %w", err)
-	}
-	role := access.Role{Trust: trust}
-	for _, one := range p.Policies {
-		d, err := policy.ParseValue(one.PolicyDocument, policy.Identity)
-		if err != nil {
-			return fmt.Errorf("policy %s: %w", one.PolicyName, err)
-		}
-		role.Identity = append(role.Identity, policy.Attached{Name: one.PolicyName, Document: d})
-	}
-	arn := r.account.Cloud.STS.AddRole(sts.Role{Name: name, Path: p.Path})
-	r.account.Cloud.Policies.SetRole(arn, role)
+	r.account.Cloud.STS.AddRole(sts.Role{Name: name, Path: p.Path})
 	return nil
 }
 
@@ -87,9 +64,6 @@ func makeInstanceProfile(_ context.Context, r resource) error {
 	}
 	if len(p.Roles) != 1 {
 		return fmt.Errorf("it has %d Roles; a profile holds one", len(p.Roles))
-	}
-	if err := r.account.takeOn("ec2.amazonaws.com", "arn:aws:iam::"+r.account.Cloud.Account()+":role/"+p.Roles[0], ""); err != nil {
-		return err
 	}
 	r.account.EC2.AddInstanceProfile(name, p.Roles[0])
 	return nil

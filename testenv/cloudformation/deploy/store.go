@@ -11,8 +11,6 @@ import (
 	dynamodbtypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
-
-	"github.com/joiner-sh/joiner/testenv/cloud/policy"
 )
 
 type tableProperties struct {
@@ -117,23 +115,6 @@ func makeBucket(ctx context.Context, r resource) error {
 	}
 	_, err = client.PutBucketLifecycleConfiguration(ctx, &s3.PutBucketLifecycleConfigurationInput{Bucket: &name, LifecycleConfiguration: life})
 	return err
-}
-
-// makeBucketPolicy gives a bucket its policy.
-func makeBucketPolicy(_ context.Context, r resource) error {
-	var p struct {
-		Bucket         string
-		PolicyDocument any
-	}
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	d, err := policy.ParseValue(p.PolicyDocument, policy.Resource)
-	if err != nil {
-		return err
-	}
-	r.account.Cloud.Policies.SetResource("arn:aws:s3:::"+p.Bucket, "policy of "+p.Bucket, d)
-	return nil
 }
 
 // makeParameter sets a parameter.

@@ -1,0 +1,293 @@
+package deploy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/cfn"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"github.com/joiner-sh/joiner/testenv/cloud"
+	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+	clouddynamodb "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/eks"
+	cloudssm "github.com/joiner-sh/joiner/testenv/cloud/ssm"
+	"github.com/joiner-sh/joiner/testenv/cloudformation"
+	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
+	"github.com/joiner-sh/joiner/testenv/runtime/events"
+	"github.com/joiner-sh/joiner/testenv/runtime/schedule"
+)
+
+// TestMain is also the function that makes custom resources: the tests deploy their own binary.
+func TestMain(m *testing.M) {
+	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
+		lambda.Start(answer)
+	}
+	os.Exit(m.Run())
+}
+
+// answer says what it was told of a custom resource, and fails where it is asked to.
+func answer(ctx context.Context, e cfn.Event) error {
+	if e.ResponseURL == "" {
+		return nil // a tick, or a batch
+	}
+	r := cfn.NewResponse(&e)
+	r.Status, r.PhysicalResourceID = cfn.StatusSuccess, "made"
+	r.Data = map[string]any{"Told": fmt.Sprintf("%s %v %v", e.RequestType, e.ResourceProperties["paused"], e.OldResourceProperties["paused"])}
+	if e.ResourceProperties["fails"] == "true" {
+		r.Status, r.Reason = cfn.StatusFailed, "it was asked to fail"
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	put, err := http.NewRequestWithContext(ctx, http.MethodPut, e.ResponseURL, strings.NewReader(string(text)))
+	if err != nil {
+		return err
+	}
+	_, err = http.DefaultClient.Do(put)
+	return err
+}
+
+// begin returns an account whose functions all are this test's binary.
+func begin(t *testing.T) *Account {
+	t.Helper()
+	c, err := cloud.Start(t.Context(), cloud.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	machines, parameters := ec2.New(ec2.Options{Clock: clock.System(), Account: c.Account()}), cloudssm.New(cloudssm.Options{})
+	c.Register("dynamodb", clouddynamodb.NewHandler(clouddynamodb.NewModel(clouddynamodb.Options{Account: c.Account(), Region: c.Region()})))
+	c.Register("ssm", cloudssm.NewHandler(parameters))
+	a := NewAccount(Models{
+		Cloud: c, EC2: machines, EKS: eks.New(eks.Options{}), Parameters: parameters,
+		Bus:       events.NewBus(events.Config{Account: c.Account(), Region: c.Region()}),
+		Schedules: schedule.New(schedule.Config{}),
+		Code:      func(string) (string, error) { return os.Args[0], nil },
+	})
+	t.Cleanup(a.Close)
+	a.Runtime, err = lambdaruntime.New(lambdaruntime.Config{Region: c.Region(), AccountID: c.Account(), EndpointURL: c.Endpoint(), Credentials: a.Credentials})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Runtime.Stop)
+	t.Cleanup(a.Schedules.Stop)
+	return a
+}
+
+func committed(t *testing.T, name string) *cloudformation.Template {
+	t.Helper()
+	text, err := os.ReadFile("../../../infra/cdk/templates/" + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := cloudformation.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+func parse(t *testing.T, text string) *cloudformation.Template {
+	t.Helper()
+	parsed, err := cloudformation.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// The region's stack comes to be as its template says, and the cluster's lets functions, nodes and the watcher in.
+func TestTheCommittedTemplatesAreDeployed(t *testing.T) {
+	a := begin(t)
+	region, err := a.Deploy(t.Context(), committed(t, "region"), cloudformation.Environment{StackName: "joiner"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := a.Cloud.Config()
+	// A queue.
+	url, err := region.Ref("PlanQueue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue, err := sqs.NewFromConfig(config).GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"All"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"VisibilityTimeout": "40", "FifoQueue": "true", "MessageRetentionPeriod": "3600"} {
+		if queue.Attributes[name] != want {
+			t.Errorf("%s of the plan queue is %q, want %q", name, queue.Attributes[name], want)
+		}
+	}
+	if p := queue.Attributes["RedrivePolicy"]; !strings.Contains(p, ":joiner-plan-dead.fifo") || !strings.Contains(p, `"maxReceiveCount":3`) {
+		t.Errorf("RedrivePolicy is %s", p)
+	}
+	// The table.
+	tables := dynamodb.NewFromConfig(config)
+	table, err := tables.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String("joiner")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(table.Table.GlobalSecondaryIndexes) != 1 || !aws.ToBool(table.Table.DeletionProtectionEnabled) {
+		t.Errorf("the table is %+v", table.Table)
+	}
+	life, err := tables.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: aws.String("joiner")})
+	if err != nil || aws.ToString(life.TimeToLiveDescription.AttributeName) != "ttl" {
+		t.Errorf("items live for %+v, %v", life, err)
+	}
+	// The bucket.
+	objects := s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true })
+	rules, err := objects.GetBucketLifecycleConfiguration(t.Context(), &s3.GetBucketLifecycleConfigurationInput{Bucket: aws.String("joiner-123456789012-us-west-2")})
+	if err != nil || len(rules.Rules) < 3 || aws.ToInt32(rules.Rules[0].Expiration.Days) != 30 {
+		t.Errorf("objects live for %+v, %v", rules, err)
+	}
+	// A function.
+	f, ok := a.Runtime.Function("joiner-disrupt")
+	if !ok || f.MemoryMB != 1769 || f.Timeout != 55*time.Second || !f.AllowRecursion || f.Env["JOINER_TABLE"] != "joiner" || f.Env["JOINER_QUEUE_URL"] != url {
+		t.Errorf("%v, the function is %+v", ok, f)
+	}
+	if got := a.asyncOf("joiner-disrupt"); got.MaxRetries != 0 || got.MaxAge != time.Minute {
+		t.Errorf("asynchronous invocations: %+v", got)
+	}
+	for _, id := range []string{"ProvisionFromPlan", "InterruptionFromInterruption", "InterruptionFromNotices", "CatalogFromCatalog", "DisruptFromDisruption"} {
+		if a.Mapping(id) == nil {
+			t.Errorf("there is no mapping %s", id)
+		}
+	}
+	// What the command line reads.
+	parameter, err := ssm.NewFromConfig(config).GetParameter(t.Context(), &ssm.GetParameterInput{Name: aws.String("/joiner/installation")})
+	if err != nil || !json.Valid([]byte(*parameter.Parameter.Value)) || !strings.Contains(*parameter.Parameter.Value, `"table":"joiner"`) {
+		t.Errorf("%+v %v", parameter, err)
+	}
+	if len(a.Rules()) != 5 || len(a.waiting) != 4 {
+		t.Errorf("%d rules, %d schedules that wait", len(a.Rules()), len(a.waiting))
+	}
+	// The cluster.
+	a.EKS.AddCluster(eks.Cluster{Name: "joiner-demo"})
+	cluster, err := a.Deploy(t.Context(), committed(t, "cluster"), cloudformation.Environment{StackName: "joiner-cluster-joiner-demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	role, err := cluster.Attribute("InterruptionRole", "Arn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, groups, ok := a.EKS.Lookup("joiner-demo", role); !ok || fmt.Sprint(groups) != "[joiner:interruption]" {
+		t.Errorf("%v, groups are %v", ok, groups)
+	}
+	if got := a.PodRole("joiner-demo", "joiner", "joiner-watcher"); !strings.HasSuffix(got, ":role/joiner-joiner-demo-us-west-2-watcher") {
+		t.Errorf("the watcher's role is %s", got)
+	}
+	if a.PodRole("joiner-demo", "default", "joiner-watcher") != "" {
+		t.Error("a pod of another namespace gets the watcher's role")
+	}
+	for _, use := range a.Cloud.Policies.Denied() {
+		t.Error(use)
+	}
+}
+
+// A rule sends to the queues whose policy lets it, and what it cannot send there goes to its dead-letter queue.
+func TestARuleSendsWhereItMay(t *testing.T) {
+	a := begin(t)
+	text := `{"Resources": {
+ "Open": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "open"}},
+ "Shut": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "shut"}},
+ "Policy": {"Type": "AWS::SQS::QueuePolicy", "Properties": {"Queues": [{"Ref": "Open"}], "PolicyDocument": {"Version": "2012-10-17", "Statement": [
+  {"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "Action": "sqs:SendMessage", "Resource": {"Fn::GetAtt": ["Open", "Arn"]},
+   "Condition": {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["Rule", "Arn"]}}}}]}}},
+ "Rule": {"Type": "AWS::Events::Rule", "Properties": {"Name": "ours", "EventPattern": {"source": ["aws.ec2"]}, "Targets": [
+  {"Id": "a", "Arn": {"Fn::GetAtt": ["Shut", "Arn"]}, "DeadLetterConfig": {"Arn": {"Fn::GetAtt": ["Open", "Arn"]}}, "RetryPolicy": {"MaximumRetryAttempts": 0}}]}},
+ "Other": {"Type": "AWS::Events::Rule", "Properties": {"Name": "other", "EventPattern": {"source": ["aws.ec2"]}, "Targets": [
+  {"Id": "a", "Arn": {"Fn::GetAtt": ["Open", "Arn"]}, "RetryPolicy": {"MaximumRetryAttempts": 0}}]}}
+}}`
+	if _, err := a.Deploy(t.Context(), parse(t, text), cloudformation.Environment{StackName: "rules"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Bus.PutEvents(t.Context(), events.Entry{Source: "aws.ec2", DetailType: "x", Detail: json.RawMessage(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+	open, _ := a.Cloud.SQS.Depth("open")
+	shut, _ := a.Cloud.SQS.Depth("shut")
+	if open.Visible != 1 || shut.Visible != 0 {
+		t.Errorf("%d events in the queue that is open to one rule, %d in the one that is not; want 1 and 0", open.Visible, shut.Visible)
+	}
+	if n := len(a.Cloud.Policies.Denied()); n != 2 {
+		t.Errorf("%d kinds of calls denied, want 2", n)
+	}
+}
+
+const customTemplate = `{"Resources": {
+ "Role": {"Type": "AWS::IAM::Role", "Properties": {"RoleName": "f", "AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": [
+  {"Effect": "Allow", "Principal": {"Service": "SERVICE"}, "Action": "sts:AssumeRole"}]}}},
+ "F": {"Type": "AWS::Lambda::Function", "Properties": {"FunctionName": "f", "Role": {"Fn::GetAtt": ["Role", "Arn"]}, "Runtime": "provided.al2023",
+  "Handler": "bootstrap", "Timeout": 20, "MemorySize": 512, "Code": {"S3Bucket": "b", "S3Key": "k"}}},
+ "C": {"Type": "Custom::Thing", "Properties": {"ServiceToken": {"Fn::GetAtt": ["F", "Arn"]}, "ServiceTimeout": 30, "paused": true, "fails": FAILS}}
+}, "Outputs": {"Told": {"Value": {"Fn::GetAtt": ["C", "Told"]}, "Export": {"Name": "told"}}}}`
+
+// A custom resource is made, changed and taken away by its function, which is told what CloudFormation tells.
+func TestACustomResourceIsMadeByItsFunction(t *testing.T) {
+	a := begin(t)
+	text := strings.NewReplacer("SERVICE", "lambda.amazonaws.com", "FAILS", "false").Replace(customTemplate)
+	s, err := a.Deploy(t.Context(), parse(t, text), cloudformation.Environment{StackName: "custom"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.exports["told"]; got != "Create true <nil>" {
+		t.Errorf("it was told %q: numbers and booleans are text, and there is nothing old", got)
+	}
+	if err := a.Update(t.Context(), s, "C", map[string]any{"paused": false}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Attribute("C", "Told"); err != nil || got != "Update false true" {
+		t.Errorf("it was told %q, %v", got, err)
+	}
+	if err := a.Update(t.Context(), s, "C", map[string]any{"fails": true}); err == nil || !strings.Contains(err.Error(), "it was asked to fail") {
+		t.Errorf("error %v, want the function's reason", err)
+	}
+	if err := a.Delete(t.Context(), s, "C"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatCannotBeDeployedIsAnError(t *testing.T) {
+	custom := func(service, fails string) string {
+		return strings.NewReplacer("SERVICE", service, "FAILS", fails).Replace(customTemplate)
+	}
+	resource := func(kind, properties string) string {
+		return `{"Resources": {"X": {"Type": "` + kind + `", "Properties": ` + properties + `}}}`
+	}
+	for name, c := range map[string]struct{ template, want string }{
+		"a type nobody models":                {resource("AWS::SNS::Topic", `{}`), "resource X (AWS::SNS::Topic): resources of this type are not made here"},
+		"a property nobody honours":           {resource("AWS::SSM::Parameter", `{"Name": "x", "Type": "String", "Value": "v", "Tier": "Advanced"}`), `unknown field "Tier"`},
+		"an attribute SQS does not know":      {resource("AWS::SQS::Queue", `{"QueueName": "x", "Colour": "red"}`), "Colour"},
+		"a parameter's pattern":               {resource("AWS::SSM::Parameter", `{"Name": "x", "Type": "String", "Value": "v", "AllowedPattern": "^go$"}`), `Value "v" does not match`},
+		"a role Lambda may not take on":       {custom("ec2.amazonaws.com", "false"), "lambda.amazonaws.com cannot take on role"},
+		"a custom resource that fails":        {custom("lambda.amazonaws.com", "true"), "it was asked to fail"},
+		"a rule that is switched off":         {resource("AWS::Events::Rule", `{"Name": "x", "State": "DISABLED", "EventPattern": {"source": ["a"]}}`), "only rules that are ENABLED"},
+		"a rule with another target":          {resource("AWS::Events::Rule", `{"Name": "x", "EventPattern": {"source": ["a"]}, "Targets": [{"Id": "a", "Arn": "arn:aws:sns:r:a:t"}]}`), "only queues are modelled"},
+		"a mapping of a function not there":   {resource("AWS::Lambda::EventSourceMapping", `{"FunctionName": "none", "EventSourceArn": "arn:aws:sqs:r:a:q"}`), "there is no function none"},
+		"an access entry to no cluster":       {resource("AWS::EKS::AccessEntry", `{"ClusterName": "none", "PrincipalArn": "arn:aws:iam::123456789012:role/r"}`), "No cluster found"},
+		"a schedule that invokes no function": {resource("AWS::Scheduler::Schedule", `{"Name": "x", "State": "ENABLED", "FlexibleTimeWindow": {"Mode": "OFF"}, "ScheduleExpression": "rate(1 minute)", "Target": {"Arn": "arn:aws:sqs:r:a:q", "Input": "{}", "RoleArn": "r"}}`), "only functions are modelled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := begin(t)
+			_, err := a.Deploy(t.Context(), parse(t, c.template), cloudformation.Environment{StackName: "bad"})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
