@@ -213,13 +213,24 @@ type adoptSites struct {
 	config aws.Config
 }
 
-// Connect opens a cluster as the functions do, or as the flags say.
-func (s *adoptSites) Connect(_ context.Context, reg model.Registration) (adopt.Site, error) {
+// rights are the caller's in a cluster, as the flags say.
+func (s *adoptSites) rights(reg model.Registration) aws.Config {
 	if s.flags.own {
 		reg.Roles, reg.ExternalID = model.Roles{}, ""
 	}
-	config := boot.Rights(s.config, "joiner-adopt", reg.Region, reg.Roles.Adopt, reg.ExternalID)
-	cluster, err := s.cluster(config, reg)
+	return boot.Rights(s.config, "joiner-adopt", reg.Region, reg.Roles.Adopt, reg.ExternalID)
+}
+
+// open opens a cluster's API server.
+func (s *adoptSites) open(_ context.Context, reg model.Registration) (*ekscluster.Client, error) {
+	reg.RelayURL = "" // people reach it themselves, or not at all
+	return s.cluster(s.rights(reg), reg)
+}
+
+// Connect opens a cluster as the functions do, or as the flags say.
+func (s *adoptSites) Connect(ctx context.Context, reg model.Registration) (adopt.Site, error) {
+	config := s.rights(reg)
+	cluster, err := s.open(ctx, reg)
 	if err != nil {
 		return adopt.Site{}, err
 	}

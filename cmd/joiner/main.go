@@ -5,11 +5,15 @@
 //	joiner plan disrupt -f cluster.yaml          which nodes can go, what that saves, and why the others stay
 //	joiner stop disruption --cluster CLUSTER     nothing is given back by choice, until joiner resume disruption
 //	joiner stops                                 where that is so
+//	joiner attach CLUSTER                        the cluster is the installation's from now on
+//	joiner detach CLUSTER                        it leaves; with --hand-over its machines stay
+//	joiner clusters                              what is attached, and how it is
+//	joiner doctor [CLUSTER]                      what is not as it should be, and what to do about it
 //	joiner adopt CLUSTER                         which nodes of Karpenter's become ours; with --yes they do
 //	joiner completion bash|zsh|fish|powershell   shell completion
 //	joiner version
 //
-// Exit status: 0, 2 where the input, the cluster or the command line cannot be read, 1 where the result cannot be written.
+// Exit status, where a command does not say otherwise: 0, 2 where the input, the cluster or the command line cannot be read, 1 where the result cannot be written.
 package main
 
 import (
@@ -35,6 +39,9 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	err := command.Execute()
 	if err == nil {
 		return 0
+	}
+	if v := (verdict{}); errors.As(err, &v) {
+		return v.status
 	}
 	fmt.Fprintln(errs, "joiner:", err)
 	if errors.As(err, &unwritten{}) {

@@ -81,3 +81,20 @@ func (l *Ledger) holds(fence model.Fence) types.TransactWriteItem {
 func deposed(fence model.Fence) error {
 	return fault.New(fault.Conflict, "FenceLost", "the %s lease of cluster %s has passed to another since token %d", fence.Lease, fence.Cluster, fence.Token)
 }
+
+// Held returns the cluster's leases as they were last taken, by name, whether or not they have run out.
+func (l *Ledger) Held(ctx context.Context, cluster string) ([]model.Fence, error) {
+	const prefix = "LEASE#"
+	items, err := l.query(ctx, clusterPK(cluster), prefix, true)
+	if err != nil {
+		return nil, err
+	}
+	fences := make([]model.Fence, len(items))
+	for i, entry := range items {
+		fences[i] = model.Fence{
+			Cluster: cluster, Lease: textOf(entry, "SK")[len(prefix):], Owner: textOf(entry, "owner"), Token: numberOf(entry, "tok"),
+			UntilUnix: numberOf(entry, "exp"), SinceUnix: numberOf(entry, "since"),
+		}
+	}
+	return fences, nil
+}

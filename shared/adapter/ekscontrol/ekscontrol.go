@@ -81,3 +81,23 @@ func translate(err error, format string, args ...any) error {
 	}
 	return fault.Wrap(kind, api.ErrorCode(), err, format, args...)
 }
+
+// Entry returns the Kubernetes groups that a principal's access entry gives it. NotFound where it has none.
+func (e *EKS) Entry(ctx context.Context, cluster, principal string) (groups []string, err error) {
+	out, err := e.client.DescribeAccessEntry(ctx, &eks.DescribeAccessEntryInput{ClusterName: &cluster, PrincipalArn: &principal})
+	if err != nil {
+		return nil, translate(err, "describe the access entry of %s in cluster %s", principal, cluster)
+	}
+	return out.AccessEntry.KubernetesGroups, nil
+}
+
+// PodIdentities returns how many roles the pods of a service account may have: 0, or 1 where an association gives it one.
+func (e *EKS) PodIdentities(ctx context.Context, cluster, namespace, serviceAccount string) (int, error) {
+	out, err := e.client.ListPodIdentityAssociations(ctx, &eks.ListPodIdentityAssociationsInput{
+		ClusterName: &cluster, Namespace: &namespace, ServiceAccount: &serviceAccount,
+	})
+	if err != nil {
+		return 0, translate(err, "list the pod identity associations of %s/%s in cluster %s", namespace, serviceAccount, cluster)
+	}
+	return len(out.Associations), nil
+}

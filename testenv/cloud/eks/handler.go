@@ -29,6 +29,7 @@ func NewHandler(m *Model) *Handler {
 	h.handle(m, "CreateAccessEntry", "POST /clusters/{name}/access-entries", m.createAccessEntry)
 	h.handle(m, "DescribeAccessEntry", "GET /clusters/{name}/access-entries/{principalArn}", m.describeAccessEntry)
 	h.handle(m, "DeleteAccessEntry", "DELETE /clusters/{name}/access-entries/{principalArn}", m.deleteAccessEntry)
+	h.handle(m, "ListPodIdentityAssociations", "GET /clusters/{name}/pod-identity-associations", m.listPodIdentities)
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		wire.WriteRESTJSONError(w, r, wire.StatusErrorf(http.StatusNotImplemented, "NotImplemented", "%s %s is not modelled", r.Method, r.URL.Path))
 	})

@@ -155,3 +155,25 @@ func TestRequestsAreNamedAfterTheirAction(t *testing.T) {
 		}
 	}
 }
+
+func TestPodIdentitiesAreListedByServiceAccount(t *testing.T) {
+	m, c := serve(t)
+	m.AddCluster(eks.Cluster{Name: "dev"})
+	for _, p := range []eks.PodIdentity{{Cluster: "dev", Namespace: "joiner", ServiceAccount: "joiner-watcher", RoleARN: role}, {Cluster: "dev", Namespace: "a", ServiceAccount: "b", RoleARN: role}} {
+		if err := m.AddPodIdentity(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.AddPodIdentity(eks.PodIdentity{Cluster: "other"}); err == nil {
+		t.Error("an association of no cluster was made")
+	}
+	for want, in := range map[int]sdk.ListPodIdentityAssociationsInput{
+		2: {}, 1: {Namespace: aws.String("joiner"), ServiceAccount: aws.String("joiner-watcher")}, 0: {Namespace: aws.String("joiner"), ServiceAccount: aws.String("b")},
+	} {
+		in.ClusterName = aws.String("dev")
+		out, err := c.ListPodIdentityAssociations(t.Context(), &in)
+		if err != nil || len(out.Associations) != want {
+			t.Errorf("%d associations, want %d, %v", len(out.Associations), want, err)
+		}
+	}
+}

@@ -63,6 +63,8 @@ type cluster struct {
 	arn     string
 	created time.Time
 	entries map[string]*entry // by principal ARN
+
+	identities []PodIdentity // by namespace and service account
 }
 
 type entry struct {
@@ -94,12 +96,12 @@ func (m *Model) AddCluster(c Cluster) string {
 	if c.ServiceCIDR == "" {
 		c.ServiceCIDR = "10.100.0.0/16"
 	}
-	entries := map[string]*entry{}
+	entries, identities := map[string]*entry{}, []PodIdentity(nil)
 	if before := m.clusters[c.Name]; before != nil {
-		entries = before.entries
+		entries, identities = before.entries, before.identities
 	}
 	arn := fmt.Sprintf("arn:aws:eks:%s:%s:cluster/%s", m.region, m.account, c.Name)
-	m.clusters[c.Name] = &cluster{Cluster: c, arn: arn, created: m.clock.Now(), entries: entries}
+	m.clusters[c.Name] = &cluster{Cluster: c, arn: arn, created: m.clock.Now(), entries: entries, identities: identities}
 	return arn
 }
 

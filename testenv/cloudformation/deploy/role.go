@@ -97,5 +97,5 @@ func makePodIdentity(_ context.Context, r resource) error {
 		return err
 	}
 	r.account.identities[identity{p.ClusterName, p.Namespace, p.ServiceAccount}] = p.RoleArn
-	return nil
+	return r.account.EKS.AddPodIdentity(eks.PodIdentity{Cluster: p.ClusterName, Namespace: p.Namespace, ServiceAccount: p.ServiceAccount, RoleARN: p.RoleArn})
 }

@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/oklog/ulid/v2"
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscontrol"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/attach"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const attachLong = `Attaches a cluster to the installation of its region, or brings its registration up to date: from the next minute on
+the functions see to it. A cluster's stack does the same when it is deployed; this is for those who do not use that.
+
+EKS is asked for the cluster with your own AWS rights (eks:DescribeCluster). What you do not say stays as it was, above
+all whether the cluster is paused. It can be repeated, and takes back an unfinished "joiner detach".
+
+It prints the helm command that installs the watcher in the cluster.
+
+Exit status: 0 where the cluster is attached; 2 where it is not, and nothing has changed.`
+
+const attachExample = `  # with the roles that you made for it
+  joiner attach shop --role-provision arn:aws:iam::111122223333:role/shop-provision \
+    --role-interruption arn:aws:iam::111122223333:role/shop-interruption \
+    --role-catalog arn:aws:iam::111122223333:role/shop-catalog --role-disrupt arn:aws:iam::111122223333:role/shop-disrupt
+
+  # only look on, until joiner attach shop --paused=false
+  joiner attach shop --paused
+
+  # an API server that functions cannot reach
+  joiner attach shop --relay https://sqs.us-west-2.amazonaws.com/111122223333/joiner-relay-shop`
+
+// attachFlags are what the command line says.
+type attachFlags struct {
+	place
+	roles                                  model.Roles
+	externalID, relay, spread, dns, output string
+	paused                                 bool
+}
+
+func newAttach() *cobra.Command {
+	f := &attachFlags{}
+	command := &cobra.Command{
+		Use: "attach CLUSTER", Short: "Attach a cluster to the installation", Long: attachLong, Example: attachExample, Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error { return f.run(command, args[0]) },
+	}
+	command.ValidArgsFunction = cobra.NoFileCompletions
+	f.register(command)
+	flags := command.Flags()
+	for _, role := range []struct {
+		name string
+		into *string
+	}{
+		{"provision", &f.roles.Provision}, {"interruption", &f.roles.Interruption}, {"catalog", &f.roles.Catalog}, {"disrupt", &f.roles.Disrupt}, {"adopt", &f.roles.Adopt},
+	} {
+		flags.StringVar(role.into, "role-"+role.name, "", "`ARN` of the cluster's role for "+role.name)
+		must(command.RegisterFlagCompletionFunc("role-"+role.name, cobra.NoFileCompletions))
+	}
+	flags.StringVar(&f.externalID, "external-id", "", "the `ID` the roles ask for (default: the installation's)")
+	flags.StringVar(&f.relay, "relay", "", "`URL` of the queue of requests that the watcher carries out")
+	flags.StringVar(&f.spread, "default-spread", "", "defaultConstraints of the cluster's kube-scheduler, `YAML`")
+	flags.StringVar(&f.dns, "cluster-dns", "", "`ADDRESS` of the cluster's DNS (default: the tenth of its service network)")
+	flags.BoolVar(&f.paused, "paused", false, "look on and change nothing; --paused=false goes on")
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what came of it")
+	for _, name := range []string{"external-id", "relay", "default-spread", "cluster-dns"} {
+		must(command.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
+	}
+	return command
+}
+
+func (f *attachFlags) run(command *cobra.Command, cluster string) error {
+	ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	at, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	wish, err := f.wish(ctx, command, at, cluster)
+	if err != nil {
+		return err
+	}
+	out, err := attachFlow(at).Attach(ctx, wish)
+	if err != nil {
+		return err
+	}
+	warn(command.ErrOrStderr(), out.Warnings)
+	return f.tell(command.OutOrStdout(), at, out)
+}
+
+// attachFlow is the flow with the caller's own rights.
+func attachFlow(at *opened) *attach.Flow {
+	return &attach.Flow{
+		Registry: at.ledger, Clusters: ownPlanes{at.config}, Leases: at.ledger, Ledger: at.ledger, Now: time.Now, Pause: pause,
+		Spread: func(text string) error { _, err := translate.ParseDefaultSpread(text); return err },
+	}
+}
+
+// ownPlanes asks EKS with the caller's own rights.
+type ownPlanes struct{ config aws.Config }
+
+// Describe returns the registration's cluster.
+func (p ownPlanes) Describe(ctx context.Context, reg model.Registration) (model.ControlPlane, error) {
+	config := p.config.Copy()
+	config.Region = reg.Region
+	reg.Roles = model.Roles{}
+	return ekscontrol.New(eks.NewFromConfig(config)).Describe(ctx, reg)
+}
+
+// wish is what there is, with what the flags say.
+func (f *attachFlags) wish(ctx context.Context, command *cobra.Command, at *opened, cluster string) (attach.Wish, error) {
+	var wish attach.Wish
+	before, err := at.ledger.Cluster(ctx, cluster)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return wish, err
+	}
+	wish.Registration = model.Registration{
+		Cluster: cluster, Region: at.config.Region, Roles: before.Roles, ExternalID: before.ExternalID, RelayURL: before.RelayURL, DefaultSpread: before.DefaultSpread,
+		ClusterDNS: before.ClusterDNS,
+	}
+	for _, flag := range []struct {
+		name string
+		into *string
+		said string
+	}{
+		{"role-provision", &wish.Roles.Provision, f.roles.Provision}, {"role-interruption", &wish.Roles.Interruption, f.roles.Interruption},
+		{"role-catalog", &wish.Roles.Catalog, f.roles.Catalog}, {"role-disrupt", &wish.Roles.Disrupt, f.roles.Disrupt}, {"role-adopt", &wish.Roles.Adopt, f.roles.Adopt},
+		{"external-id", &wish.ExternalID, f.externalID}, {"relay", &wish.RelayURL, f.relay}, {"default-spread", &wish.DefaultSpread, f.spread},
+		{"cluster-dns", &wish.ClusterDNS, f.dns},
+	} {
+		if command.Flags().Changed(flag.name) {
+			*flag.into = flag.said
+		}
+	}
+	if wish.ExternalID == "" && !command.Flags().Changed("external-id") {
+		wish.ExternalID = at.ExternalID
+	}
+	if command.Flags().Changed("paused") {
+		wish.Paused = &f.paused
+	}
+	return wish, nil
+}
+
+// attachedText is what is written as JSON.
+type attachedText struct {
+	Registration model.Registration `json:"registration"`
+	New          bool               `json:"new"`
+	Changed      []string           `json:"changed"`
+	Warnings     []string           `json:"warnings"`
+	Helm         []string           `json:"helm,omitempty"` // the command that installs the watcher
+}
+
+func (f *attachFlags) tell(out io.Writer, at *opened, a attach.Attached) error {
+	helm, err := helmCommand(at, a.Registration)
+	if err != nil {
+		return err
+	}
+	if f.output == outputJSON {
+		text, err := json.MarshalIndent(attachedText{a.Registration, a.New, append([]string{}, a.Changed...), append([]string{}, a.Warnings...), helm}, "", "  ")
+		if err != nil {
+			return err
+		}
+		return say(out, "%s\n", text)
+	}
+	reg, state := a.Registration, "active"
+	if reg.Paused {
+		state = "paused: nothing is launched or ended until joiner attach " + reg.Cluster + " --paused=false"
+	}
+	what := "is attached already, nothing changed"
+	switch {
+	case a.New:
+		what = "is attached"
+	case len(a.Changed) > 0:
+		what = "is attached anew: " + strings.Join(a.Changed, ", ") + " changed"
+	}
+	if err := say(out, "Cluster %s (%s, Kubernetes %s) %s; it is %s.\n", reg.Cluster, reg.ARN, reg.Version, what, state); err != nil {
+		return err
+	}
+	if helm == nil {
+		return say(out, "The watcher's settings are not known here: %v\n", at.unread)
+	}
+	return say(out, "\nThe watcher is installed, or brought up to date, from a checkout of this version by\n\n  %s\n\nThen joiner doctor %s says whether everything is in place.\n", shellWords(helm), reg.Cluster)
+}
+
+// helmCommand is what installs the watcher; nil where the installation is not known.
+func helmCommand(at *opened, reg model.Registration) ([]string, error) {
+	if at.unread != nil {
+		return nil, nil
+	}
+	in, err := json.Marshal(map[string]any{
+		"account": at.Account, "region": at.Region, "table": at.Table, "bucket": at.Bucket, "queues": at.Queues,
+	})
+	if err != nil {
+		return nil, err
+	}
+	command := []string{"helm", "upgrade", "--install", "joiner", "infra/chart", "--namespace", "joiner", "--create-namespace",
+		"--set", "cluster=" + reg.Cluster, "--set-json", "installation=" + string(in)}
+	if reg.Account != at.Account {
+		command = append(command, "--set-string", "account="+reg.Account)
+	}
+	if reg.DefaultSpread != "" && strings.TrimSpace(reg.DefaultSpread) != "none" {
+		spread, err := yaml.YAMLToJSON([]byte(reg.DefaultSpread))
+		if err != nil {
+			return nil, fmt.Errorf("--default-spread: %w", err)
+		}
+		command = append(command, "--set-json", "defaultSpread="+string(spread))
+	}
+	if reg.RelayURL != "" {
+		command = append(command, "--set", "relay.enabled=true", "--set", "relay.queueURL="+reg.RelayURL)
+	}
+	return command, nil
+}
+
+// shellWords joins words so that a shell takes them apart the same way.
+func shellWords(words []string) string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = word
+		if strings.ContainsAny(word, " {}[]\"'$`\\!*?&;|<>()#~") {
+			out[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+const detachLong = `Takes a cluster out of the installation: its registration and all that is kept of it in the ledger. Without --yes it only
+says whether that can be done.
+
+While machines of the cluster live that is refused: nobody would know of them any more. Delete its NodePools and wait,
+or hand them over: with --hand-over machines, nodes and pods stay as they are,
+
+  --hand-over=karpenter   for Karpenter, which takes NodeClaims as they are. Start it when this is done.
+  --hand-over=people      for nobody: the finalizers are taken off NodeClaims and Nodes, so that they can be deleted.
+                          Machines then end only where you end them.
+
+What is under way, such as a launch or a drain, cannot be handed over: run it again when it is done.
+
+A hand-over reaches the API server with the cluster's role for adoption, or with --own-rights or --kubeconfig as you.
+
+Exit status: 0 where the cluster is detached, or could be; 2 where not.`
+
+// detachFlags are what the command line says.
+type detachFlags struct {
+	place
+	adopt    adoptFlags // how the API server is reached
+	handOver string
+	yes      bool
+}
+
+func newDetach() *cobra.Command {
+	f := &detachFlags{}
+	command := &cobra.Command{
+		Use: "detach CLUSTER", Short: "Take a cluster out of the installation", Long: detachLong, Args: cobra.ExactArgs(1),
+		Example: `  joiner detach shop                             # could it be?
+  joiner detach shop --yes
+  joiner detach shop --hand-over=karpenter --yes`,
+		RunE: func(command *cobra.Command, args []string) error { return f.run(command, args[0]) },
+	}
+	command.ValidArgsFunction = cobra.NoFileCompletions
+	f.register(command)
+	choice(command, &f.handOver, "hand-over", "", "", []string{attach.ToKarpenter, attach.ToPeople}, "leave machines that live to others (alone: to people)")
+	flags := command.Flags()
+	flags.Lookup("hand-over").NoOptDefVal = attach.ToPeople
+	flags.BoolVar(&f.yes, "yes", false, "detach; without it nothing is written")
+	flags.StringVar(&f.adopt.kubeconfig, "kubeconfig", "", "reach the API server by this `FILE`")
+	flags.StringVar(&f.adopt.context, "context", "", "the `CONTEXT` of the kubeconfig (default: its current one)")
+	flags.BoolVar(&f.adopt.own, "own-rights", false, "reach the API server with your own rights, not with the cluster's role")
+	must(command.MarkFlagFilename("kubeconfig"))
+	must(command.RegisterFlagCompletionFunc("context", cobra.NoFileCompletions))
+	return command
+}
+
+func (f *detachFlags) run(command *cobra.Command, cluster string) error {
+	if f.adopt.context != "" && f.adopt.kubeconfig == "" {
+		return fmt.Errorf("--context: it is of a kubeconfig; give --kubeconfig too")
+	}
+	ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	at, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	flow := attachFlow(at)
+	flow.Connector = &leavingSites{adoptSites{flags: &f.adopt, config: at.config}}
+	out, err := flow.Detach(ctx, attach.Departure{Cluster: cluster, Owner: "detach-" + ulid.Make().String(), HandOver: f.handOver, DryRun: !f.yes})
+	if err != nil {
+		return err
+	}
+	warn(command.ErrOrStderr(), out.Warnings)
+	return f.tell(command.OutOrStdout(), out)
+}
+
+func (f *detachFlags) tell(out io.Writer, d attach.Departed) error {
+	who := ""
+	if n := len(d.Living); n > 0 {
+		who = fmt.Sprintf("; %d machines are left to %s", n, f.handOver)
+	}
+	if !d.Gone {
+		return say(out, "Cluster %s can be detached%s. With --yes it is.\n", d.Registration.Cluster, who)
+	}
+	if err := say(out, "Cluster %s is detached%s.\n", d.Registration.Cluster, who); err != nil {
+		return err
+	}
+	return say(out, "Take the watcher out too: helm uninstall joiner --namespace joiner. The definitions stay, and with them NodePools and NodeClaims.\n")
+}
+
+// leavingSites opens clusters that are handed over.
+type leavingSites struct{ adoptSites }
+
+// Connect opens a cluster's API server.
+func (s *leavingSites) Connect(ctx context.Context, reg model.Registration) (attach.Objects, error) {
+	site, err := s.open(ctx, reg)
+	if err != nil {
+		return nil, err
+	}
+	return site, nil
+}

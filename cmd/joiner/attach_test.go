@@ -1,0 +1,332 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	ssmtypes "github.com/aws/aws-sdk-go-v2/service/ssm/types"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud"
+	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/cloud/eks"
+	ssmmodel "github.com/joiner-sh/joiner/testenv/cloud/ssm"
+)
+
+// installedAccount is an AWS account with an installation and one EKS cluster, shop, that nobody has attached.
+type installedAccount struct {
+	*cloud.Cloud
+	planes *eks.Model
+	ledger *dynamoledger.Ledger
+	server *httptest.Server // its API server
+	ca     []byte
+}
+
+// newAccount starts an account and has the command line find it as it finds everything of AWS's.
+func newAccount(t *testing.T) *installedAccount {
+	t.Helper()
+	c, err := cloud.Start(t.Context(), cloud.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	a := &installedAccount{Cloud: c, planes: eks.New(eks.Options{Account: c.Account(), Region: c.Region()})}
+	c.Register("eks", eks.NewHandler(a.planes))
+	c.Register("ssm", ssmmodel.NewHandler(ssmmodel.New(ssmmodel.Options{})))
+	c.Register("dynamodb", dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{Account: c.Account(), Region: c.Region()})))
+	config := c.Config()
+	keys, err := config.Credentials.Retrieve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL": c.Endpoint(), "AWS_ACCESS_KEY_ID": keys.AccessKeyID, "AWS_SECRET_ACCESS_KEY": keys.SecretAccessKey, "AWS_SESSION_TOKEN": keys.SessionToken,
+		"AWS_REGION": c.Region(), "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true", "JOINER_TABLE": "",
+	} {
+		t.Setenv(name, value)
+	}
+	a.ledger = dynamoledger.New(dynamodb.NewFromConfig(config), "joiner")
+	if err := a.ledger.EnsureTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.install(t, config)
+	a.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
+	t.Cleanup(a.server.Close)
+	a.ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.server.Certificate().Raw})
+	a.planes.AddCluster(eks.Cluster{Name: "shop", Version: "1.36", Endpoint: a.server.URL, CertificateAuthority: a.ca})
+	return a
+}
+
+// install makes what the region's stack would.
+func (a *installedAccount) install(t *testing.T, config aws.Config) {
+	t.Helper()
+	dynamo := dynamodb.NewFromConfig(config)
+	if _, err := dynamo.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{TableName: aws.String("joiner"), DeletionProtectionEnabled: aws.Bool(true)}); err != nil {
+		t.Fatal(err)
+	}
+	objects := s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true })
+	if _, err := objects.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String("joiner-data"), CreateBucketConfiguration: &s3types.CreateBucketConfiguration{
+		LocationConstraint: s3types.BucketLocationConstraint(a.Region()),
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	queues := sqs.NewFromConfig(config)
+	if _, err := queues.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("joiner-plan-dead")}); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := queues.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("joiner-plan"), Attributes: map[string]string{
+		"RedrivePolicy": fmt.Sprintf(`{"deadLetterTargetArn":"arn:aws:sqs:%s:%s:joiner-plan-dead","maxReceiveCount":3}`, a.Region(), a.Account()),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := json.Marshal(installation{
+		Version: "0.1.0", Account: a.Account(), Region: a.Region(), Table: "joiner", Bucket: "joiner-data", ExternalID: "9b1c", Stop: "/joiner/stop",
+		Queues: map[string]string{"plan": aws.ToString(plan.QueueUrl)},
+	})
+	a.put(t, installationParameter, string(text))
+	a.put(t, "/joiner/stop", "go")
+}
+
+func (a *installedAccount) put(t *testing.T, name, value string) {
+	t.Helper()
+	_, err := ssm.NewFromConfig(a.Config()).PutParameter(t.Context(), &ssm.PutParameterInput{
+		Name: &name, Value: &value, Type: ssmtypes.ParameterTypeString, Overwrite: aws.Bool(true),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (a *installedAccount) role(name string) string {
+	return "arn:aws:iam::" + a.Account() + ":role/shop-" + name
+}
+
+// machine gives shop a machine in the ledger.
+func (a *installedAccount) machine(t *testing.T, name string) {
+	t.Helper()
+	now := time.Now().Unix()
+	fence, err := a.ledger.Hold(t.Context(), "shop", model.LeaseCollector, "test", now, now+60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = a.ledger.Adopt(t.Context(), fence, model.Claim{Name: name, Pool: "default", State: model.Launched, InstanceID: "i-" + name, Version: 1, Held: model.Resources{model.Nodes: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.ledger.Release(t.Context(), fence); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAttachClustersDetach(t *testing.T) {
+	a := newAccount(t)
+	if code, _, errs := joiner("", "attach", "shpo"); code != 2 || !strings.Contains(errs, "EKS has no cluster shpo in "+a.Region()) {
+		t.Errorf("a wrong name: exit status %d, %s", code, errs)
+	}
+	if code, _, errs := joiner("", "attach", "shop", "--role-catalog", "me"); code != 2 || !strings.Contains(errs, `roles.catalog: "me" is no ARN`) {
+		t.Errorf("a wrong role: exit status %d, %s", code, errs)
+	}
+	if code, out, _ := joiner("", "clusters"); code != 0 || out != "No cluster is attached.\n" {
+		t.Errorf("exit status %d, %s", code, out)
+	}
+	code, out, errs := joiner("", "attach", "shop", "--paused", "--role-provision", a.role("provision"), "--role-interruption", a.role("interruption"),
+		"--default-spread", "[{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]")
+	for _, want := range []string{"Cluster shop (arn:aws:eks:", "is attached; it is paused", "helm upgrade --install joiner infra/chart", "cluster=shop", `"bucket":"joiner-data"`, `"plan":"http`, `defaultSpread=[{"maxSkew":1`} {
+		if code != 0 || errs != "" || !strings.Contains(out, want) {
+			t.Errorf("attach: exit status %d, %s, %s, want %q", code, out, errs, want)
+		}
+	}
+	reg, err := a.ledger.Cluster(t.Context(), "shop")
+	if err != nil || !reg.Paused || reg.ExternalID != "9b1c" || reg.Roles.Provision != a.role("provision") || reg.Endpoint != a.server.URL {
+		t.Fatalf("%+v %v", reg, err)
+	}
+	// What is not said again stays.
+	if code, out, errs := joiner("", "attach", "shop", "--paused=false", "-o", "json"); code != 0 || !strings.Contains(out, `"changed": [
+    "paused"
+  ]`) {
+		t.Errorf("exit status %d, %s, %s", code, out, errs)
+	}
+	a.machine(t, "a")
+	if code, out, errs := joiner("", "clusters"); code != 0 || !strings.Contains(out, "shop     "+a.Account()) || !strings.Contains(out, "active  never      1") {
+		t.Errorf("exit status %d, %s, %s", code, out, errs)
+	}
+	if code, _, errs := joiner("", "detach", "shop", "--yes"); code != 2 || !strings.Contains(errs, "1 machine (default: 1)") {
+		t.Errorf("exit status %d, %s", code, errs)
+	}
+	if code, _, errs := joiner("", "detach", "shop", "--hand-over=cas"); code != 2 || !strings.Contains(errs, "must be karpenter or people") {
+		t.Errorf("exit status %d, %s", code, errs)
+	}
+	if err := a.ledger.Forget(t.Context(), "shop", time.Now().Unix()); err != nil { // as if its machine had ended
+		t.Fatal(err)
+	}
+	if code, out, errs := joiner("", "detach", "shop"); code != 0 || !strings.Contains(out, "can be detached") {
+		t.Errorf("exit status %d, %s, %s", code, out, errs)
+	}
+	if _, err := a.ledger.Cluster(t.Context(), "shop"); err != nil {
+		t.Errorf("it was detached without --yes: %v", err)
+	}
+	if code, out, errs := joiner("", "detach", "shop", "--yes"); code != 0 || !strings.Contains(out, "helm uninstall joiner") {
+		t.Errorf("exit status %d, %s, %s", code, out, errs)
+	}
+	if _, err := a.ledger.Cluster(t.Context(), "shop"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("it is attached still: %v", err)
+	}
+	if code, _, errs := joiner("", "detach", "shop", "--yes"); code != 2 || !strings.Contains(errs, "is not attached") {
+		t.Errorf("exit status %d, %s", code, errs)
+	}
+}
+
+// doctor runs doctor and returns what is said of each check that is not in order, by its name.
+func (a *installedAccount) doctor(t *testing.T) (status int, problems map[string]doctor.Finding) {
+	t.Helper()
+	status, out, errs := joiner("", "doctor", "-o", "json")
+	var read struct {
+		Findings []doctor.Finding
+		Status   int
+	}
+	if err := json.Unmarshal([]byte(out), &read); err != nil || read.Status != status {
+		t.Fatalf("exit status %d, %v, %s, %s", status, err, out, errs)
+	}
+	problems = map[string]doctor.Finding{}
+	for _, f := range read.Findings {
+		if f.Level != doctor.OK {
+			problems[f.Check] = f
+			if f.Do == "" || f.Seen == "" || f.Object == "" {
+				t.Errorf("%+v says too little", f)
+			}
+		}
+	}
+	return status, problems
+}
+
+// Where all is in order doctor says so; each thing that is not is found, and nothing else is.
+func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
+	a := newAccount(t)
+	healthy := func(t *testing.T) {
+		t.Helper()
+		now := time.Now().Unix()
+		a.planes.AddCluster(eks.Cluster{Name: "shop", Version: "1.36", Endpoint: a.server.URL, CertificateAuthority: a.ca})
+		reg := model.Registration{
+			Cluster: "shop", ARN: fmt.Sprintf("arn:aws:eks:%s:%s:cluster/shop", a.Region(), a.Account()), Account: a.Account(), Region: a.Region(), Version: "1.36", Endpoint: a.server.URL, CA: a.ca,
+			Roles: model.Roles{Provision: a.role("provision"), Interruption: a.role("interruption"), Catalog: a.role("catalog"), Disrupt: a.role("disrupt")}, RegisteredUnix: now - 9000,
+		}
+		if err := a.ledger.Register(t.Context(), reg); err != nil {
+			t.Fatal(err)
+		}
+		for _, lease := range []string{model.LeasePlanner, model.LeaseCollector, model.LeaseCatalog} {
+			if _, err := a.ledger.Hold(t.Context(), "shop", lease, "test", now, now+60); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.ledger.AdvancePointer(t.Context(), model.Pointer{Cluster: "shop", Epoch: now, HeadSeq: now, HeartbeatAt: now, WrittenUnix: now}); err != nil {
+			t.Fatal(err)
+		}
+		a.put(t, "/joiner/stop", "go")
+	}
+	for _, g := range groups {
+		if err := a.planes.AddAccessEntry(eks.AccessEntry{Cluster: "shop", PrincipalARN: a.role(g.name), Groups: []string{g.group}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.planes.AddPodIdentity(eks.PodIdentity{Cluster: "shop", Namespace: "joiner", ServiceAccount: "joiner-watcher", RoleARN: a.role("watcher")}); err != nil {
+		t.Fatal(err)
+	}
+	change := func(f func(*model.Registration)) func(*testing.T) {
+		return func(t *testing.T) {
+			reg, err := a.ledger.Cluster(t.Context(), "shop")
+			if err != nil {
+				t.Fatal(err)
+			}
+			f(&reg)
+			if err := a.ledger.Register(t.Context(), reg); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	yes := true
+	tests := []struct {
+		name        string
+		breaks      func(*testing.T)
+		status      int
+		check, seen string
+	}{
+		{name: "nothing", breaks: func(*testing.T) {}},
+		{"the stop switch", func(t *testing.T) { a.put(t, "/joiner/stop", "everything") }, 1, "stop switch", `"everything"`},
+		{"a paused cluster", change(func(r *model.Registration) { r.Paused = true }), 1, "registration", "paused"},
+		{"half a detach", change(func(r *model.Registration) { r.Paused, r.WasPaused = true, &yes }), 1, "registration", "began to detach"},
+		{"another version", func(*testing.T) {
+			a.planes.AddCluster(eks.Cluster{Name: "shop", Version: "1.37", Endpoint: a.server.URL, CertificateAuthority: a.ca})
+		}, 1, "control plane", "1.37"},
+		{"another endpoint", func(*testing.T) {
+			a.planes.AddCluster(eks.Cluster{Name: "shop", Version: "1.36", Endpoint: "https://else", CertificateAuthority: a.ca})
+		}, 2, "control plane", "endpoint"},
+		{"a role that is not let in", change(func(r *model.Registration) { r.Roles.Catalog = a.role("else") }), 2, "access entries", "function catalog is not let in"},
+		{"one that comes in as another", change(func(r *model.Registration) { r.Roles.Catalog = a.role("disrupt") }), 2, "access entries", "comes in as joiner:disrupt and not as joiner:catalog"},
+		{"an endpoint nobody reaches", change(func(r *model.Registration) { r.Endpoint = "https://127.0.0.1:1" }), 2, "API server", "cannot be reached"},
+		{"a stop", func(t *testing.T) {
+			if err := a.ledger.Stop(t.Context(), model.Registration{Cluster: "shop"}, model.Stop{Scope: model.StopCluster, Why: "x"}); err != nil {
+				t.Fatal(err)
+			}
+		}, 1, "stops", "1 stops hold"},
+	}
+	for _, tt := range tests {
+		healthy(t)
+		tt.breaks(t)
+		status, problems := a.doctor(t)
+		if status != tt.status || tt.check == "" && len(problems) > 0 || tt.check != "" && !strings.Contains(problems[tt.check].Seen, tt.seen) {
+			t.Errorf("%s: exit status %d, %+v", tt.name, status, problems)
+		}
+	}
+	if err := a.ledger.Forget(t.Context(), "shop", 0); err != nil { // as if no watcher had been there
+		t.Fatal(err)
+	}
+	status, problems := a.doctor(t)
+	if status != 1 || !strings.Contains(problems["watcher"].Seen, "never here") || len(problems) != 1 {
+		t.Errorf("exit status %d, %+v", status, problems)
+	}
+	// A cluster that no function ever looked at.
+	reg, err := a.ledger.Cluster(t.Context(), "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg.Cluster = "quiet"
+	if err := a.ledger.Register(t.Context(), reg); err != nil {
+		t.Fatal(err)
+	}
+	if status, problems = a.doctor(t); status != 2 || !strings.Contains(problems["functions"].Seen, "was last at work for it: never") {
+		t.Errorf("exit status %d, %+v", status, problems)
+	}
+	if code, _, errs := joiner("", "doctor", "shpo"); code != 2 || !strings.Contains(errs, `"shpo" is not attached`) {
+		t.Errorf("exit status %d, %s", code, errs)
+	}
+}
+
+// What cannot be read is said, and what can is looked at all the same.
+func TestDoctorGoesOnWhereItIsDenied(t *testing.T) {
+	a := newAccount(t)
+	t.Setenv("JOINER_TABLE", "joiner")
+	a.put(t, installationParameter, "no JSON")
+	if code, out, _ := joiner("", "doctor"); code != 1 || !strings.Contains(out, "is not what the region's stack writes") || !strings.Contains(out, "ok    ledger: table joiner") {
+		t.Errorf("exit status %d, %s", code, out)
+	}
+	t.Setenv("JOINER_TABLE", "")
+	if code, _, errs := joiner("", "doctor"); code != 2 || !strings.Contains(errs, "--table") {
+		t.Errorf("exit status %d, %s", code, errs)
+	}
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// clustersFlags are what the command line says.
+type clustersFlags struct {
+	place
+	output string
+}
+
+func newClusters() *cobra.Command {
+	f := &clustersFlags{}
+	command := &cobra.Command{
+		Use: "clusters", Short: "List what is attached, and how it is", Args: cobra.NoArgs,
+		Long: `Lists the clusters of the installation: their state, when their watcher last said that it lives, and how many machines
+the ledger has of them.
+
+Exit status: 0 where the ledger was read; 2 where not.`,
+		Example: `  joiner clusters
+  joiner clusters -o json`,
+		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
+	}
+	f.register(command)
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the list")
+	return command
+}
+
+// clusterRow is one cluster of the list.
+type clusterRow struct {
+	Cluster   string         `json:"cluster"`
+	Account   string         `json:"account"`
+	Region    string         `json:"region"`
+	Version   string         `json:"version"`
+	State     string         `json:"state"`            // active, paused, leaving
+	Relay     bool           `json:"relay,omitempty"`  // functions reach it through its watcher
+	Heartbeat int64          `json:"heartbeatSeconds"` // since the watcher's last; -1 = there was none
+	Claims    int            `json:"claims"`           // with a machine, or about to have one
+	States    map[string]int `json:"states"`           // the same by state
+	Stops     int            `json:"stops"`
+	Problem   string         `json:"problem,omitempty"` // why it could not be read
+}
+
+// stateOf is how a cluster stands.
+func stateOf(reg *model.Registration) string {
+	switch {
+	case reg.WasPaused != nil:
+		return "leaving"
+	case reg.Paused:
+		return "paused"
+	}
+	return "active"
+}
+
+func rowOf(ctx context.Context, at *opened, reg model.Registration) clusterRow {
+	row := clusterRow{
+		Cluster: reg.Cluster, Account: reg.Account, Region: reg.Region, Version: reg.Version, State: stateOf(&reg), Relay: reg.RelayURL != "",
+		Heartbeat: -1, States: map[string]int{},
+	}
+	ledger, err := at.ledger.Load(ctx, reg)
+	if err != nil {
+		row.Problem = err.Error()
+		return row
+	}
+	if ledger.Pointer != nil {
+		row.Heartbeat = max(0, ledger.NowUnix-ledger.Pointer.HeartbeatAt)
+	}
+	row.Claims, row.Stops = len(ledger.Claims), len(ledger.Stops)
+	for i := range ledger.Claims {
+		row.States[string(ledger.Claims[i].State)]++
+	}
+	return row
+}
+
+func (f *clustersFlags) run(command *cobra.Command) error {
+	ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	at, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := at.ledger.Clusters(ctx)
+	if err != nil {
+		return fmt.Errorf("list the clusters of table %s: %w", at.Table, err)
+	}
+	rows := make([]clusterRow, len(all))
+	var group errgroup.Group
+	group.SetLimit(8)
+	for i := range all {
+		group.Go(func() error {
+			rows[i] = rowOf(ctx, at, all[i])
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if f.output == outputJSON {
+		text, err := json.MarshalIndent(map[string]any{"clusters": rows}, "", "  ")
+		if err != nil {
+			return err
+		}
+		return say(command.OutOrStdout(), "%s\n", text)
+	}
+	return say(command.OutOrStdout(), "%s", clustersTable(rows))
+}
+
+func clustersTable(rows []clusterRow) string {
+	if len(rows) == 0 {
+		return "No cluster is attached.\n"
+	}
+	var out strings.Builder
+	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "CLUSTER\tACCOUNT\tREGION\tKUBERNETES\tSTATE\tHEARTBEAT\tMACHINES\tSTOPS")
+	for _, r := range rows {
+		beat := "never"
+		if r.Heartbeat >= 0 {
+			beat = fmt.Sprintf("%d s ago", r.Heartbeat)
+		}
+		state := r.State
+		if r.Relay {
+			state += ", relay"
+		}
+		if r.Problem != "" {
+			beat = "cannot be read: " + r.Problem
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", r.Cluster, r.Account, r.Region, r.Version, state, beat, r.Claims, r.Stops)
+	}
+	t.Flush()
+	return out.String()
+}

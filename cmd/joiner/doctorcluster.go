@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscontrol"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// checksOf are those of a cluster.
+func (p *patient) checksOf(reg model.Registration) []doctor.Check {
+	object := "cluster " + reg.Cluster
+	check := func(name string, look func(context.Context, model.Registration) ([]doctor.Finding, error)) doctor.Check {
+		return doctor.Check{Name: name, Object: object, Look: func(ctx context.Context) ([]doctor.Finding, error) { return look(ctx, reg) }}
+	}
+	return []doctor.Check{
+		check("registration", p.registered), check("control plane", p.plane), check("API server", p.server), check("access entries", p.entries),
+		check("pod identity", p.identity), check("watcher", p.watcher), check("functions", p.ticks), check("stops", p.stops),
+	}
+}
+
+// planes is EKS of the cluster's region.
+func (p *patient) planes(reg model.Registration) *ekscontrol.EKS {
+	config := p.at.config.Copy()
+	config.Region = reg.Region
+	return ekscontrol.New(eks.NewFromConfig(config))
+}
+
+func (p *patient) registered(_ context.Context, reg model.Registration) ([]doctor.Finding, error) {
+	switch stateOf(&reg) {
+	case "leaving":
+		return one(doctor.Warn, "somebody began to detach it, and did not come to the end; it is paused", "joiner detach "+reg.Cluster+" --yes, or joiner attach "+reg.Cluster+" to keep it"), nil
+	case "paused":
+		return one(doctor.Warn, "it is paused: nothing is launched or ended", "joiner attach "+reg.Cluster+" --paused=false"), nil
+	}
+	return one(doctor.OK, "it is active", ""), nil
+}
+
+// plane compares what EKS says now with what was registered.
+func (p *patient) plane(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+	again := "joiner attach " + reg.Cluster + ", or deploy its stack again"
+	plane, err := p.planes(reg).Describe(ctx, reg)
+	if fault.Is(err, fault.NotFound) {
+		return one(doctor.Fail, "EKS has no cluster of that name in "+reg.Region, "joiner detach "+reg.Cluster+", if it is gone"), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []doctor.Finding
+	say := func(level doctor.Level, do, format string, args ...any) {
+		found = append(found, doctor.Finding{Level: level, Seen: fmt.Sprintf(format, args...), Do: do})
+	}
+	if plane.ARN != reg.ARN {
+		say(doctor.Fail, "joiner detach "+reg.Cluster+" and attach it again", "it is %s, and %s was attached", plane.ARN, reg.ARN)
+	}
+	if plane.Endpoint != reg.Endpoint || !bytes.Equal(plane.CA, reg.CA) {
+		say(doctor.Fail, again, "its endpoint or certificate authority is another than the one registered (%s)", reg.Endpoint)
+	}
+	if plane.Version != reg.Version {
+		say(doctor.Warn, again, "it runs Kubernetes %s, and %s is registered, by which images are chosen", plane.Version, reg.Version)
+	}
+	if plane.Status != "ACTIVE" {
+		say(doctor.Warn, "look into the EKS console", "it is %s", plane.Status)
+	}
+	if plane.AuthMode == model.AuthModeConfigMap && reg.RelayURL == "" {
+		say(doctor.Fail, "aws eks update-cluster-config --name "+reg.Cluster+" --access-config authenticationMode=API_AND_CONFIG_MAP", "it knows no access entries, by which functions come in")
+	}
+	if len(found) == 0 {
+		found = one(doctor.OK, "Kubernetes "+plane.Version+", as registered", "")
+	}
+	return found, nil
+}
+
+// server reaches the API server as far as its certificate and its clock.
+func (p *patient) server(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(reg.CA) {
+		return one(doctor.Fail, "its registered certificate authority is no PEM", "joiner attach "+reg.Cluster), nil
+	}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, reg.Endpoint+"/livez", nil)
+	if err != nil {
+		return nil, err
+	}
+	before := time.Now()
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		do := "look whether its endpoint is meant to be reached from here; functions may reach it all the same"
+		if reg.RelayURL != "" {
+			do = "functions come through the relay; from here it need not be reached"
+		}
+		return one(doctor.Warn, "it cannot be reached from here: "+err.Error(), do), nil
+	}
+	response.Body.Close()
+	said, err := http.ParseTime(response.Header.Get("Date"))
+	if err != nil {
+		return one(doctor.OK, "it answers", ""), nil
+	}
+	level, seen, do := skew(before, time.Now(), said, "this machine's")
+	return one(level, "it answers; its clock: "+seen, do), nil
+}
+
+// groups are what the API server is to know each role as.
+var groups = []struct {
+	name, group string
+	of          func(model.Roles) string
+}{
+	{"provision", "joiner:functions", func(r model.Roles) string { return r.Provision }},
+	{"interruption", "joiner:interruption", func(r model.Roles) string { return r.Interruption }},
+	{"catalog", "joiner:catalog", func(r model.Roles) string { return r.Catalog }},
+	{"disrupt", "joiner:disrupt", func(r model.Roles) string { return r.Disrupt }},
+}
+
+func (p *patient) entries(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+	if reg.RelayURL != "" {
+		return one(doctor.OK, "none is needed: the watcher carries out what functions ask", ""), nil
+	}
+	var found []doctor.Finding
+	for _, g := range groups {
+		role := g.of(reg.Roles)
+		if role == "" {
+			role = p.at.Roles[g.name]
+		}
+		if role == "" {
+			continue
+		}
+		have, err := p.planes(reg).Entry(ctx, reg.Cluster, role)
+		make := fmt.Sprintf("aws eks create-access-entry --cluster-name %s --principal-arn %s --kubernetes-groups %s", reg.Cluster, role, g.group)
+		switch {
+		case fault.Is(err, fault.NotFound):
+			found = append(found, doctor.Finding{Level: doctor.Fail, Seen: "function " + g.name + " is not let in: its role has no access entry", Do: "deploy the cluster's stack, or " + make})
+		case err != nil:
+			return found, err
+		case !slices.Contains(have, g.group):
+			found = append(found, doctor.Finding{
+				Level: doctor.Fail, Seen: fmt.Sprintf("function %s comes in as %s and not as %s", g.name, strings.Join(have, ", "), g.group),
+				Do: strings.Replace(make, "create-", "update-", 1),
+			})
+		}
+	}
+	if len(found) == 0 {
+		found = one(doctor.OK, "each function is let in, as its own group", "")
+	}
+	return found, nil
+}
+
+func (p *patient) identity(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+	n, err := p.planes(reg).PodIdentities(ctx, reg.Cluster, "joiner", watcherAccount)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return one(doctor.Warn, "the service account joiner/"+watcherAccount+" has no role by Pod Identity",
+			"deploy the cluster's stack; where the watcher has its rights by IRSA or lives in another namespace this is as it should be"), nil
+	}
+	return one(doctor.OK, "joiner/"+watcherAccount+" has a role", ""), nil
+}
+
+// watcher looks at what the watcher last said.
+func (p *patient) watcher(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+	ledger, err := p.at.ledger.Load(ctx, reg)
+	if err != nil {
+		return nil, err
+	}
+	install := "joiner attach " + reg.Cluster + " prints the command that installs it"
+	if ledger.Pointer == nil {
+		return one(doctor.Warn, "it was never here: functions list the cluster themselves once a minute", install), nil
+	}
+	age := ledger.NowUnix - ledger.Pointer.HeartbeatAt
+	if age > beatLimit {
+		return one(doctor.Warn, fmt.Sprintf("it has been silent for %d s; functions list the cluster themselves once a minute", age),
+			"kubectl -n joiner get pods, and their logs"), nil
+	}
+	return one(doctor.OK, fmt.Sprintf("it lived %d s ago; its snapshot is %d s old", age, ledger.NowUnix-ledger.Pointer.WrittenUnix), ""), nil
+}
+
+// ticks looks when the functions were last at work for the cluster: each takes a lease each minute.
+func (p *patient) ticks(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+	if reg.Paused {
+		return one(doctor.OK, "they leave it alone: it is paused", ""), nil
+	}
+	survey, err := p.at.ledger.Survey(ctx, reg)
+	if err != nil {
+		return nil, err
+	}
+	leases, err := p.at.ledger.Held(ctx, reg.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	last := map[string]int64{}
+	for _, lease := range leases {
+		last[lease.Lease] = lease.SinceUnix
+	}
+	var found []doctor.Finding
+	for _, f := range []struct{ function, lease string }{{"provision", model.LeasePlanner}, {"interruption", model.LeaseCollector}, {"catalog", model.LeaseCatalog}} {
+		age := survey.NowUnix - last[f.lease]
+		if reg.RegisteredUnix > survey.NowUnix-tickLimit {
+			continue // it has had no time yet
+		}
+		if age > tickLimit {
+			when := fmt.Sprintf("%d s ago", age)
+			if last[f.lease] == 0 {
+				when = "never"
+			}
+			found = append(found, doctor.Finding{
+				Level: doctor.Fail, Seen: fmt.Sprintf("function %s was last at work for it: %s", f.function, when),
+				Do: "see that the schedule joiner-" + f.function + " of the group joiner is enabled, and read the function's log",
+			})
+		}
+	}
+	if len(found) == 0 {
+		found = one(doctor.OK, "each was at work within the last minutes", "")
+	}
+	return found, nil
+}
+
+func (p *patient) stops(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+	stops, err := p.at.ledger.Stops(ctx, reg)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	if len(stops) > 0 {
+		return one(doctor.Warn, fmt.Sprintf("%d stops hold: no node is given back by choice there", len(stops)), "joiner stops --cluster "+reg.Cluster+" lists them; joiner resume disruption takes them back"), nil
+	}
+	return one(doctor.OK, "none holds", ""), nil
+}

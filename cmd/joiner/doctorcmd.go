@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const doctorLong = `Looks at the installation and its clusters and says what is not as it should be, and what to do about it: the region's
+stack, ledger, bucket and queues, stops, clocks; of each cluster its control plane, access entries, pod identity, watcher,
+and whether the functions were lately there.
+
+It looks with your own AWS rights and writes nothing. What you may not look at is said and stops nothing else.
+
+Exit status: 0 where all is in order; 1 where something is to be looked at; 2 where something does not work, or the ledger
+cannot be found.`
+
+// doctorFlags are what the command line says.
+type doctorFlags struct {
+	place
+	output string
+}
+
+func newDoctor() *cobra.Command {
+	f := &doctorFlags{}
+	command := &cobra.Command{
+		Use: "doctor [CLUSTER]", Short: "Say what is not as it should be, and what to do about it", Long: doctorLong, Args: cobra.MaximumNArgs(1),
+		Example: `  joiner doctor            # the installation and every cluster
+  joiner doctor shop -o json`,
+		RunE: func(command *cobra.Command, args []string) error { return f.run(command, args) },
+	}
+	command.ValidArgsFunction = cobra.NoFileCompletions
+	f.register(command)
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what was found")
+	return command
+}
+
+// verdict is an exit status that says it all.
+type verdict struct{ status int }
+
+func (v verdict) Error() string { return fmt.Sprintf("exit status %d", v.status) }
+
+func (f *doctorFlags) run(command *cobra.Command, args []string) error {
+	ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	at, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := at.ledger.Clusters(ctx)
+	if err != nil {
+		return fmt.Errorf("list the clusters of table %s: %w", at.Table, err)
+	}
+	if len(args) > 0 {
+		one := stopFlags{table: at.Table, cluster: args[0]}
+		reg, err := one.attached(all)
+		if err != nil {
+			return err
+		}
+		all = []model.Registration{reg}
+	}
+	p := &patient{at: at}
+	checks := p.checks()
+	for i := range all {
+		checks = append(checks, p.checksOf(all[i])...)
+	}
+	findings := doctor.Run(ctx, checks, doctor.Settings{})
+	write := doctor.Write
+	if f.output == outputJSON {
+		write = doctor.WriteJSON
+	}
+	if err := write(command.OutOrStdout(), findings); err != nil {
+		return unwritten{err}
+	}
+	if status := doctor.Status(findings); status != 0 {
+		return verdict{status}
+	}
+	return nil
+}
