@@ -53,7 +53,7 @@ func (h *handler) regions(ctx context.Context) {
 	}
 }
 
-// batch passes once over each cluster of the batch and reports the records of those that could not be passed over.
+// batch passes once over each cluster of the batch, side by side, and reports the records of those that could not be passed over.
 func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEventResponse {
 	var failures boot.Failures
 	records, order, changed := map[string][]string{}, []string{}, map[string]bool{}
@@ -70,14 +70,17 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		records[hint.Cluster] = append(records[hint.Cluster], record.MessageId)
 		changed[hint.Cluster] = changed[hint.Cluster] || hint.Reason == wire.ReasonConfig
 	}
-	for _, cluster := range order {
+	for i, err := range boot.Abreast(len(order), func(i int) error {
+		cluster := order[i]
 		request := catalog.Request{
 			Cluster: cluster, Config: changed[cluster], Owner: boot.Owner(ctx, records[cluster][0]), Deadline: boot.Deadline(ctx),
 		}
 		outcome, err := h.flow.Run(ctx, request)
 		h.logger.Info("catalog", "outcome", outcome, "error", boot.ErrorText(err))
+		return err
+	}) {
 		if err != nil {
-			failures.Add(records[cluster]...)
+			failures.Add(records[order[i]]...)
 		}
 	}
 	return failures.Response()

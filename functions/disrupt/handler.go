@@ -32,7 +32,7 @@ func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error
 	return h.batch(ctx, batch), nil
 }
 
-// batch runs the flow once per cluster of the batch and reports the records of those that could not be looked at.
+// batch runs the flow once per cluster of the batch, side by side, and reports the records of those that could not be looked at.
 func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEventResponse {
 	var failures boot.Failures
 	requests, records, order := map[string]*disrupt.Request{}, map[string][]string{}, []string{}
@@ -49,13 +49,15 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		requests[hint.Cluster].Take(hint)
 		records[hint.Cluster] = append(records[hint.Cluster], record.MessageId)
 	}
-	for _, cluster := range order {
-		request := requests[cluster]
+	for i, err := range boot.Abreast(len(order), func(i int) error {
+		request := requests[order[i]]
 		request.Deadline = boot.Deadline(ctx)
 		outcome, err := h.flow.Run(ctx, *request)
 		h.logger.Info("disrupt", "outcome", outcome, "error", boot.ErrorText(err))
+		return err
+	}) {
 		if err != nil {
-			failures.Add(records[cluster]...)
+			failures.Add(records[order[i]]...)
 		}
 	}
 	return failures.Response()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -39,12 +40,13 @@ type errand struct {
 }
 
 // batch handles what AWS says of machines, drains and looks at each cluster of the batch at most once, and reports the
-// records of what could not be carried through. What AWS says comes first, since it leaves least time; then drains, which are
-// shorter than looks, and which pods wait for.
+// records of what could not be carried through. What AWS says comes first, since it leaves least time; then the clusters side by
+// side, each with its drains first, which are shorter than looks, and which pods wait for.
 func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEventResponse {
 	var failures boot.Failures
 	records, requests := map[errand][]string{}, map[errand]*interruption.Request{}
-	var drains, looks []errand
+	var order []string
+	known := map[string]bool{}
 	var notices []interruption.Received
 	for _, record := range batch.Records {
 		hint, err := wire.DecodeHint([]byte(record.Body))
@@ -55,13 +57,10 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		e := errand{hint.Cluster, hint.Reason == wire.ReasonDrain}
 		if requests[e] == nil {
 			requests[e] = &interruption.Request{Cluster: hint.Cluster, Owner: boot.Owner(ctx, record.MessageId), Deadline: boot.Deadline(ctx)}
-			if e.drain {
-				drains = append(drains, e)
-			} else {
-				looks = append(looks, e)
-			}
 		}
-		requests[e].Take(hint)
+		if requests[e].Take(hint); !known[e.cluster] {
+			known[e.cluster], order = true, append(order, e.cluster)
+		}
 		records[e] = append(records[e], record.MessageId)
 	}
 	if len(notices) > 0 {
@@ -69,10 +68,25 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		h.logger.Info("notices", "outcome", outcome)
 		failures.Add(failed...)
 	}
-	for _, e := range append(drains, looks...) {
-		if err := h.run(ctx, e, *requests[e]); err != nil {
-			failures.Add(records[e]...)
+	failed := make([][]string, len(order))
+	for i, err := range boot.Abreast(len(order), func(i int) error {
+		for _, e := range []errand{{order[i], true}, {order[i], false}} {
+			if requests[e] == nil {
+				continue
+			}
+			// They come again unless it ends well, even should it panic.
+			before := failed[i]
+			failed[i] = append(slices.Clip(before), records[e]...)
+			if err := h.run(ctx, e, *requests[e]); err == nil {
+				failed[i] = before
+			}
 		}
+		return nil
+	}) {
+		if err != nil {
+			h.logger.Error("interruption", "cluster", order[i], "error", err.Error())
+		}
+		failures.Add(failed[i]...)
 	}
 	return failures.Response()
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,14 +20,20 @@ import (
 )
 
 // registry knows a paused cluster (a run of it does nothing) and one that cannot be read.
-type registry struct{ asked []string }
+type registry struct {
+	mutex sync.Mutex
+	asked []string // in order of name: clusters of a batch are asked about side by side
+}
 
 func (r *registry) Clusters(context.Context) ([]model.Registration, error) {
 	return []model.Registration{{Cluster: "shop"}, {Cluster: "web"}, {Cluster: "resting", Paused: true}}, nil
 }
 
 func (r *registry) Cluster(_ context.Context, name string) (model.Registration, error) {
+	r.mutex.Lock()
 	r.asked = append(r.asked, name)
+	slices.Sort(r.asked)
+	r.mutex.Unlock()
 	if name == "broken" {
 		return model.Registration{}, fault.New(fault.Throttled, "", "slow down")
 	}
@@ -73,7 +81,7 @@ func TestBatchLooksAtEachClusterOnceAndReturnsOnlyWhatFailed(t *testing.T) {
 	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
 		record(t, "1", "web"), {MessageId: "2", Body: "{"}, record(t, "3", "broken"), record(t, "4", "web"),
 	}})
-	if want := []string{"web", "broken"}; err != nil || !reflect.DeepEqual(r.asked, want) {
+	if want := []string{"broken", "web"}; err != nil || !reflect.DeepEqual(r.asked, want) {
 		t.Errorf("looked at %v, want %v; %v", r.asked, want, err)
 	}
 	if want := `{"batchItemFailures":[{"itemIdentifier":"3"}]}`; response != want {

@@ -40,7 +40,7 @@ type window struct {
 	Pods      int   `json:"pods"`
 }
 
-// batch runs the flow once per cluster of the batch and reports the records of those it could not be carried through for.
+// batch runs the flow once per cluster of the batch, side by side, and reports the records of those it could not be carried through for.
 func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEventResponse {
 	var failures boot.Failures
 	requests, order := map[string]*provision.Request{}, []string{}
@@ -71,13 +71,15 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 	if spent > 0 {
 		h.logger.Info("dropped hints that are too old to say anything", "hints", spent)
 	}
-	for _, cluster := range order {
-		request := requests[cluster]
+	for i, err := range boot.Abreast(len(order), func(i int) error {
+		request := requests[order[i]]
 		request.Deadline = boot.Deadline(ctx)
 		outcome, err := h.flow.Run(ctx, *request)
-		h.logger.Info("provision", "outcome", outcome, "batches", batches[cluster], "error", boot.ErrorText(err))
+		h.logger.Info("provision", "outcome", outcome, "batches", batches[order[i]], "error", boot.ErrorText(err))
+		return err
+	}) {
 		if err != nil {
-			failures.Add(records[cluster]...)
+			failures.Add(records[order[i]]...)
 		}
 	}
 	return failures.Response()

@@ -164,6 +164,9 @@ type Notes struct {
 	TidyUnix  int64          `json:"tidy,omitempty"`      // when launch templates nobody uses were last looked for
 
 	Headroom *HeadroomNote `json:"headroom,omitempty"` // nil = there may be room missing
+
+	CallsMilli int64 `json:"calls,omitempty"`   // thousandths of calls of EC2's API that launches took lately, as of
+	CallsUnix  int64 `json:"callsAt,omitempty"` // this time
 }
 
 // HeadroomNote says that all that CapacityBuffers ask for was there, and what that depended on.

@@ -51,7 +51,8 @@ func NewDelayed(client *sqs.Client, url string) *Delayed { return &Delayed{clien
 // MaxDelay is the longest a message can be held back. Source: SQS API reference, SendMessage.
 const MaxDelay = 15 * time.Minute
 
-// Send puts the hint into the queue, to be received once after has passed, in whole seconds and MaxDelay at most. Errors
+// Send puts the hint into the queue, in the cluster's group, by which SQS keeps a cluster that sends very many from making the
+// others wait (SQS developer guide, fair queues), to be received once after has passed, in whole seconds and MaxDelay at most. Errors
 // as of Queue.Send.
 func (q *Delayed) Send(ctx context.Context, hint wire.Hint, after time.Duration) error {
 	body, err := wire.EncodeHint(hint)
@@ -59,7 +60,9 @@ func (q *Delayed) Send(ctx context.Context, hint wire.Hint, after time.Duration)
 		return err
 	}
 	seconds := (min(max(after, 0), MaxDelay) + time.Second - 1) / time.Second
-	_, err = q.client.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: aws.String(string(body)), DelaySeconds: int32(seconds)})
+	_, err = q.client.SendMessage(ctx, &sqs.SendMessageInput{
+		QueueUrl: &q.url, MessageBody: aws.String(string(body)), DelaySeconds: int32(seconds), MessageGroupId: &hint.Cluster,
+	})
 	return translate(err, "send a hint of cluster %s to %s", hint.Cluster, q.url)
 }
 

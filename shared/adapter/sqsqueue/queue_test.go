@@ -125,3 +125,21 @@ func TestErrorsHaveKinds(t *testing.T) {
 		t.Errorf("no hint: got %v, want Invalid", err)
 	}
 }
+
+// A standard queue is fair to clusters only where messages say whose they are.
+func TestADelayedHintIsInItsClustersGroup(t *testing.T) {
+	_, client, _ := start(t)
+	out, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("looks")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := NewDelayed(client, *out.QueueUrl).Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonSweep, Tick: "a"}, 0); err != nil {
+		t.Fatal(err)
+	}
+	received, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
+		QueueUrl: out.QueueUrl, MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameMessageGroupId},
+	})
+	if err != nil || len(received.Messages) != 1 || received.Messages[0].Attributes["MessageGroupId"] != "prod" {
+		t.Errorf("received %+v %v, want a message of group prod", received, err)
+	}
+}

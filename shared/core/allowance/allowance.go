@@ -57,6 +57,29 @@ func (r Rates) Refilled(a model.Allowance, now int64) model.Allowance {
 // Take takes up to n calls from an allowance that was refilled to now, and returns how many it got: none while it is closed.
 func Take(a *model.Allowance, now int64, n int) int { return take(a, &a.CallsMilli, now, n) }
 
+const (
+	modestCalls  = 10 // calls taken lately that one cluster may have before it leaves some for others
+	keptFraction = 5  // two of so many parts of the burst are kept for those who took less
+)
+
+// Share returns how many calls may be taken of an allowance that was refilled to now by a cluster that took used thousandths
+// lately, as Lately says. A cluster that took few may take all there is; one that took many leaves two fifths of the burst to
+// the others. It loses nothing by that in the long run, since calls come back as fast with a bucket that is not empty.
+func (r Rates) Share(a model.Allowance, used int64) int {
+	modest := max(0, modestCalls*Milli-used)
+	rest := max(0, a.CallsMilli-2*int64(r.CallBurst)*Milli/keptFraction)
+	return int(min(a.CallsMilli, max(modest, rest)) / Milli)
+}
+
+// Lately returns how many of used thousandths of calls, counted at a time, still count at now: one call a second is
+// forgotten, and a time that a wrong clock wrote at once.
+func Lately(used, at, now int64) int64 {
+	if elapsed := now - at; elapsed >= -skewSeconds {
+		return max(0, min(used, 60*Milli)-max(0, elapsed)*Milli)
+	}
+	return 0
+}
+
 // Look takes n calls that only read, or none, and reports whether it got them. EC2 counts them apart from those that change
 // something and allows far more of them (EC2 developer guide, Request throttling), so that whoever looks something up
 // keeps nobody from launching.

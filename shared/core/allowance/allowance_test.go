@@ -74,3 +74,37 @@ func TestRefilledStaysWithinBounds(t *testing.T) {
 		}
 	})
 }
+
+// Of two clusters one takes whatever it gets. The other still finds calls at once, and none are left unused by that.
+func TestShareLeavesCallsForWhoTookFew(t *testing.T) {
+	a, greedy := rates.Refilled(model.Allowance{}, 1000), int64(0)
+	taken := 0
+	for now := int64(1000); now < 1060; now++ {
+		a.Version = 1
+		a = rates.Refilled(a, now)
+		greedy = Lately(greedy, now-1, now)
+		got := Take(&a, now, min(100, rates.Share(a, greedy)))
+		greedy += int64(got) * Milli
+		taken += got
+		if left := rates.Share(a, 0); left < 10 {
+			t.Fatalf("after %d s %d calls are left for a cluster that took none", now-1000, left)
+		}
+	}
+	if want := 50 + 59*5 - 20; taken < want-5 || taken > want {
+		t.Errorf("the one that takes all it gets took %d in a minute, want %d: all there are but those kept", taken, want)
+	}
+	if n := rates.Share(model.Allowance{CallsMilli: 7 * Milli}, 0); n != 7 {
+		t.Errorf("a cluster that took none may take %d of seven", n)
+	}
+}
+
+func TestLatelyForgetsAndBelievesNoWrongClock(t *testing.T) {
+	for _, c := range []struct{ used, at, now, want int64 }{
+		{10_000, 1000, 1000, 10_000}, {10_000, 1000, 1004, 6_000}, {10_000, 1000, 2000, 0},
+		{1e9, 1000, 1000, 60_000}, {10_000, 5000, 1000, 0}, {10_000, 1030, 1000, 10_000}, {0, 0, 1000, 0},
+	} {
+		if got := Lately(c.used, c.at, c.now); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}

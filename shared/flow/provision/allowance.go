@@ -40,8 +40,11 @@ func (r *run) take(ctx context.Context, n int, launches bool, keep int) granted 
 	err := r.change(ctx, func(a *model.Allowance) bool {
 		got = granted{kept: launches && r.dryLately(*a)}
 		most := n
+		if launches {
+			most = min(n, r.settings.rates().Share(*a, r.callsLately()))
+		}
 		if got.kept {
-			most = min(n, int(a.DryMilli/milli)-keep)
+			most = min(most, int(a.DryMilli/milli)-keep)
 		}
 		got.calls = allowance.Take(a, r.now(), most)
 		if got.kept {
@@ -53,7 +56,15 @@ func (r *run) take(ctx context.Context, n int, launches bool, keep int) granted 
 		r.problem("take %d calls of EC2's API: %v", n, err)
 		return granted{}
 	}
+	if launches && got.calls > 0 {
+		r.ledger.Notes.CallsMilli, r.ledger.Notes.CallsUnix, r.noted = r.callsLately()+int64(got.calls)*milli, r.now(), true
+	}
 	return got
+}
+
+// callsLately returns how many thousandths of calls this cluster's launches took lately.
+func (r *run) callsLately() int64 {
+	return allowance.Lately(r.ledger.Notes.CallsMilli, r.ledger.Notes.CallsUnix, r.now())
 }
 
 // look takes n calls that only read, or none, and reports whether it got them. More than there ever are at once is as many
