@@ -63,12 +63,15 @@ bench-peer: ## the same problems side by side with Karpenter's scheduler; COMPAR
 fuzz: ## every fuzz test, FUZZTIME (default 10m) in all
 	./testenv/fuzz.sh $(or $(FUZZTIME),10m)
 
-check: ## format, vet, staticcheck, floors, generated files unchanged
+check: $(BIN)/supply ## format, vet, staticcheck, floors, generated files unchanged, modules as go.sum has them, licences as committed
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 	cd infra/cdk && $(GO) vet ./...
 	$(GO) test -run 'TestFloors' ./testenv
+	$(GO) mod verify
+	cd tools && $(GO) mod verify
+	$(BIN)/supply licences -check LICENSES.csv ./functions/... ./cmd/...
 	$(MAKE) --no-print-directory generated
 
 synth: zips $(CDK) ## the CloudFormation templates of CLUSTER (default joiner-demo) and of its region into infra/cdk/cdk.out, with real zips; needs no network once npm has run
@@ -85,6 +88,19 @@ $(CDK): infra/cdk/package-lock.json
 	@command -v npm >/dev/null || { echo "npm is not on the PATH; install Node.js 22 or 24"; exit 1; }
 	cd infra/cdk && npm ci --no-audit --no-fund
 	@touch $@
+
+$(BIN)/supply: FORCE
+	cd tools && $(GO) build -o ../$@ ./supply
+
+licences: $(BIN)/supply ## write LICENSES.csv, the licence of each module the shipped programs are built of; fails where one is not known to be compatible
+	$(BIN)/supply licences ./functions/... ./cmd/... >$(BIN)/licences.csv
+	mv $(BIN)/licences.csv LICENSES.csv
+
+sbom: build $(BIN)/supply ## write dist/sbom.json, a CycloneDX bill of materials of what `make build` made
+	$(BIN)/supply sbom $(FUNCTIONS:%=$(DIST)/arm64/%/bootstrap) $(FUNCTIONS:%=$(DIST)/amd64/%/bootstrap) $(BIN)/watcher $(BIN)/joiner >$(DIST)/sbom.json
+
+vuln: ## vulnerabilities the shipped programs can reach; where the database (GOVULNDB) cannot be reached nothing is known, and tools/vuln.sh exits 75
+	@GO="$(GO)" tools/vuln.sh
 
 generated: ## regenerate CRDs, deep copies and the built-in catalogue; fails where that changes anything
 	$(GO) generate ./shared/api/... ./cmd/joiner/...
@@ -116,4 +132,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules
 
 FORCE:
-.PHONY: help image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check generated build clean FORCE
+.PHONY: help image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check licences sbom vuln generated build clean FORCE
