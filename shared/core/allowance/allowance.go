@@ -67,8 +67,14 @@ const (
 // the others. It loses nothing by that in the long run, since calls come back as fast with a bucket that is not empty.
 func (r Rates) Share(a model.Allowance, used int64) int {
 	modest := max(0, modestCalls*Milli-used)
-	rest := max(0, a.CallsMilli-2*int64(r.CallBurst)*Milli/keptFraction)
-	return int(min(a.CallsMilli, max(modest, rest)) / Milli)
+	return int(min(a.CallsMilli, max(modest, r.spare(a))) / Milli)
+}
+
+// Spare returns how many calls may be taken for what can wait, such as tags: those that are not kept for launches.
+func (r Rates) Spare(a model.Allowance) int { return int(r.spare(a) / Milli) }
+
+func (r Rates) spare(a model.Allowance) int64 {
+	return max(0, a.CallsMilli-2*int64(r.CallBurst)*Milli/keptFraction)
 }
 
 // Lately returns how many of used thousandths of calls, counted at a time, still count at now: one call a second is

@@ -33,7 +33,8 @@ type granted struct {
 	kept  bool // dry launches were taken too, one for each call
 }
 
-// take takes up to n calls from the allowance. Launches leave keep dry ones for others; other calls take none. Calls that
+// take takes up to n calls from the allowance, fewer where this cluster's launches took many lately. Launches leave keep dry ones
+// for others; other calls take none. Calls that
 // are not granted are not made: the next sweep comes back to what they were for.
 func (r *run) take(ctx context.Context, n int, launches bool, keep int) granted {
 	var got granted
@@ -58,6 +59,20 @@ func (r *run) take(ctx context.Context, n int, launches bool, keep int) granted 
 	}
 	if launches && got.calls > 0 {
 		r.ledger.Notes.CallsMilli, r.ledger.Notes.CallsUnix, r.noted = r.callsLately()+int64(got.calls)*milli, r.now(), true
+	}
+	return got
+}
+
+// spare takes up to n calls for what can wait: it leaves some to all clusters' launches.
+func (r *run) spare(ctx context.Context, n int) granted {
+	var got granted
+	err := r.change(ctx, func(a *model.Allowance) bool {
+		got.calls = allowance.Take(a, r.now(), min(n, r.settings.rates().Spare(*a)))
+		return got.calls > 0
+	})
+	if err != nil {
+		r.problem("take %d calls of EC2's API: %v", n, err)
+		return granted{}
 	}
 	return got
 }

@@ -117,7 +117,7 @@ func (r *run) callsFor(ctx context.Context, due []model.Claim) []bool {
 		return granted
 	}
 	const each = 3 // describe to find the partition, describe and tag
-	got := r.take(ctx, each*len(needy), false, 0)
+	got := r.spare(ctx, each*len(needy))
 	for _, i := range needy[:got.calls/each] {
 		granted[i] = true
 	}

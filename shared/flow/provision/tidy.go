@@ -53,7 +53,7 @@ func (r *run) tidy(ctx context.Context) {
 		return
 	}
 	keep, complete := r.templatesInUse()
-	got := r.take(ctx, 1+tidyAtOnce, false, 0)
+	got := r.spare(ctx, 1+tidyAtOnce)
 	if !complete || got.calls < 2 {
 		return
 	}
