@@ -21,6 +21,10 @@ type Settings struct {
 
 	MaxSegments     int // after which a new base is written, once nobody waits: 100
 	MaxSegmentBytes int // the same, of all segments together: 4 MiB
+
+	// MaxAge is how old a base becomes before a new one is written: 24 h. What lies in the bucket is deleted after weeks, and a
+	// quiet cluster's base must not be.
+	MaxAge time.Duration
 }
 
 func (s Settings) withDefaults() Settings {
@@ -40,6 +44,7 @@ func (s Settings) withDefaults() Settings {
 	duration(&s.RetryFirst, time.Second)
 	duration(&s.RetryMax, 30*time.Second)
 	duration(&s.CallTimeout, 5*time.Second)
+	duration(&s.MaxAge, 24*time.Hour)
 	if s.MaxSegments <= 0 {
 		s.MaxSegments = 100
 	}

@@ -33,7 +33,8 @@ type Forwarder struct {
 	head         int64 // sequence number published last
 	number       int64 // of the last hint
 	pointer      model.Pointer
-	segments     int // since the base
+	baseAt       time.Time // when the base was published
+	segments     int       // since then
 	segmentBytes int
 	publishing   *publication
 	unencodable  bool // the last publication was, so that the next must be a base

@@ -25,14 +25,19 @@ func (f *Forwarder) publishDue(now time.Time) bool {
 		return true
 	case f.owed != nil && f.owed.seq > f.head:
 		return true
+	case f.owed == nil && f.old(now):
+		return true
 	}
 	return !f.dirtySince.IsZero() && !now.Before(f.dirtySince.Add(f.settings.IdleWindow))
 }
 
-// begin fixes what is published next: a base where there is none, or where segments are many and nobody waits.
+// old reports whether the base has been there for long.
+func (f *Forwarder) old(now time.Time) bool { return !now.Before(f.baseAt.Add(f.settings.MaxAge)) }
+
+// begin fixes what is published next: a base where there is none, or where segments are many or it is old and nobody waits.
 func (f *Forwarder) begin(now time.Time) {
 	p := &publication{seq: f.head + 1}
-	many := f.segments >= f.settings.MaxSegments || f.segmentBytes >= f.settings.MaxSegmentBytes
+	many := f.segments >= f.settings.MaxSegments || f.segmentBytes >= f.settings.MaxSegmentBytes || f.old(now)
 	hurry := f.owed != nil && f.segments < 10*f.settings.MaxSegments
 	if p.base = f.pointer.BaseKey == "" || f.unencodable || many && !hurry; p.base {
 		s := f.state.snapshot()
@@ -124,7 +129,7 @@ func (f *Forwarder) arrived(p *publication) {
 	note := Note{What: "segment", Epoch: f.epoch, Seq: p.seq, Bytes: len(p.data), Waiting: f.Waiting()}
 	if p.base {
 		note.What = "base"
-		f.segments, f.segmentBytes = 0, 0
+		f.segments, f.segmentBytes, f.baseAt = 0, 0, f.config.Now()
 	} else {
 		f.segments++
 		f.segmentBytes += len(p.data)

@@ -50,6 +50,25 @@ func TestAnIdleClusterCausesOnlyHeartbeats(t *testing.T) {
 	}
 }
 
+func TestABaseIsMadeAnewEachDayOfAQuietCluster(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{MaxAge: time.Hour})
+	f.Observe(nodeChange("n", nil, true))
+	w.settle(f)
+	first := w.pointer.BaseKey
+	w.pass(f, 59*time.Minute)
+	if w.calls["base"] != 0 || w.pointer.BaseKey != first {
+		t.Fatalf("before its time: %v, %+v", w.calls, w.pointer)
+	}
+	w.pass(f, 3*time.Hour)
+	if w.calls["base"] != 3 || w.calls["segment"] != 0 || len(w.hints) != 0 || w.pointer.BaseKey == first || w.pointer.BaseSeq != w.pointer.HeadSeq {
+		t.Errorf("after three hours more: %v, %d hints, pointer %+v", w.calls, len(w.hints), w.pointer)
+	}
+	if got := len(w.published().Nodes); got != 1 {
+		t.Errorf("%d nodes are published", got)
+	}
+}
+
 func TestChangesNobodyWaitsForAreGathered(t *testing.T) {
 	w := newWorld(t)
 	f := w.leader(Settings{})
