@@ -127,7 +127,7 @@ func (u underTest) Shown(name string) (conform.Shown, bool) {
 
 func (u underTest) DropClaim(name string) {
 	u.t.Helper()
-	claims := u.custom.Resource(apiv1.NodeClaimResource)
+	claims := adminOf(u.t, apiv1.NodeClaimResource)
 	_, err := claims.Patch(u.t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	u.must(err)
 	u.must(claims.Delete(u.t.Context(), name, metav1.DeleteOptions{}))

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/joiner-sh/joiner/infra/chart"
@@ -113,6 +115,16 @@ func admin(t *testing.T) kubernetes.Interface {
 		t.Fatal(err)
 	}
 	return client
+}
+
+// adminOf returns the same of a resource of our definitions.
+func adminOf(t *testing.T, resource schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	t.Helper()
+	client, err := dynamic.NewForConfig(plane(t).Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Resource(resource)
 }
 
 func registration(t *testing.T) model.Registration {

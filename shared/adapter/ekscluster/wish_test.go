@@ -159,7 +159,7 @@ spec:
 	apply(t, text, name+"-pooled", ", labels: {karpenter.sh/nodepool: general}")
 	apply(t, text, name+"-held", ", finalizers: [example.com/hold]")
 	held := objectNamed(t, c, name+"-held")
-	resource := c.custom.Resource(apiv1.NodeClaimResource)
+	resource := adminOf(t, apiv1.NodeClaimResource)
 	for _, gone := range []string{name + "-held"} {
 		if err := resource.Delete(t.Context(), gone, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
