@@ -38,6 +38,7 @@ type adoptFlags struct {
 	kubeconfig, context   string
 	yes, karpenter, own   bool
 	output                string
+	dryRun                bool
 }
 
 const adoptLong = `Takes over the nodes of a cluster that Karpenter ran. Each NodeClaim with a machine gets a claim in the ledger, its
@@ -97,6 +98,7 @@ func newAdopt() *cobra.Command {
 	flags.BoolVar(&f.own, "own-rights", false, "reach EC2 and the API server with your own rights, not with the cluster's role")
 	flags.BoolVar(&f.karpenter, "despite-karpenter", false, "go on although Karpenter seems to run: only where you know that it does not")
 	flags.BoolVar(&f.yes, "yes", false, "adopt; without it nothing is written")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing, as without --yes")
 	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what was seen and done")
 	must(command.MarkFlagFilename("kubeconfig"))
 	for _, name := range []string{"table", "bucket", "region", "context"} {
@@ -125,6 +127,8 @@ func (f *adoptFlags) check() error {
 	switch {
 	case f.table == "":
 		return errors.New("--table: the name of the ledger's DynamoDB table is needed, here or in JOINER_TABLE")
+	case f.yes && f.dryRun:
+		return errors.New("--dry-run: it says to write nothing, and --yes to adopt; give one of them")
 	case f.context != "" && f.kubeconfig == "":
 		return errors.New("--context: it is of a kubeconfig; give --kubeconfig too")
 	}

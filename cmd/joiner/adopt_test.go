@@ -25,6 +25,7 @@ func TestAdoptRefusesACommandLineThatSaysTooLittle(t *testing.T) {
 		"--table":            {"adopt", "shop"},
 		"--context":          {"adopt", "shop", "--table", "t", "--context", "c"},
 		"--region":           {"adopt", "shop", "--table", "t"},
+		"--dry-run":          {"adopt", "shop", "--table", "t", "--yes", "--dry-run"},
 		"accepts 1 arg":      {"adopt", "--table", "t"},
 		"must be table or j": {"adopt", "shop", "--table", "t", "-o", "yaml"},
 	} {
