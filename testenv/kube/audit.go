@@ -77,9 +77,13 @@ func (c *ControlPlane) Audit(since time.Time) (Audit, error) {
 }
 
 func entryOf(event *auditv1.Event) Entry {
+	user := event.User
+	if event.ImpersonatedUser != nil { // whose rights it was judged by
+		user = *event.ImpersonatedUser
+	}
 	out := Entry{
 		Received: event.RequestReceivedTimestamp.Time, Answered: event.StageTimestamp.Time,
-		User: event.User.Username, Groups: event.User.Groups, Verb: event.Verb,
+		User: user.Username, Groups: user.Groups, Verb: event.Verb,
 	}
 	if object := event.ObjectRef; object != nil {
 		out.APIGroup, out.Resource, out.Namespace, out.Name = object.APIGroup, object.Resource, object.Namespace, object.Name

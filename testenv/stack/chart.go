@@ -58,10 +58,23 @@ func (s *Stack) values(ctx context.Context, c *Cluster) (map[string]any, error) 
 	if err := json.Unmarshal([]byte(*out.Parameter.Value), &installation); err != nil {
 		return nil, fmt.Errorf("read parameter %s: %w", name, err)
 	}
-	return map[string]any{
+	values := map[string]any{
 		"cluster": c.Name, "installation": installation,
 		"watcher": map[string]any{"replicas": 0},
 		// The API server cannot reach Services: nobody forwards what is sent to their addresses.
 		"webhook": map[string]any{"enabled": false},
-	}, nil
+	}
+	if !s.Options.Relay {
+		return values, nil
+	}
+	outputs, err := c.stack.OutputValues()
+	if err != nil {
+		return nil, err
+	}
+	var senders map[string]any
+	if err := json.Unmarshal([]byte(outputs["RelaySenders"]), &senders); err != nil {
+		return nil, fmt.Errorf("read output RelaySenders of cluster %s: %w", c.Name, err)
+	}
+	values["relay"] = map[string]any{"enabled": true, "queueURL": outputs["RelayQueueURL"], "senders": senders}
+	return values, nil
 }

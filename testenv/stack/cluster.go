@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
@@ -33,13 +34,24 @@ func (s *Stack) AddCluster(ctx context.Context, name string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("add cluster %s: %w", name, err)
 	}
-	if err := s.install(ctx, c); err != nil {
-		return nil, fmt.Errorf("add cluster %s: %w", name, err)
-	}
-	if err := s.attach(ctx, c); err != nil {
+	if err := s.enter(ctx, c); err != nil {
 		return nil, fmt.Errorf("add cluster %s: %w", name, err)
 	}
 	return c, nil
+}
+
+// enter installs the chart and attaches the cluster. In relay mode the chart is told what the cluster's stack made.
+func (s *Stack) enter(ctx context.Context, c *Cluster) error {
+	steps := []func(context.Context, *Cluster) error{s.install, s.attach}
+	if s.Options.Relay {
+		slices.Reverse(steps)
+	}
+	for _, step := range steps {
+		if err := step(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // startCluster starts a control plane and what makes machines join it.

@@ -28,6 +28,7 @@ type Options struct {
 	Dir      string    // for data and logs: a temporary folder, removed by Stop
 	Progress io.Writer // what is happening, for a person; nil = discard
 
+	Relay        bool     // clusters are in relay mode: functions reach their API servers through the watchers and in no other way
 	Watchers     int      // replicas of the watcher: 1; negative = none
 	WatcherEnv   []string // beside what a watcher needs
 	FunctionEnv  map[string]string
@@ -146,10 +147,7 @@ func (s *Stack) start(ctx context.Context) error {
 		return err
 	}
 	s.startNotices()
-	if err := s.install(ctx, first); err != nil {
-		return err
-	}
-	if err := s.attach(ctx, first); err != nil {
+	if err := s.enter(ctx, first); err != nil {
 		return err
 	}
 	if err := s.deployments.Begin(); err != nil {

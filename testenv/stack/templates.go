@@ -48,12 +48,12 @@ func regionTemplate() (*cloudformation.Template, error) {
 
 // clusterTemplate is the template of a cluster: the committed one, with its name for that cluster's. Synthesis writes nothing else
 // otherwise for names that need no shortening.
-func clusterTemplate(name string) (*cloudformation.Template, error) {
+func clusterTemplate(file, name string) (*cloudformation.Template, error) {
 	const unshortened = 29
 	if len(name) > unshortened {
 		return nil, fmt.Errorf("cluster %s: its name has %d characters; only up to %d the committed template fits", name, len(name), unshortened)
 	}
-	text, err := template("cluster")
+	text, err := template(file)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,11 @@ func (s *Stack) deployRegion(ctx context.Context) error {
 
 // attach makes a cluster's roles, lets them into it and has the catalogue's function register it, as deploying its stack does.
 func (s *Stack) attach(ctx context.Context, c *Cluster) error {
-	t, err := clusterTemplate(c.Name)
+	file := "cluster"
+	if s.Options.Relay {
+		file = "cluster-relay"
+	}
+	t, err := clusterTemplate(file, c.Name)
 	if err != nil {
 		return err
 	}

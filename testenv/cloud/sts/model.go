@@ -144,6 +144,13 @@ func (m *Model) AddRole(r Role) string {
 	return r.ARN()
 }
 
+// RoleID returns the unique id of a role, which is how AWS shows who sent a message; "" where there is no such role.
+func (m *Model) RoleID(arn string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.roles[arn].id
+}
+
 // Assume issues a session of a role without asking whether anyone trusts
 // anyone, as Lambda does for the role of a function. The error says that the
 // role does not exist.

@@ -121,6 +121,7 @@ type Stack struct {
 type values struct {
 	named  *cloudformation.Named
 	custom map[string]made // by logical id
+	roleID func(arn string) string
 }
 
 // made is what a custom resource came to be.
@@ -140,6 +141,12 @@ func (v *values) Ref(logicalID string) (any, error) {
 // Attribute implements cloudformation.Values.
 func (v *values) Attribute(logicalID, attribute string) (any, error) {
 	m, ok := v.custom[logicalID]
+	if attribute == "RoleId" {
+		arn, err := v.named.Attribute(logicalID, "Arn")
+		if id := v.roleID(fmt.Sprint(arn)); err == nil && id != "" {
+			return id, nil
+		}
+	}
 	if !ok {
 		return v.named.Attribute(logicalID, attribute)
 	}
@@ -154,7 +161,7 @@ func (v *values) Attribute(logicalID, attribute string) (any, error) {
 // On an error what was made until then stays.
 func (a *Account) Deploy(ctx context.Context, t *cloudformation.Template, env cloudformation.Environment) (*Stack, error) {
 	env.Account, env.Region, env.Exports = a.Cloud.Account(), a.Cloud.Region(), maps.Clone(a.exports)
-	v := &values{custom: map[string]made{}}
+	v := &values{custom: map[string]made{}, roleID: a.Cloud.STS.RoleID}
 	resolved, err := t.With(env, v)
 	if err != nil {
 		return nil, fmt.Errorf("deploy %s: %w", env.StackName, err)
