@@ -2,6 +2,10 @@
 // EKS bearer tokens, machines that join as nodes, a Lambda runtime with the real function binaries behind a FIFO queue and
 // a schedule, and the real watcher as a process of its own.
 //
+// Queues, table, bucket, functions, rules, schedules, roles and what they may do are deployed from the templates of infra/cdk, those
+// that ship: nothing is wired a second time here. Options change timings afterwards. What the policies do not allow is denied, and
+// Denied tells of it.
+//
 // What EC2 has to say of its machines goes through an event bus with the rules of the region's stack into a queue of notices,
 // which several batches of interruption take from at once. Further clusters can be added in the same account and region, and
 // machines that belong to nobody's.
