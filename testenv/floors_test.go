@@ -43,7 +43,7 @@ var floors = []floor{
 	{name: "work", folders: []string{"shared/work/"}, ours: words, banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
 	{name: "flows", folders: []string{"shared/flow/"}, ours: join(words, sums, decisions, []string{"shared/work"}), banned: []string{"math/rand", "math/rand/v2", "crypto/rand", "log", "os", "net/http"}},
 	{name: "adapters", folders: []string{"shared/adapter/"}, ours: join(words, []string{"shared/api"}), foreign: []string{"*"}, clock: true},
-	{name: "boot", folders: []string{"shared/boot/"}, foreign: []string{"*"}, clock: true},
+	{name: "boot", folders: []string{"shared/boot/"}, ours: join(words, []string{"shared/work"}), foreign: []string{"*"}, clock: true},
 	{name: "programs", folders: []string{"functions/", "cmd/"}, ours: []string{"shared"}, foreign: []string{"*"}, clock: true},
 }
 

@@ -172,7 +172,7 @@ func (s *Statement) parseConditions(d *Document, raw map[string]map[string]json.
 		for _, key := range slices.Sorted(maps.Keys(raw[name])) {
 			c, err := parseCondition(name, key, raw[name][key], d.Version == "2012-10-17")
 			if err != nil {
-				return fmt.Errorf("Condition %s %s: %w", name, key, err)
+				return fmt.Errorf("element Condition %s %s: %w", name, key, err)
 			}
 			s.conditions = append(s.conditions, c)
 		}

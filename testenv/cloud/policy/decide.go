@@ -240,7 +240,7 @@ func (s *Statement) speaksOf(action string) (written string, ok bool) {
 // nothing, and with NotResource then neither.
 func (s *Statement) on(r Request) bool {
 	for i, p := range s.resources {
-		if s.parts[i] != nil && len(s.parts[i]) == 6 {
+		if len(s.parts[i]) == 6 {
 			if matchParts(s.parts[i], r.Resource) {
 				return !s.NotResource
 			}

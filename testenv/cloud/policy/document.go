@@ -132,7 +132,7 @@ func (d *Document) parseStatement(text []byte) (Statement, error) {
 	case "Deny":
 		s.Deny = true
 	default:
-		return s, fmt.Errorf("Effect is %q and must be Allow or Deny", raw.Effect)
+		return s, fmt.Errorf("element Effect is %q and must be Allow or Deny", raw.Effect)
 	}
 	if raw.NotPrincipal != nil {
 		return s, errors.New("NotPrincipal is not evaluated here; deny Principal * with a condition on aws:PrincipalArn instead")
@@ -177,7 +177,7 @@ func (s *Statement) parseActions(yes, no json.RawMessage) (err error) {
 	}
 	for _, a := range s.Actions {
 		if !actionForm.MatchString(a) {
-			return fmt.Errorf("Action %q is no service and action", a)
+			return fmt.Errorf("element Action %q is no service and action", a)
 		}
 		p, err := parsePattern(strings.ToLower(a), false)
 		if err != nil {
@@ -204,10 +204,10 @@ func (s *Statement) parseResources(d *Document, yes, no json.RawMessage) (err er
 			return err
 		}
 		if _, ok := p.arnParts(); r != "*" && (!ok || !strings.HasPrefix(r, "arn:")) {
-			return fmt.Errorf("Resource %q is neither an ARN nor *", r)
+			return fmt.Errorf("element Resource %q is neither an ARN nor *", r)
 		}
 		if service := strings.Split(r+":::", ":")[2]; strings.ContainsAny(service, "*?") {
-			return fmt.Errorf("Resource %q: there may be no wildcard in an ARN's service", r)
+			return fmt.Errorf("element Resource %q: there may be no wildcard in an ARN's service", r)
 		}
 		parts, _ := p.arnParts()
 		if !p.fixed() {

@@ -52,7 +52,7 @@ func makeRule(ctx context.Context, r resource) error {
 		return err
 	}
 	if p.State != "" && p.State != "ENABLED" {
-		return fmt.Errorf("State is %q; only rules that are ENABLED are modelled", p.State)
+		return fmt.Errorf("property State is %q; only rules that are ENABLED are modelled", p.State)
 	}
 	name, err := r.name()
 	if err != nil {
@@ -86,10 +86,10 @@ func makeRule(ctx context.Context, r resource) error {
 // toQueue sends to a queue for a rule. The queue may be made later than the rule.
 func (a *Account) toQueue(rule, queue string) (delivery.Target, error) {
 	if !strings.HasPrefix(queue, "arn:aws:sqs:") {
-		return nil, fmt.Errorf("Arn is %s; only queues are modelled as targets", queue)
+		return nil, fmt.Errorf("property Arn is %s; only queues are modelled as targets", queue)
 	}
 	if strings.HasSuffix(queue, ".fifo") {
-		return nil, fmt.Errorf("Arn is %s; a FIFO queue needs SqsParameters, which are not modelled", queue)
+		return nil, fmt.Errorf("property Arn is %s; a FIFO queue needs SqsParameters, which are not modelled", queue)
 	}
 	client := sqs.NewFromConfig(a.Cloud.ConfigForService("events.amazonaws.com", rule))
 	url := "https://sqs." + a.Cloud.Region() + ".amazonaws.com/" + a.Cloud.Account() + "/" + lastPart(queue)
@@ -119,10 +119,10 @@ func makeSchedule(_ context.Context, r resource) error {
 		return err
 	}
 	if p.State != "ENABLED" || p.FlexibleTimeWindow.Mode != "OFF" {
-		return fmt.Errorf("State is %q and the mode of FlexibleTimeWindow %q; ENABLED and OFF are modelled", p.State, p.FlexibleTimeWindow.Mode)
+		return fmt.Errorf("property State is %q and the mode of FlexibleTimeWindow %q; ENABLED and OFF are modelled", p.State, p.FlexibleTimeWindow.Mode)
 	}
 	if !strings.HasPrefix(p.Target.Arn, "arn:aws:lambda:") {
-		return fmt.Errorf("Target: Arn is %s; only functions are modelled as targets", p.Target.Arn)
+		return fmt.Errorf("property Target: Arn is %s; only functions are modelled as targets", p.Target.Arn)
 	}
 	name, err := r.name()
 	if err != nil {
@@ -131,7 +131,7 @@ func makeSchedule(_ context.Context, r resource) error {
 	// What Scheduler says of itself is the group of the schedule.
 	source := "arn:aws:scheduler:" + r.account.Cloud.Region() + ":" + r.account.Cloud.Account() + ":schedule-group/" + group
 	if err := r.account.takeOn("scheduler.amazonaws.com", p.Target.RoleArn, source); err != nil {
-		return fmt.Errorf("Target: %w", err)
+		return fmt.Errorf("property Target: %w", err)
 	}
 	s := schedule.Schedule{
 		Name: name, Expression: p.ScheduleExpression, Timezone: p.ScheduleExpressionTimezone, Input: p.Target.Input,

@@ -33,7 +33,7 @@ func makeFunction(_ context.Context, r resource) error {
 		return err
 	}
 	if p.Runtime != "provided.al2023" || p.Handler != "bootstrap" {
-		return fmt.Errorf("Runtime is %q and Handler %q; provided.al2023 and bootstrap are modelled", p.Runtime, p.Handler)
+		return fmt.Errorf("property Runtime is %q and Handler %q; provided.al2023 and bootstrap are modelled", p.Runtime, p.Handler)
 	}
 	if err := r.account.takeOn("lambda.amazonaws.com", p.Role, ""); err != nil {
 		return err
@@ -76,7 +76,7 @@ func makeInvokeConfig(_ context.Context, r resource) error {
 		return err
 	}
 	if p.Qualifier != "$LATEST" {
-		return fmt.Errorf("Qualifier is %q; functions have no versions here but $LATEST", p.Qualifier)
+		return fmt.Errorf("property Qualifier is %q; functions have no versions here but $LATEST", p.Qualifier)
 	}
 	config := delivery.DefaultAsync
 	if p.MaximumEventAgeInSeconds != nil {
@@ -120,7 +120,7 @@ func makeMapping(ctx context.Context, r resource) error {
 		return fmt.Errorf("FunctionName: there is no function %s", p.FunctionName)
 	}
 	if p.Enabled != nil && !*p.Enabled {
-		return fmt.Errorf("Enabled is false; mappings that poll nothing are not modelled")
+		return fmt.Errorf("property Enabled is false; mappings that poll nothing are not modelled")
 	}
 	url, err := r.account.queueURL(ctx, p.EventSourceArn)
 	if err != nil {

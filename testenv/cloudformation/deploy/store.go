@@ -128,11 +128,11 @@ func makeParameter(_ context.Context, r resource) error {
 	case err != nil:
 		return fmt.Errorf("AllowedPattern: %w", err)
 	case !allowed.MatchString(p.Value):
-		return fmt.Errorf("Value %q does not match AllowedPattern %s", p.Value, p.AllowedPattern)
+		return fmt.Errorf("property Value %q does not match AllowedPattern %s", p.Value, p.AllowedPattern)
 	case p.Type != "String":
-		return fmt.Errorf("Type is %q; only String is modelled", p.Type)
+		return fmt.Errorf("property Type is %q; only String is modelled", p.Type)
 	case len(p.Value) > 4096:
-		return fmt.Errorf("Value has %d characters; a standard parameter has at most 4096", len(p.Value))
+		return fmt.Errorf("property Value has %d characters; a standard parameter has at most 4096", len(p.Value))
 	}
 	name, err := r.name()
 	if err != nil {
