@@ -159,6 +159,9 @@ func (o *optimiser) finish(p *part) *model.KeptReason {
 	if no := o.v.approves(membersOf(p.group), price-planned); no != nil {
 		return no
 	}
+	if no := o.misfits(p, price-planned); no != nil {
+		return no
+	}
 	p.command = o.v.command(model.ReasonUnderutilized, membersOf(p.group), outcome{claims: p.claims, moves: p.moves, price: planned})
 	return nil
 }
