@@ -64,7 +64,7 @@ var defects = []defect{
 	{"stock-outs forgotten in a moment", provision + "probe.go",
 		"mark.UntilUnix = now + wait", "mark.UntilUnix = now + min(wait, 1)"},
 	{"dry launches without bound", provision + "allowance.go",
-		"most = min(n, int(a.DryMilli/milli)-keep)", "_ = keep"},
+		"most = min(most, int(a.DryMilli/milli)-keep)", "_ = keep"},
 
 	// A node's birth.
 	{"node judged without its UID", provision + "births.go",
