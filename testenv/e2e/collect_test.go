@@ -76,6 +76,14 @@ func (c *cluster) abandon(t *testing.T, namespace, name string) ec2.Instance {
 		}
 		return ""
 	})
+	// What nobody waits for is published within five seconds; by an older state the pod would be given another node.
+	head, since := c.head(t), time.Now()
+	await(t, time.Minute, "that is published", func(context.Context) string {
+		if c.head(t) == head && time.Since(since) < 7*time.Second {
+			return "the last state is"
+		}
+		return ""
+	})
 	for _, claim := range c.ledger(t).Claims {
 		if claim.NodeName != node {
 			continue
@@ -88,6 +96,16 @@ func (c *cluster) abandon(t *testing.T, namespace, name string) ec2.Instance {
 	}
 	t.Fatalf("no claim has node %s", node)
 	return ec2.Instance{}
+}
+
+// head is the number of the state the watcher published last.
+func (c *cluster) head(t *testing.T) int64 {
+	t.Helper()
+	pointer := c.ledger(t).Pointer
+	if pointer == nil {
+		return 0
+	}
+	return pointer.HeadSeq
 }
 
 // foreign runs a machine of the type and image of another that no launch of ours made.

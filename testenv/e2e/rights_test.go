@@ -85,7 +85,7 @@ func TestEveryRightIsUsedAndNoneIsMissing(t *testing.T) {
 
 	// 3. A consolidation.
 	before := len(c.running())
-	c.scale(t, "work", "web", 5)
+	c.apply(t, guarded("work", "web", 5, 3, fmt.Sprintf("%dm", sixHundred))) // of which two may leave their nodes at a time
 	c.awaitLeft(t, "work", 5)
 	await(t, 4*time.Minute, "half of the machines are given back", func(ctx context.Context) string {
 		if n := len(c.running()); n > before/2 {
