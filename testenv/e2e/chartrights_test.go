@@ -69,7 +69,9 @@ const (
 
 // isSeldom reports whether a right is known to be for rarer days. Watchers list where an API server cannot stream what there is.
 func isSeldom(group, right string) bool {
-	return seldom[group][right] != "" || group == "system:serviceaccounts:joiner" && strings.HasPrefix(right, "list ")
+	// A watcher lists until a server lets it watch from the start, and those who provision while no watcher has published.
+	lists := group == "system:serviceaccounts:joiner" || group == "joiner:functions"
+	return seldom[group][right] != "" || lists && strings.HasPrefix(right, "list ")
 }
 
 // TestRightsOfTheChartAreEnoughAndAllUsed is a day of a cluster with the chart's rights: pods get machines, one is taken back by
