@@ -65,7 +65,7 @@ type Casebook struct {
 	Version  int64     `json:"version"`            // 0 = none were ever written; bumped by every write
 	AtUnix   int64     `json:"at"`                 // when they were written, by the ledger's clock
 	Suspects []Suspect `json:"suspects,omitempty"` // by kind and subject
-	Removals []Removal `json:"removals,omitempty"` // of the last minutes, by time
+	Removals []GivenUp `json:"removals,omitempty"` // of the last minutes, by time
 
 	// The newest state of the API server that was ever seen, and when that was. An older one is not believed.
 	SeenVersion int64 `json:"seenVersion,omitempty"`
@@ -84,8 +84,8 @@ type Suspect struct {
 	SinceUnix int64  `json:"since"`   // by the ledger's clock
 }
 
-// Removal is how many nodes were given up for removal at one time.
-type Removal struct {
+// GivenUp is how many nodes were given up for removal at one time.
+type GivenUp struct {
 	AtUnix int64 `json:"at"`
 	Nodes  int   `json:"nodes"`
 }

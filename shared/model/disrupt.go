@@ -195,16 +195,3 @@ type ToldNode struct {
 	Code   string `json:"code"`
 	AtUnix int64  `json:"at"`
 }
-
-// Disrupted is the record of one decision about giving back: enough to say why, later.
-type Disrupted struct {
-	ID        string      `json:"id"`
-	Cluster   string      `json:"cluster"`
-	AtUnix    int64       `json:"at"`
-	Epoch     int64       `json:"epoch"` // of the snapshot
-	Seq       int64       `json:"seq"`
-	Build     string      `json:"build,omitempty"`
-	Plan      DisruptPlan `json:"plan"`
-	Committed []string    `json:"committed"` // command ids
-	Machines  CatalogUse  `json:"machines"`  // what prices and machine types it was decided by
-}

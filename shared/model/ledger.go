@@ -244,29 +244,6 @@ type Settlement struct {
 	AtUnix   int64
 }
 
-// Decision is the record of one provisioning decision: enough to say why, later.
-type Decision struct {
-	ID       string     `json:"id"`
-	Cluster  string     `json:"cluster"`
-	AtUnix   int64      `json:"at"`
-	Trigger  string     `json:"trigger"` // batch, sweep, node, bootstrap
-	Epoch    int64      `json:"epoch"`   // of the snapshot; 0 = listed
-	Seq      int64      `json:"seq"`
-	Build    string     `json:"build,omitempty"`
-	Rounds   []Round    `json:"rounds"`   // one, or more where a capacity error made it plan again
-	Machines CatalogUse `json:"machines"` // what prices and machine types it was decided by
-	Pending  int        `json:"pending"`
-	Launched []string   `json:"launched"` // claim names
-}
-
-// Round is one plan within a decision and what came of it.
-type Round struct {
-	Plan     Plan    `json:"plan"`
-	Launched []Claim `json:"launched,omitempty"`
-	Failed   []Claim `json:"failed,omitempty"`
-	Marks    []Mark  `json:"marks,omitempty"`
-}
-
 // Launch is what a CreateFleet request is made from.
 type Launch struct {
 	Intent       string   // id; becomes the tag joiner.sh/intent

@@ -40,13 +40,13 @@ type Object struct {
 
 // Wish is a NodeClaim that somebody made by hand to have it launched.
 type Wish struct {
-	Name        string
-	UID         string
-	CreatedUnix int64
-	Template    Template  // its labels, annotations and spec, as if it were a pool's
-	Requests    Resources // what its machine has to hold, daemons included
+	Name        string    `json:"name"`
+	UID         string    `json:"uid"`
+	CreatedUnix int64     `json:"created,omitempty"`
+	Template    Template  `json:"template"`           // its labels, annotations and spec, as if it were a pool's
+	Requests    Resources `json:"requests,omitempty"` // what its machine has to hold, daemons included
 	// Invalid says why nothing can be launched for it, each a sentence naming field, value and remedy. Empty = something can.
-	Invalid []string
+	Invalid []string `json:"invalid,omitempty"`
 }
 
 // DaemonSet puts one pod of Shape on every node that fits it.

@@ -149,7 +149,7 @@ func notesNeedVersion(t *testing.T, s shelf) {
 	fence := s.hold("a")
 	notes := model.Casebook{
 		AtUnix: ledgerBegin, Suspects: []model.Suspect{{Kind: "Orphan", Subject: "i-1", SinceUnix: ledgerBegin}},
-		Removals: []model.Removal{{AtUnix: ledgerBegin, Nodes: 2}}, SeenVersion: 7, SeenUnix: ledgerBegin,
+		Removals: []model.GivenUp{{AtUnix: ledgerBegin, Nodes: 2}}, SeenVersion: 7, SeenUnix: ledgerBegin,
 	}
 	first, err := s.collect.Note(s.ctx(), fence, notes)
 	if err != nil || first.Version != 1 {

@@ -41,7 +41,17 @@ func (s *Store) Disruption(ctx context.Context, cluster, day, id string) (model.
 	return record[model.Disrupted](ctx, s, disruptionKey(cluster, day, id))
 }
 
-// putRecord stores a decision record, packed, in place of what is there.
+// PutRemoval stores the record of a machine's end under its claim's name and the day it was closed. Putting it again replaces it.
+func (s *Store) PutRemoval(ctx context.Context, removal model.Removal) error {
+	return s.putRecord(ctx, removalKey(removal.Cluster, Day(removal.GoneUnix), removal.Claim.Name), removal)
+}
+
+// Removal reads the record of a machine's end of a day, as Day names it. NotFound where there is none.
+func (s *Store) Removal(ctx context.Context, cluster, day, claim string) (model.Removal, error) {
+	return record[model.Removal](ctx, s, removalKey(cluster, day, claim))
+}
+
+// putRecord stores a record, packed, in place of what is there.
 func (s *Store) putRecord(ctx context.Context, key string, decision any) error {
 	text, err := json.Marshal(decision)
 	if err != nil {
@@ -65,7 +75,7 @@ func (s *Store) putRecord(ctx context.Context, key string, decision any) error {
 	return translate(err, "write s3://%s/%s", s.bucket, key)
 }
 
-// record reads a decision record.
+// record reads a record.
 func record[T any](ctx context.Context, s *Store, key string) (decision T, err error) {
 	data, err := s.get(ctx, key, maxDecisionBytes)
 	if err != nil {
@@ -91,4 +101,8 @@ func decisionKey(cluster, day, id string) string {
 
 func disruptionKey(cluster, day, id string) string {
 	return fmt.Sprintf("decisions/%s/%s/disrupt-%s.json.gz", cluster, day, id)
+}
+
+func removalKey(cluster, day, claim string) string {
+	return fmt.Sprintf("removals/%s/%s/%s.json.gz", cluster, day, claim)
 }

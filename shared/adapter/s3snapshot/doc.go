@@ -7,6 +7,7 @@
 //	snap/<cluster>/<epoch>/seg-<seq>                 what changed since seq-1
 //	decisions/<cluster>/<day>/<id>.json.gz           a decision record
 //	decisions/<cluster>/<day>/disrupt-<id>.json.gz   one about giving back
+//	removals/<cluster>/<day>/<claim>.json.gz         the record of a machine's end
 //
 // Numbers in keys have 20 digits, so that keys sort as their numbers do. Every object carries the SHA-256 of its content
 // as metadata: writing the same bytes again succeeds, other bytes under a key that exists are a Conflict, and so a

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -39,7 +41,7 @@ func New(client *s3.Client, bucket string) *Store {
 // PutBase stores an encoded base and returns its key. Storing the same bytes again is no error; Conflict where other
 // bytes are there.
 func (s *Store) PutBase(ctx context.Context, cluster string, epoch, seq int64, data []byte) (string, error) {
-	key := fmt.Sprintf("snap/%s/%020d/base-%020d", cluster, epoch, seq)
+	key := baseKey(cluster, epoch, seq)
 	return key, s.put(ctx, key, "application/gzip", data)
 }
 
@@ -48,8 +50,27 @@ func (s *Store) PutSegment(ctx context.Context, cluster string, epoch, seq int64
 	return s.put(ctx, segmentKey(cluster, epoch, seq), "application/gzip", data)
 }
 
+func basePrefix(cluster string, epoch int64) string {
+	return fmt.Sprintf("snap/%s/%020d/base-", cluster, epoch)
+}
+
+func segmentPrefix(cluster string, epoch int64) string {
+	return fmt.Sprintf("snap/%s/%020d/seg-", cluster, epoch)
+}
+
+func baseKey(cluster string, epoch, seq int64) string {
+	return fmt.Sprintf("%s%020d", basePrefix(cluster, epoch), seq)
+}
+
 func segmentKey(cluster string, epoch, seq int64) string {
-	return fmt.Sprintf("snap/%s/%020d/seg-%020d", cluster, epoch, seq)
+	return fmt.Sprintf("%s%020d", segmentPrefix(cluster, epoch), seq)
+}
+
+// numberAfter reads the number that a key is after its prefix; false where it is something else.
+func numberAfter(key, prefix string) (int64, bool) {
+	text, known := strings.CutPrefix(key, prefix)
+	number, err := strconv.ParseInt(text, 10, 64)
+	return number, known && err == nil
 }
 
 func (s *Store) put(ctx context.Context, key, contentType string, data []byte) error {

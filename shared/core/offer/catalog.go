@@ -9,18 +9,7 @@ import (
 )
 
 // Settings are the region's and the operator's own values.
-type Settings struct {
-	Region string
-	// MemoryOverheadPPM is the part of a machine's memory that hypervisor and firmware keep, in parts per million.
-	// 0 means the default of 75,000 (7.5 %), a negative value none.
-	MemoryOverheadPPM int64
-	// ReservedENIs are network interfaces no pod gets addresses from (custom networking, security groups for pods).
-	ReservedENIs int64
-	// NodeClassCEL allows expressions in kubelet configurations. Where it is false a class that has any can buy nothing.
-	NodeClassCEL bool
-	// NowUnix is when the types are asked for: reservations end, and what was learned is forgotten. 0 = before anything does.
-	NowUnix int64
-}
+type Settings = model.OfferSettings
 
 const defaultMemoryOverheadPPM = 75_000
 

@@ -23,24 +23,11 @@ type Input struct {
 	Salt string
 }
 
-// Settings are what people choose for all pools. The zero value of a number means the default named with it.
-type Settings struct {
-	SpotToSpot          bool // spot nodes may be replaced by spot nodes, where enough types are cheaper
-	SpotTypes           int  // that must be cheaper for a single spot node to be replaced: 15
-	IgnorePreferences   bool
-	BestEffortMinValues bool
-	MinSavingPercent    int64          // of the price of what is given back, that a command must save: 1
-	MinSaving           model.MicroUSD // per hour, that a command must save: 1,000 ($0.001)
-	BalancedPercent     int64          // what a move of a Balanced pool must score: 50
-	OppositeSeconds     int64          // for how long a decision must not be turned round without a changed input: 1,800
-	BreakerFailures     int            // of the latest BreakerOutcomes commands of a class, that stop it: 3
-	BreakerOutcomes     int            // 5
-	BreakerSeconds      int64          // for how long: 1,800
-	MaxCommands         int            // in one plan: 100
-}
+// Settings are what people choose for all pools.
+type Settings = model.ReclaimSettings
 
 // withDefaults returns the settings with the defaults filled in.
-func (s Settings) withDefaults() Settings {
+func withDefaults(s Settings) Settings {
 	fill(&s.SpotTypes, 15)
 	fill(&s.MinSavingPercent, 1)
 	fill(&s.MinSaving, 1000)

@@ -37,7 +37,7 @@ func DryOf(c *model.Command, marks []model.Mark, commands []model.Command, claim
 		return nil
 	}
 	in := Input{Commands: commands, Claims: claims, NowUnix: now}
-	v := &view{in: &in, now: now, set: in.Settings.withDefaults()}
+	v := &view{in: &in, now: now, set: withDefaults(in.Settings)}
 	for _, d := range v.triedLately().dry {
 		if d.until-d.pause+keepTried <= now && !slices.Contains(out, d.Mark) {
 			out = append(out, d.Mark)

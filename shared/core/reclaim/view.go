@@ -84,7 +84,7 @@ func (m *member) may(by method) bool { return m.allowed&by != 0 && !m.planned }
 // newView looks everything up. A command that is judged once more holds nothing: its nodes are judged as if it were not there, and
 // the fork is without them and with its replacements. Nor do those that come after it.
 func newView(in *Input, judged *model.Command) *view {
-	v := &view{in: in, catalogs: in.Catalogs, set: in.Settings.withDefaults(), now: in.NowUnix, stops: in.Stops, judged: judged}
+	v := &view{in: in, catalogs: in.Catalogs, set: withDefaults(in.Settings), now: in.NowUnix, stops: in.Stops, judged: judged}
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}

@@ -109,7 +109,7 @@ func (r *run) brake(due []lifecycle.Finding, cases *model.Casebook) []lifecycle.
 		out = append(out, *f)
 	}
 	if removed > 0 {
-		cases.Removals = append(cases.Removals, model.Removal{AtUnix: now, Nodes: removed})
+		cases.Removals = append(cases.Removals, model.GivenUp{AtUnix: now, Nodes: removed})
 	}
 	if r.out.Braked > 0 {
 		r.problem("%d removals are put off: %d nodes may be removed in %s unless EC2 says that they have ended",

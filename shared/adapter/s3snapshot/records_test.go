@@ -1,0 +1,173 @@
+package s3snapshot
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/oklog/ulid/v2"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud"
+	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+)
+
+// startAt is start under a clock that the test moves.
+func startAt(t *testing.T, at time.Time) (*clock.Fake, *Store) {
+	t.Helper()
+	now := clock.NewFake(at)
+	c, err := cloud.Start(t.Context(), cloud.Options{Clock: now, ClientClock: clock.System()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	client := s3.NewFromConfig(c.Config(), func(o *s3.Options) { o.UsePathStyle = true })
+	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{
+		Bucket:                    aws.String(bucket),
+		CreateBucketConfiguration: &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(c.Region())},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return now, New(client, bucket)
+}
+
+// idAt is the id of something of a time.
+func idAt(at int64, n int) string {
+	return ulid.MustNew(uint64(at)*1000, bytes.NewReader(bytes.Repeat([]byte{byte(n)}, 10))).String()
+}
+
+func TestRecordsOfASpanAreReadInOrder(t *testing.T) {
+	_, store := start(t)
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Unix()
+	var ids []string
+	for i := range 5 { // over three days
+		at := noon + int64(i)*daySecond/2
+		id := idAt(at, i)
+		ids = append(ids, id)
+		put := []error{
+			store.Put(t.Context(), model.Decision{ID: id, Cluster: "prod", AtUnix: at, Input: &model.DecisionInput{Region: "r"}, Rounds: []model.Round{{Asked: &model.Question{Salt: id}}}}),
+			store.PutDisruption(t.Context(), model.Disrupted{ID: id, Cluster: "prod", AtUnix: at, Asked: &model.JudgeQuestion{Salt: id}}),
+			store.PutRemoval(t.Context(), model.Removal{Cluster: "prod", Claim: model.Claim{Name: fmt.Sprintf("claim-%d", 9-i)}, Reason: model.EndedEmpty, GoneUnix: at}),
+			store.Put(t.Context(), model.Decision{ID: id, Cluster: "prod-2", AtUnix: at}), // another cluster, whose name begins alike
+		}
+		for _, err := range put {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	from, to := noon+1, noon+2*daySecond // without the first and the last
+	decisions, err := store.Decisions(t.Context(), "prod", from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range decisions {
+		got = append(got, d.ID)
+		if d.Cluster != "prod" || d.Input != nil || d.Rounds[0].Asked != nil {
+			t.Errorf("%+v", d)
+		}
+	}
+	if !slices.Equal(got, ids[1:4]) {
+		t.Errorf("decisions %v, want %v", got, ids[1:4])
+	}
+	disruptions, err := store.Disruptions(t.Context(), "prod", from, to)
+	if err != nil || len(disruptions) != 3 || disruptions[0].ID != ids[1] || disruptions[2].ID != ids[3] || disruptions[1].Asked != nil {
+		t.Errorf("%+v, %v", disruptions, err)
+	}
+	removals, err := store.Removals(t.Context(), "prod", from, to)
+	if err != nil || len(removals) != 3 || removals[0].Claim.Name != "claim-8" || removals[2].Claim.Name != "claim-6" {
+		t.Errorf("%+v, %v", removals, err)
+	}
+	if none, err := store.Decisions(t.Context(), "test", from, to); err != nil || len(none) != 0 {
+		t.Errorf("of a cluster nobody knows: %v, %v", none, err)
+	}
+}
+
+func TestADecisionIsFoundByItsID(t *testing.T) {
+	_, store := start(t)
+	midnight := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC).Unix()
+	for name, recorded := range map[string]int64{"the same day": midnight, "the ledger's clock is behind": midnight - 2, "it is ahead": midnight + daySecond} {
+		id := idAt(midnight, len(name))
+		if err := store.Put(t.Context(), model.Decision{ID: id, Cluster: "prod", AtUnix: recorded}); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.PutDisruption(t.Context(), model.Disrupted{ID: id, Cluster: "prod", AtUnix: recorded}); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := store.FindDecision(t.Context(), "prod", id); err != nil || d.AtUnix != recorded {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
+		if d, err := store.FindDisruption(t.Context(), "prod", id); err != nil || d.AtUnix != recorded {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
+	}
+	if _, err := store.FindDecision(t.Context(), "prod", idAt(midnight, 99)); !fault.Is(err, fault.NotFound) {
+		t.Errorf("nobody took it: %v", err)
+	}
+	if _, err := store.FindDecision(t.Context(), "prod", "../../x"); !fault.Is(err, fault.Invalid) {
+		t.Errorf("no id: %v", err)
+	}
+}
+
+// AsOf finds what At would have returned then.
+func TestAsOfIsTheSnapshotOfThen(t *testing.T) {
+	begin := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	now, store := startAt(t, begin)
+	type moment struct {
+		unix int64
+		want model.Pointer
+	}
+	var moments []moment
+	note := func(h *history, key string, base int64) {
+		moments = append(moments, moment{now.Now().Unix(), h.pointer(key, base)})
+		now.Advance(10 * time.Second)
+	}
+	var last *history
+	for epoch := int64(1); epoch <= 2; epoch++ {
+		h := newHistory(t, store, epoch)
+		key := h.base()
+		note(h, key, 0)
+		for range 3 {
+			h.segment()
+			note(h, key, 0)
+		}
+		key = h.base() // at the same sequence number
+		base := h.state.Seq
+		note(h, key, base)
+		h.segment()
+		note(h, key, base)
+		last = h
+	}
+	for _, m := range moments {
+		for _, late := range []int64{0, 9} {
+			got, err := store.AsOf(t.Context(), "prod", m.unix+late)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.WrittenUnix = 0
+			if got != m.want {
+				t.Errorf("at %d: %+v, want %+v", m.unix+late-begin.Unix(), got, m.want)
+			}
+			if snapshot, err := New(store.client, bucket).At(t.Context(), got); err != nil || snapshot.Seq != m.want.HeadSeq {
+				t.Errorf("at %d it cannot be read: %v", m.unix, err)
+			}
+		}
+	}
+	if _, err := store.AsOf(t.Context(), "prod", begin.Unix()-1); !fault.Is(err, fault.NotFound) {
+		t.Errorf("before there was any: %v", err)
+	}
+	// A segment that is missing ends what is known: nobody can read beyond it.
+	if _, err := store.client.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: aws.String(bucket), Key: aws.String(segmentKey("prod", 2, last.state.Seq))}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := store.AsOf(t.Context(), "prod", now.Now().Unix()); err != nil || got.HeadSeq != last.state.Seq-1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -1,0 +1,181 @@
+package model
+
+// Decision is the record of one provisioning decision: why it came out as it did, and enough to make it once more.
+type Decision struct {
+	ID       string     `json:"id"`
+	Cluster  string     `json:"cluster"`
+	AtUnix   int64      `json:"at"`
+	Trigger  string     `json:"trigger"` // batch, sweep, node, bootstrap
+	Epoch    int64      `json:"epoch"`   // of the snapshot; 0 = listed
+	Seq      int64      `json:"seq"`
+	Build    string     `json:"build,omitempty"`
+	Rounds   []Round    `json:"rounds"`   // one, or more where a capacity error made it plan again
+	Machines CatalogUse `json:"machines"` // what prices and machine types it was decided by
+	Pending  int        `json:"pending"`
+	Launched []string   `json:"launched"` // claim names
+
+	Input *DecisionInput `json:"input,omitempty"` // nil in lists, and in records of versions that did not keep it
+}
+
+// Round is one plan within a decision and what came of it.
+type Round struct {
+	Plan     Plan    `json:"plan"`
+	Launched []Claim `json:"launched,omitempty"`
+	Failed   []Claim `json:"failed,omitempty"`
+	Marks    []Mark  `json:"marks,omitempty"`
+
+	Asked *Question `json:"asked,omitempty"` // what Plan answers; nil where Decision.Input is
+}
+
+// Disrupted is the record of one decision about giving back, as Decision is of one to provision.
+type Disrupted struct {
+	ID        string      `json:"id"`
+	Cluster   string      `json:"cluster"`
+	AtUnix    int64       `json:"at"`
+	Epoch     int64       `json:"epoch"` // of the snapshot
+	Seq       int64       `json:"seq"`
+	Build     string      `json:"build,omitempty"`
+	Plan      DisruptPlan `json:"plan"`      // with the names replacements have got
+	Committed []string    `json:"committed"` // command ids
+	Machines  CatalogUse  `json:"machines"`  // what prices and machine types it was decided by
+
+	Input *DecisionInput `json:"input,omitempty"` // as Decision's
+	Asked *JudgeQuestion `json:"asked,omitempty"` // what Plan answers; nil where Input is
+	// Named are the names replacements have got, by the names they were planned with; of commands that were committed.
+	Named map[string]string `json:"named,omitempty"`
+}
+
+// DecisionInput is where to find what a decision went by, or that itself where it is nowhere else.
+type DecisionInput struct {
+	Account string `json:"account,omitempty"` // whose catalogue; empty = not known
+	Region  string `json:"region"`
+	// Snapshot is what was read, HeadSeq exactly; nil = the cluster was listed, and Listed is what that gave, as package wire encodes a
+	// base.
+	Snapshot *Pointer `json:"snapshot,omitempty"`
+	Listed   []byte   `json:"listed,omitempty"`
+	// Catalog is the machine catalogue as package wire encodes it, where it was read by the planner itself; nil = it is kept under its
+	// version (Machines.Version).
+	Catalog []byte `json:"catalog,omitempty"`
+}
+
+// ClassAsked is a node class as a question puts it, beside what the snapshot says of it.
+type ClassAsked struct {
+	Name string `json:"name"`
+	// Status is what it resolves to, less what was launched since.
+	Status ClassStatus `json:"status"`
+	// Barred says why nothing may be launched from it now for a reason that lies neither in it nor in its status; empty = something may.
+	Barred string `json:"barred,omitempty"`
+	// Suspended says that its offers have prices and are not to be had.
+	Suspended bool `json:"suspended,omitempty"`
+}
+
+// Question is what one round of provisioning asks of the planner, beside the snapshot and the machine catalogue.
+type Question struct {
+	NowUnix  int64         `json:"now"`
+	Salt     string        `json:"salt"`
+	Classes  []ClassAsked  `json:"classes,omitempty"` // those that are used, by name
+	Offers   OfferSettings `json:"offers"`
+	Claims   []Claim       `json:"claims,omitempty"`   // in flight, by name, as far as planning reads them
+	Promised []Promise     `json:"promised,omitempty"` // room of theirs that is others', by claim
+	Usage    []Usage       `json:"usage,omitempty"`    // by pool
+	Marks    []Mark        `json:"marks,omitempty"`
+	Aside    []string      `json:"aside,omitempty"`   // pools that came back dry a moment ago and are left out of this round, sorted
+	LeftOut  []string      `json:"leftOut,omitempty"` // what planning panicked over: see Quarantine
+
+	// Leaving says of nodes that are to end, by name, by when no pod is left there, as package core/pack understands it, at SeenUnix.
+	Leaving  map[string]int64 `json:"leaving,omitempty"`
+	SeenUnix int64            `json:"seen"`
+	Bound    []string         `json:"bound,omitempty"` // UIDs of pods that wait no more, though the snapshot says so; sorted
+
+	Fill   []Filling      `json:"fill,omitempty"`   // machines that static pools lack, in the snapshot's order
+	Owed   []PlannedClaim `json:"owed,omitempty"`   // replacements that commands wait for and that may be launched now
+	Wishes []Wish         `json:"wishes,omitempty"` // NodeClaims made by hand
+
+	IgnorePreferences   bool  `json:"ignorePreferences,omitempty"`
+	BestEffortMinValues bool  `json:"bestEffortMinValues,omitempty"`
+	DearTimes           int   `json:"dearTimes"`       // price of a claim, as a multiple of what it usually costs, above which its pods wait
+	DearWaitSeconds     int64 `json:"dearWaitSeconds"` // how long they wait at most
+}
+
+// Promise is what of a claim's room is for pods that run elsewhere still.
+type Promise struct {
+	Claim string    `json:"claim"`
+	Takes Resources `json:"takes"`
+}
+
+// Filling is how many machines a static pool is to get in one round.
+type Filling struct {
+	Pool  string `json:"pool"`
+	Count int    `json:"count"`
+}
+
+// JudgeQuestion is what the judge asks: what is to be given back. It is asked beside the snapshot and the machine catalogue.
+type JudgeQuestion struct {
+	NowUnix  int64           `json:"now"`
+	Salt     string          `json:"salt"`
+	Classes  []ClassAsked    `json:"classes,omitempty"` // by name
+	Offers   OfferSettings   `json:"offers"`
+	Claims   []Claim         `json:"claims,omitempty"`   // live ones, by name, as far as planning reads them
+	Usage    []Usage         `json:"usage,omitempty"`    // by pool
+	Marks    []Mark          `json:"marks,omitempty"`    //
+	Commands []Command       `json:"commands,omitempty"` // open ones and those ended in the last day, by id
+	Stops    []Stop          `json:"stops,omitempty"`
+	Settings ReclaimSettings `json:"settings"`
+}
+
+// OfferSettings are what machine types are worked out by: the region's and the operator's own values.
+type OfferSettings struct {
+	Region string `json:"region,omitempty"`
+	// MemoryOverheadPPM is the part of a machine's memory that hypervisor and firmware keep, in parts per million.
+	// 0 means the default of 75,000 (7.5 %), a negative value none.
+	MemoryOverheadPPM int64 `json:"memoryOverheadPPM,omitempty"`
+	// ReservedENIs are network interfaces no pod gets addresses from (custom networking, security groups for pods).
+	ReservedENIs int64 `json:"reservedENIs,omitempty"`
+	// NodeClassCEL allows expressions in kubelet configurations. Where it is false a class that has any can buy nothing.
+	NodeClassCEL bool `json:"nodeClassCEL,omitempty"`
+	// NowUnix is when the types are asked for: reservations end, and what was learned is forgotten. 0 = before anything does.
+	NowUnix int64 `json:"now,omitempty"`
+}
+
+// ReclaimSettings are what people choose for all pools about giving nodes back. The zero value of a number means the default named with
+// it.
+type ReclaimSettings struct {
+	SpotToSpot          bool     `json:"spotToSpot,omitempty"` // spot nodes may be replaced by spot nodes, where enough types are cheaper
+	SpotTypes           int      `json:"spotTypes,omitempty"`  // that must be cheaper for a single spot node to be replaced: 15
+	IgnorePreferences   bool     `json:"ignorePreferences,omitempty"`
+	BestEffortMinValues bool     `json:"bestEffortMinValues,omitempty"`
+	MinSavingPercent    int64    `json:"minSavingPercent,omitempty"` // of the price of what is given back, that a command must save: 1
+	MinSaving           MicroUSD `json:"minSaving,omitempty"`        // per hour, that a command must save: 1,000 ($0.001)
+	BalancedPercent     int64    `json:"balancedPercent,omitempty"`  // what a move of a Balanced pool must score: 50
+	OppositeSeconds     int64    `json:"oppositeSeconds,omitempty"`  // for how long a decision must not be turned round without a changed input: 1,800
+	BreakerFailures     int      `json:"breakerFailures,omitempty"`  // of the latest BreakerOutcomes commands of a class, that stop it: 3
+	BreakerOutcomes     int      `json:"breakerOutcomes,omitempty"`  // 5
+	BreakerSeconds      int64    `json:"breakerSeconds,omitempty"`   // for how long: 1,800
+	MaxCommands         int      `json:"maxCommands,omitempty"`      // in one plan: 100
+}
+
+// Removal is the record of one machine's end: why, by whose decision, and what it had cost by then.
+type Removal struct {
+	Cluster string `json:"cluster"`
+	Claim   Claim  `json:"claim"` // as it was when it was closed, its decision and its reason included
+	Node    string `json:"node,omitempty"`
+	Reason  string `json:"reason"`            // one of the Ended… codes; never empty
+	Message string `json:"message,omitempty"` // a sentence
+	By      string `json:"by"`                // who wanted it: one of the By… words
+	// Command and Decision are those that gave it back by choice; empty where nobody did.
+	Command      string   `json:"command,omitempty"`
+	Decision     string   `json:"decision,omitempty"`
+	Replacements []string `json:"replacements,omitempty"` // names of the claims that took its place, where a command says
+
+	Pods         int      `json:"pods"` // that were asked to leave
+	PricePerHour MicroUSD `json:"pricePerHour"`
+	BeganUnix    int64    `json:"began,omitempty"` // when its end began; 0 = it ended by itself
+	GoneUnix     int64    `json:"gone"`            // when it was closed
+}
+
+// Who wanted a machine to end.
+const (
+	ByJoiner = "joiner" // this program, by choice or by what its pool says
+	ByPeople = "people" // somebody deleted an object or terminated the machine
+	ByAWS    = "aws"    // spot, capacity, health of the hardware
+)
