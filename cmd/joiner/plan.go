@@ -18,6 +18,7 @@ type planFlags struct {
 	catalog string
 	now     string
 	output  string
+	asSeen  bool // see read.Options
 }
 
 func newPlan() *cobra.Command {

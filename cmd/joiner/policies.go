@@ -45,7 +45,7 @@ func (f *policyFlags) cluster(command *cobra.Command, from *planFlags, now time.
 	if err != nil {
 		return nil, fmt.Errorf("--default-spread: %w", err)
 	}
-	return read.Files(from.files, read.Options{Stdin: command.InOrStdin(), NowUnix: now.Unix(), DefaultSpread: spread})
+	return read.Files(from.files, read.Options{Stdin: command.InOrStdin(), NowUnix: now.Unix(), DefaultSpread: spread, AsSeen: from.asSeen})
 }
 
 // goods reads what can be bought for the cluster.

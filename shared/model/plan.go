@@ -49,4 +49,6 @@ type Reason struct {
 	Code    string `json:"code"`               // one of the codes of core/pack
 	Message string `json:"message"`
 	Remedy  string `json:"remedy,omitempty"`
+	// About is the label key or the taint it is about; empty where it is about neither, or about several together.
+	About string `json:"about,omitempty"`
 }

@@ -24,6 +24,9 @@ type Options struct {
 	NowUnix int64 // when the snapshot is said to be taken
 	// DefaultSpread is for pods that declare none, as kube-scheduler is configured to; nil = they are left alone.
 	DefaultSpread []model.Spread
+	// AsSeen takes pods that were stored in a cluster for what they show there: one that no scheduler has looked at does not wait for
+	// capacity. False = all of them are taken for such that wait, as manifests are.
+	AsSeen bool
 
 	flag string          // that names the paths, in mistakes; empty = -f
 	only map[string]bool // kinds that may be there, by name; nil = any
@@ -54,7 +57,7 @@ func Files(paths []string, options Options) (*Cluster, error) {
 	}()
 	c := collector{left: map[kind]int{}, only: options.only, podEvents: map[string]int64{}, deleting: map[string]bool{}, unread: map[string]kind{}}
 	c.builder.AbsentConditionIsPending, c.builder.Headroom = true, true
-	c.builder.DefaultSpread = options.DefaultSpread
+	c.builder.DefaultSpread, c.builder.StoredAsSeen = options.DefaultSpread, options.AsSeen
 	stopped := false
 	for b := range out.ordered {
 		if stopped {

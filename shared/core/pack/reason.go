@@ -77,7 +77,7 @@ func (p *planner) why(c *class, pool *pool) model.Reason {
 	if hard, _ := c.untolerated(pool.source.Template.Taints); hard != nil {
 		return model.Reason{Code: TaintNotTolerated,
 			Message: fmt.Sprintf("spec.tolerations do not cover the pool's taint %s", taintText(*hard)),
-			Remedy:  "add a toleration to the pod, or use a pool without the taint"}
+			Remedy:  "add a toleration to the pod, or use a pool without the taint", About: taintText(*hard)}
 	}
 	if c.stuck != nil {
 		return *c.stuck
@@ -151,16 +151,19 @@ func (p *pool) conflict(c *class) model.Reason {
 	for _, key := range term.Keys() {
 		if key == model.LabelHostname && !term[key].Meets(combined.Get(key)) {
 			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " asks for " + term[key].Text(key) + ", which no new node has",
-				Remedy: "select nodes by another label"}
+				Remedy: "select nodes by another label", About: key}
 		}
 		single := requirement.Requirements{key: term[key]}
 		if conflict := combined.Compatible(single, decided); conflict != nil {
-			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " asks for " + clash(conflict), Remedy: remedy}
+			return model.Reason{Code: RequirementConflict, Message: c.field(key) + " asks for " + clash(conflict), Remedy: remedy, About: key}
 		}
 		if p.market.columnsMeeting(single).and(p.allowed).empty() {
-			return model.Reason{Code: RequirementConflict,
-				Message: fmt.Sprintf("%s asks for %s, which none of the %d instance types the pool allows has", c.field(key), term[key].Text(key), p.countTypes(p.allowed)),
-				Remedy:  remedy}
+			known := p.values(key)
+			message := fmt.Sprintf("%s asks for %s, which none of the %d instance types the pool allows has", c.field(key), term[key].Text(key), p.countTypes(p.allowed))
+			if len(known) > 0 {
+				message += "; they have " + offer.Some(known)
+			}
+			return model.Reason{Code: RequirementConflict, Message: message + meant(term[key], known), Remedy: remedy, About: key}
 		}
 	}
 	return model.Reason{Code: RequirementConflict,
@@ -172,12 +175,42 @@ func clash(conflict *requirement.Conflict) string {
 	wanted := conflict.Incoming.Text(conflict.Key)
 	switch {
 	case !conflict.Undefined:
-		return wanted + ", and the pool has " + conflict.Existing.Text(conflict.Key)
+		known, _ := conflict.Existing.Listed()
+		return wanted + ", and the pool has " + conflict.Existing.Text(conflict.Key) + meant(conflict.Incoming, known)
 	case conflict.Hint != "":
 		return wanted + ", a label the pool does not define; did you mean " + conflict.Hint + "?"
 	default:
 		return wanted + ", a label the pool does not define"
 	}
+}
+
+// meant asks whether another of the values there are was meant by the one that is asked for; "" where none is near.
+func meant(wanted requirement.Set, known []string) string {
+	if value, one := wanted.Single(); one {
+		if near := requirement.Near(value, known); near != "" {
+			return "; did you mean " + near + "?"
+		}
+	}
+	return ""
+}
+
+// values returns the values of a label that nodes of the pool can have, sorted.
+func (p *pool) values(key string) []string {
+	var types []model.InstanceType
+	for t, columns := range p.market.columnsOf {
+		var offers []model.Offer
+		for _, c := range columns {
+			if p.allowed.has(c) {
+				offers = append(offers, *p.market.columns[c].offer)
+			}
+		}
+		if len(offers) > 0 {
+			typ := *p.market.types[t]
+			typ.Offers = offers
+			types = append(types, typ)
+		}
+	}
+	return offer.Values(types, key)
 }
 
 // field names where the pod asks for the label.
@@ -233,10 +266,11 @@ func (p *planner) tooLarge(c *class, pool *pool, accepted bitset) model.Reason {
 
 // noOffer says that everything that could hold the class is unavailable, and until when as far as marks tell.
 func (p *planner) noOffer(pool *pool, roomy bitset) model.Reason {
-	until := int64(0)
+	until, reserved := int64(0), true
 	var codes []string
 	for c := roomy.next(0); c >= 0; c = roomy.next(c + 1) {
 		col := &pool.market.columns[c]
+		reserved = reserved && col.offer.CapacityType == model.Reserved
 		key := model.OfferKey{InstanceType: pool.market.types[col.instance].Name, Zone: col.offer.Zone, CapacityType: col.offer.CapacityType}
 		for _, mark := range p.in.Marks {
 			if mark.UntilUnix > p.in.NowUnix && offer.Covers(mark, key) {
@@ -254,7 +288,19 @@ func (p *planner) noOffer(pool *pool, roomy bitset) model.Reason {
 		message += fmt.Sprintf(" (%s); the first is tried again at %s", strings.Join(slices.Compact(codes), ", "), time.Unix(until, 0).UTC().Format(time.RFC3339))
 		remedy = "wait, or " + remedy
 	}
+	switch {
+	case slices.ContainsFunc(codes, quota):
+		remedy = "raise the account's quota of EC2 (Service Quotas), or " + strings.TrimPrefix(remedy, "wait, or ")
+	case reserved && roomy.count() > 0:
+		message += ": the capacity reservations it may use are full, or at their end"
+		remedy = "enlarge the reservation, or let the pool use on-demand or spot capacity too"
+	}
 	return model.Reason{Code: NoOffer, Message: message, Remedy: remedy}
+}
+
+// quota reports whether an error of EC2's says that a quota of the account is used up. Source: the error codes of the EC2 API reference.
+func quota(code string) bool {
+	return code == "VcpuLimitExceeded" || code == "MaxSpotInstanceCountExceeded" || code == "InstanceLimitExceeded"
 }
 
 // limit says what of the pool's limits is too little, or that minValues cannot be met.

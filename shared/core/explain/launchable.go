@@ -1,0 +1,88 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// launchable is of pods that a machine can be had for: why it was not asked for yet.
+func (c *podCase) launchable(planned *model.PlannedClaim) *Cause {
+	now := c.scene.now()
+	what := fmt.Sprintf("a node of NodePool %s (%s %s in %s at $%.4f an hour)", planned.Pool, planned.Offer.InstanceType, planned.Offer.CapacityType, planned.Offer.Zone, planned.Price.USD())
+	ledger := c.scene.ledger()
+	if ledger == nil {
+		return &Cause{Code: Planned, Since: c.pod.CreatedUnix, Message: "can have " + what + ", which Joiner launches for it",
+			Remedy: c.askInstallation()}
+	}
+	if cause := c.barred(ledger, planned.Pool); cause != nil {
+		return cause
+	}
+	if failed := c.failed(); failed != nil {
+		failed.Message = fmt.Sprintf("waits for %s: %s", what, failed.Message)
+		return failed
+	}
+	age := now - c.pod.CreatedUnix
+	beat := ledger.Pointer
+	switch {
+	case ledger.Allowance.ClosedUntilUnix > now:
+		return &Cause{Code: Throttled, Message: fmt.Sprintf("waits for %s: EC2 throttles the account, and nobody asks it before %s", what, stamp(ledger.Allowance.ClosedUntilUnix)),
+			Remedy: "wait; if it lasts, see what else in the account calls EC2"}
+	case beat == nil:
+		return &Cause{Code: WatcherSilent, Message: fmt.Sprintf("waits for %s: no watcher has ever published the cluster, so that pods are found once a minute", what),
+			Remedy: "see whether the chart is installed and its watcher runs: joiner doctor " + c.scene.Book.Registration.Cluster}
+	case now-beat.HeartbeatAt > silentSeconds:
+		return &Cause{Code: WatcherSilent, Since: beat.HeartbeatAt, Message: fmt.Sprintf("waits for %s: the watcher has been silent for %s, so that pods are found once a minute", what, ago(beat.HeartbeatAt, now)),
+			Remedy: "see why the watcher does not run: joiner doctor " + c.scene.Book.Registration.Cluster}
+	case age <= batchSeconds:
+		return &Cause{Code: Batching, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("waits for %s since %d s: more pods like it are waited for, for at most 5 s", what, age)}
+	case age > overdueSeconds:
+		return &Cause{Code: Overdue, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("waits for %s for %s, longer than it should", what, ago(c.pod.CreatedUnix, now)),
+			Remedy: "see what the provision function says: joiner doctor " + c.scene.Book.Registration.Cluster + ", and its log"}
+	}
+	return &Cause{Code: Planned, Since: c.pod.CreatedUnix, Message: "waits for " + what + ", which the next run of provisioning asks for"}
+}
+
+func (c *podCase) askInstallation() string {
+	if c.scene.Book != nil {
+		return ""
+	}
+	return "wait; what became of it is in the installation: the same command without -f"
+}
+
+// barred is what keeps provisioning from launching although it could.
+func (c *podCase) barred(ledger *model.Ledger, pool string) *Cause {
+	now, notes := c.scene.now(), &ledger.Notes
+	if notes.LostUnix != 0 && now-notes.LostUnix < lostSeconds {
+		return &Cause{Code: LedgerLost, Since: notes.LostUnix, Message: "waits until the NodeClaims that exist are taken into the ledger, which knew none of them",
+			Remedy: fmt.Sprintf("none: it goes on by itself, at %s at the latest", stamp(notes.LostUnix+lostSeconds))}
+	}
+	shape := c.shape()
+	names := []string{"NodePool/" + pool, fmt.Sprintf("Pods/%s/%s/%s", c.pod.Namespace, shape.OwnerKind, shape.OwnerName)}
+	for _, q := range notes.Quarantine {
+		if q.Count >= quarantineCount && q.UntilUnix > now && slices.Contains(names, q.What) {
+			return &Cause{Code: Quarantined, Message: fmt.Sprintf("waits because planning failed %d times over %s, which is left out until %s", q.Count, q.What, stamp(q.UntilUnix)),
+				Remedy: "report it: the provision function's log has the trace"}
+		}
+	}
+	return nil
+}
+
+// failed returns what the latest launch for the pod failed by, where that is recent and nothing was launched for it since.
+func (c *podCase) failed() *Cause {
+	decisions := c.scene.Book.Decisions
+	for i := len(decisions) - 1; i >= 0 && c.scene.now()-decisions[i].AtUnix <= recentSeconds; i-- {
+		for r := len(decisions[i].Rounds) - 1; r >= 0; r-- {
+			for f := range decisions[i].Rounds[r].Failed {
+				claim := &decisions[i].Rounds[r].Failed[f]
+				if slices.ContainsFunc(claim.Pods, func(p model.PodRef) bool { return p.UID == c.pod.UID }) {
+					return &Cause{Code: LaunchFailed, Since: decisions[i].AtUnix, Claim: claim.Name,
+						Message: fmt.Sprintf("the last try, at %s, failed: %s: %s", stamp(decisions[i].AtUnix), claim.FailureCode, claim.FailureMessage),
+						Remedy:  "none: it is tried again, with what gave nothing left alone; more instance types or zones make it likelier"}
+				}
+			}
+		}
+	}
+	return nil
+}
