@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/explain"
-	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // Indented writes any answer for programs. Times are Unix seconds, prices micro-dollars per hour.
@@ -69,14 +67,3 @@ func (t *table) events(events []explain.Event) {
 		t.wrapped("  ", "    ", text)
 	}
 }
-
-// amount writes a price.
-func amount(p model.MicroUSD) string {
-	if p < 0 {
-		return "-" + dollars((-p).USD())
-	}
-	return dollars(p.USD())
-}
-
-// oneLine makes text fit a cell.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
