@@ -1,0 +1,99 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Life is one machine from its launch to its end.
+type Life struct {
+	Claim        string         `json:"claim"`
+	Pool         string         `json:"nodePool,omitempty"`
+	InstanceID   string         `json:"instanceId,omitempty"`
+	ProviderID   string         `json:"providerID,omitempty"`
+	Node         string         `json:"node,omitempty"`
+	InstanceType string         `json:"instanceType,omitempty"`
+	Zone         string         `json:"zone,omitempty"`
+	CapacityType string         `json:"capacityType,omitempty"`
+	Price        model.MicroUSD `json:"pricePerHour"` // what it was launched at
+	Decision     string         `json:"decision,omitempty"`
+	LaunchedUnix int64          `json:"launched"`
+	GoneUnix     int64          `json:"gone,omitempty"` // 0 = it runs
+	Command      string         `json:"command,omitempty"`
+	Reason       string         `json:"reason,omitempty"` // why it ended, one of the Ended… codes
+}
+
+// Lives returns the machines that records and the ledger speak of, by time of launch, then by claim. Of a machine that is spoken of more
+// than once its removal counts before the ledger, and the ledger before the decision that launched it.
+func Lives(decisions []model.Decision, removals []model.Removal, claims []model.Claim) []Life {
+	known := map[string]Life{} // by claim and instance
+	put := func(c *model.Claim) {
+		if c.InstanceID == "" && c.ProviderID == "" || c.LaunchedUnix == 0 {
+			return // there was no machine
+		}
+		known[c.Name+" "+cmp.Or(c.InstanceID, c.ProviderID)] = lifeOf(c)
+	}
+	for i := range decisions {
+		for r := range decisions[i].Rounds {
+			for k := range decisions[i].Rounds[r].Launched {
+				put(&decisions[i].Rounds[r].Launched[k])
+			}
+		}
+	}
+	for i := range claims {
+		put(&claims[i])
+	}
+	for i := range removals {
+		claim := removals[i].Claim
+		claim.State, claim.GoneUnix = model.Gone, cmp.Or(removals[i].GoneUnix, claim.GoneUnix)
+		claim.Command = cmp.Or(removals[i].Command, claim.Command)
+		claim.FailureCode = cmp.Or(removals[i].Reason, claim.FailureCode)
+		claim.Price = cmp.Or(claim.Price, removals[i].PricePerHour)
+		put(&claim)
+	}
+	out := make([]Life, 0, len(known))
+	for _, life := range known {
+		out = append(out, life)
+	}
+	slices.SortFunc(out, func(a, b Life) int {
+		return cmp.Or(cmp.Compare(a.LaunchedUnix, b.LaunchedUnix), strings.Compare(a.Claim, b.Claim), strings.Compare(a.InstanceID, b.InstanceID))
+	})
+	return out
+}
+
+func lifeOf(c *model.Claim) Life {
+	life := Life{
+		Claim: c.Name, Pool: c.Pool, InstanceID: c.InstanceID, ProviderID: c.ProviderID, Node: c.NodeName, InstanceType: c.InstanceType, Zone: c.Zone,
+		CapacityType: c.CapacityType, Price: c.Price, Decision: c.Decision, LaunchedUnix: c.LaunchedUnix, Command: c.Command,
+	}
+	if c.State == model.Gone {
+		life.GoneUnix, life.Reason = c.GoneUnix, c.FailureCode
+	}
+	return life
+}
+
+// seconds returns for how long the machine ran between two times.
+func (l *Life) seconds(fromUnix, toUnix int64) int64 {
+	end := toUnix
+	if l.GoneUnix != 0 {
+		end = min(end, l.GoneUnix)
+	}
+	return max(0, end-max(fromUnix, l.LaunchedUnix))
+}
+
+// cost returns what the machine cost between two times.
+func (l *Life) cost(fromUnix, toUnix int64) model.MicroUSD {
+	return over(l.Price, l.seconds(fromUnix, toUnix))
+}
+
+// over returns what a price per hour comes to in some seconds, to the nearest millionth of a dollar.
+func over(perHour model.MicroUSD, seconds int64) model.MicroUSD {
+	total := int64(perHour) * seconds
+	if total < 0 {
+		return -over(-perHour, seconds)
+	}
+	return model.MicroUSD((total + 1800) / 3600)
+}

@@ -1,0 +1,414 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Codes of answers about nodes, beside those of core/reclaim for why a node stays and the Ended… codes for why it ends.
+const (
+	Stays     = "Stays"     // nothing is known that speaks for giving it back, or of what keeps it
+	InCommand = "InCommand" // a command that is on its way gives it back
+	NotOurs   = "NotOurs"   // it is of no NodePool
+)
+
+// maxAlternatives is how many machine types a birth tells of.
+const maxAlternatives = 12
+
+// Found is a node as it was asked for: by the name of its NodeClaim or its node, or by its instance id.
+type Found struct {
+	Claim   *model.Claim   // nil = none is known
+	Node    *model.Node    // nil = it is not there
+	Removal *model.Removal // nil = none is recorded
+}
+
+// NodeFacts are what is looked up once it is known which node is meant. Each may be absent.
+type NodeFacts struct {
+	Birth  *model.Decision      // that launched it
+	Market []model.InstanceType // what its class could buy then
+	Judged *model.DisruptPlan   // what the judge says of the cluster
+	Moved  *model.Disrupted     // the decision to give it back
+}
+
+// NodeAnswer says why a node is there, why it stays, or who took it away.
+type NodeAnswer struct {
+	Asked     string             `json:"asked"`
+	AtUnix    int64              `json:"at"`
+	Cause     Cause              `json:"cause"`
+	NodeClaim string             `json:"nodeClaim,omitempty"`
+	Node      string             `json:"node,omitempty"`
+	Machine   *Life              `json:"machine,omitempty"`
+	Birth     *Birth             `json:"birth,omitempty"`
+	Stays     []model.KeptReason `json:"stays,omitempty"` // why it is not given back
+	Removal   *model.Removal     `json:"removal,omitempty"`
+	Move      *Move              `json:"move,omitempty"` // the command that gives or gave it back
+	Near      []string           `json:"near,omitempty"`
+}
+
+// Birth is why a machine was launched, and what else it might have been.
+type Birth struct {
+	Decision      string         `json:"decision"`
+	AtUnix        int64          `json:"at"`
+	Trigger       string         `json:"trigger"`
+	For           string         `json:"for"`            // part of a sentence
+	Pods          []model.PodRef `json:"pods,omitempty"` // planned onto it
+	Planned       model.MicroUSD `json:"plannedPrice"`   // of the cheapest acceptable offer, per hour
+	Zones         []string       `json:"zones,omitempty"`
+	CapacityTypes []string       `json:"capacityTypes,omitempty"`
+	Acceptable    int            `json:"acceptableTypes"`        // how many types would have done
+	Alternatives  []Alternative  `json:"alternatives,omitempty"` // of those, the cheapest
+	Refused       []Refused      `json:"refused,omitempty"`      // what EC2 said on the way
+	Rounds        int            `json:"rounds"`                 // plans it took
+}
+
+// Alternative is a machine type that would have done.
+type Alternative struct {
+	InstanceType string         `json:"instanceType"`
+	Zone         string         `json:"zone,omitempty"`
+	CapacityType string         `json:"capacityType,omitempty"`
+	Price        model.MicroUSD `json:"pricePerHour,omitempty"` // of its cheapest acceptable offer; 0 = not known, or none was to be had
+	Chosen       bool           `json:"chosen,omitempty"`
+}
+
+// Refused is an offer that gave nothing.
+type Refused struct {
+	Offer  string `json:"offer"`
+	Reason string `json:"reason"` // EC2's code
+}
+
+// Line is the answer in a sentence, or two.
+func (a *NodeAnswer) Line() string {
+	return line("node "+cmp.Or(a.Node, a.NodeClaim, a.Asked), &a.Cause)
+}
+
+// Find looks a node up by the name of its NodeClaim or its node, or by its instance id. What is there counts before what is gone, and
+// the latest of those that are.
+func Find(scene *Scene, asked string) Found {
+	var out Found
+	for i := range scene.Ask.Snapshot.Nodes {
+		if node := &scene.Ask.Snapshot.Nodes[i]; node.Name == asked || instanceOf(node.ProviderID) == asked {
+			out.Node, out.Claim = node, scene.claimOn(node)
+			break
+		}
+	}
+	is := func(c *model.Claim) bool {
+		return c.Name == asked || c.NodeName == asked || c.InstanceID != "" && c.InstanceID == asked
+	}
+	claims := scene.claims()
+	for i := range claims {
+		if c := &claims[i]; out.Claim == nil && is(c) && c.Live() {
+			out.Claim = c
+		}
+	}
+	if out.Claim != nil && out.Node == nil {
+		out.Node = scene.nodeOf(out.Claim)
+	}
+	if out.Claim != nil || out.Node != nil || scene.Book == nil {
+		return out
+	}
+	for i := range scene.Book.Removals {
+		if r := &scene.Book.Removals[i]; is(&r.Claim) || r.Node == asked {
+			out.Removal, out.Claim = r, &r.Claim
+		}
+	}
+	for i := range claims { // gone, and not recorded
+		if c := &claims[i]; out.Claim == nil && is(c) {
+			out.Claim = c
+		}
+	}
+	for i := range scene.Book.Decisions {
+		for r := range scene.Book.Decisions[i].Rounds {
+			for k := range scene.Book.Decisions[i].Rounds[r].Launched {
+				if c := &scene.Book.Decisions[i].Rounds[r].Launched[k]; out.Claim == nil && is(c) {
+					out.Claim = c
+				}
+			}
+		}
+	}
+	return out
+}
+
+// instanceOf returns the instance id of a provider id, "" where it has none.
+func instanceOf(providerID string) string {
+	return providerID[strings.LastIndexByte(providerID, '/')+1:]
+}
+
+// Node says why a node is there, why it stays, or who took it away.
+func Node(scene *Scene, asked string, found Found, facts NodeFacts) *NodeAnswer {
+	a := &NodeAnswer{Asked: asked, AtUnix: scene.now()}
+	if found.Claim == nil && found.Node == nil {
+		a.Cause, a.Near = noNode(scene, asked)
+		return a
+	}
+	if found.Claim != nil {
+		life := lifeOf(found.Claim)
+		a.NodeClaim, a.Node, a.Machine = found.Claim.Name, found.Claim.NodeName, &life
+		a.Birth = birth(found.Claim, facts)
+	}
+	if found.Node != nil {
+		a.Node = found.Node.Name
+	}
+	a.Removal = found.Removal
+	a.Move = moveOf(scene, found.Claim, facts.Moved)
+	switch {
+	case found.Claim == nil:
+		a.Cause = unclaimed(scene, found.Node)
+	case !found.Claim.Live() || found.Removal != nil:
+		a.Cause = gone(found, a.Move)
+	case found.Claim.Ending():
+		a.Cause = ending(scene, found.Claim)
+	case found.Claim.State == model.Initialized || found.Node != nil && found.Node.Initialized():
+		a.Stays = keptOf(facts.Judged, a.Node)
+		a.Cause = stays(a, found.Claim)
+	default:
+		a.Cause = *coming(scene, found.Claim, "is its own")
+		a.Cause.Message = "is on its way: it " + a.Cause.Message
+	}
+	if a.Birth != nil && found.Claim.Live() && a.Cause.Remedy == "" {
+		a.Cause.Message += fmt.Sprintf("; it was launched %s", a.Birth.For)
+	}
+	return a
+}
+
+// birth tells of the decision that launched a claim; nil where that is not known.
+func birth(claim *model.Claim, facts NodeFacts) *Birth {
+	d := facts.Birth
+	if d == nil {
+		return nil
+	}
+	b := &Birth{Decision: d.ID, AtUnix: d.AtUnix, Trigger: d.Trigger, For: "for " + d.Trigger, Rounds: len(d.Rounds)}
+	for r := range d.Rounds {
+		round := &d.Rounds[r]
+		b.refusals(round)
+		for i := range round.Plan.Claims {
+			if p := &round.Plan.Claims[i]; p.Name == claim.Name {
+				b.Pods, b.Planned, b.Zones, b.CapacityTypes, b.Acceptable = p.Pods, p.Price, p.Zones, p.CapacityTypes, len(p.InstanceTypes)
+				b.Alternatives = alternatives(p, claim, facts.Market)
+			}
+		}
+		if slices.ContainsFunc(round.Launched, func(c model.Claim) bool { return c.Name == claim.Name }) {
+			break
+		}
+	}
+	b.For = birthText(claim, d, b)
+	return b
+}
+
+// birthText says what a claim was launched for, as part of a sentence.
+func birthText(claim *model.Claim, d *model.Decision, b *Birth) string {
+	switch {
+	case d.Trigger == "replace":
+		return "in place of nodes that a command gives back"
+	case claim.Pool == "":
+		return "as somebody asked for it by a NodeClaim"
+	case len(b.Pods) == 1:
+		return "for pod " + b.Pods[0].Key()
+	case len(b.Pods) > 1:
+		return fmt.Sprintf("for %d pods, such as %s", len(b.Pods), b.Pods[0].Key())
+	}
+	return "to fill NodePool " + claim.Pool + " up"
+}
+
+// refusals notes what EC2 refused in a round.
+func (b *Birth) refusals(round *model.Round) {
+	for _, mark := range round.Marks {
+		var parts []string
+		for _, part := range []string{mark.InstanceType, mark.CapacityType, mark.Zone, mark.Group, mark.SubnetID, mark.Reservation} {
+			if part != "" {
+				parts = append(parts, part)
+			}
+		}
+		refused := Refused{Offer: strings.Join(parts, " "), Reason: mark.Reason}
+		if !slices.Contains(b.Refused, refused) {
+			b.Refused = append(b.Refused, refused)
+		}
+	}
+}
+
+// alternatives returns the cheapest types that would have done, with the price of the cheapest offer that was acceptable.
+func alternatives(p *model.PlannedClaim, claim *model.Claim, market []model.InstanceType) []Alternative {
+	var out []Alternative
+	for _, name := range p.InstanceTypes[:min(len(p.InstanceTypes), maxAlternatives)] {
+		alternative := Alternative{InstanceType: name, Chosen: name == claim.InstanceType}
+		if i := slices.IndexFunc(market, func(t model.InstanceType) bool { return t.Name == name }); i >= 0 {
+			o, found := offer.Cheapest(market[i], func(o model.Offer) bool {
+				return (len(p.Zones) == 0 || slices.Contains(p.Zones, o.Zone)) && (len(p.CapacityTypes) == 0 || slices.Contains(p.CapacityTypes, o.CapacityType))
+			})
+			if found {
+				alternative.Zone, alternative.CapacityType, alternative.Price = o.Zone, o.CapacityType, o.Price
+			}
+		}
+		out = append(out, alternative)
+	}
+	return out
+}
+
+// keptOf returns what the judge says of a node.
+func keptOf(plan *model.DisruptPlan, node string) []model.KeptReason {
+	if plan == nil {
+		return nil
+	}
+	for i := range plan.Kept {
+		if plan.Kept[i].Node == node {
+			return plan.Kept[i].Reasons
+		}
+	}
+	for i := range plan.Commands {
+		if c := &plan.Commands[i]; slices.Contains(c.Nodes, node) {
+			return []model.KeptReason{{Code: InCommand, Message: fmt.Sprintf("it is to be given back next (%s), which saves $%.4f an hour", c.Reason, c.Savings.USD())}}
+		}
+	}
+	return nil
+}
+
+// stays is of a node that runs and nobody ends.
+func stays(a *NodeAnswer, claim *model.Claim) Cause {
+	out := Cause{Code: Stays, Claim: claim.Name, Node: a.Node, Since: claim.LaunchedUnix, Message: "runs since " + stamp(cmp.Or(claim.LaunchedUnix, claim.CreatedUnix))}
+	if claim.Price > 0 {
+		out.Message += fmt.Sprintf(" at $%.4f an hour", claim.Price.USD())
+	}
+	if claim.Command != "" {
+		out.Code, out.Command = InCommand, claim.Command
+		out.Message += fmt.Sprintf(" and is being given back by command %s", claim.Command)
+		return out
+	}
+	if len(a.Stays) > 0 {
+		out.Code = a.Stays[0].Code
+		out.Message += " and stays: " + a.Stays[0].Message
+	}
+	return out
+}
+
+// ending is of a node whose end has begun.
+func ending(scene *Scene, claim *model.Claim) Cause {
+	out := Cause{Code: cmp.Or(claim.FailureCode, Stays), Claim: claim.Name, Node: claim.NodeName, Command: claim.Command, Message: "is on its way out"}
+	if claim.FailureCode != "" {
+		out.Message += " (" + claim.FailureCode
+		if claim.FailureMessage != "" {
+			out.Message += ": " + claim.FailureMessage
+		}
+		out.Message += ")"
+	}
+	drain := claim.Drain
+	if drain == nil {
+		return out
+	}
+	out.Since = drain.SinceUnix
+	if drain.SinceUnix != 0 {
+		out.Message += fmt.Sprintf(" for %s", ago(drain.SinceUnix, scene.now()))
+	}
+	if len(drain.Waits) > 0 {
+		out.Message += " and waits: " + drain.Waits[0]
+		out.Remedy = "let what it waits for go"
+		if drain.DeadlineUnix != 0 {
+			out.Remedy += fmt.Sprintf("; at %s it goes on without", stamp(drain.DeadlineUnix))
+		}
+	}
+	return out
+}
+
+// byText says who wanted a machine to end.
+func byText(r *model.Removal) string {
+	switch r.By {
+	case model.ByPeople:
+		return "people ended it"
+	case model.ByAWS:
+		return "AWS ended it"
+	}
+	return "Joiner gave it back"
+}
+
+// gone is of a node that is not there any more.
+func gone(found Found, move *Move) Cause {
+	claim, r := found.Claim, found.Removal
+	out := Cause{Code: claim.FailureCode, Claim: claim.Name, Node: claim.NodeName, Since: claim.GoneUnix, Message: "is gone"}
+	if r == nil {
+		if claim.InstanceID == "" {
+			out.Message = "never came to be"
+		}
+		if claim.GoneUnix != 0 {
+			out.Message += " since " + stamp(claim.GoneUnix)
+		}
+		if claim.FailureCode != "" {
+			out.Message += ": " + claim.FailureCode
+		}
+		if claim.FailureMessage != "" {
+			out.Message += ": " + claim.FailureMessage
+		}
+		return out
+	}
+	out.Code, out.Since, out.Command = r.Reason, r.GoneUnix, r.Command
+	out.Message = fmt.Sprintf("is gone since %s: %s (%s)", stamp(r.GoneUnix), byText(r), r.Reason)
+	if r.Message != "" {
+		out.Message += ": " + strings.TrimSuffix(r.Message, ".")
+	}
+	if move != nil {
+		out.Message += fmt.Sprintf("; command %s was to save $%.4f an hour and move %d pods", move.Command, move.Planned.USD(), move.PodsMoved)
+	}
+	if len(r.Replacements) > 0 {
+		out.Message += "; in its place came " + few(r.Replacements)
+	}
+	return out
+}
+
+// moveOf tells of the command that a claim is, or was, given back by; nil where there is none or nothing is known of it.
+func moveOf(scene *Scene, claim *model.Claim, decided *model.Disrupted) *Move {
+	if claim == nil || claim.Command == "" {
+		return nil
+	}
+	var disruptions []model.Disrupted
+	var commands []model.Command
+	if decided != nil {
+		disruptions = []model.Disrupted{*decided}
+	}
+	if scene.Book != nil {
+		commands = scene.Book.Ledger.Commands
+	}
+	list := moves(disruptions, commands, 0, scene.now()+1)
+	for i := range list {
+		if list[i].Command == claim.Command {
+			list[i].settle([]Life{lifeOf(claim)}, commands)
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// unclaimed is of a node that no claim is of.
+func unclaimed(scene *Scene, node *model.Node) Cause {
+	if node.Pool() == "" {
+		return Cause{Code: NotOurs, Node: node.Name, Since: node.CreatedUnix, Message: "is of no NodePool: Joiner neither launched it nor ends it"}
+	}
+	out := Cause{Code: "NoClaim", Node: node.Name, Since: node.CreatedUnix, Message: fmt.Sprintf("is of NodePool %s, and no claim is of it", node.Pool()),
+		Remedy: "within two minutes it is taken into the ledger, where its machine carries the tags of the cluster"}
+	if scene.Book != nil {
+		out.Remedy += "; else: joiner adopt " + scene.Book.Registration.Cluster
+	}
+	return out
+}
+
+// noNode says that there is no such node, and which may be meant.
+func noNode(scene *Scene, asked string) (Cause, []string) {
+	var names []string
+	for i := range scene.Ask.Snapshot.Nodes {
+		node := &scene.Ask.Snapshot.Nodes[i]
+		names = append(names, node.Name, instanceOf(node.ProviderID))
+	}
+	claims := scene.claims()
+	for i := range claims {
+		names = append(names, claims[i].Name)
+	}
+	cause := Cause{Code: NotThere, Message: "is neither a node, nor a NodeClaim, nor an instance that is known as of " + stamp(scene.now())}
+	if near := requirement.Near(asked, names); near != "" {
+		cause.Remedy = "did you mean " + near + "?"
+		return cause, []string{near}
+	}
+	cause.Remedy = "ask about another time (--at); records of machines' ends are kept for 30 days"
+	return cause, nil
+}

@@ -1,0 +1,224 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// regretSeconds is within what time of a command's end it is regretted that what it gave up is bought again.
+const regretSeconds = 3600
+
+// What became of a command.
+const (
+	MoveDone    = "done"      // its nodes are gone
+	MoveGoing   = "under way" //
+	MoveUndone  = "undone"    // it was taken back
+	MoveUnknown = "unknown"   // no record says
+)
+
+// Saving is what giving nodes back came to in a span of time, at the prices machines were launched at. What is paid whether or not it is
+// used is not saved: reserved capacity counts nothing, and of Savings Plans and Reserved Instances nothing is known.
+//
+// A move saves what the nodes it gave back would have cost since, less what the machines it bought in their place have cost, the time
+// when both ran included, until the end of the span or until it was regretted. So what was spent and what was saved come together to
+// what the same span would have cost without the moves.
+type Saving struct {
+	FromUnix int64          `json:"from"`
+	ToUnix   int64          `json:"to"`
+	Spent    model.MicroUSD `json:"spent"` // by all machines in the span
+	Saved    model.MicroUSD `json:"saved"` // by all moves in the span
+	PerHour  model.MicroUSD `json:"savedPerHour"`
+	Moves    []Move         `json:"moves"` // by time; never nil
+	Pods     int            `json:"podsMoved"`
+	Regrets  int            `json:"regrets"`
+}
+
+// Move is one command: what it saved against what it disturbed.
+type Move struct {
+	Command      string         `json:"command"`
+	Decision     string         `json:"decision,omitempty"`
+	Reason       string         `json:"reason"`
+	State        string         `json:"state"` // one of the Move… words
+	AtUnix       int64          `json:"at"`    // when it was decided
+	Nodes        []string       `json:"nodes"`
+	Replacements []string       `json:"replacements,omitempty"` // claims
+	PodsMoved    int            `json:"podsMoved"`
+	Planned      model.MicroUSD `json:"plannedPerHour"` // what it was to save
+	PerHour      model.MicroUSD `json:"savedPerHour"`   // what it saves, of machines as they were bought
+	Saved        model.MicroUSD `json:"saved"`          // so far
+	// Committed is the list price per hour of what it gave back that is paid for anyway, as reserved capacity is. Not in the others.
+	Committed  int    `json:"committedNodes,omitempty"`
+	Regret     string `json:"regret,omitempty"` // why it is regretted; empty = it is not
+	RegretUnix int64  `json:"regretAt,omitempty"`
+
+	workloads []string
+}
+
+// Savings returns what commands saved in a span of time. Records are those of the span; claims and commands are the ledger's.
+func Savings(decisions []model.Decision, disruptions []model.Disrupted, removals []model.Removal, ledger *model.Ledger, fromUnix, toUnix int64) *Saving {
+	lives := Lives(decisions, removals, ledger.Claims)
+	out := &Saving{FromUnix: fromUnix, ToUnix: toUnix, Moves: moves(disruptions, ledger.Commands, fromUnix, toUnix)}
+	for i := range lives {
+		out.Spent += lives[i].cost(fromUnix, toUnix)
+	}
+	replacements := map[string]bool{}
+	for i := range out.Moves {
+		for _, name := range out.Moves[i].Replacements {
+			replacements[name] = true
+		}
+	}
+	for i := range out.Moves {
+		m := &out.Moves[i]
+		m.settle(lives, ledger.Commands)
+		m.regret(lives, decisions, replacements)
+		m.count(lives, toUnix)
+		out.Saved += m.Saved
+		if m.State == MoveDone {
+			out.Pods += m.PodsMoved
+			if m.Regret == "" {
+				out.PerHour += m.PerHour
+			}
+		}
+		if m.Regret != "" {
+			out.Regrets++
+		}
+	}
+	return out
+}
+
+// moves lists the commands that records of the judge or the ledger speak of, by time, then by id.
+func moves(disruptions []model.Disrupted, commands []model.Command, fromUnix, toUnix int64) []Move {
+	out, known := []Move{}, map[string]bool{}
+	for i := range disruptions {
+		d := &disruptions[i]
+		for k := range d.Plan.Commands {
+			c, id := &d.Plan.Commands[k], fmt.Sprintf("%s-%d", d.ID, k)
+			if !slices.Contains(d.Committed, id) {
+				continue
+			}
+			m := Move{Command: id, Decision: d.ID, Reason: c.Reason, AtUnix: d.AtUnix, Nodes: c.Nodes, PodsMoved: c.PodsMoved, Planned: c.Savings, workloads: c.Workloads}
+			for r := range c.Replacements {
+				m.Replacements = append(m.Replacements, c.Replacements[r].Name)
+			}
+			out, known[id] = append(out, m), true
+		}
+	}
+	for i := range commands {
+		c := &commands[i]
+		if known[c.ID] || c.SinceUnix < fromUnix || c.SinceUnix >= toUnix {
+			continue
+		}
+		m := Move{Command: c.ID, Decision: c.Decision, Reason: c.Reason, AtUnix: c.SinceUnix, PodsMoved: c.PodsMoved, Planned: c.Savings, workloads: c.Workloads}
+		for t := range c.Targets {
+			m.Nodes = append(m.Nodes, c.Targets[t].Node)
+		}
+		for r := range c.Replacements {
+			m.Replacements = append(m.Replacements, c.Replacements[r].Name)
+		}
+		out = append(out, m)
+	}
+	slices.SortFunc(out, func(a, b Move) int {
+		return cmp.Or(cmp.Compare(a.AtUnix, b.AtUnix), strings.Compare(a.Command, b.Command))
+	})
+	return out
+}
+
+// settle finds out what became of the command.
+func (m *Move) settle(lives []Life, commands []model.Command) {
+	m.State = MoveUnknown
+	for i := range lives {
+		if lives[i].Command == m.Command && lives[i].GoneUnix != 0 {
+			m.State = MoveDone
+		}
+	}
+	for i := range commands {
+		switch c := &commands[i]; {
+		case c.ID != m.Command:
+		case c.State == model.CommandUndone || c.State == model.CommandUndoing:
+			m.State = MoveUndone
+		case m.State != MoveDone:
+			m.State = MoveGoing
+		}
+	}
+}
+
+// ended returns when the last of its nodes was gone; 0 where none is.
+func (m *Move) ended(lives []Life) int64 {
+	end := int64(0)
+	for i := range lives {
+		if lives[i].Command == m.Command {
+			end = max(end, lives[i].GoneUnix)
+		}
+	}
+	return end
+}
+
+// regret finds out whether what it gave up was bought again within the hour: for the same workloads, or because what took its place was
+// given back in its turn.
+func (m *Move) regret(lives []Life, decisions []model.Decision, replacements map[string]bool) {
+	end := m.ended(lives)
+	if m.State != MoveDone || end == 0 {
+		return
+	}
+	note := func(at int64, format string, values ...any) {
+		if m.RegretUnix == 0 || at < m.RegretUnix {
+			m.Regret, m.RegretUnix = fmt.Sprintf(format, values...), at
+		}
+	}
+	for i := range lives {
+		life := &lives[i]
+		if slices.Contains(m.Replacements, life.Claim) && life.Command != "" && life.Command != m.Command && life.GoneUnix != 0 && life.GoneUnix <= end+regretSeconds {
+			note(life.GoneUnix, "its replacement %s was given back after %s", life.Claim, ago(life.LaunchedUnix, life.GoneUnix))
+		}
+	}
+	for i := range decisions {
+		for r := range decisions[i].Rounds {
+			for k := range decisions[i].Rounds[r].Launched {
+				claim := &decisions[i].Rounds[r].Launched[k]
+				if claim.LaunchedUnix <= end || claim.LaunchedUnix > end+regretSeconds || replacements[claim.Name] {
+					continue
+				}
+				if pod := m.moved(claim.Pods); pod != "" {
+					note(claim.LaunchedUnix, "%s was bought again for %s after %s", cmp.Or(claim.InstanceType, "a machine"), pod, ago(end, claim.LaunchedUnix))
+				}
+			}
+		}
+	}
+}
+
+// moved returns the first of the pods that is of a workload whose pods the command moved, "" where none is. A pod's owner begins its name.
+func (m *Move) moved(pods []model.PodRef) string {
+	for _, pod := range pods {
+		for _, workload := range m.workloads {
+			parts := strings.SplitN(workload, "/", 3)
+			if len(parts) == 3 && parts[0] == pod.Namespace && (strings.HasPrefix(pod.Name, parts[2]+"-") || pod.Name == parts[2]) {
+				return pod.Key()
+			}
+		}
+	}
+	return ""
+}
+
+// count sums up what the command saved until toUnix, or until it was regretted.
+func (m *Move) count(lives []Life, toUnix int64) {
+	if m.RegretUnix != 0 {
+		toUnix = min(toUnix, m.RegretUnix)
+	}
+	for i := range lives {
+		life := &lives[i]
+		switch {
+		case life.Command == m.Command && life.GoneUnix != 0 && life.CapacityType == model.Reserved:
+			m.Committed++
+		case life.Command == m.Command && life.GoneUnix != 0:
+			m.PerHour += life.Price
+			m.Saved += over(life.Price, max(0, toUnix-life.GoneUnix))
+		case slices.Contains(m.Replacements, life.Claim):
+			m.PerHour -= life.Price
+			m.Saved -= life.cost(0, toUnix)
+		}
+	}
+}
