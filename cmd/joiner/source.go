@@ -1,41 +1,63 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/spf13/cobra"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
+	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
+	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
+	"github.com/joiner-sh/joiner/shared/adapter/ssmswitch"
 	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/flow/history"
+	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // sourceFlags say where to read a cluster from, and of which time.
 type sourceFlags struct {
 	planFlags
 	policies policyFlags
+	place    place
+	name     string // of the cluster
 }
 
-const sourceLong = `The cluster is read from files (-f), as "joiner plan provision" takes them. Files say what the cluster shows; what was launched,
-failed or put off lately is known to an installation only.
+const sourceLong = `The cluster is read from the installation: its ledger (DynamoDB), and snapshots, records and the catalogue (S3). That takes the
+rights ssm:GetParameter on /joiner/*, dynamodb:GetItem and dynamodb:Query on the table, s3:GetObject and s3:ListBucket on the bucket,
+and nothing else; nothing is changed. With -f it is read from files instead, as "joiner plan provision" takes them, and nothing is
+asked of AWS. Files say what the cluster shows; what was launched, failed or put off lately only an installation knows.
 
-Times in JSON are Unix seconds, prices millionths of a dollar per hour.`
+Times in JSON are Unix seconds, prices and costs millionths of a dollar.`
 
 func (f *sourceFlags) register(command *cobra.Command) {
 	f.asSeen = true
 	flags := command.Flags()
-	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`FILE`, folder, or - for standard input; may be given again")
+	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`FILE`, folder, or - for standard input, instead of the installation; may be given again")
 	flags.StringVar(&f.catalog, "catalog", "", "with -f: JSON `FILE` of what can be bought (default: the catalogue built in)")
-	flags.StringVar(&f.now, "at", "", "the `TIME` that is asked about, such as 2026-01-02T15:04:05Z or -2h (default: now)")
-	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the answer")
 	must(command.MarkFlagFilename("filename", "json", "yaml", "yml", "gz"))
 	must(command.MarkFlagFilename("catalog", "json", "gz"))
-	must(command.RegisterFlagCompletionFunc("at", cobra.NoFileCompletions))
 	f.policies.register(command)
+	f.registerAccount(command)
+}
+
+// registerAccount adds the flags of what an installation alone can answer.
+func (f *sourceFlags) registerAccount(command *cobra.Command) {
+	command.Flags().StringVar(&f.name, "cluster", "", "the `CLUSTER`, as it was attached (default: the only one there is)")
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the answer")
+	must(command.RegisterFlagCompletionFunc("cluster", cobra.NoFileCompletions))
+	f.place.register(command)
+}
+
+func (f *sourceFlags) registerAt(command *cobra.Command) {
+	command.Flags().StringVar(&f.now, "at", "", "the `TIME` that is asked about, such as 2026-01-02T15:04:05Z or -2h (default: now)")
+	must(command.RegisterFlagCompletionFunc("at", cobra.NoFileCompletions))
 }
 
 // when returns the time that is asked about: --at, of which a negative duration counts from now.
@@ -73,16 +95,47 @@ func duration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// scene reads the cluster.
-func (f *sourceFlags) scene(command *cobra.Command) (*explain.Scene, error) {
+// history opens the installation and finds the cluster.
+func (f *sourceFlags) history(ctx context.Context) (*history.Flow, model.Registration, error) {
+	at, err := f.place.open(ctx)
+	if err != nil {
+		return nil, model.Registration{}, err
+	}
+	if at.Bucket == "" {
+		return nil, model.Registration{}, fmt.Errorf("the bucket of snapshots and records is not known: %w", at.unread)
+	}
+	client := s3.NewFromConfig(at.config, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
+	store := s3snapshot.New(client, at.Bucket)
+	flow := &history.Flow{
+		Registry: at.ledger, Ledger: at.ledger, Snapshots: store, Records: store, Moves: store, Markets: s3catalog.New(client, at.Bucket, s3catalog.Settings{}), Now: time.Now,
+	}
+	if at.Stop != "" {
+		parameters := ssmswitch.New(ssm.NewFromConfig(at.config))
+		flow.Switch = func(ctx context.Context) (string, error) { return parameters.Parameter(ctx, at.Stop) }
+	}
+	reg, err := flow.Cluster(ctx, f.name)
+	return flow, reg, err
+}
+
+// scene reads the cluster. Of an installation the flow that has read it comes with it; of files none does.
+func (f *sourceFlags) scene(command *cobra.Command, query history.Query) (*explain.Scene, *history.Flow, error) {
 	at, err := when(f.now, time.Now())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if len(f.files) == 0 {
-		return nil, errors.New("give the cluster with -f")
+	if len(f.files) > 0 {
+		scene, err := f.ofFiles(command, at)
+		return scene, nil, err
 	}
-	return f.ofFiles(command, at)
+	if f.now != "" {
+		query.AtUnix = at.Unix()
+	}
+	flow, reg, err := f.history(command.Context())
+	if err != nil {
+		return nil, nil, err
+	}
+	scene, err := flow.Scene(command.Context(), reg, query)
+	return scene, flow, err
 }
 
 // ofFiles reads the cluster from files.
@@ -98,6 +151,9 @@ func (f *sourceFlags) ofFiles(command *cobra.Command, at time.Time) (*explain.Sc
 	warn(command.ErrOrStderr(), cluster.Warnings, offered.warnings)
 	claims, _ := cluster.Ledger()
 	catalogs, problems := offered.catalogs(cluster.Snapshot, claims)
+	for i := range claims {
+		claims[i].Price = model.MicroUSD(costs(&claims[i], catalogs[claims[i].Class]))
+	}
 	return &explain.Scene{Ask: pack.Input{
 		Snapshot: cluster.Snapshot, Catalogs: catalogs, ClassProblems: problems, Claims: claims,
 		Usage: usage(cluster.Snapshot, claims, catalogs), NowUnix: at.Unix(),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
 	"github.com/joiner-sh/joiner/shared/core/explain"
+	"github.com/joiner-sh/joiner/shared/flow/history"
 )
 
 func newWhy() *cobra.Command {
@@ -17,7 +18,7 @@ func newWhy() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
-	command.AddCommand(newWhyPod())
+	command.AddCommand(newWhyPod(), newWhyNode())
 	return command
 }
 
@@ -53,7 +54,7 @@ func newWhyPod() *cobra.Command {
 			if namespace == "" || name == "" || strings.Contains(name, "/") {
 				return fmt.Errorf("%q: name the pod as NAMESPACE/NAME", args[0])
 			}
-			scene, err := flags.scene(command)
+			scene, _, err := flags.scene(command, history.Query{})
 			if err != nil {
 				return err
 			}
@@ -61,5 +62,54 @@ func newWhyPod() *cobra.Command {
 		},
 	}
 	flags.register(command)
+	flags.registerAt(command)
+	return command
+}
+
+const whyNodeLong = `Says in one line why a node is there, why it stays, or who took it away and when; it is named as a NodeClaim, a node or an EC2
+instance. Below it, the decision that launched it: for which pods, which machine types would have done at what price, and what EC2
+refused on the way; why it is not given back; and the command that gives or gave it back, with what that saves.
+
+Prices of alternatives are those of the catalogue as it is now. Of files the decision that launched a node is not known.
+
+` + sourceLong + `
+
+Exit status: 0 where the question was answered, also if there is no such node; 2 where the cluster cannot be read; 1 where the answer
+cannot be written.`
+
+const whyNodeExample = `  joiner why node ip-10-0-1-23.us-west-2.compute.internal
+  joiner why node i-0123456789abcdef0 --since 30d
+  kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pdb -A -o json | joiner why node default-x7k2p -f -`
+
+func newWhyNode() *cobra.Command {
+	flags := &sourceFlags{}
+	since := ""
+	command := &cobra.Command{
+		Use: "node NODE|NODECLAIM|INSTANCE [-f FILE_OR_FOLDER...]", Short: "Say why a node is there, why it stays, or who took it away",
+		Long: whyNodeLong, Example: whyNodeExample, Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(command *cobra.Command, args []string) error {
+			back, err := duration(since)
+			if err != nil {
+				return fmt.Errorf("--since: %w", err)
+			}
+			scene, flow, err := flags.scene(command, history.Query{Removals: int64(back.Seconds())})
+			if err != nil {
+				return err
+			}
+			var answer *explain.NodeAnswer
+			if flow != nil {
+				if answer, err = flow.Node(command.Context(), scene, args[0]); err != nil {
+					return err
+				}
+			} else {
+				answer = explain.Node(scene, args[0], explain.Find(scene, args[0]), explain.NodeFacts{Judged: history.Judge(scene)})
+			}
+			return write(command, flags.output, answer, show.WhyNode)
+		},
+	}
+	flags.register(command)
+	flags.registerAt(command)
+	command.Flags().StringVar(&since, "since", "7d", "how far back machines that ended are looked for, such as 36h or 30d")
+	must(command.RegisterFlagCompletionFunc("since", cobra.NoFileCompletions))
 	return command
 }

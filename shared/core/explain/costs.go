@@ -98,12 +98,13 @@ func Costs(lives []Life, samples []Sample, types map[string][]model.InstanceType
 
 // costing is the sum so far.
 type costing struct {
-	out    *Cost
-	lives  []Life
-	types  map[string][]model.InstanceType
-	pools  map[string]*PoolCost
-	spaces map[string]*NamespaceCost
-	works  map[WorkloadCost]*WorkloadCost // by namespace, kind and name
+	out     *Cost
+	lives   []Life
+	types   map[string][]model.InstanceType
+	pools   map[string]*PoolCost
+	classes map[string]string // by pool, as the sample has them
+	spaces  map[string]*NamespaceCost
+	works   map[WorkloadCost]*WorkloadCost // by namespace, kind and name
 }
 
 // sample adds what machines cost while the cluster was as the sample shows it.
@@ -121,6 +122,10 @@ func (c *costing) sample(s *Sample, last bool) {
 		if pod := &s.Snapshot.Pods[i]; pod.NodeName != "" && !pod.Terminal() && pod.Buffer == "" {
 			pods[pod.NodeName] = append(pods[pod.NodeName], i)
 		}
+	}
+	c.classes = map[string]string{}
+	for i := range s.Snapshot.Pools {
+		c.classes[s.Snapshot.Pools[i].Name] = s.Snapshot.Pools[i].Template.ClassName
 	}
 	priced := map[string]bool{}
 	for i := range c.lives {
@@ -199,7 +204,7 @@ func dominant(requests, has model.Resources) int64 {
 // that is cheapest, bought as the node was. 0 where none is known.
 func (c *costing) fair(shape *model.PodShape, node *model.Node, life *Life) model.MicroUSD {
 	best := model.MicroUSD(0)
-	for i, types := 0, c.types[node.Labels[model.LabelNodeClass]]; i < len(types); i++ {
+	for i, types := 0, c.types[c.classes[life.Pool]]; i < len(types); i++ {
 		t := &types[i]
 		o, sold := offer.Cheapest(*t, func(o model.Offer) bool { return o.CapacityType == life.CapacityType })
 		has := t.Allocatable()
@@ -289,13 +294,25 @@ func (c *costing) sorted() *Cost {
 	return out
 }
 
-// Block notes why nodes stay, of those of which a judge says it.
-func (c *Cost) Block(kept []model.KeptNode) {
-	why := map[string][]model.KeptReason{}
-	for i := range kept {
-		why[kept[i].Node] = kept[i].Reasons
-	}
+// Block notes why nodes stay, or that they go next, as a judge says.
+func (c *Cost) Block(plan *model.DisruptPlan) {
 	for i := range c.Nodes {
-		c.Nodes[i].Blocked = why[c.Nodes[i].Node]
+		c.Nodes[i].Blocked = keptOf(plan, c.Nodes[i].Node)
 	}
+}
+
+// dearPercent is from how many per cent of its fair cost on a workload is called dear.
+const dearPercent = 150
+
+// Dear returns the workloads that cost far more than their requests would as parts of machines of their shape, what they cost too much
+// descending.
+func Dear(c *Cost) []WorkloadCost {
+	var out []WorkloadCost
+	for _, w := range c.Workloads {
+		if w.Fair > 0 && w.Cost*100 >= w.Fair*dearPercent {
+			out = append(out, w)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b WorkloadCost) int { return cmp.Compare(b.Cost-b.Fair, a.Cost-a.Fair) })
+	return out
 }

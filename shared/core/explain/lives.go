@@ -47,12 +47,7 @@ func Lives(decisions []model.Decision, removals []model.Removal, claims []model.
 		put(&claims[i])
 	}
 	for i := range removals {
-		claim := removals[i].Claim
-		claim.State, claim.GoneUnix = model.Gone, cmp.Or(removals[i].GoneUnix, claim.GoneUnix)
-		claim.Command = cmp.Or(removals[i].Command, claim.Command)
-		claim.FailureCode = cmp.Or(removals[i].Reason, claim.FailureCode)
-		claim.Price = cmp.Or(claim.Price, removals[i].PricePerHour)
-		put(&claim)
+		put(ended(&removals[i]))
 	}
 	out := make([]Life, 0, len(known))
 	for _, life := range known {
@@ -62,6 +57,15 @@ func Lives(decisions []model.Decision, removals []model.Removal, claims []model.
 		return cmp.Or(cmp.Compare(a.LaunchedUnix, b.LaunchedUnix), strings.Compare(a.Claim, b.Claim), strings.Compare(a.InstanceID, b.InstanceID))
 	})
 	return out
+}
+
+// ended returns the claim of a removal with all that the record says of its end.
+func ended(r *model.Removal) *model.Claim {
+	claim := r.Claim
+	claim.State, claim.GoneUnix = model.Gone, cmp.Or(r.GoneUnix, claim.GoneUnix)
+	claim.Command, claim.FailureCode = cmp.Or(r.Command, claim.Command), cmp.Or(r.Reason, claim.FailureCode)
+	claim.Price, claim.NodeName = cmp.Or(claim.Price, r.PricePerHour), cmp.Or(claim.NodeName, r.Node)
+	return &claim
 }
 
 func lifeOf(c *model.Claim) Life {

@@ -28,6 +28,14 @@ type Found struct {
 	Removal *model.Removal // nil = none is recorded
 }
 
+// life returns what is known of the machine, its end included.
+func (f *Found) life() Life {
+	if f.Removal == nil {
+		return lifeOf(f.Claim)
+	}
+	return lifeOf(ended(f.Removal))
+}
+
 // NodeFacts are what is looked up once it is known which node is meant. Each may be absent.
 type NodeFacts struct {
 	Birth  *model.Decision      // that launched it
@@ -147,7 +155,7 @@ func Node(scene *Scene, asked string, found Found, facts NodeFacts) *NodeAnswer 
 		return a
 	}
 	if found.Claim != nil {
-		life := lifeOf(found.Claim)
+		life := found.life()
 		a.NodeClaim, a.Node, a.Machine = found.Claim.Name, found.Claim.NodeName, &life
 		a.Birth = birth(found.Claim, facts)
 	}
@@ -155,7 +163,7 @@ func Node(scene *Scene, asked string, found Found, facts NodeFacts) *NodeAnswer 
 		a.Node = found.Node.Name
 	}
 	a.Removal = found.Removal
-	a.Move = moveOf(scene, found.Claim, facts.Moved)
+	a.Move = moveOf(scene, found, facts.Moved)
 	switch {
 	case found.Claim == nil:
 		a.Cause = unclaimed(scene, found.Node)
@@ -170,7 +178,7 @@ func Node(scene *Scene, asked string, found Found, facts NodeFacts) *NodeAnswer 
 		a.Cause = *coming(scene, found.Claim, "is its own")
 		a.Cause.Message = "is on its way: it " + a.Cause.Message
 	}
-	if a.Birth != nil && found.Claim.Live() && a.Cause.Remedy == "" {
+	if a.Birth != nil && found.Claim.Live() && found.Removal == nil && a.Cause.Remedy == "" {
 		a.Cause.Message += fmt.Sprintf("; it was launched %s", a.Birth.For)
 	}
 	return a
@@ -261,7 +269,7 @@ func keptOf(plan *model.DisruptPlan, node string) []model.KeptReason {
 	}
 	for i := range plan.Commands {
 		if c := &plan.Commands[i]; slices.Contains(c.Nodes, node) {
-			return []model.KeptReason{{Code: InCommand, Message: fmt.Sprintf("it is to be given back next (%s), which saves $%.4f an hour", c.Reason, c.Savings.USD())}}
+			return []model.KeptReason{{Code: InCommand, Message: fmt.Sprintf("it is to be given back next (%s), which saves $%.4f an hour with all of the command", c.Reason, c.Savings.USD())}}
 		}
 	}
 	return nil
@@ -269,7 +277,10 @@ func keptOf(plan *model.DisruptPlan, node string) []model.KeptReason {
 
 // stays is of a node that runs and nobody ends.
 func stays(a *NodeAnswer, claim *model.Claim) Cause {
-	out := Cause{Code: Stays, Claim: claim.Name, Node: a.Node, Since: claim.LaunchedUnix, Message: "runs since " + stamp(cmp.Or(claim.LaunchedUnix, claim.CreatedUnix))}
+	out := Cause{Code: Stays, Claim: claim.Name, Node: a.Node, Since: cmp.Or(claim.LaunchedUnix, claim.CreatedUnix), Message: "runs"}
+	if out.Since != 0 {
+		out.Message += " since " + stamp(out.Since)
+	}
 	if claim.Price > 0 {
 		out.Message += fmt.Sprintf(" at $%.4f an hour", claim.Price.USD())
 	}
@@ -349,7 +360,7 @@ func gone(found Found, move *Move) Cause {
 		out.Message += ": " + strings.TrimSuffix(r.Message, ".")
 	}
 	if move != nil {
-		out.Message += fmt.Sprintf("; command %s was to save $%.4f an hour and move %d pods", move.Command, move.Planned.USD(), move.PodsMoved)
+		out.Message += fmt.Sprintf("; command %s was to save $%.4f an hour and move %s", move.Command, move.Planned.USD(), many(move.PodsMoved, "pod"))
 	}
 	if len(r.Replacements) > 0 {
 		out.Message += "; in its place came " + few(r.Replacements)
@@ -358,8 +369,12 @@ func gone(found Found, move *Move) Cause {
 }
 
 // moveOf tells of the command that a claim is, or was, given back by; nil where there is none or nothing is known of it.
-func moveOf(scene *Scene, claim *model.Claim, decided *model.Disrupted) *Move {
-	if claim == nil || claim.Command == "" {
+func moveOf(scene *Scene, found Found, decided *model.Disrupted) *Move {
+	if found.Claim == nil {
+		return nil
+	}
+	life := found.life()
+	if life.Command == "" {
 		return nil
 	}
 	var disruptions []model.Disrupted
@@ -372,8 +387,8 @@ func moveOf(scene *Scene, claim *model.Claim, decided *model.Disrupted) *Move {
 	}
 	list := moves(disruptions, commands, 0, scene.now()+1)
 	for i := range list {
-		if list[i].Command == claim.Command {
-			list[i].settle([]Life{lifeOf(claim)}, commands)
+		if list[i].Command == life.Command {
+			list[i].settle([]Life{life}, commands)
 			return &list[i]
 		}
 	}

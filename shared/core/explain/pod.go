@@ -166,7 +166,11 @@ func (c *podCase) bound() *Cause {
 	}
 	node := c.scene.node(pod.NodeName)
 	since := cmp.Or(pod.StartedUnix, pod.CreatedUnix)
-	out := &Cause{Code: Bound, Since: since, Node: pod.NodeName, Message: fmt.Sprintf("does not wait: it is on node %s since %s", pod.NodeName, stamp(since))}
+	from := ""
+	if since != 0 {
+		from = " since " + stamp(since)
+	}
+	out := &Cause{Code: Bound, Since: since, Node: pod.NodeName, Message: "does not wait: it is on node " + pod.NodeName + from}
 	if node == nil {
 		out.Message = fmt.Sprintf("is bound to node %s, which is not there", pod.NodeName)
 		out.Remedy = "its controller makes it anew once the pod is deleted: kubectl -n " + pod.Namespace + " delete pod " + pod.Name
@@ -179,7 +183,7 @@ func (c *podCase) bound() *Cause {
 		}
 	}
 	if what := machineText(node); what != "" {
-		out.Message = fmt.Sprintf("does not wait: it is on node %s (%s) since %s", pod.NodeName, what, stamp(since))
+		out.Message = fmt.Sprintf("does not wait: it is on node %s (%s)%s", pod.NodeName, what, from)
 	}
 	if !pod.Ready {
 		out.Message += ", and not ready yet; that is between the kubelet and its containers"
@@ -278,7 +282,7 @@ func (c *podCase) halted() *Cause {
 	case reg.Paused:
 		return &Cause{Code: Paused, Message: fmt.Sprintf("gets no node, because cluster %s is paused", reg.Cluster), Remedy: "joiner attach " + reg.Cluster + " --paused=false"}
 	case book.Switch == "everything":
-		return &Cause{Code: SwitchedOff, Message: "gets no node, because the stop switch of the region says everything", Remedy: `set the SSM parameter of the stop switch to "off", or delete it`}
+		return &Cause{Code: SwitchedOff, Message: "gets no node, because the stop switch of the region says everything", Remedy: "set the SSM parameter of the stop switch to go"}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -145,4 +146,12 @@ func ago(from, to int64) string {
 		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
+}
+
+// many counts things: "1 pod", "2 pods".
+func many(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -1,0 +1,206 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/explain"
+	"github.com/joiner-sh/joiner/shared/core/headroom"
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Node says why a node is there, why it stays, or who took it away. asked is the name of a NodeClaim or a node, or an instance id.
+func (f *Flow) Node(ctx context.Context, scene *explain.Scene, asked string) (*explain.NodeAnswer, error) {
+	found := explain.Find(scene, asked)
+	var facts explain.NodeFacts
+	reg := scene.Book.Registration
+	if claim := found.Claim; claim != nil && claim.Decision != "" {
+		birth, err := f.Records.FindDecision(ctx, reg.Cluster, claim.Decision)
+		switch {
+		case err == nil:
+			facts.Birth = &birth
+			if facts.Market, err = f.market(ctx, reg, &birth, claim); err != nil {
+				return nil, err
+			}
+		case !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Invalid):
+			return nil, fmt.Errorf("read decision %s: %w", claim.Decision, err)
+		}
+	}
+	if id := judgedBy(scene, found); id != "" {
+		moved, err := f.Moves.FindDisruption(ctx, reg.Cluster, id)
+		switch {
+		case err == nil:
+			facts.Moved = &moved
+		case !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Invalid):
+			return nil, fmt.Errorf("read decision %s: %w", id, err)
+		}
+	}
+	if found.Node != nil && found.Claim != nil && !scene.Book.Past {
+		facts.Judged = Judge(scene)
+	}
+	return explain.Node(scene, asked, found, facts), nil
+}
+
+// judgedBy returns the id of the decision to give a node back, "" where there is none. A command's id is its decision's and a number.
+func judgedBy(scene *explain.Scene, found explain.Found) string {
+	if found.Removal != nil && found.Removal.Command != "" && found.Removal.Decision != "" {
+		return found.Removal.Decision
+	}
+	if found.Claim == nil || found.Claim.Command == "" {
+		return ""
+	}
+	id, _, _ := strings.Cut(found.Claim.Command, "-")
+	return id
+}
+
+// market returns what a claim's class could buy when it was launched, at the prices that are known now; nil where that is not known.
+func (f *Flow) market(ctx context.Context, reg model.Registration, birth *model.Decision, claim *model.Claim) ([]model.InstanceType, error) {
+	var q *model.Question
+	for r := range birth.Rounds {
+		if launched := birth.Rounds[r].Launched; slices.ContainsFunc(launched, func(c model.Claim) bool { return c.Name == claim.Name }) {
+			q = birth.Rounds[r].Asked
+		}
+	}
+	if q == nil {
+		return nil, nil
+	}
+	i := slices.IndexFunc(q.Classes, func(c model.ClassAsked) bool { return c.Name == claim.Class })
+	if i < 0 {
+		return nil, nil
+	}
+	catalog, err := f.Markets.Machines(ctx, reg)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	class := model.Class{Name: claim.Class, Status: q.Classes[i].Status}
+	return offer.Mask(offer.Catalog(catalog.Types, class, q.Offers), class.Status.Subnets, offer.ForClass(q.Marks, &class.Status), q.NowUnix), nil
+}
+
+// Judge asks what would be given back of the cluster now. Live claims are the ledger's.
+func Judge(scene *explain.Scene) *model.DisruptPlan {
+	ask := &scene.Ask
+	in := reclaim.Input{
+		Snapshot: ask.Snapshot, Catalogs: ask.Catalogs, ClassProblems: ask.ClassProblems, Claims: ask.Claims, Usage: ask.Usage, Marks: ask.Marks, NowUnix: ask.NowUnix, Salt: "why",
+		Settings: reclaim.Settings{IgnorePreferences: ask.IgnorePreferences, BestEffortMinValues: ask.BestEffortMinValues},
+	}
+	if scene.Book != nil {
+		in.Claims = nil
+		for _, claim := range scene.Book.Ledger.Claims {
+			if claim.Live() {
+				in.Claims = append(in.Claims, claim)
+			}
+		}
+		in.Commands, in.Stops = scene.Book.Ledger.Commands, scene.Book.Ledger.Stops
+	}
+	plan := reclaim.Plan(in)
+	return &plan
+}
+
+// Savings says what giving nodes back came to from fromUnix up to now.
+func (f *Flow) Savings(ctx context.Context, reg model.Registration, fromUnix int64) (*explain.Saving, error) {
+	ledger, err := f.Ledger.Load(ctx, reg)
+	if err != nil {
+		return nil, fmt.Errorf("read the ledger of cluster %s: %w", reg.Cluster, err)
+	}
+	now := f.nowOf(&ledger)
+	decisions, err := f.Records.Decisions(ctx, reg.Cluster, fromUnix, now+1)
+	if err != nil {
+		return nil, fmt.Errorf("read decisions of cluster %s: %w", reg.Cluster, err)
+	}
+	disruptions, err := f.Records.Disruptions(ctx, reg.Cluster, fromUnix, now+1)
+	if err != nil {
+		return nil, fmt.Errorf("read decisions of cluster %s: %w", reg.Cluster, err)
+	}
+	removals, err := f.Records.Removals(ctx, reg.Cluster, fromUnix, now+1)
+	if err != nil {
+		return nil, fmt.Errorf("read removals of cluster %s: %w", reg.Cluster, err)
+	}
+	return explain.Savings(decisions, disruptions, removals, &ledger, fromUnix, now), nil
+}
+
+func (f *Flow) nowOf(ledger *model.Ledger) int64 {
+	if ledger.NowUnix != 0 {
+		return ledger.NowUnix
+	}
+	return f.Now().Unix()
+}
+
+// maxSamples is how many snapshots a report reads at most.
+const maxSamples = 2_000
+
+// Costs says what machines cost from fromUnix up to now and whom it is due to, by a snapshot each stepSeconds. What the last snapshot's
+// nodes stay for is in it.
+func (f *Flow) Costs(ctx context.Context, reg model.Registration, fromUnix, stepSeconds int64) (*explain.Cost, error) {
+	ledger, err := f.Ledger.Load(ctx, reg)
+	if err != nil {
+		return nil, fmt.Errorf("read the ledger of cluster %s: %w", reg.Cluster, err)
+	}
+	now := f.nowOf(&ledger)
+	if stepSeconds <= 0 || (now-fromUnix)/stepSeconds >= maxSamples {
+		return nil, fault.New(fault.Invalid, "TooManySamples", "a report reads at most %d snapshots: take a longer step, or a shorter span", maxSamples)
+	}
+	decisions, err := f.Records.Decisions(ctx, reg.Cluster, fromUnix, now+1)
+	if err != nil {
+		return nil, fmt.Errorf("read decisions of cluster %s: %w", reg.Cluster, err)
+	}
+	removals, err := f.Records.Removals(ctx, reg.Cluster, fromUnix, now+1)
+	if err != nil {
+		return nil, fmt.Errorf("read removals of cluster %s: %w", reg.Cluster, err)
+	}
+	samples, err := f.samples(ctx, reg, fromUnix, now, stepSeconds)
+	if err != nil {
+		return nil, err
+	}
+	scene, err := f.Scene(ctx, reg, Query{LookBack: 1})
+	if err != nil {
+		return nil, err
+	}
+	samples[len(samples)-1].Snapshot = scene.Ask.Snapshot
+	cost := explain.Costs(explain.Lives(decisions, removals, ledger.Claims), samples, scene.Ask.Catalogs)
+	cost.Block(Judge(scene))
+	return cost, nil
+}
+
+// samples returns the cluster as it was in the middle of each step; the last one is empty. They are read in their order, because a store
+// may answer with a later snapshot that it has in memory.
+func (f *Flow) samples(ctx context.Context, reg model.Registration, fromUnix, now, stepSeconds int64) ([]explain.Sample, error) {
+	samples := []explain.Sample{}
+	for at := min(fromUnix, now-1); at < now; at += stepSeconds {
+		sample := explain.Sample{FromUnix: at, Seconds: min(stepSeconds, now-at), Snapshot: &model.Snapshot{}}
+		if at+stepSeconds < now {
+			var err error
+			if sample.Snapshot, err = f.asOf(ctx, reg, at+stepSeconds/2); err != nil {
+				return nil, err
+			}
+		}
+		samples = append(samples, sample)
+	}
+	return samples, nil
+}
+
+// asOf returns the cluster's snapshot at a past time, an empty one where none of then is kept.
+func (f *Flow) asOf(ctx context.Context, reg model.Registration, atUnix int64) (*model.Snapshot, error) {
+	pointer, err := f.Snapshots.AsOf(ctx, reg.Cluster, atUnix)
+	if fault.Is(err, fault.NotFound) {
+		return &model.Snapshot{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := f.Snapshots.At(ctx, pointer)
+	if fault.Is(err, fault.NotFound) {
+		return &model.Snapshot{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return headroom.Join(snapshot), nil
+}

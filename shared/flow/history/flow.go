@@ -1,0 +1,173 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/explain"
+	"github.com/joiner-sh/joiner/shared/core/headroom"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Registry knows the attached clusters.
+type Registry interface {
+	// Clusters lists every one, in any order.
+	Clusters(ctx context.Context) ([]model.Registration, error)
+}
+
+// Ledger is read as it is now.
+type Ledger interface {
+	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
+}
+
+// Snapshots are what watchers wrote. What is returned is shared and must not be written to.
+type Snapshots interface {
+	// At returns the snapshot at a pointer, or a later one of the same base. NotFound where an object it names is missing.
+	At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error)
+	// AsOf returns where the newest snapshot of a past time is. NotFound where none of then is kept.
+	AsOf(ctx context.Context, cluster string, atUnix int64) (model.Pointer, error)
+}
+
+// Records are of decisions and of machines' ends. Spans are from fromUnix up to and without toUnix; lists are by time.
+type Records interface {
+	Decisions(ctx context.Context, cluster string, fromUnix, toUnix int64) ([]model.Decision, error)
+	Disruptions(ctx context.Context, cluster string, fromUnix, toUnix int64) ([]model.Disrupted, error)
+	Removals(ctx context.Context, cluster string, fromUnix, toUnix int64) ([]model.Removal, error)
+	// FindDecision reads one with what it was asked. NotFound where there is none.
+	FindDecision(ctx context.Context, cluster, id string) (model.Decision, error)
+}
+
+// Moves are the judge's records, one by one.
+type Moves interface {
+	// FindDisruption reads one with what it was asked. NotFound where there is none.
+	FindDisruption(ctx context.Context, cluster, id string) (model.Disrupted, error)
+}
+
+// Markets is what regions sell.
+type Markets interface {
+	// Machines returns the catalogue of the registration's account and region. NotFound where nobody has stored one.
+	Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error)
+}
+
+// Flow is the reading of history with its ports and its clock. It keeps nothing between calls.
+type Flow struct {
+	Registry  Registry
+	Ledger    Ledger
+	Snapshots Snapshots
+	Records   Records
+	Moves     Moves
+	Markets   Markets
+
+	// Switch returns what the installation's stop switch says: "" or go, disruption, everything. nil = it says nothing.
+	Switch func(ctx context.Context) (string, error)
+	Now    func() time.Time
+}
+
+// Query is what is asked about.
+type Query struct {
+	AtUnix int64 // 0 = now
+	// LookBack is how far back decisions are read, in seconds: 3 h; removals as far: see Removals.
+	LookBack int64
+	// Removals is how far back removals are read, in seconds; 0 = none are.
+	Removals int64
+}
+
+const (
+	lookBackSeconds = 3 * 3600
+	pastSeconds     = 60 // a time that is longer ago than this is past
+)
+
+// Cluster returns the registration of a cluster; of the only one there is where the name is empty. NotFound, with the names there are,
+// where it is not attached; Invalid where a name is needed.
+func (f *Flow) Cluster(ctx context.Context, name string) (model.Registration, error) {
+	all, err := f.Registry.Clusters(ctx)
+	if err != nil {
+		return model.Registration{}, fmt.Errorf("list attached clusters: %w", err)
+	}
+	var names []string
+	for _, reg := range all {
+		if reg.Cluster == name || name == "" && len(all) == 1 {
+			return reg, nil
+		}
+		names = append(names, reg.Cluster)
+	}
+	slices.Sort(names)
+	switch {
+	case len(names) == 0:
+		return model.Registration{}, fault.New(fault.NotFound, "NoCluster", "no cluster is attached")
+	case name == "":
+		return model.Registration{}, fault.New(fault.Invalid, "WhichCluster", "several clusters are attached: name one of %s", strings.Join(names, ", "))
+	}
+	return model.Registration{}, fault.New(fault.NotFound, "NoCluster", "cluster %q is not attached; there is %s", name, strings.Join(names, ", "))
+}
+
+// Scene reads the cluster as it is, or as it was.
+func (f *Flow) Scene(ctx context.Context, reg model.Registration, query Query) (*explain.Scene, error) {
+	ledger, err := f.Ledger.Load(ctx, reg)
+	if err != nil {
+		return nil, fmt.Errorf("read the ledger of cluster %s: %w", reg.Cluster, err)
+	}
+	now := ledger.NowUnix
+	if now == 0 {
+		now = f.Now().Unix()
+	}
+	book := &explain.Book{Registration: reg, Ledger: ledger}
+	at := now
+	if query.AtUnix != 0 && query.AtUnix < now-pastSeconds {
+		at, book.Past = query.AtUnix, true
+	}
+	if err := f.records(ctx, reg, query, at, now, book); err != nil {
+		return nil, err
+	}
+	if f.Switch != nil && !book.Past {
+		if book.Switch, err = f.Switch(ctx); err != nil && !fault.Is(err, fault.NotFound) {
+			return nil, fmt.Errorf("read the stop switch: %w", err)
+		}
+	}
+	pointer := ledger.Pointer
+	if book.Past {
+		was, err := f.Snapshots.AsOf(ctx, reg.Cluster, at)
+		if err != nil {
+			return nil, err
+		}
+		pointer = &was
+	}
+	if pointer == nil || pointer.BaseKey == "" {
+		return nil, fault.New(fault.NotFound, "NoSnapshot", "no watcher has published cluster %s yet: its snapshot is what answers are made of; see joiner doctor %s", reg.Cluster, reg.Cluster)
+	}
+	snapshot, err := f.Snapshots.At(ctx, *pointer)
+	if err != nil {
+		return nil, err
+	}
+	catalog, err := f.Markets.Machines(ctx, reg)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	q, err := f.question(ctx, reg, book, snapshot, at)
+	if err != nil {
+		return nil, err
+	}
+	return &explain.Scene{Ask: ask(q, headroom.Join(snapshot), catalog.Types), Book: book}, nil
+}
+
+// records reads what is recorded of the time before.
+func (f *Flow) records(ctx context.Context, reg model.Registration, query Query, at, now int64, book *explain.Book) error {
+	back := query.LookBack
+	if back == 0 {
+		back = lookBackSeconds
+	}
+	var err error
+	if book.Decisions, err = f.Records.Decisions(ctx, reg.Cluster, at-back, at+1); err != nil {
+		return fmt.Errorf("read decisions of cluster %s: %w", reg.Cluster, err)
+	}
+	if query.Removals > 0 {
+		if book.Removals, err = f.Records.Removals(ctx, reg.Cluster, at-query.Removals, now+1); err != nil {
+			return fmt.Errorf("read removals of cluster %s: %w", reg.Cluster, err)
+		}
+	}
+	return nil
+}
