@@ -9,10 +9,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
+	"github.com/joiner-sh/joiner/shared/api/kubeletv1beta1"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -94,11 +94,11 @@ func written(config *awsv1.KubeletConfiguration, canonical []byte, wrong *compla
 	for _, problem := range strict {
 		wrong.unreadable(problem)
 	}
-	if kind := fields.Kind; kind != "" && kind != "KubeletConfiguration" {
+	if kind := fields.Kind; kind != "" && kind != kubeletv1beta1.Kind {
 		wrong.add("spec.kubelet.kind", kind, "is not KubeletConfiguration", "Leave the field out.")
 	}
-	if version := fields.APIVersion; version != "" && version != kubeletv1beta1.SchemeGroupVersion.String() {
-		wrong.add("spec.kubelet.apiVersion", version, "is not "+kubeletv1beta1.SchemeGroupVersion.String(), "Leave the field out.")
+	if version := fields.APIVersion; version != "" && version != kubeletv1beta1.APIVersion {
+		wrong.add("spec.kubelet.apiVersion", version, "is not "+kubeletv1beta1.APIVersion, "Leave the field out.")
 	}
 	return fields, maxPodsExpr
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 
 	"github.com/joiner-sh/joiner/shared/api/awsv1"
+	"github.com/joiner-sh/joiner/shared/api/kubeletv1beta1"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
