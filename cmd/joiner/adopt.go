@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/oklog/ulid/v2"
@@ -22,7 +22,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
-	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/ec2fleet"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
 	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
@@ -34,11 +33,12 @@ import (
 
 // adoptFlags are what the command line says.
 type adoptFlags struct {
-	table, bucket, region string
-	kubeconfig, context   string
-	yes, karpenter, own   bool
-	output                string
-	dryRun                bool
+	place
+	bucket              string
+	kubeconfig, context string
+	yes, karpenter, own bool
+	output              string
+	dryRun              bool
 }
 
 const adoptLong = `Takes over the nodes of a cluster that Karpenter ran. Each NodeClaim with a machine gets a claim in the ledger, its
@@ -69,14 +69,14 @@ Exit status: 0 where everything was read, and with --yes written, NodeClaims tha
 something cannot be read, or Karpenter runs; 1 where something could not be written.`
 
 const adoptExample = `  # what would become ours
-  joiner adopt shop --table joiner --bucket joiner-snapshots
+  joiner adopt shop
 
   # as yourself, through a kubeconfig
-  joiner adopt shop --table joiner --own-rights --kubeconfig ~/.kube/config --context shop
+  joiner adopt shop --own-rights --kubeconfig ~/.kube/config --context shop
 
   # do it
   kubectl scale deployment karpenter -n kube-system --replicas=0
-  joiner adopt shop --table joiner --bucket joiner-snapshots --yes`
+  joiner adopt shop --yes`
 
 func newAdopt() *cobra.Command {
 	f := &adoptFlags{}
@@ -89,10 +89,9 @@ func newAdopt() *cobra.Command {
 		RunE:    func(command *cobra.Command, args []string) error { return f.run(command, args[0]) },
 	}
 	command.ValidArgsFunction = cobra.NoFileCompletions
+	f.register(command)
 	flags := command.Flags()
-	flags.StringVar(&f.table, "table", os.Getenv("JOINER_TABLE"), "the ledger's DynamoDB `TABLE` (default: JOINER_TABLE)")
-	flags.StringVar(&f.bucket, "bucket", os.Getenv("JOINER_BUCKET"), "the `BUCKET` with the catalogue, for prices (default: JOINER_BUCKET; without it claims have none)")
-	flags.StringVar(&f.region, "region", "", "the `REGION` of the table (default: as for every AWS tool)")
+	flags.StringVar(&f.bucket, "bucket", os.Getenv("JOINER_BUCKET"), "the `BUCKET` with the catalogue, for prices (default: JOINER_BUCKET, else the installation's; without it claims have none)")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "reach the API server by this `FILE`")
 	flags.StringVar(&f.context, "context", "", "the `CONTEXT` of the kubeconfig (default: its current one)")
 	flags.BoolVar(&f.own, "own-rights", false, "reach EC2 and the API server with your own rights, not with the cluster's role")
@@ -101,7 +100,7 @@ func newAdopt() *cobra.Command {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing, as without --yes")
 	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what was seen and done")
 	must(command.MarkFlagFilename("kubeconfig"))
-	for _, name := range []string{"table", "bucket", "region", "context"} {
+	for _, name := range []string{"bucket", "context"} {
 		must(command.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	return command
@@ -125,8 +124,6 @@ func (f *adoptFlags) run(command *cobra.Command, cluster string) error {
 
 func (f *adoptFlags) check() error {
 	switch {
-	case f.table == "":
-		return errors.New("--table: the name of the ledger's DynamoDB table is needed, here or in JOINER_TABLE")
 	case f.yes && f.dryRun:
 		return errors.New("--dry-run: it says to write nothing, and --yes to adopt; give one of them")
 	case f.context != "" && f.kubeconfig == "":
@@ -166,25 +163,25 @@ func (f *adoptFlags) tell(command *cobra.Command, outcome adopt.Outcome, failure
 
 // flow is the flow with real adapters.
 func (f *adoptFlags) flow(ctx context.Context) (*adopt.Flow, error) {
-	config, err := awsConfig(ctx, f.region)
-	if errors.Is(err, errNoRegion) {
-		return nil, errors.New("--region: no AWS region is set, here or in AWS_REGION or in the profile")
+	find := f.find
+	if f.bucket == "" {
+		find = f.open
 	}
+	at, err := find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), f.table)
 	flow := &adopt.Flow{
-		Registry: ledger, Leases: ledger, Ledger: ledger, Connector: &adoptSites{flags: f, config: config}, Now: time.Now, Pause: pause,
+		Registry: at.ledger, Leases: at.ledger, Ledger: at.ledger, Connector: &adoptSites{flags: f, config: at.config}, Now: time.Now, Pause: pause,
 	}
-	if f.bucket != "" {
-		flow.Catalogue = s3catalog.New(s3.NewFromConfig(config), f.bucket, s3catalog.Settings{})
+	if bucket := cmp.Or(f.bucket, at.Bucket); bucket != "" {
+		flow.Catalogue = s3catalog.New(s3.NewFromConfig(at.config), bucket, s3catalog.Settings{})
 	}
 	return flow, nil
 }
 
 // errNoRegion says that nothing names a region.
-var errNoRegion = errors.New("no AWS region is set: set AWS_REGION, or one in the profile")
+var errNoRegion = errors.New("no AWS region is set, here or in AWS_REGION or in the profile")
 
 // awsConfig is the caller's own configuration for AWS; region empty = the one it says.
 func awsConfig(ctx context.Context, region string) (aws.Config, error) {

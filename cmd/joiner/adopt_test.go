@@ -22,7 +22,7 @@ func TestAdoptRefusesACommandLineThatSaysTooLittle(t *testing.T) {
 	t.Setenv("AWS_REGION", "")
 	t.Setenv("AWS_DEFAULT_REGION", "")
 	for want, args := range map[string][]string{
-		"--table":            {"adopt", "shop"},
+		"--region: no AWS":   {"adopt", "shop"},
 		"--context":          {"adopt", "shop", "--table", "t", "--context", "c"},
 		"--region":           {"adopt", "shop", "--table", "t"},
 		"--dry-run":          {"adopt", "shop", "--table", "t", "--yes", "--dry-run"},

@@ -14,7 +14,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscontrol"
@@ -49,6 +48,7 @@ type attachFlags struct {
 	place
 	roles                                  model.Roles
 	externalID, relay, spread, dns, output string
+	image                                  string
 	paused                                 bool
 }
 
@@ -74,9 +74,10 @@ func newAttach() *cobra.Command {
 	flags.StringVar(&f.relay, "relay", "", "`URL` of the queue of requests that the watcher carries out")
 	flags.StringVar(&f.spread, "default-spread", "", "defaultConstraints of the cluster's kube-scheduler, `YAML`")
 	flags.StringVar(&f.dns, "cluster-dns", "", "`ADDRESS` of the cluster's DNS (default: the tenth of its service network)")
+	flags.StringVar(&f.image, "image", "", "the watcher's `IMAGE`, REPOSITORY@DIGEST, for the helm command (default: the chart's own)")
 	flags.BoolVar(&f.paused, "paused", false, "look on and change nothing; --paused=false goes on")
 	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what came of it")
-	for _, name := range []string{"external-id", "relay", "default-spread", "cluster-dns"} {
+	for _, name := range []string{"external-id", "relay", "default-spread", "cluster-dns", "image"} {
 		must(command.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	return command
@@ -97,8 +98,13 @@ func (f *attachFlags) run(command *cobra.Command, cluster string) error {
 	if err != nil {
 		return err
 	}
+	helm, lacks, err := at.helmCommand(ctx, &out.Registration, f.image)
+	if err != nil {
+		return err
+	}
+	out.Warnings = append(out.Warnings, lacks...)
 	warn(command.ErrOrStderr(), out.Warnings)
-	return f.tell(command.OutOrStdout(), at, out)
+	return f.tell(command.OutOrStdout(), at, out, helm)
 }
 
 // attachFlow is the flow with the caller's own rights.
@@ -163,11 +169,7 @@ type attachedText struct {
 	Helm         []string           `json:"helm,omitempty"` // the command that installs the watcher
 }
 
-func (f *attachFlags) tell(out io.Writer, at *opened, a attach.Attached) error {
-	helm, err := helmCommand(at, a.Registration)
-	if err != nil {
-		return err
-	}
+func (f *attachFlags) tell(out io.Writer, at *opened, a attach.Attached, helm []string) error {
 	if f.output == outputJSON {
 		text, err := json.MarshalIndent(attachedText{a.Registration, a.New, append([]string{}, a.Changed...), append([]string{}, a.Warnings...), helm}, "", "  ")
 		if err != nil {
@@ -193,47 +195,6 @@ func (f *attachFlags) tell(out io.Writer, at *opened, a attach.Attached) error {
 		return say(out, "The watcher's settings are not known here: %v\n", at.unread)
 	}
 	return say(out, "\nThe watcher is installed, or brought up to date, from a checkout of this version by\n\n  %s\n\nThen joiner doctor %s says whether everything is in place.\n", shellWords(helm), reg.Cluster)
-}
-
-// helmCommand is what installs the watcher; nil where the installation is not known.
-func helmCommand(at *opened, reg model.Registration) ([]string, error) {
-	if at.unread != nil {
-		return nil, nil
-	}
-	in, err := json.Marshal(map[string]any{
-		"account": at.Account, "region": at.Region, "table": at.Table, "bucket": at.Bucket, "queues": at.Queues,
-	})
-	if err != nil {
-		return nil, err
-	}
-	command := []string{"helm", "upgrade", "--install", "joiner", "infra/chart", "--namespace", "joiner", "--create-namespace",
-		"--set", "cluster=" + reg.Cluster, "--set-json", "installation=" + string(in)}
-	if reg.Account != at.Account {
-		command = append(command, "--set-string", "account="+reg.Account)
-	}
-	if reg.DefaultSpread != "" && strings.TrimSpace(reg.DefaultSpread) != "none" {
-		spread, err := yaml.YAMLToJSON([]byte(reg.DefaultSpread))
-		if err != nil {
-			return nil, fmt.Errorf("--default-spread: %w", err)
-		}
-		command = append(command, "--set-json", "defaultSpread="+string(spread))
-	}
-	if reg.RelayURL != "" {
-		command = append(command, "--set", "relay.enabled=true", "--set", "relay.queueURL="+reg.RelayURL)
-	}
-	return command, nil
-}
-
-// shellWords joins words so that a shell takes them apart the same way.
-func shellWords(words []string) string {
-	out := make([]string, len(words))
-	for i, word := range words {
-		out[i] = word
-		if strings.ContainsAny(word, " {}[]\"'$`\\!*?&;|<>()#~") {
-			out[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(out, " ")
 }
 
 const detachLong = `Takes a cluster out of the installation: its registration and all that is kept of it in the ledger. Without --yes it only

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -23,8 +25,11 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/cloud"
+	"github.com/joiner-sh/joiner/testenv/cloud/clock"
 	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
+	iammodel "github.com/joiner-sh/joiner/testenv/cloud/iam"
 	ssmmodel "github.com/joiner-sh/joiner/testenv/cloud/ssm"
 )
 
@@ -47,6 +52,7 @@ func newAccount(t *testing.T) *installedAccount {
 	t.Cleanup(func() { c.Close() })
 	a := &installedAccount{Cloud: c, planes: eks.New(eks.Options{Account: c.Account(), Region: c.Region()})}
 	c.Register("eks", eks.NewHandler(a.planes))
+	c.Register("iam", iammodel.NewHandler(ec2model.New(ec2model.Options{Clock: clock.System(), Account: c.Account()})))
 	c.Register("ssm", ssmmodel.NewHandler(ssmmodel.New(ssmmodel.Options{})))
 	c.Register("dynamodb", dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{Account: c.Account(), Region: c.Region()})))
 	config := c.Config()
@@ -189,6 +195,95 @@ func TestAttachClustersDetach(t *testing.T) {
 	}
 	if code, _, errs := joiner("", "detach", "shop", "--yes"); code != 2 || !strings.Contains(errs, "is not attached") {
 		t.Errorf("exit status %d, %s", code, errs)
+	}
+}
+
+// In relay mode the watcher knows functions by the unique ids of their roles, and the command that installs it names them. What
+// cannot be told from here is said, with where it is found.
+func TestAttachPrintsWhatTheChartNeedsInRelayMode(t *testing.T) {
+	a := newAccount(t)
+	client, ids := iam.NewFromConfig(a.Config()), map[string]string{}
+	args := []string{"attach", "shop", "--relay", "https://sqs.us-west-2.amazonaws.com/1/joiner-relay-shop", "--image", "registry.example:5000/watcher@sha256:12", "-o", "json"}
+	for _, g := range groups {
+		args = append(args, "--role-"+g.name, a.role(g.name))
+		if g.name == "disrupt" {
+			continue // nobody made it yet
+		}
+		out, err := client.CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: aws.String("shop-" + g.name), AssumeRolePolicyDocument: aws.String("{}")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[aws.ToString(out.Role.RoleId)] = g.name
+	}
+	attach := func() (helm []string, warnings string) {
+		t.Helper()
+		code, text, errs := joiner("", args...)
+		var out attachedText
+		if err := json.Unmarshal([]byte(text), &out); code != 0 || err != nil {
+			t.Fatalf("exit status %d, %v, %s, %s", code, err, text, errs)
+		}
+		return out.Helm, strings.Join(out.Warnings, "\n")
+	}
+	relay := func(helm []string) (value struct {
+		Enabled  bool
+		QueueURL string
+		Senders  map[string]string
+	}) {
+		t.Helper()
+		for _, word := range helm {
+			if text, is := strings.CutPrefix(word, "relay="); is {
+				if err := json.Unmarshal([]byte(text), &value); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return value
+	}
+	helm, warnings := attach()
+	if got := relay(helm); !got.Enabled || got.QueueURL != args[3] || !maps.Equal(got.Senders, ids) {
+		t.Errorf("relay %+v, want senders %v", got, ids)
+	}
+	if !strings.Contains(warnings, "aws iam get-role --role-name shop-disrupt --query Role.RoleId") || strings.Contains(warnings, "shop-catalog") {
+		t.Errorf("warned of %q", warnings)
+	}
+	if all := strings.Join(helm, " "); !strings.HasSuffix(all, "--set image.repository=registry.example:5000/watcher --set image.digest=sha256:12") {
+		t.Errorf("%s", all)
+	}
+	if _, err := client.CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: aws.String("shop-disrupt"), AssumeRolePolicyDocument: aws.String("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	if helm, warnings = attach(); len(relay(helm).Senders) != 4 || strings.Contains(warnings, "get-role") {
+		t.Errorf("%q, warned of %q", helm, warnings)
+	}
+	// A role of the name in another account is another role.
+	args = append(args, "--role-disrupt", "arn:aws:iam::"+a.Account()+":role/else/shop-disrupt")
+	if helm, warnings = attach(); len(relay(helm).Senders) != 3 || !strings.Contains(warnings, "your rights are in another account") {
+		t.Errorf("%q, warned of %q", helm, warnings)
+	}
+}
+
+// Every command that reaches the ledger finds it by what the region's stack says of itself.
+func TestTheTableIsFoundByTheInstallation(t *testing.T) {
+	newAccount(t)
+	if code, _, errs := joiner("", "attach", "shop"); code != 0 {
+		t.Fatalf("exit status %d, %s", code, errs)
+	}
+	for _, c := range []struct {
+		args       string
+		code       int
+		out, onErr string
+	}{
+		{"stop disruption --cluster shop --why test", 0, "Disruption is stopped", ""},
+		{"stops", 0, "test", ""},
+		{"stops --cluster shpo", 2, "", `cluster "shpo" is not attached; table joiner has shop`},
+		{"resume disruption --cluster shop", 0, "Disruption goes on", ""},
+		{"adopt shpo", 2, "", "shpo"},
+		{"stops --table other", 2, "", "list the clusters of table other"},
+	} {
+		code, out, errs := joiner("", strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.onErr) || strings.Contains(errs, "--table") {
+			t.Errorf("joiner %s: exit status %d, %s, %s", c.args, code, out, errs)
+		}
 	}
 }
 

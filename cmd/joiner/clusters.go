@@ -91,9 +91,9 @@ func (f *clustersFlags) run(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	all, err := at.ledger.Clusters(ctx)
+	all, err := at.clusters(ctx)
 	if err != nil {
-		return fmt.Errorf("list the clusters of table %s: %w", at.Table, err)
+		return err
 	}
 	rows := make([]clusterRow, len(all))
 	var group errgroup.Group

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+	"github.com/joiner-sh/joiner/shared/adapter/ssmswitch"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -156,11 +157,11 @@ func (p *patient) bucket(ctx context.Context) ([]doctor.Finding, error) {
 }
 
 func (p *patient) stopSwitch(ctx context.Context) ([]doctor.Finding, error) {
-	out, err := ssm.NewFromConfig(p.at.config).GetParameter(ctx, &ssm.GetParameterInput{Name: &p.at.Stop})
+	value, err := ssmswitch.New(ssm.NewFromConfig(p.at.config)).Parameter(ctx, p.at.Stop)
 	if err != nil {
 		return nil, err
 	}
-	if value := aws.ToString(out.Parameter.Value); value != noStop {
+	if value != noStop {
 		return one(doctor.Warn, fmt.Sprintf("it says %q: that is stopped in the whole region", value), "set it to "+noStop+" when it may go on"), nil
 	}
 	return one(doctor.OK, "it says "+noStop, ""), nil

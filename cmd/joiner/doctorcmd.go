@@ -52,13 +52,12 @@ func (f *doctorFlags) run(command *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := at.ledger.Clusters(ctx)
+	all, err := at.clusters(ctx)
 	if err != nil {
-		return fmt.Errorf("list the clusters of table %s: %w", at.Table, err)
+		return err
 	}
 	if len(args) > 0 {
-		one := stopFlags{table: at.Table, cluster: args[0]}
-		reg, err := one.attached(all)
+		reg, err := at.attached(all, args[0])
 		if err != nil {
 			return err
 		}

@@ -1,19 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
-	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
 	"github.com/spf13/cobra"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/ssmswitch"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // installationParameter is where the region's stack says what it made.
@@ -39,12 +43,16 @@ type installation struct {
 type place struct{ table, region string }
 
 func (p *place) register(command *cobra.Command) {
-	flags := command.Flags()
-	flags.StringVar(&p.table, "table", os.Getenv("JOINER_TABLE"), "the ledger's DynamoDB `TABLE` (default: JOINER_TABLE, else what the parameter "+installationParameter+" says)")
-	flags.StringVar(&p.region, "region", "", "the `REGION` of the installation and its clusters (default: as for every AWS tool)")
-	for _, flag := range []string{"table", "region"} {
-		must(command.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions))
-	}
+	p.registerTable(command)
+	command.Flags().StringVar(&p.region, "region", "", "the `REGION` of the installation and its clusters (default: as for every AWS tool)")
+	must(command.RegisterFlagCompletionFunc("region", cobra.NoFileCompletions))
+}
+
+// registerTable is for commands with a --region of another meaning.
+func (p *place) registerTable(command *cobra.Command) {
+	command.Flags().StringVar(&p.table, "table", os.Getenv("JOINER_TABLE"),
+		"the ledger's DynamoDB `TABLE` (default: JOINER_TABLE, else the installation's)")
+	must(command.RegisterFlagCompletionFunc("table", cobra.NoFileCompletions))
 }
 
 // opened is an installation as a command line reaches it.
@@ -55,38 +63,80 @@ type opened struct {
 	unread error // why the installation is not known beyond its table; nil = it is
 }
 
-// open finds the ledger. What the installation says of itself is not needed where the table is named.
+// open finds the ledger, and what the installation says of itself, which may be missing where the table is named.
 func (p *place) open(ctx context.Context) (*opened, error) {
+	o, err := p.configure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.installation, o.unread = readInstallation(ctx, o.config)
+	return o, o.use(p.table)
+}
+
+// find finds the ledger, and asks nobody where its table is named.
+func (p *place) find(ctx context.Context) (*opened, error) {
+	if p.table == "" {
+		return p.open(ctx)
+	}
+	o, err := p.configure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.unread = errors.New("nobody asked")
+	return o, o.use(p.table)
+}
+
+func (p *place) configure(ctx context.Context) (*opened, error) {
 	config, err := awsConfig(ctx, p.region)
 	if errors.Is(err, errNoRegion) {
-		return nil, errors.New("--region: no AWS region is set, here or in AWS_REGION or in the profile")
+		return nil, fmt.Errorf("--region: %w", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{config: config}
-	o.installation, o.unread = readInstallation(ctx, config)
-	if p.table != "" {
-		o.Table = p.table
+	return &opened{config: config}, nil
+}
+
+// use opens the table that is named, else the installation's.
+func (o *opened) use(table string) error {
+	if o.Table = cmp.Or(table, o.Table); o.Table == "" {
+		return fmt.Errorf("--table: the name of the ledger's DynamoDB table is needed, here or in JOINER_TABLE: %w", o.unread)
 	}
-	if o.Table == "" {
-		return nil, fmt.Errorf("--table: the name of the ledger's DynamoDB table is needed, here or in JOINER_TABLE: %w", o.unread)
+	o.ledger = dynamoledger.New(dynamodb.NewFromConfig(o.config), o.Table)
+	return nil
+}
+
+// clusters are all that are attached, by name.
+func (o *opened) clusters(ctx context.Context) ([]model.Registration, error) {
+	all, err := o.ledger.Clusters(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the clusters of table %s: %w", o.Table, err)
 	}
-	o.ledger = dynamoledger.New(dynamodb.NewFromConfig(config), o.Table)
-	return o, nil
+	return all, nil
+}
+
+// attached is the one of all that has the name.
+func (o *opened) attached(all []model.Registration, cluster string) (model.Registration, error) {
+	var names []string
+	for _, reg := range all {
+		if reg.Cluster == cluster {
+			return reg, nil
+		}
+		names = append(names, reg.Cluster)
+	}
+	return model.Registration{}, fmt.Errorf("cluster %q is not attached; table %s has %s", cluster, o.Table, cmp.Or(strings.Join(names, ", "), "no cluster"))
 }
 
 func readInstallation(ctx context.Context, config aws.Config) (installation, error) {
 	var in installation
-	out, err := ssm.NewFromConfig(config).GetParameter(ctx, &ssm.GetParameterInput{Name: aws.String(installationParameter)})
-	var missing *types.ParameterNotFound
-	if errors.As(err, &missing) {
+	text, err := ssmswitch.New(ssm.NewFromConfig(config)).Parameter(ctx, installationParameter)
+	if fault.Is(err, fault.NotFound) {
 		return in, fmt.Errorf("there is no parameter %s in %s: is the region's stack (joiner) deployed there?", installationParameter, config.Region)
 	}
 	if err != nil {
-		return in, fmt.Errorf("read parameter %s: %w", installationParameter, err)
+		return in, err
 	}
-	in.text = aws.ToString(out.Parameter.Value)
+	in.text = text
 	if err := json.Unmarshal([]byte(in.text), &in); err != nil {
 		return in, fmt.Errorf("parameter %s is not what the region's stack writes: %w", installationParameter, err)
 	}

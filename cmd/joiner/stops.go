@@ -14,20 +14,19 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/spf13/cobra"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
-	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // stopFlags are what the command line says.
 type stopFlags struct {
-	table, cluster, pool, region, account string
-	why, by                               string
-	output                                string
+	place                                  // its region is not said: --region is a scope here
+	cluster, pool, inEvery, account string // inEvery is a region
+	why, by                         string
+	output                          string
 }
 
 const stopLong = `Stops the giving back of nodes by choice: of empty and underused ones, of those that drifted, of those that expire
@@ -38,7 +37,8 @@ what must be: warnings of AWS, unhealthy nodes, expiry as such, and what people 
 It stays until "joiner resume disruption" with the same scope takes it back; "joiner stops" lists what there is. A
 stop with a wider scope holds beside a narrower one.
 
-The ledger is found by your own AWS rights, in the region your AWS configuration names, else the one of --region.
+The ledger is found by your own AWS rights, in the region your AWS configuration names, else the one of --region. Where
+no table is named, the parameter /joiner/installation names it.
 
 Exit status: 0 where it was written; 2 where the command line is wrong or the ledger cannot be read or written.`
 
@@ -89,7 +89,7 @@ func verb(name, short string, f *stopFlags, of *cobra.Command, more func(*cobra.
 	of.Args = cobra.NoArgs
 	f.register(of)
 	of.Flags().StringVar(&f.pool, "pool", "", "the `NODEPOOL` of the cluster (default: all of them)")
-	of.Flags().StringVar(&f.region, "region", "", "every cluster of the account in this `REGION`")
+	of.Flags().StringVar(&f.inEvery, "region", "", "every cluster of the account in this `REGION`")
 	of.Flags().StringVar(&f.account, "account", "", "the `ACCOUNT` id, where the table has clusters of several in the region")
 	for _, flag := range []string{"pool", "region", "account"} {
 		must(of.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions))
@@ -118,12 +118,9 @@ Exit status: 0 where the ledger was read, be there a stop or none; 2 where it ca
 }
 
 func (f *stopFlags) register(command *cobra.Command) {
-	flags := command.Flags()
-	flags.StringVar(&f.table, "table", os.Getenv("JOINER_TABLE"), "the ledger's DynamoDB `TABLE` (default: JOINER_TABLE)")
-	flags.StringVar(&f.cluster, "cluster", "", "the `CLUSTER`, as it was attached")
-	for _, flag := range []string{"table", "cluster"} {
-		must(command.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions))
-	}
+	f.registerTable(command)
+	command.Flags().StringVar(&f.cluster, "cluster", "", "the `CLUSTER`, as it was attached")
+	must(command.RegisterFlagCompletionFunc("cluster", cobra.NoFileCompletions))
 }
 
 // self is who runs the program, as far as the system knows.
@@ -134,76 +131,54 @@ func self() string {
 	return ""
 }
 
-// stopBook is the ledger, as far as stops go.
-type stopBook interface {
-	Clusters(ctx context.Context) ([]model.Registration, error)
-	Load(ctx context.Context, reg model.Registration) (model.Ledger, error)
-	Stop(ctx context.Context, reg model.Registration, stop model.Stop) error
-	Resume(ctx context.Context, reg model.Registration, stop model.Stop) error
-	Stops(ctx context.Context, reg model.Registration) ([]model.Stop, error)
-}
-
 // run opens the ledger and does what is asked for.
-func (f *stopFlags) run(command *cobra.Command, do func(context.Context, *cobra.Command, stopBook) error) error {
-	if f.table == "" {
-		return errors.New("--table: the name of the ledger's DynamoDB table is needed, here or in JOINER_TABLE")
-	}
+func (f *stopFlags) run(command *cobra.Command, do func(context.Context, *cobra.Command, *opened) error) error {
 	ctx, cancel := signal.NotifyContext(command.Context(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	config, err := awsConfig(ctx, "")
-	if errors.Is(err, errNoRegion) && f.region != "" {
-		config, err = awsConfig(ctx, f.region)
+	at, err := f.find(ctx)
+	if errors.Is(err, errNoRegion) && f.inEvery != "" {
+		f.region = f.inEvery
+		at, err = f.find(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	return do(ctx, command, dynamoledger.New(dynamodb.NewFromConfig(config), f.table))
+	return do(ctx, command, at)
 }
 
 // scope checks what the flags say and finds the registration that a stop of it is kept with.
-func (f *stopFlags) scope(ctx context.Context, book stopBook) (model.Registration, model.Stop, error) {
+func (f *stopFlags) scope(ctx context.Context, at *opened) (model.Registration, model.Stop, error) {
 	stop := model.Stop{Scope: model.StopCluster, Pool: f.pool}
 	switch {
-	case (f.cluster == "") == (f.region == ""):
+	case (f.cluster == "") == (f.inEvery == ""):
 		return model.Registration{}, stop, errors.New("give one of --cluster and --region: what is it to be stopped in?")
-	case f.pool != "" && f.region != "":
+	case f.pool != "" && f.inEvery != "":
 		return model.Registration{}, stop, errors.New("--pool: a NodePool is of a cluster; give --cluster, not --region")
-	case f.account != "" && f.region == "":
+	case f.account != "" && f.inEvery == "":
 		return model.Registration{}, stop, errors.New("--account: it goes with --region; a cluster's account is known")
 	case f.pool != "":
 		stop.Scope = model.StopPool
-	case f.region != "":
+	case f.inEvery != "":
 		stop.Scope = model.StopRegion
 	}
-	all, err := book.Clusters(ctx)
+	all, err := at.clusters(ctx)
 	if err != nil {
-		return model.Registration{}, stop, fmt.Errorf("list the clusters of table %s: %w", f.table, err)
+		return model.Registration{}, stop, err
 	}
 	if f.cluster != "" {
-		reg, err := f.attached(all)
+		reg, err := at.attached(all, f.cluster)
 		return reg, stop, err
 	}
-	reg, err := f.inRegion(all)
+	reg, err := f.inRegion(at, all)
 	return reg, stop, err
 }
 
-func (f *stopFlags) attached(all []model.Registration) (model.Registration, error) {
-	var names []string
-	for _, reg := range all {
-		if reg.Cluster == f.cluster {
-			return reg, nil
-		}
-		names = append(names, reg.Cluster)
-	}
-	return model.Registration{}, fmt.Errorf("--cluster: %q is not attached; table %s has %s", f.cluster, f.table, cmp.Or(strings.Join(names, ", "), "no cluster"))
-}
-
 // inRegion returns a registration of the account and region that are meant.
-func (f *stopFlags) inRegion(all []model.Registration) (model.Registration, error) {
+func (f *stopFlags) inRegion(at *opened, all []model.Registration) (model.Registration, error) {
 	byAccount, regions := map[string]model.Registration{}, []string{}
 	for _, reg := range all {
 		regions = append(regions, reg.Region)
-		if reg.Region == f.region && (f.account == "" || reg.Account == f.account) {
+		if reg.Region == f.inEvery && (f.account == "" || reg.Account == f.account) {
 			byAccount[reg.Account] = reg
 		}
 	}
@@ -211,7 +186,7 @@ func (f *stopFlags) inRegion(all []model.Registration) (model.Registration, erro
 	regions = slices.Compact(regions)
 	switch len(byAccount) {
 	case 0:
-		return model.Registration{}, fmt.Errorf("--region: table %s has no cluster in %s%s, but in %s", f.table, f.region, ofAccount(f.account), cmp.Or(strings.Join(regions, ", "), "no region at all"))
+		return model.Registration{}, fmt.Errorf("--region: table %s has no cluster in %s%s, but in %s", at.Table, f.inEvery, ofAccount(f.account), cmp.Or(strings.Join(regions, ", "), "no region at all"))
 	case 1:
 		for _, reg := range byAccount {
 			return reg, nil
@@ -222,7 +197,7 @@ func (f *stopFlags) inRegion(all []model.Registration) (model.Registration, erro
 		accounts = append(accounts, account)
 	}
 	slices.Sort(accounts)
-	return model.Registration{}, fmt.Errorf("--account: clusters in %s are of accounts %s; say of which", f.region, strings.Join(accounts, ", "))
+	return model.Registration{}, fmt.Errorf("--account: clusters in %s are of accounts %s; say of which", f.inEvery, strings.Join(accounts, ", "))
 }
 
 func ofAccount(account string) string {
@@ -232,17 +207,17 @@ func ofAccount(account string) string {
 	return " of account " + account
 }
 
-func (f *stopFlags) stop(ctx context.Context, command *cobra.Command, book stopBook) error {
+func (f *stopFlags) stop(ctx context.Context, command *cobra.Command, at *opened) error {
 	if f.why = strings.TrimSpace(f.why); f.why == "" {
 		return errors.New("--why: say the reason: people are told it with every node that stays")
 	}
-	reg, stop, err := f.scope(ctx, book)
+	reg, stop, err := f.scope(ctx, at)
 	if err != nil {
 		return err
 	}
 	stop.Why, stop.By, stop.SinceUnix = f.why, f.by, time.Now().Unix()
 	if stop.Scope == model.StopPool {
-		known, err := knownPool(ctx, book, reg, f.pool)
+		known, err := knownPool(ctx, at, reg, f.pool)
 		if err != nil {
 			return err
 		}
@@ -250,7 +225,7 @@ func (f *stopFlags) stop(ctx context.Context, command *cobra.Command, book stopB
 			warn(command.ErrOrStderr(), []string{fmt.Sprintf("cluster %s has no node of a NodePool %s: if the name is wrong, this stops nothing", reg.Cluster, f.pool)})
 		}
 	}
-	if err := book.Stop(ctx, reg, stop); err != nil {
+	if err := at.ledger.Stop(ctx, reg, stop); err != nil {
 		return err
 	}
 	return say(command.OutOrStdout(), "Disruption is stopped: %s. Provisioning goes on. joiner resume disruption%s takes it back.\n", stop.What(reg), f.flags())
@@ -259,7 +234,7 @@ func (f *stopFlags) stop(ctx context.Context, command *cobra.Command, book stopB
 // flags are those that say the scope again.
 func (f *stopFlags) flags() string {
 	var out strings.Builder
-	for _, flag := range [][2]string{{"cluster", f.cluster}, {"pool", f.pool}, {"region", f.region}, {"account", f.account}} {
+	for _, flag := range [][2]string{{"cluster", f.cluster}, {"pool", f.pool}, {"region", f.inEvery}, {"account", f.account}} {
 		if flag[1] != "" {
 			fmt.Fprintf(&out, " --%s %s", flag[0], flag[1])
 		}
@@ -268,27 +243,27 @@ func (f *stopFlags) flags() string {
 }
 
 // knownPool reports whether the ledger has heard of the NodePool.
-func knownPool(ctx context.Context, book stopBook, reg model.Registration, pool string) (bool, error) {
-	ledger, err := book.Load(ctx, reg)
+func knownPool(ctx context.Context, at *opened, reg model.Registration, pool string) (bool, error) {
+	ledger, err := at.ledger.Load(ctx, reg)
 	if err != nil {
 		return false, fmt.Errorf("read the ledger of cluster %s: %w", reg.Cluster, err)
 	}
 	return slices.ContainsFunc(ledger.Claims, func(c model.Claim) bool { return c.Pool == pool }), nil
 }
 
-func (f *stopFlags) resume(ctx context.Context, command *cobra.Command, book stopBook) error {
-	reg, stop, err := f.scope(ctx, book)
+func (f *stopFlags) resume(ctx context.Context, command *cobra.Command, at *opened) error {
+	reg, stop, err := f.scope(ctx, at)
 	if err != nil {
 		return err
 	}
-	before, err := book.Stops(ctx, reg)
+	before, err := at.ledger.Stops(ctx, reg)
 	if err != nil {
 		return err
 	}
-	if err := book.Resume(ctx, reg, stop); err != nil {
+	if err := at.ledger.Resume(ctx, reg, stop); err != nil {
 		return err
 	}
-	after, err := book.Stops(ctx, reg)
+	after, err := at.ledger.Stops(ctx, reg)
 	if err != nil {
 		return err
 	}
@@ -302,13 +277,13 @@ func (f *stopFlags) resume(ctx context.Context, command *cobra.Command, book sto
 	return say(command.OutOrStdout(), "%s\n", text)
 }
 
-func (f *stopFlags) list(ctx context.Context, command *cobra.Command, book stopBook) error {
-	all, err := book.Clusters(ctx)
+func (f *stopFlags) list(ctx context.Context, command *cobra.Command, at *opened) error {
+	all, err := at.clusters(ctx)
 	if err != nil {
-		return fmt.Errorf("list the clusters of table %s: %w", f.table, err)
+		return err
 	}
 	if f.cluster != "" {
-		reg, err := f.attached(all)
+		reg, err := at.attached(all, f.cluster)
 		if err != nil {
 			return err
 		}
@@ -316,7 +291,7 @@ func (f *stopFlags) list(ctx context.Context, command *cobra.Command, book stopB
 	}
 	var rows []show.Stopped
 	for _, reg := range all {
-		stops, err := book.Stops(ctx, reg)
+		stops, err := at.ledger.Stops(ctx, reg)
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}

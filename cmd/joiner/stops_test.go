@@ -157,7 +157,7 @@ func TestStopRefusesACommandLineThatSaysTooLittleOrTooMuch(t *testing.T) {
 		{"stop disruption --why w --cluster shop --region us-west-2", "give one of --cluster and --region"},
 		{"stop disruption --why w --region us-west-2 --pool gpu", "--pool: a NodePool is of a cluster"},
 		{"stop disruption --why w --cluster shop --account 1", "--account: it goes with --region"},
-		{"stop disruption --why w --cluster shoop", `--cluster: "shoop" is not attached; table joiner has far, other, shop, web`},
+		{"stop disruption --why w --cluster shoop", `cluster "shoop" is not attached; table joiner has far, other, shop, web`},
 		{"stop disruption --why w --region us-east-1", "--region: table joiner has no cluster in us-east-1, but in eu-central-1, us-west-2"},
 		{"stop disruption --why w --region us-west-2", "--account: clusters in us-west-2 are of accounts 111111111111, 333333333333"},
 		{"stop disruption --why w --cluster shop --table=", "--table: the name of the ledger's DynamoDB table is needed"},
@@ -181,7 +181,7 @@ func TestStopRefusesACommandLineThatSaysTooLittleOrTooMuch(t *testing.T) {
 	}
 	t.Setenv("AWS_REGION", "")
 	t.Setenv("AWS_DEFAULT_REGION", "")
-	if code, _, errs := joiner("", "stops"); code != 2 || !strings.Contains(errs, "no AWS region is set: set AWS_REGION") {
+	if code, _, errs := joiner("", "stops"); code != 2 || !strings.Contains(errs, "no AWS region is set, here or in AWS_REGION") {
 		t.Errorf("exit status %d, %q", code, errs)
 	}
 }
