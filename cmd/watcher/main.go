@@ -98,7 +98,7 @@ func main() {
 		actors.Go(func() { carrier.Run(ctx) })
 	}
 	if s.CertDir != "" {
-		judge := s.judge(boot.AWS(ctx), shelf, logger)
+		judge := s.judge(awsChain(ctx), shelf, logger)
 		actors.Go(func() {
 			serveAdmission(ctx, s.WebhookAddress, &certificate{folder: s.CertDir, logger: logger}, judge, logger)
 		})

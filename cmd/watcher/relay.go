@@ -67,7 +67,7 @@ func (s *settings) carrier(ctx context.Context, kube *rest.Config, logger *slog.
 	if err != nil {
 		fatal(logger, "connect to the cluster", err)
 	}
-	config := boot.AWS(ctx)
+	config := awsChain(ctx)
 	var carried carry.Server = server
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		carried = watched{server, crash}

@@ -83,7 +83,7 @@ func (s *settings) defaultSpread(logger *slog.Logger) []model.Spread {
 }
 
 func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) forward.Config {
-	config := boot.AWS(ctx)
+	config := awsChain(ctx)
 	queues := sqs.NewFromConfig(config)
 	ledger, objects := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table), s3.NewFromConfig(config)
 	return forward.Config{

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"time"
 
@@ -45,8 +44,7 @@ type settings struct {
 func main() {
 	var s settings
 	boot.Settings(&s)
-	ctx := context.Background()
-	config := boot.AWS(ctx)
+	config := boot.AWS()
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	queues := sqs.NewFromConfig(config)
 	objects := s3.NewFromConfig(config)

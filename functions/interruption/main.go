@@ -4,7 +4,6 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -32,8 +31,7 @@ type settings struct {
 func main() {
 	var s settings
 	boot.Settings(&s)
-	ctx := context.Background()
-	config := boot.AWS(ctx)
+	config := boot.AWS()
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	queues := sqs.NewFromConfig(config)
 	own := looks{sqsqueue.NewDelayed(queues, s.QueueURL)}

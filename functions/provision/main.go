@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"time"
 
@@ -42,8 +41,7 @@ type settings struct {
 func main() {
 	var s settings
 	boot.Settings(&s)
-	ctx := context.Background()
-	config := boot.AWS(ctx)
+	config := boot.AWS()
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	objects, queues := s3.NewFromConfig(config), sqs.NewFromConfig(config)
 	store := s3snapshot.New(objects, s.Bucket)

@@ -16,7 +16,6 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -43,7 +42,7 @@ const patience = 1200 * time.Millisecond
 func main() {
 	var s settings
 	boot.Settings(&s)
-	config := boot.AWS(context.Background())
+	config := boot.AWS()
 	flow := &review.Flow{
 		Machines: s3catalog.New(s3.NewFromConfig(config), s.Bucket, s3catalog.Settings{}),
 		Offers:   offer.Settings{MemoryOverheadPPM: int64(s.Overhead), ReservedENIs: int64(s.ReservedENIs), NodeClassCEL: s.NodeClassCEL},

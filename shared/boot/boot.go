@@ -1,7 +1,6 @@
 package boot
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/caarlos0/env/v11"
 )
 
@@ -58,21 +55,6 @@ func Logger(program string) *slog.Logger {
 		}
 	}
 	return slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: level})).With("program", program)
-}
-
-// AWS returns the configuration of the standard chain: environment, profile, role. Every call made with it ends some time
-// before its context does. It exits where there is no region.
-func AWS(ctx context.Context) aws.Config {
-	config, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithHTTPClient(httpClient()))
-	config.APIOptions = append(config.APIOptions, withDeadline)
-	if err == nil && config.Region == "" {
-		err = fmt.Errorf("no region; set AWS_REGION")
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "aws configuration:", err)
-		os.Exit(2)
-	}
-	return config
 }
 
 // Build names the version this binary was built from: the module version, else the commit, else "dev".

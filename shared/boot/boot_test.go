@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		Settings(&s)
 		os.Exit(0)
 	case "region":
-		AWS(context.Background())
+		AWS()
 		os.Exit(0)
 	}
 	os.Exit(m.Run())

@@ -34,8 +34,8 @@ func withDeadline(stack *middleware.Stack) error {
 		}), middleware.Before)
 }
 
-// httpClient returns the client AWS is called with: its connections and answers are waited for only so long.
-func httpClient() *awshttp.BuildableClient {
+// HTTPClient returns the client AWS is called with: its connections and answers are waited for only so long.
+func HTTPClient() *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().
 		WithDialerOptions(func(d *net.Dialer) { d.Timeout = dialWithin }).
 		WithTransportOptions(func(t *http.Transport) {

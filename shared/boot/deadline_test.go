@@ -32,7 +32,7 @@ func TestR61_S35_CallThatHangsEndsBeforeTheInvocationDoes(t *testing.T) {
 	defer close(release)
 	t.Setenv("AWS_REGION", "us-east-1")
 	t.Setenv("AWS_ENDPOINT_URL", hung.URL)
-	config := AWS(t.Context())
+	config := AWS()
 	config.Credentials = credentials.NewStaticCredentialsProvider("id", "secret", "")
 
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -61,7 +61,7 @@ func TestBodyIsReadAfterTheCall(t *testing.T) {
 	defer server.Close()
 	t.Setenv("AWS_REGION", "us-east-1")
 	t.Setenv("AWS_ENDPOINT_URL", server.URL)
-	config := AWS(t.Context())
+	config := AWS()
 	config.Credentials = credentials.NewStaticCredentialsProvider("id", "secret", "")
 	out, err := s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true }).GetObject(t.Context(), &s3.GetObjectInput{Bucket: aws.String("b"), Key: aws.String("k")})
 	if err != nil {
@@ -82,7 +82,7 @@ func TestR59_S35_ServiceThatIsNotThereIsAnError(t *testing.T) {
 	listener.Close() // nobody is there
 	t.Setenv("AWS_REGION", "us-east-1")
 	t.Setenv("AWS_ENDPOINT_URL", "http://"+address)
-	config := AWS(t.Context())
+	config := AWS()
 	config.Credentials = credentials.NewStaticCredentialsProvider("id", "secret", "")
 	_, err = sqs.NewFromConfig(config).SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String("http://" + address + "/q"), MessageBody: aws.String("x")})
 	if err == nil || !strings.Contains(err.Error(), "SQS: SendMessage") {
