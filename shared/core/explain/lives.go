@@ -21,7 +21,7 @@ type Life struct {
 	Price        model.MicroUSD `json:"pricePerHour"` // what it was launched at
 	Decision     string         `json:"decision,omitempty"`
 	LaunchedUnix int64          `json:"launched"`
-	GoneUnix     int64          `json:"gone,omitempty"` // 0 = it runs
+	EndUnix      int64          `json:"ended,omitempty"` // when it was told to end or was found gone, from when it costs nothing; 0 = it runs
 	Command      string         `json:"command,omitempty"`
 	Reason       string         `json:"reason,omitempty"` // why it ended, one of the Ended… codes
 }
@@ -74,7 +74,10 @@ func lifeOf(c *model.Claim) Life {
 		CapacityType: c.CapacityType, Price: c.Price, Decision: c.Decision, LaunchedUnix: c.LaunchedUnix, Command: c.Command,
 	}
 	if c.State == model.Gone {
-		life.GoneUnix, life.Reason = c.GoneUnix, c.FailureCode
+		life.EndUnix, life.Reason = c.GoneUnix, c.FailureCode
+	}
+	if c.Drain != nil && c.Drain.EndUnix != 0 { // EC2 takes its time to say so
+		life.EndUnix, life.Reason = c.Drain.EndUnix, c.FailureCode
 	}
 	return life
 }
@@ -82,8 +85,8 @@ func lifeOf(c *model.Claim) Life {
 // seconds returns for how long the machine ran between two times.
 func (l *Life) seconds(fromUnix, toUnix int64) int64 {
 	end := toUnix
-	if l.GoneUnix != 0 {
-		end = min(end, l.GoneUnix)
+	if l.EndUnix != 0 {
+		end = min(end, l.EndUnix)
 	}
 	return max(0, end-max(fromUnix, l.LaunchedUnix))
 }

@@ -131,7 +131,7 @@ func moves(disruptions []model.Disrupted, commands []model.Command, fromUnix, to
 func (m *Move) settle(lives []Life, commands []model.Command) {
 	m.State = MoveUnknown
 	for i := range lives {
-		if lives[i].Command == m.Command && lives[i].GoneUnix != 0 {
+		if lives[i].Command == m.Command && lives[i].EndUnix != 0 {
 			m.State = MoveDone
 		}
 	}
@@ -151,7 +151,7 @@ func (m *Move) ended(lives []Life) int64 {
 	end := int64(0)
 	for i := range lives {
 		if lives[i].Command == m.Command {
-			end = max(end, lives[i].GoneUnix)
+			end = max(end, lives[i].EndUnix)
 		}
 	}
 	return end
@@ -171,8 +171,8 @@ func (m *Move) regret(lives []Life, decisions []model.Decision, replacements map
 	}
 	for i := range lives {
 		life := &lives[i]
-		if slices.Contains(m.Replacements, life.Claim) && life.Command != "" && life.Command != m.Command && life.GoneUnix != 0 && life.GoneUnix <= end+regretSeconds {
-			note(life.GoneUnix, "its replacement %s was given back after %s", life.Claim, ago(life.LaunchedUnix, life.GoneUnix))
+		if slices.Contains(m.Replacements, life.Claim) && life.Command != "" && life.Command != m.Command && life.EndUnix != 0 && life.EndUnix <= end+regretSeconds {
+			note(life.EndUnix, "its replacement %s was given back after %s", life.Claim, ago(life.LaunchedUnix, life.EndUnix))
 		}
 	}
 	for i := range decisions {
@@ -211,11 +211,11 @@ func (m *Move) count(lives []Life, toUnix int64) {
 	for i := range lives {
 		life := &lives[i]
 		switch {
-		case life.Command == m.Command && life.GoneUnix != 0 && life.CapacityType == model.Reserved:
+		case life.Command == m.Command && life.EndUnix != 0 && life.CapacityType == model.Reserved:
 			m.Committed++
-		case life.Command == m.Command && life.GoneUnix != 0:
+		case life.Command == m.Command && life.EndUnix != 0:
 			m.PerHour += life.Price
-			m.Saved += over(life.Price, max(0, toUnix-life.GoneUnix))
+			m.Saved += over(life.Price, max(0, toUnix-life.EndUnix))
 		case slices.Contains(m.Replacements, life.Claim):
 			m.PerHour -= life.Price
 			m.Saved -= life.cost(0, toUnix)

@@ -129,7 +129,7 @@ func TestCostsAreSharedByTheLargestPart(t *testing.T) {
 
 // Machines are counted for as long as they ran; where no sample shows their node what they cost is told apart.
 func TestCostsCountMachinesToTheSecond(t *testing.T) {
-	lives := []Life{{Claim: "a", Pool: "p", ProviderID: "x", Price: 3_600_000, LaunchedUnix: 1500, GoneUnix: 1800}, {Claim: "b", Pool: "p", ProviderID: "y", Price: 3_600_000, LaunchedUnix: 2900}}
+	lives := []Life{{Claim: "a", Pool: "p", ProviderID: "x", Price: 3_600_000, LaunchedUnix: 1500, EndUnix: 1800}, {Claim: "b", Pool: "p", ProviderID: "y", Price: 3_600_000, LaunchedUnix: 2900}}
 	cost := Costs(lives, []Sample{{FromUnix: 1000, Seconds: 1000, Snapshot: &model.Snapshot{}}, {FromUnix: 2000, Seconds: 1000, Snapshot: &model.Snapshot{}}}, nil)
 	if cost.Total != 400_000 || cost.Unseen != 400_000 || cost.Pools[0].NodeSeconds != 400 {
 		t.Errorf("%+v", cost)
