@@ -8,6 +8,7 @@ GO ?= go
 BIN := bin
 DIST := dist
 ARCH ?= arm64
+CONSOLE := cmd/joiner/console/ui
 CDK := infra/cdk/node_modules/.bin/cdk
 FUNCTIONS := provision interruption catalog disrupt webhook
 LDFLAGS := -s -w -buildid=
@@ -106,6 +107,17 @@ generated: ## regenerate CRDs, deep copies and the built-in catalogue; fails whe
 	$(GO) generate ./shared/api/... ./cmd/joiner/...
 	@git diff --exit-code -- shared/api cmd/joiner/catalogue infra/chart/files || { echo "generated files differ from what is committed; commit them"; exit 1; }
 
+console: $(CONSOLE)/node_modules ## build the page of `joiner console` into what is embedded (needs npm)
+	cd $(CONSOLE) && npm run --silent check && npm run --silent build
+
+console-check: $(CONSOLE)/node_modules ## the page's types, and that the embedded page is what its sources build to
+	cd $(CONSOLE) && npm run --silent check && npm run --silent build -- --check
+
+$(CONSOLE)/node_modules: $(CONSOLE)/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is not on the PATH; install Node.js 22 or 24"; exit 1; }
+	cd $(CONSOLE) && npm ci --no-audit --no-fund
+	@touch $@
+
 build: $(FUNCTIONS:%=$(DIST)/amd64/%.zip) $(FUNCTIONS:%=$(DIST)/arm64/%.zip) $(BIN)/watcher $(BIN)/joiner ## function zips for both architectures, the watcher and the command line
 
 zips: $(FUNCTIONS:%=$(DIST)/$(ARCH)/%.zip) ## function zips for ARCH (arm64, amd64), which the stacks are made with
@@ -129,7 +141,7 @@ $(BIN)/joiner: FORCE
 	$(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS) -X main.version=$(VERSION)' -o $@ ./cmd/joiner
 
 clean: ## remove what was built here
-	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules
+	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules
 
 FORCE:
-.PHONY: help image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check licences sbom vuln generated build clean FORCE
+.PHONY: help console console-check image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check licences sbom vuln generated build clean FORCE

@@ -1,0 +1,629 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/explain"
+	"github.com/joiner-sh/joiner/shared/flow/history"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Settings of a feed. The zero value of a field means the default named with it.
+type Settings struct {
+	Every time.Duration    // between two looks, while somebody watches: 2 s
+	Span  time.Duration    // how far back decisions and prices are shown: 24 h
+	Now   func() time.Time // time.Now
+}
+
+func (s Settings) withDefaults() Settings {
+	s.Every = cmp.Or(s.Every, 2*time.Second)
+	s.Span = cmp.Or(s.Span, 24*time.Hour)
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	return s
+}
+
+const (
+	mostEntries  = 500 // decisions in the timeline
+	backlog      = 16  // messages a browser may be behind; one that is further behind begins anew
+	recordsEvery = 5 * time.Second
+	overlap      = 120 // seconds that are read again of the records: writers' clocks differ
+	planShare    = 4   // of the time at most one in so many goes into plans for pods that wait
+
+	patience = 300 * time.Millisecond // for saying why pods wait, of one look
+	stands   = 30 * time.Second       // for so long what was found out about them
+	lately   = 3 * 3600               // seconds that decisions about one pod are told of
+)
+
+// State is all the page shows at once.
+type State struct {
+	Version int64     `json:"v"`
+	About   About     `json:"about"`
+	Totals  Totals    `json:"totals"`
+	Nodes   []Row     `json:"nodes"`
+	Waiting []Waiting `json:"waiting"`
+	Entries []Entry   `json:"entries"` // newest first
+	Prices  []Point   `json:"prices"`  // oldest first
+}
+
+// Delta is what changed since the version before it. Absent parts have not changed.
+type Delta struct {
+	Version int64      `json:"v"`
+	About   *About     `json:"about,omitempty"`
+	Totals  *Totals    `json:"totals,omitempty"`
+	Nodes   []Row      `json:"nodes,omitempty"` // that came or changed
+	Gone    []string   `json:"gone,omitempty"`  // ids
+	Waiting *[]Waiting `json:"waiting,omitempty"`
+	Entries []Entry    `json:"entries,omitempty"` // that came, newest first
+	Prices  []Point    `json:"prices,omitempty"`  // that came
+}
+
+// About is what is known of where all this comes from.
+type About struct {
+	Cluster   string   `json:"cluster"`
+	From      string   `json:"from"`
+	Live      bool     `json:"live"`
+	AtUnix    int64    `json:"at"`        // of the snapshot
+	Heartbeat int64    `json:"heartbeat"` // Unix seconds of the watcher's last sign of life; 0 = none is known
+	Span      int64    `json:"span"`      // seconds that decisions and prices go back
+	Replays   bool     `json:"replays"`   // decisions can be made once more
+	Stopped   []string `json:"stopped"`
+	Warnings  []string `json:"warnings"`
+	Problem   string   `json:"problem,omitempty"` // why the last look failed; what is shown is then older
+}
+
+// Feed looks at a source while somebody watches and tells what changed. It may be used from many goroutines.
+type Feed struct {
+	source   Source
+	settings Settings
+
+	turn     sync.Mutex // held while looking
+	thinking sync.Mutex // held while something large is worked out for one browser
+
+	mu          sync.Mutex
+	state       *State
+	cluster     *Cluster // that state shows; nil before the first look
+	records     map[string]record
+	subscribers map[chan []byte]bool
+	wake        chan struct{}
+	dry         *DryRun            // the last one
+	dryPlan     *model.DisruptPlan // what it tells
+	dryOf       *Cluster           // that it is of
+
+	// Of whoever looks, under turn.
+	readUntil int64
+	readAt    time.Time
+	planned   *Cluster
+	plan      *model.Plan
+	planAfter time.Time
+	causes    map[string]cause // of groups of pods that wait, by key
+}
+
+// record is one decision that was read.
+type record struct {
+	decision   *model.Decision
+	disruption *model.Disrupted
+	removal    *model.Removal
+}
+
+// NewFeed returns the feed of a source. It does nothing until Run.
+func NewFeed(source Source, settings Settings) *Feed {
+	return &Feed{
+		source: source, settings: settings.withDefaults(), records: map[string]record{}, subscribers: map[chan []byte]bool{}, wake: make(chan struct{}, 1),
+	}
+}
+
+// Run looks at the source until the context ends: at intervals while somebody watches, and not at all while nobody does.
+func (f *Feed) Run(ctx context.Context) {
+	ticker := time.NewTicker(f.settings.Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.wake:
+		case <-ticker.C:
+		}
+		if f.watched() {
+			f.Look(ctx)
+		}
+	}
+}
+
+func (f *Feed) watched() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.subscribers) > 0
+}
+
+// Subscribe returns messages of the event stream: the state if there is one already, then each change. The channel is closed where
+// the reader is too far behind; whoever asks again begins anew. leave ends it.
+func (f *Feed) Subscribe() (messages <-chan []byte, leave func(), err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ch := make(chan []byte, backlog)
+	if f.state != nil {
+		text, err := message("state", f.state.Version, f.state)
+		if err != nil {
+			return nil, nil, err
+		}
+		ch <- text
+	}
+	f.subscribers[ch] = true
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+	return ch, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.drop(ch)
+	}, nil
+}
+
+// drop ends a subscription, under mu.
+func (f *Feed) drop(ch chan []byte) {
+	if f.subscribers[ch] {
+		delete(f.subscribers, ch)
+		close(ch)
+	}
+}
+
+// message is one event of the stream.
+func message(event string, version int64, value any) ([]byte, error) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s %d: %w", event, version, err)
+	}
+	return fmt.Appendf(nil, "event: %s\nid: %d\ndata: %s\n\n", event, version, data), nil
+}
+
+// Look looks once and tells everybody what has changed. Why it could not is part of what is told.
+func (f *Feed) Look(ctx context.Context) {
+	f.turn.Lock()
+	defer f.turn.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	cluster, err := f.source.Look(ctx)
+	if err != nil {
+		f.publish(f.failed(err), nil)
+		return
+	}
+	problem := f.readRecords(ctx)
+	f.publish(f.draw(cluster, problem), cluster)
+}
+
+// failed is the last state with why there is no newer one.
+func (f *Feed) failed(err error) *State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next := State{Totals: Totals{Nodes: map[string]int{}}, Nodes: []Row{}, Waiting: []Waiting{}, Entries: []Entry{}, Prices: []Point{}}
+	if f.state != nil {
+		next = *f.state
+	}
+	next.About.Problem = err.Error()
+	return &next
+}
+
+// readRecords reads what was decided since the last time. Without a store there is nothing, which is no problem.
+func (f *Feed) readRecords(ctx context.Context) error {
+	now := f.settings.Now()
+	if now.Sub(f.readAt) < recordsEvery {
+		return nil
+	}
+	from := max(f.readUntil-overlap, now.Add(-f.settings.Span).Unix())
+	read, err := f.source.Records(ctx, from, now.Unix()+1)
+	if err != nil {
+		return fmt.Errorf("read what was decided: %w", err)
+	}
+	f.readUntil, f.readAt = now.Unix(), now
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range read.Decisions {
+		f.records[read.Decisions[i].ID] = record{decision: &read.Decisions[i]}
+	}
+	for i := range read.Disruptions {
+		f.records[read.Disruptions[i].ID] = record{disruption: &read.Disruptions[i]}
+	}
+	for i := range read.Removals {
+		f.records[removalID(&read.Removals[i])] = record{removal: &read.Removals[i]}
+	}
+	return nil
+}
+
+// draw makes the state of a cluster.
+func (f *Feed) draw(c *Cluster, problem error) *State {
+	f.mu.Lock()
+	entries := f.entries()
+	last, same := f.state, f.cluster == c && f.planned == c
+	f.mu.Unlock()
+	next := &State{About: f.about(c, problem), Entries: entries}
+	if same && last != nil {
+		next.Totals, next.Nodes, next.Waiting = last.Totals, last.Nodes, last.Waiting
+	} else {
+		next.Nodes = Rows(c)
+		next.Totals = totals(c, next.Nodes)
+		next.Waiting = WaitingPods(c, f.planFor(c, next.Totals.Waiting))
+		f.explain(c, next.Waiting)
+	}
+	if last != nil && len(last.Prices) > 0 && last.About.Cluster == c.Name {
+		next.Prices = last.Prices
+		if at := c.now(); last.Prices[len(last.Prices)-1].Price != next.Totals.Price && c.Live {
+			next.Prices = append(slices.Clip(last.Prices), Point{at, next.Totals.Price})
+		}
+		return next
+	}
+	changes := came(next.Nodes)
+	if c.Live {
+		changes = lived(f.lives(c))
+	}
+	next.Prices = PriceCurve(c.now(), c.now()-int64(f.settings.Span/time.Second), next.Totals.Price, changes)
+	return next
+}
+
+// lives returns the machines that records and the ledger speak of.
+func (f *Feed) lives(c *Cluster) []explain.Life {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	decisions, removals := []model.Decision{}, []model.Removal{}
+	for _, r := range f.records {
+		switch {
+		case r.decision != nil:
+			decisions = append(decisions, *r.decision)
+		case r.removal != nil:
+			removals = append(removals, *r.removal)
+		}
+	}
+	ledger := c.ledger()
+	return explain.Lives(decisions, removals, slices.Concat(ledger.Ended, ledger.Claims))
+}
+
+// planFor plans for the pods that wait, unless plans have taken too much of the time lately: then the last one stands.
+func (f *Feed) planFor(c *Cluster, waiting int) *model.Plan {
+	if waiting == 0 {
+		f.planned, f.plan = c, nil
+		return nil
+	}
+	began := time.Now()
+	if began.Before(f.planAfter) && f.plan != nil {
+		return f.plan
+	}
+	plan := PlanNow(c)
+	f.planned, f.plan = c, &plan
+	f.planAfter = time.Now().Add((planShare - 1) * time.Since(began))
+	return &plan
+}
+
+func (f *Feed) about(c *Cluster, problem error) About {
+	out := About{
+		Cluster: c.Name, From: c.From, Live: c.Live, AtUnix: c.snapshot().AtUnix, Span: int64(f.settings.Span / time.Second),
+		Stopped: stopped(c), Warnings: notNil(c.Warnings),
+	}
+	_, out.Replays = f.source.(Replayer)
+	if pointer := c.ledger().Pointer; pointer != nil {
+		out.Heartbeat = pointer.HeartbeatAt
+	}
+	if problem != nil {
+		out.Problem = problem.Error()
+	}
+	return out
+}
+
+// entries returns the timeline, under mu.
+func (f *Feed) entries() []Entry {
+	out := make([]Entry, 0, len(f.records))
+	for _, r := range f.records {
+		switch {
+		case r.decision != nil:
+			out = append(out, EntryOf(r.decision))
+		case r.disruption != nil:
+			out = append(out, EntryOfDisruption(r.disruption))
+		case r.removal.Command == "": // the others are part of their command
+			out = append(out, EntryOfRemoval(r.removal))
+		}
+	}
+	slices.SortFunc(out, func(a, b Entry) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.ID, a.ID)) })
+	return out[:min(len(out), mostEntries)]
+}
+
+// publish makes a state the current one and tells everybody what is different.
+func (f *Feed) publish(next *State, cluster *Cluster) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := f.state
+	next.Version = 1
+	if last != nil {
+		next.Version = last.Version + 1
+	}
+	event, value := "state", any(next)
+	if last != nil {
+		delta := Difference(last, next)
+		if delta == nil {
+			f.cluster = cmp.Or(cluster, f.cluster)
+			return
+		}
+		event, value = "delta", delta
+	}
+	f.state, f.cluster = next, cmp.Or(cluster, f.cluster)
+	text, err := message(event, next.Version, value)
+	if err != nil {
+		return // numbers and strings: cannot be
+	}
+	for ch := range f.subscribers {
+		select {
+		case ch <- text:
+		default:
+			f.drop(ch)
+		}
+	}
+}
+
+// Difference returns what turns one state into the next, nil where nothing does.
+func Difference(last, next *State) *Delta {
+	d, changed := &Delta{Version: next.Version}, false
+	before := make(map[string]*Row, len(last.Nodes))
+	for i := range last.Nodes {
+		before[last.Nodes[i].ID] = &last.Nodes[i]
+	}
+	for i := range next.Nodes {
+		row := &next.Nodes[i]
+		if old := before[row.ID]; old == nil || *old != *row {
+			d.Nodes = append(d.Nodes, *row)
+		}
+		delete(before, row.ID)
+	}
+	d.Gone = slices.Sorted(maps.Keys(before))
+	changed = len(d.Nodes)+len(d.Gone) > 0
+	if !equal(last.About, next.About) {
+		d.About, changed = &next.About, true
+	}
+	if !equal(last.Totals, next.Totals) {
+		d.Totals, changed = &next.Totals, true
+	}
+	if !equal(last.Waiting, next.Waiting) {
+		d.Waiting, changed = &next.Waiting, true
+	}
+	known := map[string]bool{}
+	for i := range last.Entries {
+		known[last.Entries[i].ID] = true
+	}
+	for i := range next.Entries {
+		if !known[next.Entries[i].ID] {
+			d.Entries, changed = append(d.Entries, next.Entries[i]), true
+		}
+	}
+	if n := len(last.Prices); len(next.Prices) > n {
+		d.Prices, changed = next.Prices[n:], true
+	}
+	if !changed {
+		return nil
+	}
+	return d
+}
+
+// equal compares by what is sent.
+func equal(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+var errUnknown = errors.New("not known here (any more)")
+
+// seen returns the cluster and the rows that are shown, after a first look where there was none.
+func (f *Feed) seen(ctx context.Context) (*Cluster, []Row, error) {
+	f.mu.Lock()
+	looked := f.cluster != nil
+	f.mu.Unlock()
+	if !looked {
+		f.Look(ctx)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cluster == nil {
+		return nil, nil, errors.New(f.state.About.Problem)
+	}
+	return f.cluster, f.state.Nodes, nil
+}
+
+// Node returns a node by the id of its row.
+func (f *Feed) Node(ctx context.Context, id string) (NodeDetail, error) {
+	cluster, rows, err := f.seen(ctx)
+	if err != nil {
+		return NodeDetail{}, err
+	}
+	i := slices.IndexFunc(rows, func(r Row) bool { return r.ID == id })
+	if i < 0 {
+		return NodeDetail{}, fmt.Errorf("node %q: %w", id, errUnknown)
+	}
+	return DetailOfNode(cluster, rows[i], f.facts(cluster, id)), nil
+}
+
+// facts looks up what is recorded of a claim, and what the last dry run said.
+func (f *Feed) facts(c *Cluster, claim string) explain.NodeFacts {
+	claims := c.ledger().Claims
+	i := slices.IndexFunc(claims, func(c model.Claim) bool { return c.Name == claim })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := explain.NodeFacts{Judged: f.dryPlan}
+	if i < 0 {
+		return out
+	}
+	out.Birth = f.records[claims[i].Decision].decision
+	out.Market = c.Scene.Ask.Catalogs[claims[i].Class]
+	command, _, _ := strings.Cut(claims[i].Command, "-") // its decision's id and a number
+	out.Moved = f.records[command].disruption
+	return out
+}
+
+// PodWhy says what a pod waits for.
+type PodWhy struct {
+	Line   string          `json:"line"`
+	Code   string          `json:"code"`
+	Events []explain.Event `json:"events"` // what was decided about it lately; never nil
+}
+
+// Pod says of a pod, namespace/name, what it waits for.
+func (f *Feed) Pod(ctx context.Context, key string) (PodWhy, error) {
+	cluster, _, err := f.seen(ctx)
+	if err != nil {
+		return PodWhy{}, err
+	}
+	f.thinking.Lock()
+	defer f.thinking.Unlock()
+	namespace, name, _ := strings.Cut(key, "/")
+	answer := explain.Pod(f.withRecords(cluster), namespace, name)
+	out := PodWhy{Line: answer.Line(), Code: answer.Cause.Code, Events: answer.Events}
+	if out.Events == nil {
+		out.Events = []explain.Event{}
+	}
+	return out, nil
+}
+
+// withRecords returns the cluster's scene with the decisions that were read.
+func (f *Feed) withRecords(c *Cluster) *explain.Scene {
+	if c.Scene.Book == nil {
+		return c.Scene
+	}
+	scene, book := *c.Scene, *c.Scene.Book
+	scene.Book, book.Decisions = &book, nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.records {
+		if r.decision != nil && c.now()-r.decision.AtUnix < lately {
+			book.Decisions = append(book.Decisions, *r.decision)
+		}
+	}
+	slices.SortFunc(book.Decisions, func(a, b model.Decision) int {
+		return cmp.Or(cmp.Compare(a.AtUnix, b.AtUnix), strings.Compare(a.ID, b.ID))
+	})
+	return &scene
+}
+
+// explain gives groups of pods without a place their cause, as far as that takes no longer than it may; what was found out a while ago
+// stands.
+func (f *Feed) explain(c *Cluster, groups []Waiting) {
+	began := time.Now()
+	causes := map[string]cause{}
+	for i := range groups {
+		g := &groups[i]
+		if g.How != WaitsUnplaced || len(g.Names) == 0 {
+			continue
+		}
+		known, is := f.causes[g.Key]
+		if now := time.Now(); !is || now.Sub(known.at) > stands {
+			if now.Sub(began) > patience {
+				continue
+			}
+			namespace, _, _ := strings.Cut(g.Workload, "/")
+			known = cause{now, explain.Pod(c.Scene, namespace, g.Names[0]).Cause}
+		}
+		causes[g.Key] = known
+		g.Code, g.Why, g.Remedy = known.Code, upper(strings.TrimPrefix(known.Message, "waits: ")), known.Remedy
+	}
+	f.causes = causes
+}
+
+// cause is why pods wait, as it was found out.
+type cause struct {
+	at time.Time
+	explain.Cause
+}
+
+// Decision returns a decision of the timeline by its id.
+func (f *Feed) Decision(ctx context.Context, id string) (Detail, error) {
+	_, rows, err := f.seen(ctx)
+	if err != nil {
+		return Detail{}, err
+	}
+	f.mu.Lock()
+	found := f.records[id]
+	f.mu.Unlock()
+	switch {
+	case found.decision != nil:
+		return DetailOf(found.decision), nil
+	case found.disruption != nil:
+		return DetailOfDisruption(found.disruption, rows), nil
+	case found.removal != nil:
+		return DetailOfRemoval(found.removal), nil
+	}
+	return Detail{}, fmt.Errorf("decision %q: %w", id, errUnknown)
+}
+
+// Replay makes a decision of the timeline once more.
+func (f *Feed) Replay(ctx context.Context, id string) (Replayed, error) {
+	detail, err := f.Decision(ctx, id)
+	if err != nil {
+		return Replayed{}, err
+	}
+	source, can := f.source.(Replayer)
+	if !can {
+		return Replayed{}, fmt.Errorf("replay decision %s: what it was asked: %w", id, errUnknown)
+	}
+	f.thinking.Lock()
+	defer f.thinking.Unlock()
+	out, err := source.Replay(ctx, detail.Entry.Kind, id)
+	if out.Differences == nil {
+		out.Differences = []string{}
+	}
+	return out, err
+}
+
+// PlanNow returns what would be done now for the pods that wait, as a decision nobody has made.
+func (f *Feed) PlanNow(ctx context.Context) (Detail, error) {
+	cluster, _, err := f.seen(ctx)
+	if err != nil {
+		return Detail{}, err
+	}
+	f.thinking.Lock()
+	plan := PlanNow(cluster)
+	f.thinking.Unlock()
+	pods := len(plan.Unschedulable)
+	for i := range plan.Claims {
+		pods += len(plan.Claims[i].Pods)
+	}
+	for i := range plan.Nominations {
+		pods += len(plan.Nominations[i].Pods)
+	}
+	entry := Entry{
+		ID: "now", Kind: KindProvision, At: cluster.now(), Trigger: "dry run", Pods: pods, Nodes: len(plan.Claims), Left: len(plan.Unschedulable),
+		Price: plan.Price, Title: fmt.Sprintf("%s would come for %s", many(len(plan.Claims), "node"), many(pods, "pod")),
+	}
+	return Detail{
+		Entry: entry, Epoch: cluster.snapshot().Epoch, Seq: cluster.snapshot().Seq, Stale: []string{}, Commands: []Command{}, Says: []string{},
+		Rounds: []Round{RoundOf(&model.Round{Plan: plan})},
+	}, nil
+}
+
+// DryRun returns what would be given back now. Of one cluster it is worked out once.
+func (f *Feed) DryRun(ctx context.Context) (DryRun, error) {
+	cluster, rows, err := f.seen(ctx)
+	if err != nil {
+		return DryRun{}, err
+	}
+	f.thinking.Lock()
+	defer f.thinking.Unlock()
+	f.mu.Lock()
+	if f.dryOf == cluster {
+		defer f.mu.Unlock()
+		return *f.dry, nil
+	}
+	f.mu.Unlock()
+	plan := history.Judge(cluster.Scene)
+	dry := NewDryRun(cluster, rows, *plan)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dry, f.dryPlan, f.dryOf = &dry, plan, cluster
+	return dry, nil
+}

@@ -1,0 +1,65 @@
+package console
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/explain"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Point is what the nodes of NodePools cost per hour from a time on.
+type Point struct {
+	AtUnix int64          `json:"t"`
+	Price  model.MicroUSD `json:"d"`
+}
+
+// change is a machine that came or went.
+type change struct {
+	atUnix int64
+	price  model.MicroUSD // below 0 where it went
+}
+
+// mostPoints is how many points a curve keeps; of more the oldest go.
+const mostPoints = 4000
+
+// PriceCurve returns what nodes cost since fromUnix, by what is there now and the changes that are known: going back in time a
+// machine that came is taken off and one that went is put back. It is exact as far as the changes are complete.
+func PriceCurve(nowUnix, fromUnix int64, now model.MicroUSD, changes []change) []Point {
+	changes = slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return c.atUnix <= fromUnix || c.atUnix > nowUnix || c.price == 0 })
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(b.atUnix, a.atUnix) })
+	price, points := now, []Point{{nowUnix, now}}
+	for _, c := range changes {
+		if points[len(points)-1].AtUnix != c.atUnix {
+			points = append(points, Point{c.atUnix, price})
+		}
+		price -= c.price
+	}
+	points = append(points, Point{fromUnix, price})
+	slices.Reverse(points)
+	return points[max(0, len(points)-mostPoints):]
+}
+
+// came returns the changes that the nodes that are there made, where nothing is recorded.
+func came(rows []Row) []change {
+	var out []change
+	for i := range rows {
+		if row := &rows[i]; row.Pool != "" && row.Price > 0 && row.Since > 0 {
+			out = append(out, change{row.Since, row.Price})
+		}
+	}
+	return out
+}
+
+// lived returns the changes that machines made of which records or the ledger speak: each came, and those that ended went.
+func lived(lives []explain.Life) []change {
+	var out []change
+	for i := range lives {
+		life := &lives[i]
+		out = append(out, change{life.LaunchedUnix, life.Price})
+		if life.EndUnix > 0 {
+			out = append(out, change{life.EndUnix, -life.Price})
+		}
+	}
+	return out
+}

@@ -1,0 +1,88 @@
+package console
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/explain"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Cluster is what is known of a cluster at one time. Whoever holds it never writes to it.
+type Cluster struct {
+	Name     string
+	From     string         // where it is read, for people: "account 123456789012, eu-west-1"
+	Live     bool           // it is read from where it changes; else from files
+	Scene    *explain.Scene // what a planner would be asked now; its Book is nil where the cluster is files
+	Warnings []string       // what was left out or is not known, a sentence each
+
+	Prices map[model.OfferKey]model.MicroUSD // per hour, of every offer of any class
+	Holds  map[string]model.Resources        // what a machine has for pods, by instance type
+}
+
+func (c *Cluster) snapshot() *model.Snapshot { return c.Scene.Ask.Snapshot }
+
+// now is the time the cluster is judged by, Unix seconds.
+func (c *Cluster) now() int64 { return c.Scene.Ask.NowUnix }
+
+// ledger returns what the ledger says; of files there is none, and claims are what they show.
+func (c *Cluster) ledger() *model.Ledger {
+	if c.Scene.Book == nil {
+		return &model.Ledger{Claims: c.Scene.Ask.Claims}
+	}
+	return &c.Scene.Book.Ledger
+}
+
+// NewCluster returns the cluster of a scene.
+func NewCluster(name, from string, scene *explain.Scene) *Cluster {
+	c := &Cluster{Name: name, From: from, Live: scene.Book != nil, Scene: scene, Prices: map[model.OfferKey]model.MicroUSD{}, Holds: map[string]model.Resources{}}
+	catalogs := scene.Types
+	if catalogs == nil {
+		catalogs = scene.Ask.Catalogs
+	}
+	for _, class := range slices.Sorted(maps.Keys(catalogs)) {
+		types := catalogs[class]
+		for i := range types {
+			if c.Holds[types[i].Name] == nil {
+				c.Holds[types[i].Name] = types[i].Allocatable()
+			}
+			for _, o := range types[i].Offers {
+				key := model.OfferKey{InstanceType: types[i].Name, Zone: o.Zone, CapacityType: o.CapacityType}
+				if price, known := c.Prices[key]; !known || o.Price < price {
+					c.Prices[key] = o.Price
+				}
+			}
+		}
+	}
+	return c
+}
+
+// Records are what was decided, and which machines ended, in a span of time, oldest first.
+type Records struct {
+	Decisions   []model.Decision
+	Disruptions []model.Disrupted
+	Removals    []model.Removal
+}
+
+// Replayed is what came out when a decision was made once more.
+type Replayed struct {
+	Identical   bool     `json:"identical"`
+	Recorded    string   `json:"recorded"` // the build that decided
+	Build       string   `json:"build"`    // this one
+	Differences []string `json:"differences"`
+}
+
+// Source is where a cluster is read from. Its methods may be called side by side.
+type Source interface {
+	// Look returns the cluster as it is now; the very same pointer as before where nothing has changed.
+	Look(ctx context.Context) (*Cluster, error)
+	// Records returns what was decided from fromUnix up to and without toUnix. Empty where nothing is kept.
+	Records(ctx context.Context, fromUnix, toUnix int64) (Records, error)
+}
+
+// Replayer is a source that keeps what decisions were asked.
+type Replayer interface {
+	// Replay makes the decision of a kind and id once more from what it was asked.
+	Replay(ctx context.Context, kind, id string) (Replayed, error)
+}

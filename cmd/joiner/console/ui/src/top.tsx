@@ -1,0 +1,90 @@
+import type { RefObject } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { cpu, dollars, memory, monthly, number, percent, span } from './format'
+import { store, type Known } from './store'
+import { toggleTheme } from './theme'
+import type { NodeState } from './types'
+
+interface Props {
+  known: Known | null
+  query: string
+  onQuery: (text: string) => void
+  search: RefObject<HTMLInputElement | null>
+  onHelp: () => void
+}
+
+export function Top({ known, query, onQuery, search, onHelp }: Props) {
+  return (
+    <header class="top">
+      <div class="brand"><img src="icon.svg" alt="" width="22" height="22" /><span>joiner</span></div>
+      <h1 class="cluster" title={known?.about.from}>{known?.about.cluster || 'cluster'}</h1>
+      <Source known={known} />
+      <label class="search">
+        <span class="hidden">Filter nodes, pods and decisions</span>
+        <input ref={search} type="search" placeholder="Filter: pool:web zone:1a spot state:draining" value={query}
+          onInput={(e) => onQuery(e.currentTarget.value)} spellcheck={false} autocomplete="off" />
+        <kbd aria-hidden="true">/</kbd>
+      </label>
+      <button class="icon" onClick={toggleTheme} title="Dark or light (t)" aria-label="Dark or light">◐</button>
+      <button class="icon" onClick={onHelp} title="Keys and colours (?)" aria-label="Keys and colours">?</button>
+    </header>
+  )
+}
+
+// useClock has the component drawn anew each second, for ages.
+function useClock() {
+  const [now, set] = useState(() => Date.now() / 1000)
+  useEffect(() => {
+    const timer = setInterval(() => set(Date.now() / 1000), 1000)
+    return () => clearInterval(timer)
+  }, [])
+  return now
+}
+
+function Source({ known }: { known: Known | null }) {
+  const now = useClock()
+  if (!known) return <p class="source" role="status">reading</p>
+  const { about } = known
+  const silent = about.live && about.heartbeat > 0 && now - about.heartbeat > 60
+  const trouble = !store.connected ? 'connection lost; trying again' : (about.problem ?? (silent ? `watcher silent for ${span(now - about.heartbeat)}` : ''))
+  const text = trouble || (about.live ? `live · snapshot ${span(now - about.at)} old` : about.from)
+  const more = [about.from, ...about.stopped, ...about.warnings]
+  return (
+    <p class={`source ${trouble ? 'bad' : about.live ? 'live' : ''}`} role="status" title={[trouble, ...more].filter(Boolean).join('\n')}>
+      <span class="dot" aria-hidden="true" />{text}
+      {about.stopped.length > 0 ? <span class="tag warn" title={about.stopped.join('\n')}>{about.stopped[0]!.includes('paused') ? 'paused' : 'stopped'}</span> : null}
+      {about.warnings.length > 0 ? <span class="tag" title={about.warnings.join('\n')}>{about.warnings.length} {about.warnings.length === 1 ? 'remark' : 'remarks'}</span> : null}
+    </p>
+  )
+}
+
+const states: NodeState[] = ['launching', 'joining', 'unready', 'tainted', 'draining']
+
+export function Stats({ known }: { known: Known | null }) {
+  const t = known?.totals
+  const nodes = t ? Object.values(t.nodes).reduce((a, b) => a + (b ?? 0), 0) : 0
+  const rest = t ? states.filter((s) => t.nodes[s]).map((s) => `${number(t.nodes[s]!)} ${s}`) : []
+  if (t && t.others > 0) rest.push(`${number(t.others)} of no pool`)
+  const unplaced = known?.waiting.filter((w) => w.how === 'unplaced').reduce((sum, w) => sum + w.pods, 0) ?? 0
+  return (
+    <section class="stats" aria-label="Totals">
+      <Stat name="Nodes" value={t ? number(nodes) : '–'} more={rest.join(', ') || 'all ready'} />
+      <Stat name="Pods" value={t ? number(t.bound) : '–'} more="bound to a node" />
+      <Stat name="Waiting" value={t ? number(t.waiting) : '–'} tone={unplaced > 0 ? 'bad' : undefined} more={unplaced > 0 ? `${number(unplaced)} without a place` : t?.waiting ? 'a node is there or coming' : 'none'} />
+      <Stat name="CPU asked for" value={t ? percent(t.cpu, t.cpuHas) : '–'} meter={t && t.cpuHas > 0 ? t.cpu / t.cpuHas : 0} more={t ? `${cpu(t.cpu)} of ${cpu(t.cpuHas)} cores` : ''} />
+      <Stat name="Memory asked for" value={t ? percent(t.memory, t.memoryHas) : '–'} meter={t && t.memoryHas > 0 ? t.memory / t.memoryHas : 0} more={t ? `${memory(t.memory)} of ${memory(t.memoryHas)}` : ''} />
+      <Stat name="Price an hour" value={t ? dollars(t.price) : '–'} more={t ? (t.unpriced > 0 ? `${t.unpriced} nodes’ price unknown` : `${monthly(t.price)} a month`) : ''} />
+    </section>
+  )
+}
+
+function Stat({ name, value, more, meter, tone }: { name: string; value: string; more: string; meter?: number | undefined; tone?: string | undefined }) {
+  return (
+    <div class={`stat ${tone ?? ''}`}>
+      <h2>{name}</h2>
+      <p class="value">{value}</p>
+      {meter !== undefined ? <div class="meter" aria-hidden="true"><i style={{ width: `${Math.min(100, Math.round(meter * 100))}%` }} /></div> : null}
+      <p class="more">{more}</p>
+    </div>
+  )
+}
