@@ -4,6 +4,7 @@
 //	joiner plan provision -f cluster.yaml        which nodes the waiting pods need, and what they cost
 //	joiner plan disrupt -f cluster.yaml          which nodes can go, what that saves, and why the others stay
 //	joiner why pod NAMESPACE/NAME                what a pod waits for, and what would help soonest
+//	joiner console                               the cluster in a browser
 //	joiner stop disruption --cluster CLUSTER     nothing is given back by choice, until joiner resume disruption
 //	joiner stops                                 where that is so
 //	joiner attach CLUSTER                        the cluster is the installation's from now on

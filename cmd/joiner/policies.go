@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,12 +41,12 @@ func (f *policyFlags) register(command *cobra.Command) {
 }
 
 // cluster reads the cluster.
-func (f *policyFlags) cluster(command *cobra.Command, from *planFlags, now time.Time) (*read.Cluster, error) {
+func (f *policyFlags) cluster(in io.Reader, from *planFlags, now time.Time) (*read.Cluster, error) {
 	spread, err := translate.ParseDefaultSpread(f.defaultSpread)
 	if err != nil {
 		return nil, fmt.Errorf("--default-spread: %w", err)
 	}
-	return read.Files(from.files, read.Options{Stdin: command.InOrStdin(), NowUnix: now.Unix(), DefaultSpread: spread, AsSeen: from.asSeen})
+	return read.Files(from.files, read.Options{Stdin: in, NowUnix: now.Unix(), DefaultSpread: spread, AsSeen: from.asSeen})
 }
 
 // goods reads what can be bought for the cluster.

@@ -83,7 +83,7 @@ func (f *provisionFlags) run(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := f.policies.cluster(command, &f.planFlags, now)
+	cluster, err := f.policies.cluster(command.InOrStdin(), &f.planFlags, now)
 	if err != nil {
 		return err
 	}

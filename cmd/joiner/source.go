@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/spf13/cobra"
 
+	"github.com/joiner-sh/joiner/cmd/joiner/read"
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
 	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
@@ -37,6 +38,12 @@ asked of AWS. Files say what the cluster shows; what was launched, failed or put
 Times in JSON are Unix seconds, prices and costs millionths of a dollar.`
 
 func (f *sourceFlags) register(command *cobra.Command) {
+	f.registerFiles(command)
+	f.registerAccount(command)
+}
+
+// registerFiles adds the flags of a cluster given as files.
+func (f *sourceFlags) registerFiles(command *cobra.Command) {
 	f.asSeen = true
 	flags := command.Flags()
 	flags.StringArrayVarP(&f.files, "filename", "f", nil, "`FILE`, folder, or - for standard input, instead of the installation; may be given again")
@@ -44,13 +51,17 @@ func (f *sourceFlags) register(command *cobra.Command) {
 	must(command.MarkFlagFilename("filename", "json", "yaml", "yml", "gz"))
 	must(command.MarkFlagFilename("catalog", "json", "gz"))
 	f.policies.register(command)
-	f.registerAccount(command)
 }
 
 // registerAccount adds the flags of what an installation alone can answer.
 func (f *sourceFlags) registerAccount(command *cobra.Command) {
-	command.Flags().StringVar(&f.name, "cluster", "", "the `CLUSTER`, as it was attached (default: the only one there is)")
+	f.registerCluster(command)
 	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the answer")
+}
+
+// registerCluster adds the flags that say which cluster of which installation.
+func (f *sourceFlags) registerCluster(command *cobra.Command) {
+	command.Flags().StringVar(&f.name, "cluster", "", "the `CLUSTER`, as it was attached (default: the only one there is)")
 	must(command.RegisterFlagCompletionFunc("cluster", cobra.NoFileCompletions))
 	f.place.register(command)
 }
@@ -140,7 +151,7 @@ func (f *sourceFlags) scene(command *cobra.Command, query history.Query) (*expla
 
 // ofFiles reads the cluster from files.
 func (f *sourceFlags) ofFiles(command *cobra.Command, at time.Time) (*explain.Scene, error) {
-	cluster, err := f.policies.cluster(command, &f.planFlags, at)
+	cluster, err := f.policies.cluster(command.InOrStdin(), &f.planFlags, at)
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +161,11 @@ func (f *sourceFlags) ofFiles(command *cobra.Command, at time.Time) (*explain.Sc
 	}
 	warn(command.ErrOrStderr(), cluster.Warnings, offered.warnings)
 	claims, _ := cluster.Ledger()
+	return f.sceneOf(cluster, claims, &offered, at), nil
+}
+
+// sceneOf joins what files say with what can be bought.
+func (f *sourceFlags) sceneOf(cluster *read.Cluster, claims []model.Claim, offered *goods, at time.Time) *explain.Scene {
 	catalogs, problems := offered.catalogs(cluster.Snapshot, claims)
 	for i := range claims {
 		claims[i].Price = model.MicroUSD(costs(&claims[i], catalogs[claims[i].Class]))
@@ -158,7 +174,7 @@ func (f *sourceFlags) ofFiles(command *cobra.Command, at time.Time) (*explain.Sc
 		Snapshot: cluster.Snapshot, Catalogs: catalogs, ClassProblems: problems, Claims: claims,
 		Usage: usage(cluster.Snapshot, claims, catalogs), NowUnix: at.Unix(),
 		IgnorePreferences: f.policies.preferences == ignore, BestEffortMinValues: f.policies.minValues == bestEffort,
-	}}, nil
+	}}
 }
 
 // write writes an answer as the command line asks for.

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/console"
+)
+
+// consoleFlags are what the command line says.
+type consoleFlags struct {
+	sourceFlags
+	testenv string
+	listen  string
+	hosts   []string
+	every   time.Duration
+	span    time.Duration
+}
+
+const consoleLong = `Serves a page that shows a cluster: its nodes filling with pods by NodePool and zone, what they cost and have cost, the
+pods that wait and why, what was decided, and what could be given back. It reads and changes nothing.
+
+` + sourceLong + `
+
+While a page is open the newest is looked for every two seconds (--every): one item of the table, and all that the table has of the
+cluster when its watcher has published something, or after ten seconds. While none is, nothing is read. Files are read again when they
+change.
+
+The page is for this machine alone, unless --listen says otherwise: it has no password, so that whoever reaches the
+address sees the cluster. Requests by a name of the server that is not known are refused; --host adds one.
+
+Exit status: 0 when it was stopped; 2 where the cluster cannot be read or nothing can listen at the address.`
+
+const consoleExample = `  # the only cluster of the installation; prints the address
+  joiner console
+
+  # one of several
+  joiner console --cluster shop --region eu-west-1
+
+  # the cluster kubectl points at, as it is now
+  kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pdb,pv,pvc,storageclasses -A -o json >cluster.json
+  joiner console -f cluster.json`
+
+func newConsole() *cobra.Command {
+	f := &consoleFlags{}
+	command := &cobra.Command{
+		Use: "console", Short: "Show a cluster in the browser", Long: consoleLong, Example: consoleExample, Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return f.run(command) },
+	}
+	flags := command.Flags()
+	f.registerFiles(command)
+	f.registerCluster(command)
+	flags.StringVar(&f.now, "now", "", "with -f: the `TIME` it is, such as 2026-01-02T15:04:05Z (default: now)")
+	flags.StringVar(&f.testenv, "testenv", "", "the `URL` of the AWS endpoint that make up prints, instead of AWS")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`ADDRESS` to serve at; port 0 = a free one")
+	flags.StringArrayVar(&f.hosts, "host", nil, "another `NAME` the server is reached by; may be given again")
+	flags.DurationVar(&f.every, "every", 2*time.Second, "`TIME` between two looks, while a page is open")
+	flags.DurationVar(&f.span, "span", 24*time.Hour, "how far back decisions and prices go, a `TIME` such as 24h")
+	for _, name := range []string{"now", "testenv", "listen", "host", "every", "span"} {
+		must(command.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
+	}
+	return command
+}
+
+func (f *consoleFlags) run(command *cobra.Command) error {
+	ctx, stop := signal.NotifyContext(command.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	source, err := f.source(ctx, command)
+	if err != nil {
+		return err
+	}
+	if _, err := source.Look(ctx); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	address := listener.Addr().(*net.TCPAddr)
+	if !address.IP.IsLoopback() {
+		fmt.Fprintln(command.ErrOrStderr(), "warning: --listen: the page has no password, and whoever reaches this address sees the cluster")
+	}
+	fmt.Fprintf(command.OutOrStdout(), "http://%s/\n", address)
+	return serve(ctx, source, listener, console.Settings{Every: f.every, Span: f.span}, f.hosts)
+}
+
+// source is where the flags say that the cluster is.
+func (f *consoleFlags) source(ctx context.Context, command *cobra.Command) (console.Source, error) {
+	if len(f.files) > 0 {
+		return &dumpSource{from: &f.sourceFlags, in: command.InOrStdin()}, nil
+	}
+	if f.testenv != "" {
+		if err := useTestenv(f.testenv); err != nil {
+			return nil, err
+		}
+	}
+	return newAccountSource(ctx, &f.sourceFlags)
+}
+
+// useTestenv has the SDK speak to the endpoint of make up, with the keys it takes, which are those of AWS's own examples. The
+// environment is where the SDK looks.
+func useTestenv(endpoint string) error {
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE", "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "AWS_REGION": "us-west-2",
+		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "",
+	} {
+		if err := os.Setenv(name, value); err != nil {
+			return fmt.Errorf("--testenv: %w", err)
+		}
+	}
+	return nil
+}
+
+// serve shows the source at the listener until the context ends.
+func serve(ctx context.Context, source console.Source, listener net.Listener, settings console.Settings, names []string) error {
+	hosts, err := console.Hosts(listener.Addr().String(), names...)
+	if err != nil {
+		return err
+	}
+	feed := console.NewFeed(source, settings)
+	handler, err := console.NewServer(feed, hosts)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	ended := context.AfterFunc(ctx, func() { server.Close() })
+	defer ended()
+	go feed.Run(ctx)
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve at %s: %w", listener.Addr(), err)
+	}
+	return nil
+}

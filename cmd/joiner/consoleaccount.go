@@ -1,0 +1,83 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/console"
+	"github.com/joiner-sh/joiner/shared/flow/history"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const (
+	wholeLook    = 10 * time.Second // between two readings of the whole ledger, where the watcher has published nothing new
+	recordsEvery = 5 * time.Second  // between two listings of the records
+	lateRecords  = 300              // seconds that records may come after what they tell of
+	keptSeconds  = 26 * 3600        // that records are kept in memory
+)
+
+// accountSource reads a cluster from an installation.
+type accountSource struct {
+	flow   *history.Flow
+	reg    model.Registration
+	glance func(ctx context.Context, cluster string) (*model.Pointer, model.JudgeNotes, int64, error)
+
+	mu      sync.Mutex
+	shown   *console.Cluster
+	pointer model.Pointer // that is shown
+	looked  time.Time
+}
+
+// newAccountSource takes the installation of the flags.
+func newAccountSource(ctx context.Context, from *sourceFlags) (*accountSource, error) {
+	flow, reg, err := from.history(ctx)
+	if err != nil {
+		return nil, err
+	}
+	flow.Records = &memory{Records: flow.Records}
+	source := &accountSource{flow: flow, reg: reg}
+	if ledger, is := flow.Ledger.(interface {
+		Glance(ctx context.Context, cluster string) (*model.Pointer, model.JudgeNotes, int64, error)
+	}); is {
+		source.glance = ledger.Glance
+	}
+	return source, nil
+}
+
+// Look reads the cluster where its watcher has published something, and every ten seconds; else it asks for one item.
+func (a *accountSource) Look(ctx context.Context) (*console.Cluster, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.shown != nil && time.Since(a.looked) < wholeLook && a.glance != nil {
+		pointer, _, _, err := a.glance(ctx, a.reg.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		if pointer != nil && pointer.Epoch == a.pointer.Epoch && pointer.HeadSeq == a.pointer.HeadSeq {
+			return a.shown, nil
+		}
+	}
+	scene, err := a.flow.Scene(ctx, a.reg, history.Query{})
+	if err != nil {
+		return nil, err
+	}
+	from := fmt.Sprintf("account %s, %s", cmp.Or(a.reg.Account, "not known"), a.reg.Region)
+	a.shown, a.looked = console.NewCluster(a.reg.Cluster, from, scene), time.Now()
+	a.pointer = *scene.Book.Ledger.Pointer
+	return a.shown, nil
+}
+
+// Records returns what is recorded.
+func (a *accountSource) Records(ctx context.Context, fromUnix, toUnix int64) (out console.Records, err error) {
+	if out.Decisions, err = a.flow.Records.Decisions(ctx, a.reg.Cluster, fromUnix, toUnix); err != nil {
+		return out, err
+	}
+	if out.Disruptions, err = a.flow.Records.Disruptions(ctx, a.reg.Cluster, fromUnix, toUnix); err != nil {
+		return out, err
+	}
+	out.Removals, err = a.flow.Records.Removals(ctx, a.reg.Cluster, fromUnix, toUnix)
+	return out, err
+}
