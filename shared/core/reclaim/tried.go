@@ -13,7 +13,9 @@ import (
 // any more. Each try taints nodes and may buy some of what it asks for, to be given back again. So the judge remembers for as
 // long as commands are kept: what came back dry is left alone for half an hour, then for twice as long each time; and where tries
 // fail one after another, of whatever, there are fewer and fewer of them, one at a time. One that succeeds ends that, and so does a
-// machine that anybody got. Only saving money waits for that: what has to be renewed goes by the region's marks alone.
+// machine that anybody got. While tries fail, what nobody has got since is as doubtful, though it was never tried: where a whole zone or
+// all of spot is dry, each offer of it would else be found out by as many commands as there is room for. Only saving money waits for
+// that: what has to be renewed goes by the region's marks alone.
 const (
 	mostTried = 16 * 3600 // that an offer is left alone for
 	mostPause = 2 * 3600  // between tries, of whatever
@@ -69,10 +71,12 @@ func mayBeOf(p *model.PlannedClaim, m *model.Mark) bool {
 
 // tried is what commands to save money did not get lately.
 type tried struct {
-	dry    []dryOffer // by what it is about
-	until  int64      // nothing of it is tried before
-	under  bool       // an open command tries some of it
-	failed int        // tries in a row
+	dry    []dryOffer              // by what it is about
+	until  int64                   // nothing of it is tried before
+	under  bool                    // an open command tries some of it
+	failed int                     // tries in a row
+	since  int64                   // when the first of these began
+	got    map[model.OfferKey]bool // what machines were launched as since then
 }
 
 // dryOffer is something that came back dry, and until when it is left alone for that.
@@ -92,27 +96,33 @@ func (v *view) triedLately() tried {
 		c := &ended[i]
 		switch {
 		case failed(c) && len(c.Dry) > 0 && c.Reason == model.ReasonUnderutilized:
-			t.failed++
+			if t.failed++; t.failed == 1 {
+				t.since = c.SinceUnix
+			}
 			t.until = later(endOf(c, v.now), min(v.set.OppositeSeconds<<min(t.failed-1, 10), mostPause))
 			for _, mark := range c.Dry {
 				t.note(mark, endOf(c, v.now), v.set.OppositeSeconds)
 			}
 		case c.State == model.CommandDone && len(c.Replacements) > 0 && t.of(c.Replacements):
 			t.failed, t.until = 0, 0
-			t.got(func(m *model.Mark) bool {
+			t.forget(func(m *model.Mark) bool {
 				return slices.ContainsFunc(c.Replacements, func(p model.PlannedClaim) bool { return offer.Covers(*m, p.Offer) })
 			})
 		}
 	}
+	t.got = make(map[model.OfferKey]bool)
 	for _, claim := range v.in.Claims {
 		key := model.OfferKey{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType}
 		t.dry = slices.DeleteFunc(t.dry, func(d dryOffer) bool {
 			return claim.InstanceType != "" && claim.LaunchedUnix > d.until-d.pause && offer.Covers(d.Mark, key)
 		})
+		if claim.LaunchedUnix > t.since {
+			t.got[key] = true
+		}
 	}
 	for i := range v.in.Commands {
 		c := &v.in.Commands[i]
-		t.under = t.under || c.State.Open() && c.Reason == model.ReasonUnderutilized && t.of(c.Replacements)
+		t.under = t.under || c.State.Open() && c.Reason == model.ReasonUnderutilized && t.doubts(c.Replacements)
 	}
 	return t
 }
@@ -128,8 +138,8 @@ func (t *tried) note(mark model.Mark, at, first int64) {
 	d.until = later(at, d.pause)
 }
 
-// got forgets what there is again.
-func (t *tried) got(is func(*model.Mark) bool) {
+// forget forgets what there is again.
+func (t *tried) forget(is func(*model.Mark) bool) {
 	t.dry = slices.DeleteFunc(t.dry, func(d dryOffer) bool { return is(&d.Mark) })
 }
 
@@ -141,6 +151,12 @@ func (t *tried) of(claims []model.PlannedClaim) bool {
 		}
 		return slices.ContainsFunc(t.dry, func(d dryOffer) bool { return mayBeOf(&p, &d.Mark) })
 	})
+}
+
+// doubts reports whether asking for the claims is a try: some may be bought as something that came back dry, or, while tries fail,
+// as nothing that anybody got since the first of them.
+func (t *tried) doubts(claims []model.PlannedClaim) bool {
+	return t.of(claims) || t.failed > 0 && slices.ContainsFunc(claims, func(p model.PlannedClaim) bool { return !t.got[p.Offer] })
 }
 
 // closed returns marks of what is not to be tried now, and when the first of it may be again; 0 = nothing is closed.
@@ -180,16 +196,16 @@ func (v *view) saving(f func()) {
 	f()
 }
 
-// triesTwice returns why a command to save money would be a second try at what came back dry, beside another of this plan; nil where it
-// would not.
+// triesTwice returns why a command to save money would be a second try at what may not be there, beside one that is under way or another
+// of this plan; nil where it would not.
 func (v *view) triesTwice(c *model.PlannedCommand) *model.KeptReason {
-	if !v.tried.of(c.Replacements) {
+	if !v.tried.doubts(c.Replacements) {
 		return nil
 	}
-	for i := range v.chosen {
-		if other := &v.chosen[i]; other.Reason == model.ReasonUnderutilized && v.tried.of(other.Replacements) {
-			return &model.KeptReason{Code: TriedLately, Message: "what would take its place came back without capacity lately, and another command tries that first"}
-		}
+	if v.tried.under || slices.ContainsFunc(v.chosen, func(other model.PlannedCommand) bool {
+		return other.Reason == model.ReasonUnderutilized && v.tried.doubts(other.Replacements)
+	}) {
+		return &model.KeptReason{Code: TriedLately, Message: "what would take its place may be without capacity, as what was tried lately is, and another command tries that first"}
 	}
 	return nil
 }

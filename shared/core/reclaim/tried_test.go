@@ -27,6 +27,21 @@ func roomy(pods int, names ...string) *world {
 	return w
 }
 
+// crowd is a world of more nodes that are far too large than one command holds, each of one pod apart from those of all others.
+func crowd() *world {
+	var names []string
+	for i := range model.MaxCommandNodes + 1 {
+		names = append(names, fmt.Sprintf("n%02d", i))
+	}
+	w := roomy(1, names...)
+	for i := range w.in.Snapshot.Shapes {
+		shape := &w.in.Snapshot.Shapes[i]
+		shape.Labels["alone"] = "yes"
+		shape.PodAntiAffinity = []model.PodTerm{{TopologyKey: model.LabelHostname, Selector: &model.Selector{MatchLabels: map[string]string{"alone": "yes"}}}}
+	}
+	return w
+}
+
 // bought returns the types that a plan's replacements may be bought as.
 func bought(plan model.DisruptPlan) []string {
 	var out []string
@@ -90,16 +105,7 @@ func TestR39TriesBecomeFewAndOneAtATime(t *testing.T) {
 		t.Errorf("buys %v once somebody got an m5.xlarge", got)
 	}
 
-	var names []string
-	for i := range model.MaxCommandNodes + 1 { // more than one command holds
-		names = append(names, fmt.Sprintf("n%02d", i))
-	}
-	w = roomy(1, names...)
-	for i := range w.in.Snapshot.Shapes {
-		shape := &w.in.Snapshot.Shapes[i] // one pod of a node apart from those of all others: none holds two
-		shape.Labels["alone"] = "yes"
-		shape.PodAntiAffinity = []model.PodTerm{{TopologyKey: model.LabelHostname, Selector: &model.Selector{MatchLabels: map[string]string{"alone": "yes"}}}}
-	}
+	w = crowd()
 	if both := Plan(w.in); len(both.Commands) < 2 {
 		t.Fatalf("%d commands where nothing was tried: the test shows nothing; kept %+v", len(both.Commands), both.Kept)
 	}
@@ -109,6 +115,37 @@ func TestR39TriesBecomeFewAndOneAtATime(t *testing.T) {
 	}
 	w.command("open", model.ReasonUnderutilized, model.CommandReplacing, plan.Commands[0].Nodes, func(c *model.Command) { c.Replacements = plan.Commands[0].Replacements })
 	wantGiven(t, Plan(w.in), model.ReasonUnderutilized)
+}
+
+// R39: while tries fail, what nobody got since is tried by one command at a time too, though it was never asked for; once a machine
+// of it was launched the others may go.
+func TestR39WhileTriesFailUntriedOffersAreTriedOneAtATime(t *testing.T) {
+	w := crowd()
+	both := Plan(w.in)
+	if len(both.Commands) < 2 {
+		t.Fatalf("%d commands where nothing was tried: the test shows nothing; kept %+v", len(both.Commands), both.Kept)
+	}
+	undoneFor(w, "old", "m5.4xlarge", 40_000) // which none of them would be
+	undoneFor(w, "older", "m5.4xlarge", 50_000)
+	plan := Plan(w.in)
+	if len(plan.Commands) != 1 {
+		t.Fatalf("%d commands try what nobody has got lately", len(plan.Commands))
+	}
+	first := plan.Commands[0]
+	w.command("open", model.ReasonUnderutilized, model.CommandReplacing, first.Nodes, func(c *model.Command) { c.Replacements = first.Replacements })
+	plan = Plan(w.in)
+	wantGiven(t, plan, model.ReasonUnderutilized)
+	i := slices.IndexFunc(both.Commands, func(c model.PlannedCommand) bool { return !slices.Equal(c.Nodes, first.Nodes) })
+	if got := kept(plan, both.Commands[i].Nodes[0]); !slices.Contains(got, TriedLately) {
+		t.Errorf("it stays for %v", got)
+	}
+	for _, r := range first.Replacements {
+		w.in.Claims = append(w.in.Claims, model.Claim{Name: r.Name, Pool: r.Pool, Class: r.Class, InstanceType: r.Offer.InstanceType, Zone: r.Offer.Zone,
+			CapacityType: r.Offer.CapacityType, State: model.Launched, CreatedUnix: testNow - 60, LaunchedUnix: testNow - 60})
+	}
+	if got := given(Plan(w.in), model.ReasonUnderutilized); len(got) == 0 {
+		t.Error("nothing more is given back once the first got what it asked for")
+	}
 }
 
 // R39: what is remembered is what gave nothing since the command asked for it, of what that may be bought as.
