@@ -32,3 +32,11 @@ type plans struct {
 func (p plans) Plan(ctx context.Context, cluster, key string) error {
 	return p.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key})
 }
+
+// judges asks for a look at what to give back.
+type judges struct{ queue *sqsqueue.Delayed }
+
+// Judge sends a judge hint.
+func (j judges) Judge(ctx context.Context, cluster, key string) error {
+	return j.queue.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonJudge, Tick: key}, 0)
+}

@@ -22,6 +22,7 @@ type settings struct {
 	Bucket      string        `env:"JOINER_BUCKET,required"`
 	QueueURL    string        `env:"JOINER_INTERRUPTION_QUEUE_URL,required"` // the function's own, standard
 	PlanURL     string        `env:"JOINER_QUEUE_URL,required"`              // the plan queue, FIFO
+	JudgeURL    string        `env:"JOINER_DISRUPTION_QUEUE_URL"`            // of who gives nodes back, standard; empty = its own tick finds what has ended
 	Confirm     time.Duration `env:"JOINER_CONFIRM_AFTER"`                   // 0 = the flow's default
 	JoinWithin  time.Duration `env:"JOINER_JOIN_WITHIN"`                     // 0 = the flow's default
 	RepairAfter time.Duration `env:"JOINER_REPAIR_AFTER"`                    // 0 = the flow's default
@@ -41,6 +42,9 @@ func main() {
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:       time.Now,
 		Settings:  interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin, RepairAfter: s.RepairAfter},
+	}
+	if s.JudgeURL != "" {
+		flow.Judges = judges{sqsqueue.NewDelayed(queues, s.JudgeURL)}
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash

@@ -316,6 +316,7 @@ func functionRows() []row {
 		work("writes the catalogue", c, "s3:PutObject", object("catalog/111111111111/us-west-2.jnc"), nil),
 		work("asks for a replacement", d, "sqs:SendMessage", queue("joiner-plan.fifo"), nil),
 		work("asks for a node's end", d, "sqs:SendMessage", queue("joiner-interruption"), nil),
+		work("tells the judge that budgets have room", i, "sqs:SendMessage", queue("joiner-disruption"), nil),
 		work("finds a claim by its machine", i, "dynamodb:Query", ledger+"/index/byInstance", keys("dynamodb:LeadingKeys", "i-1")),
 		work("reads the stop switch", p, "ssm:GetParameter", "arn:aws:ssm:us-west-2:111111111111:parameter/joiner/stop", nil),
 		attack(function, "a function's own role launches", p, "ec2:RunInstances", ec2("instance/*"), launch),

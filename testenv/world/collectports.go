@@ -14,7 +14,7 @@ func (p *Ports) Interruption(now func() time.Time, settings interruption.Setting
 	ledger := ledgerPort{p}
 	return &interruption.Flow{
 		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Hints: lookPort{p}, Connector: collectPort{p},
-		Finder: ledger, Steps: ledger, Plans: lookPort{p}, Drains: lookPort{p}, Offers: ledger,
+		Finder: ledger, Steps: ledger, Plans: lookPort{p}, Drains: lookPort{p}, Offers: ledger, Judges: newsPort{p},
 		Now: now, Settings: settings,
 	}
 }

@@ -75,6 +75,9 @@ func (r *run) close(ctx context.Context, f *lifecycle.Finding) error {
 		return fmt.Errorf("close it: %w", err)
 	}
 	r.out.Closed++
+	if claim.Command != "" {
+		r.freed = append(r.freed, claim.Name)
+	}
 	if claim.Drain != nil && claim.Drain.Notice != "" { // no drain run came to tell
 		r.events = append(r.events, endEvents(claim, claim.Drain.Notice)...)
 	}

@@ -74,6 +74,7 @@ type drains struct {
 	doomed  []string // instances to terminate
 	moved   int      // evictions and deletions so far
 	stopped bool     // no more of them in this run
+	freed   []string // claims of commands that it closed
 }
 
 func (d *drains) do(ctx context.Context) error {
@@ -123,6 +124,9 @@ func (d *drains) do(ctx context.Context) error {
 		return nil
 	}
 	d.follow(ctx)
+	if err := d.judge(ctx, d.reg.Cluster, d.freed); err != nil {
+		d.problem("%v", err)
+	}
 
 	// 4. What only shows, once others may go on with what is due next.
 	d.release(ctx)
@@ -646,13 +650,23 @@ func (s *step) close(ctx context.Context) bool {
 	switch {
 	case err == nil:
 		s.again = -1
-		s.count(&s.out.Closed)
+		s.closed(claim)
 	case fault.Is(err, fault.Conflict):
 		s.again = 0
 	default:
 		s.problem("close claim %s: %v", claim.Name, err)
 	}
 	return false
+}
+
+// closed notes that a claim is Gone.
+func (d *drains) closed(claim model.Claim) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.out.Closed++
+	if claim.Command != "" {
+		d.freed = append(d.freed, claim.Name)
+	}
 }
 
 // absent reports whether an error says that an object is gone, or another has its name: nothing is left to do to it.

@@ -836,3 +836,35 @@ type noSteps struct{ err error }
 func (n noSteps) Advance(_ context.Context, _ string, claim model.Claim) (model.Claim, error) {
 	return claim, n.err
 }
+
+// B3: the judge hears of it as soon as a node that a command gave back has ended, since budgets have room again; of what ended for
+// other reasons its tick is soon enough.
+func TestJudgeIsToldWhenNodesOfCommandsHaveEnded(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		command string
+		want    int
+	}{{"of a command", "c-1", 1}, {"of none", "", 0}} {
+		t.Run(c.name, func(t *testing.T) {
+			w := house(t, 2, world.Options{}, labelled)
+			claim := load(t, w).Claims[0]
+			claim.Command = c.command
+			end(t, w, claim, model.EndedExpired, 0)
+			before := w.Judges.Len()
+			for range 60 {
+				if play(t, w, 5*time.Second).Closed > 0 {
+					break
+				}
+				if n := w.Judges.Len() - before; n != 0 {
+					t.Fatalf("%d hints while the node is being drained", n)
+				}
+			}
+			if n := w.Judges.Len() - before; n != c.want {
+				t.Errorf("%d hints once it has ended, want %d", n, c.want)
+			}
+			if n := len(load(t, w).Claims); n == 0 {
+				t.Error("there is no claim left: the test shows nothing")
+			}
+		})
+	}
+}

@@ -27,6 +27,7 @@ const (
 	EffectShow      = "show"      // NodeClaim object's conditions
 	EffectFree      = "free"      // finalizer taken off
 	EffectTell      = "tell"      // events
+	EffectJudge     = "judge"     // the judge told that a command's node has ended
 	EffectMark      = "mark"      // offers marked that EC2 takes machines back of
 )
 
@@ -34,7 +35,7 @@ const (
 var AllEffects = []string{
 	EffectNote, EffectTerminate, EffectClose, EffectAdopt, EffectRemove, EffectHint,
 	EffectBegin, EffectTaint, EffectPlan, EffectDrain,
-	EffectStep, EffectEvict, EffectDelete, EffectShow, EffectFree, EffectTell, EffectMark,
+	EffectStep, EffectEvict, EffectDelete, EffectShow, EffectFree, EffectTell, EffectJudge, EffectMark,
 }
 
 // effect carries out one effect under the eyes of Effects.

@@ -26,6 +26,7 @@ type Flow struct {
 	Plans  Plans
 	Drains Drains
 	Offers Offers
+	Judges Judges // told that budgets have room again; nil = its own tick finds it
 
 	// Now is this process's own clock. It dates the lease and measures how long things take; how old anything is comes from
 	// the ledger's clock.
@@ -159,6 +160,7 @@ type run struct {
 	marks   []model.Mark    // of offers that EC2 takes machines back of
 	events  []model.Event   // for people
 	stopped bool            // no more acts in this run
+	freed   []string        // claims of commands that it closed
 
 	polled polled // what EC2 said of machines that are about to end
 }
@@ -233,6 +235,9 @@ func (r *run) do(ctx context.Context) error {
 	}
 	r.terminate(ctx)
 	r.announceEnds(ctx)
+	if err := r.judge(ctx, r.reg.Cluster, r.freed); err != nil {
+		r.problem("%v", err)
+	}
 	r.tell(ctx)
 	r.lookAgain(ctx, again)
 	return nil

@@ -1,7 +1,11 @@
 package interruption
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,6 +36,21 @@ func (r *Request) Take(hint wire.Hint) {
 func (r *Request) caredFor(holder model.Fence, nowUnix int64) bool {
 	const skew, fresh = 1, 5
 	return !r.Undated && r.AsOfUnix != 0 && holder.SinceUnix > r.AsOfUnix+skew && holder.SinceUnix <= nowUnix+skew && nowUnix-holder.SinceUnix <= fresh
+}
+
+// judge tells who gives nodes back that claims of commands have ended: what budgets kept back may have room now, and a roll need not
+// wait for the tick of each minute between two nodes. One hint tells of all of them.
+func (f *Flow) judge(ctx context.Context, cluster string, freed []string) error {
+	if f.Judges == nil || len(freed) == 0 {
+		return nil
+	}
+	slices.Sort(freed)
+	sum := sha256.Sum256([]byte(strings.Join(freed, " ")))
+	key := "freed/" + hex.EncodeToString(sum[:12])
+	if err := f.effect(ctx, EffectJudge, func() error { return f.Judges.Judge(ctx, cluster, key) }); err != nil {
+		return fmt.Errorf("tell that %d nodes of commands have ended; the judge's next tick finds it: %w", len(freed), err)
+	}
+	return nil
 }
 
 // datedKey is the key of a hint for what was on record at a time.

@@ -69,6 +69,12 @@ type Plans interface {
 	Plan(ctx context.Context, cluster, key string) error
 }
 
+// Judges asks who gives nodes back by choice.
+type Judges interface {
+	// Judge asks for a look at what to give back, now. The same key for the same cluster may be one hint, however often sent.
+	Judge(ctx context.Context, cluster, key string) error
+}
+
 // Offers remembers which offers gave no capacity, for every cluster of the same account and region.
 type Offers interface {
 	// Mark adds marks. Of two about the same, the one with more failures stays, then the one that lasts longer.
