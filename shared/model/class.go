@@ -195,6 +195,14 @@ type ClassProblem struct {
 	Unknown   bool   `json:"unknown,omitempty"` // could not be found out (an API error): status Unknown, not False
 }
 
+// ReasonPostponed is why nothing is known of whether a class can be launched from: the trial on EC2 was put off for others'
+// calls.
+const ReasonPostponed = "ValidationPostponed"
+
+// Stops reports whether nothing can be launched from a class that has the problem. A trial that was only put off says nothing
+// against the class, and a launch shows what it would have.
+func (p ClassProblem) Stops() bool { return p.Reason != ReasonPostponed }
+
 // Subnet an instance may be placed in.
 type Subnet struct {
 	ID            string `json:"id"`

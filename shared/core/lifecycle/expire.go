@@ -93,9 +93,9 @@ func (j *judge) expiryRoom() map[string]int64 {
 func (j *judge) unusable(class string) string {
 	survey := &j.view.Survey
 	for i := range survey.Classes {
-		if record := &survey.Classes[i]; record.Name == class && len(record.Status.Problems) > 0 {
-			problem := record.Status.Problems[0]
-			return fmt.Sprintf("EC2NodeClass %s is not ready, so that nothing could take their place: %s: %s", class, problem.Condition, problem.Message)
+		problems := survey.Classes[i].Status.Problems
+		if at := slices.IndexFunc(problems, model.ClassProblem.Stops); survey.Classes[i].Name == class && at >= 0 {
+			return fmt.Sprintf("EC2NodeClass %s is not ready, so that nothing could take their place: %s: %s", class, problems[at].Condition, problems[at].Message)
 		}
 	}
 	for _, refusal := range survey.Notes.Refusals {

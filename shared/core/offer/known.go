@@ -14,6 +14,9 @@ func ClassProblem(class model.Class) string {
 	var why []string
 	why = append(why, class.Unsupported...)
 	for _, problem := range slices.Concat(class.Invalid, class.Status.Problems) {
+		if !problem.Stops() {
+			continue
+		}
 		if text := problem.Condition + ": " + problem.Message; !slices.Contains(why, text) { // the status may say the same
 			why = append(why, text)
 		}

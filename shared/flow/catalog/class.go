@@ -54,7 +54,7 @@ func (r *run) class(ctx context.Context, object model.ClassObject) {
 }
 
 func ready(status model.ClassStatus) bool {
-	return status.ResolvedUnix != 0 && len(status.Problems) == 0
+	return status.ResolvedUnix != 0 && !slices.ContainsFunc(status.Problems, model.ClassProblem.Stops)
 }
 
 func (r *run) notReady(class model.Class, status model.ClassStatus) {
@@ -75,7 +75,7 @@ func (r *run) due(class model.Class, record model.ClassRecord, asked string) boo
 		return true
 	case r.request.Config:
 		return older(r.settings.AgainAfter)
-	case !ready(status):
+	case len(status.Problems) > 0:
 		return older(r.settings.RetryAfter)
 	case len(r.users[class.Name]) > 0:
 		return older(r.settings.BusyEvery)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -246,5 +247,27 @@ func TestAllowanceThatIsUsedUpLeavesClassesForTheNextTick(t *testing.T) {
 	}
 	if w.pass(time.Minute, nil); w.problem(model.Validated) != "" {
 		t.Error("the next tick does not go on")
+	}
+}
+
+// Many clusters that begin at once have their classes tried one after another. None waits for its turn to launch: a trial that was
+// put off is told as Unknown, says nothing against the class, and is made later.
+func TestTrialThatIsPutOffKeepsNobodyFromLaunching(t *testing.T) {
+	w := newWorld(t)
+	w.allowance = model.Allowance{Version: 1, AtUnix: w.now, CallsMilli: 16_000, ReadsMilli: 80_000}
+	out := w.pass(0, nil)
+	if out.Tried != 0 || out.Resolved != 1 || len(out.NotReady) != 0 || w.problem(model.Validated) != "Unknown "+model.ReasonPostponed {
+		t.Errorf("%+v %q", out, w.problem(model.Validated))
+	}
+	class := w.config.Classes[0].Class
+	class.Status = w.ledger.Classes[0].Status
+	if why := offer.ClassProblem(class); why != "" {
+		t.Errorf("nothing is launched from the class: %s", why)
+	}
+	if !slices.ContainsFunc(w.hints, func(h string) bool { return strings.HasPrefix(h, "ready ") }) {
+		t.Errorf("who launches is not told: %v", w.hints)
+	}
+	if out := w.pass(time.Minute, nil); out.Tried != 1 || w.problem(model.Validated) != "" {
+		t.Errorf("a minute later %+v %q", out, w.problem(model.Validated))
 	}
 }

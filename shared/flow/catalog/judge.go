@@ -166,7 +166,7 @@ func (r *run) try(ctx context.Context, class model.Class) (problem *model.ClassP
 		return say(reasonUntried, true, err), false
 	}
 	if !r.granted(ctx, r.purse().take, 2+len(class.Status.Subnets)) {
-		return say(reasonUntried, true, fmt.Errorf("EC2's API is used up for now")), false
+		return say(model.ReasonPostponed, true, fmt.Errorf("EC2's API is used up for now, by all clusters of the region together; the class is tried later and may be launched from")), false
 	}
 	r.out.Tried++
 	var request []byte
