@@ -14,19 +14,23 @@ import (
 
 // handler translates events into requests to the flow.
 type handler struct {
-	flow   *catalog.Flow
-	region *catalog.Region
-	custom *custom
-	logger *slog.Logger
+	flow    *catalog.Flow
+	region  *catalog.Region
+	custom  *custom
+	logger  *slog.Logger
+	metrics *boot.Metrics
 }
 
 // handle takes a batch of the catalogue's queue, a tick, or what CloudFormation asks for.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
+	of := *h
+	of.logger, h = boot.Invoked(ctx, h.logger), &of
 	if request := readCustom(event); request != nil {
 		return nil, h.custom.handle(ctx, request)
 	}
 	sweep, batch, err := boot.ReadEvent(event, "catalog")
 	if err != nil {
+		h.logger.Error("event", "error", err.Error())
 		return nil, err
 	}
 	if sweep != "" {
@@ -70,6 +74,9 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		records[hint.Cluster] = append(records[hint.Cluster], record.MessageId)
 		changed[hint.Cluster] = changed[hint.Cluster] || hint.Reason == wire.ReasonConfig
 	}
+	if len(order) == 0 {
+		h.logger.Info("batch", "records", len(batch.Records), "error", "no hint can be read")
+	}
 	for i, err := range boot.Abreast(len(order), func(i int) error {
 		cluster := order[i]
 		request := catalog.Request{
@@ -77,6 +84,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		}
 		outcome, err := h.flow.Run(ctx, request)
 		h.logger.Info("catalog", "outcome", outcome, "error", boot.ErrorText(err))
+		h.metrics.Send(measured(outcome))
 		return err
 	}) {
 		if err != nil {

@@ -34,6 +34,7 @@ type settings struct {
 	NoDryRun    bool   `env:"JOINER_DISABLE_DRY_RUN"`            // classes are not tried on EC2
 	CrashFile   string `env:"JOINER_CRASH_FILE"`                 // tests only: see boot.Crash
 	boot.Machines
+	boot.Measures
 }
 
 func main() {
@@ -71,6 +72,6 @@ func main() {
 		Settings: attach.Settings{RightsIn: 45 * time.Second},
 	}
 	lambda.Start((&handler{
-		flow: flow, region: region, custom: &custom{flow: clusters, client: &http.Client{}, logger: logger}, logger: logger,
+		flow: flow, region: region, custom: &custom{flow: clusters, client: &http.Client{}, logger: logger}, logger: logger, metrics: boot.NewMetrics(s.Metrics),
 	}).handle)
 }

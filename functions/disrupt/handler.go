@@ -14,14 +14,18 @@ import (
 
 // handler translates events into requests to the flow.
 type handler struct {
-	flow   *disrupt.Flow
-	logger *slog.Logger
+	flow    *disrupt.Flow
+	logger  *slog.Logger
+	metrics *boot.Metrics
 }
 
 // handle takes a batch of the disruption queue or a tick.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
+	of := *h
+	of.logger, h = boot.Invoked(ctx, h.logger), &of
 	sweep, batch, err := boot.ReadEvent(event, "disruption")
 	if err != nil {
+		h.logger.Error("event", "error", err.Error())
 		return nil, err
 	}
 	if sweep != "" {
@@ -49,11 +53,15 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		requests[hint.Cluster].Take(hint)
 		records[hint.Cluster] = append(records[hint.Cluster], record.MessageId)
 	}
+	if len(order) == 0 {
+		h.logger.Info("batch", "records", len(batch.Records), "error", "no hint can be read")
+	}
 	for i, err := range boot.Abreast(len(order), func(i int) error {
 		request := requests[order[i]]
 		request.Deadline = boot.Deadline(ctx)
 		outcome, err := h.flow.Run(ctx, *request)
 		h.logger.Info("disrupt", "outcome", outcome, "error", boot.ErrorText(err))
+		h.metrics.Send(measured(outcome))
 		return err
 	}) {
 		if err != nil {

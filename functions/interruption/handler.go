@@ -15,14 +15,18 @@ import (
 
 // handler translates events into requests to the flow.
 type handler struct {
-	flow   *interruption.Flow
-	logger *slog.Logger
+	flow    *interruption.Flow
+	logger  *slog.Logger
+	metrics *boot.Metrics
 }
 
 // handle takes a batch of the interruption queue, one of the queue of notices, or a tick. Bodies tell the two queues apart.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
+	of := *h
+	of.logger, h = boot.Invoked(ctx, h.logger), &of
 	sweep, batch, err := boot.ReadEvent(event, "interruption")
 	if err != nil {
+		h.logger.Error("event", "error", err.Error())
 		return nil, err
 	}
 	if sweep != "" {
@@ -66,6 +70,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 	if len(notices) > 0 {
 		failed, outcome := h.flow.Notices(ctx, notices, boot.Deadline(ctx))
 		h.logger.Info("notices", "outcome", outcome)
+		h.metrics.Send(noticed(outcome))
 		failures.Add(failed...)
 	}
 	failed := make([][]string, len(order))
@@ -96,9 +101,11 @@ func (h *handler) run(ctx context.Context, e errand, request interruption.Reques
 	if e.drain {
 		outcome, err := h.flow.Drain(ctx, request)
 		h.logger.Info("drain", "outcome", outcome, "error", boot.ErrorText(err))
+		h.metrics.Send(drained(outcome))
 		return err
 	}
 	outcome, err := h.flow.Run(ctx, request)
 	h.logger.Info("interruption", "outcome", outcome, "error", boot.ErrorText(err))
+	h.metrics.Send(looked(outcome))
 	return err
 }

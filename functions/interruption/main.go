@@ -27,6 +27,7 @@ type settings struct {
 	JoinWithin  time.Duration `env:"JOINER_JOIN_WITHIN"`                     // 0 = the flow's default
 	RepairAfter time.Duration `env:"JOINER_REPAIR_AFTER"`                    // 0 = the flow's default
 	CrashFile   string        `env:"JOINER_CRASH_FILE"`                      // tests only: see boot.Crash
+	boot.Measures
 }
 
 func main() {
@@ -49,5 +50,5 @@ func main() {
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash
 	}
-	lambda.Start((&handler{flow: flow, logger: boot.Logger("interruption")}).handle)
+	lambda.Start((&handler{flow: flow, logger: boot.Logger("interruption"), metrics: boot.NewMetrics(s.Metrics)}).handle)
 }

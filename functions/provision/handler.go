@@ -15,14 +15,18 @@ import (
 
 // handler translates events into requests to the flow.
 type handler struct {
-	flow   *provision.Flow
-	logger *slog.Logger
+	flow    *provision.Flow
+	logger  *slog.Logger
+	metrics *boot.Metrics
 }
 
 // handle takes a batch of the plan queue or a tick.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
+	of := *h
+	of.logger, h = boot.Invoked(ctx, h.logger), &of
 	sweep, batch, err := boot.ReadEvent(event, "plan")
 	if err != nil {
+		h.logger.Error("event", "error", err.Error())
 		return nil, err
 	}
 	if sweep != "" {
@@ -68,14 +72,16 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		}
 		records[hint.Cluster] = append(records[hint.Cluster], record.MessageId)
 	}
-	if spent > 0 {
-		h.logger.Info("dropped hints that are too old to say anything", "hints", spent)
+	if len(order) == 0 {
+		h.logger.Info("batch", "records", len(batch.Records), "tooOld", spent, "error", "no hint says anything")
 	}
 	for i, err := range boot.Abreast(len(order), func(i int) error {
 		request := requests[order[i]]
 		request.Deadline = boot.Deadline(ctx)
+		started := time.Now()
 		outcome, err := h.flow.Run(ctx, *request)
 		h.logger.Info("provision", "outcome", outcome, "batches", batches[order[i]], "error", boot.ErrorText(err))
+		h.metrics.Send(measured(outcome, batches[order[i]], started))
 		return err
 	}) {
 		if err != nil {

@@ -36,6 +36,7 @@ type settings struct {
 	CrashFile    string        `env:"JOINER_CRASH_FILE"`           // tests only: see boot.Crash
 	boot.Machines
 	boot.Policies
+	boot.Measures
 }
 
 func main() {
@@ -65,5 +66,5 @@ func main() {
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash
 	}
-	lambda.Start((&handler{flow: flow, logger: logger}).handle)
+	lambda.Start((&handler{flow: flow, logger: logger, metrics: boot.NewMetrics(s.Metrics)}).handle)
 }

@@ -2,6 +2,7 @@ package boot
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -14,6 +15,14 @@ func Owner(ctx context.Context, message string) string {
 		return invocation.AwsRequestID
 	}
 	return message
+}
+
+// Invoked returns a logger that names this invocation in every line.
+func Invoked(ctx context.Context, logger *slog.Logger) *slog.Logger {
+	if invocation, ok := lambdacontext.FromContext(ctx); ok {
+		return logger.With("invocation", invocation.AwsRequestID)
+	}
+	return logger
 }
 
 // Deadline is when Lambda kills the invocation; without one, half a minute from now.

@@ -105,6 +105,7 @@ type Outcome struct {
 	Nodes       int               `json:"nodes,omitempty"`     // of pools
 	Planned     int               `json:"planned,omitempty"`   // commands
 	Committed   []string          `json:"committed,omitempty"` // command ids
+	Decided     []Decided         `json:"decided,omitempty"`   // the same by reason and by what they do
 	Conflicts   int               `json:"conflicts,omitempty"` // writes that came too late
 	Replacing   int               `json:"replacing,omitempty"` // commands found to hold, whose replacements were asked for
 	Done        int               `json:"done,omitempty"`
@@ -122,6 +123,13 @@ type Outcome struct {
 	Machines    *model.CatalogUse `json:"machines,omitempty"`    // what catalogue was decided by
 	Millis      map[string]int64  `json:"millis,omitempty"`      // since the start of the run, by what was reached
 	Problems    []string          `json:"problems,omitempty"`
+}
+
+// Decided is how many commands were committed for one reason that do the same.
+type Decided struct {
+	Reason   string `json:"reason"`             // model.ReasonEmpty and the like
+	Replaces bool   `json:"replaces,omitempty"` // machines are launched in the place of those given back
+	Commands int    `json:"commands"`
 }
 
 // Run looks at one cluster: it moves open commands on, takes off taints nobody answers for, and decides what to give back. An

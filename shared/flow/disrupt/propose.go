@@ -174,8 +174,19 @@ func (r *run) commitOne(ctx context.Context, command model.Command, claims []*mo
 	}
 	r.ledger.Commands = append(r.ledger.Commands, command)
 	r.out.Committed = append(r.out.Committed, command.ID)
+	r.countDecided(&command)
 	r.fresh = append(r.fresh, &step{run: r, command: command})
 	return true
+}
+
+// countDecided adds one to the commands of its reason that do what it does.
+func (r *run) countDecided(command *model.Command) {
+	kind := Decided{Reason: command.Reason, Replaces: len(command.Replacements) > 0}
+	i := slices.IndexFunc(r.out.Decided, func(d Decided) bool { return d.Reason == kind.Reason && d.Replaces == kind.Replaces })
+	if i < 0 {
+		i, r.out.Decided = len(r.out.Decided), append(r.out.Decided, kind)
+	}
+	r.out.Decided[i].Commands++
 }
 
 // draft makes a command of what was planned, with the claims of its nodes. Each is named as it was judged.

@@ -78,6 +78,9 @@ func (r *run) close(ctx context.Context, f *lifecycle.Finding) error {
 	if claim.Command != "" {
 		r.freed = append(r.freed, claim.Name)
 	}
+	if ended, had := endedOf(&claim, r.survey.NowUnix); had {
+		r.out.Ended = append(r.out.Ended, ended)
+	}
 	if claim.Drain != nil && claim.Drain.Notice != "" { // no drain run came to tell
 		r.events = append(r.events, endEvents(claim, claim.Drain.Notice)...)
 	}

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ type DrainOutcome struct {
 	Refused    int              `json:"refused,omitempty"`    // evictions that were not allowed, or failed
 	Terminated []string         `json:"terminated,omitempty"` // instance ids told to end
 	Closed     int              `json:"closed,omitempty"`     // claims made Gone
+	Ended      []Ended          `json:"ended,omitempty"`      // of those, the ones that had a machine, by claim
 	AgainUnix  int64            `json:"again,omitempty"`      // when the next step is due
 	Millis     map[string]int64 `json:"millis,omitempty"`     // since the start of the run, by what was reached
 	Problems   []string         `json:"problems,omitempty"`
@@ -42,6 +44,7 @@ func (f *Flow) Drain(ctx context.Context, request Request) (DrainOutcome, error)
 	d := &drains{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), tried: map[string]int64{}}
 	d.out = DrainOutcome{Cluster: request.Cluster, Steps: map[string]int{}, Millis: map[string]int64{}}
 	err := d.do(ctx)
+	slices.SortFunc(d.out.Ended, func(a, b Ended) int { return strings.Compare(a.Claim, b.Claim) }) // whichever was closed first
 	d.reached("done")
 	return d.out, err
 }
@@ -499,6 +502,15 @@ func (s *step) quiet(next drain.Step) bool {
 	return s.urgent || next.Kind == drain.Wait && slices.ContainsFunc(next.Obstacles, func(o drain.Obstacle) bool { return o.Code == drain.CodeNotReplaced })
 }
 
+// ended tells of a claim that was closed.
+func (s *step) ended(claim model.Claim) {
+	if ended, had := endedOf(&claim, s.now()); had {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		s.out.Ended = append(s.out.Ended, ended)
+	}
+}
+
 // stepped counts a step.
 func (d *drains) stepped(kind drain.Kind) {
 	d.mutex.Lock()
@@ -651,6 +663,7 @@ func (s *step) close(ctx context.Context) bool {
 	case err == nil:
 		s.again = -1
 		s.closed(claim)
+		s.ended(claim)
 	case fault.Is(err, fault.Conflict):
 		s.again = 0
 	default:

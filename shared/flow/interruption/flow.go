@@ -120,6 +120,7 @@ type Outcome struct {
 	Hastened   int              `json:"hastened,omitempty"`   // drains whose deadline came forward
 	Retired    int              `json:"retired,omitempty"`    // claims made Terminating
 	Closed     int              `json:"closed,omitempty"`     // claims made Gone
+	Ended      []Ended          `json:"ended,omitempty"`      // of the closed ones, those that had a machine
 	Removed    int              `json:"removed,omitempty"`    // objects deleted
 	Freed      int              `json:"freed,omitempty"`      // objects our finalizer was taken off
 	Millis     map[string]int64 `json:"millis,omitempty"`     // since the start of the run, by what was reached
@@ -127,6 +128,24 @@ type Outcome struct {
 
 	Interrupted int            `json:"interrupted,omitempty"` // spot machines that EC2 says it takes back
 	Impaired    map[string]int `json:"impaired,omitempty"`    // machines that EC2's checks find ill and that were not at the last look, by kind
+}
+
+// Ended is a claim whose machine has ended, and is told of once, by whoever closed it.
+type Ended struct {
+	Claim        string `json:"claim"`
+	Pool         string `json:"pool,omitempty"` // "" = of none
+	CapacityType string `json:"capacityType,omitempty"`
+	Reason       string `json:"reason"`            // one of the Ended… codes
+	Seconds      int64  `json:"seconds,omitempty"` // since its end began; 0 = it was found to have ended
+}
+
+// endedOf returns what is told of a claim that was closed at a time, and whether it had a machine.
+func endedOf(claim *model.Claim, atUnix int64) (ended Ended, had bool) {
+	ended = Ended{Claim: claim.Name, Pool: claim.Pool, CapacityType: claim.CapacityType, Reason: claim.FailureCode}
+	if claim.Drain != nil {
+		ended.Seconds = max(1, atUnix-claim.Drain.SinceUnix)
+	}
+	return ended, claim.InstanceID != ""
 }
 
 // Run looks at one cluster and does what is to be done there. An error means that it could not look, or not write down

@@ -82,6 +82,7 @@ func (r *run) births(ctx context.Context) {
 		r.replaceClaim(claim)
 		if due[i].RegisteredUnix == 0 && claim.RegisteredUnix != 0 {
 			r.out.Registered++
+			r.out.Joined[claim.Pool]++
 		}
 		if due[i].InitializedUnix == 0 && claim.InitializedUnix != 0 {
 			r.out.Initialized++

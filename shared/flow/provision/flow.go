@@ -140,12 +140,16 @@ type Outcome struct {
 	Pending       int               `json:"pending"`
 	Headroom      int               `json:"headroom,omitempty"` // places that CapacityBuffers ask for
 	Claims        int               `json:"claims"`             // launched
+	Bought        []Bought          `json:"bought,omitempty"`   // Claims by what was bought: by pool and capacity type
+	Intents       []string          `json:"intents,omitempty"`  // ids of those that launched them
 	Failed        int               `json:"failed,omitempty"`
+	Failures      map[string]int    `json:"failures,omitempty"`  // Failed by code
 	Nominated     int               `json:"nominated,omitempty"` // pods that fit what is there or on its way
 	Unschedulable int               `json:"unschedulable,omitempty"`
 	Rounds        int               `json:"rounds,omitempty"`
 	Recovered     int               `json:"recovered,omitempty"`
 	Registered    int               `json:"registered,omitempty"`
+	Joined        map[string]int    `json:"joined,omitempty"` // Registered by pool; "" = of none
 	Initialized   int               `json:"initialized,omitempty"`
 	PricePerHour  float64           `json:"pricePerHour,omitempty"` // of what was launched, USD
 	Machines      *model.CatalogUse `json:"machines,omitempty"`     // what catalogue was decided by
@@ -153,12 +157,19 @@ type Outcome struct {
 	Problems      []string          `json:"problems,omitempty"`
 }
 
+// Bought is how many machines were launched for a pool as one capacity type.
+type Bought struct {
+	Pool         string `json:"pool,omitempty"` // "" = for a NodeClaim made by hand
+	CapacityType string `json:"capacityType"`
+	Claims       int    `json:"claims"`
+}
+
 // Run looks at one cluster and does what is to be done there. Conflict means that another planner is at work: the hint
 // should come back later. Any other error means the run could not be carried through; what it recorded is recovered by
 // the next.
 func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
 	r := &run{Flow: f, settings: f.Settings.withDefaults(), request: request, started: f.Now(), remade: map[string]bool{}, probes: map[model.Mark]probe{}, dryRounds: map[string]int{}, accused: map[string]bool{}, recordedNow: map[string]bool{}, changed: map[string]bool{}, putOff: map[string]string{}, nameUsed: map[string]bool{}, awaited: map[string]bool{}}
-	r.out = Outcome{Cluster: request.Cluster, Trigger: request.Trigger, Millis: map[string]int64{}}
+	r.out = Outcome{Cluster: request.Cluster, Trigger: request.Trigger, Failures: map[string]int{}, Joined: map[string]int{}, Millis: map[string]int64{}}
 	err := r.guarded(ctx)
 	r.reached("done")
 	return r.out, err

@@ -1,10 +1,12 @@
 package provision
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/image"
 	"github.com/joiner-sh/joiner/shared/core/offer"
@@ -248,6 +250,10 @@ func (r *run) countRound(plan model.Plan, round model.Round) {
 	for _, claim := range round.Launched {
 		r.out.PricePerHour += claim.Price.USD()
 		r.decision.Launched = append(r.decision.Launched, claim.Name)
+		r.countBought(claim)
+	}
+	for _, claim := range round.Failed {
+		r.out.Failures[claim.FailureCode]++
 	}
 	r.out.Unschedulable = len(plan.Unschedulable)
 	if r.out.Rounds > 1 {
@@ -255,6 +261,21 @@ func (r *run) countRound(plan model.Plan, round model.Round) {
 	}
 	for _, nomination := range plan.Nominations {
 		r.out.Nominated += len(nomination.Pods)
+	}
+}
+
+// countBought adds one to what was launched for the claim's pool as its capacity type, and notes its intent.
+func (r *run) countBought(claim model.Claim) {
+	compare := func(b Bought, c model.Claim) int {
+		return cmp.Or(strings.Compare(b.Pool, c.Pool), strings.Compare(b.CapacityType, c.CapacityType))
+	}
+	i, found := slices.BinarySearchFunc(r.out.Bought, claim, compare)
+	if !found {
+		r.out.Bought = slices.Insert(r.out.Bought, i, Bought{Pool: claim.Pool, CapacityType: claim.CapacityType})
+	}
+	r.out.Bought[i].Claims++
+	if !slices.Contains(r.out.Intents, claim.Intent) {
+		r.out.Intents = append(r.out.Intents, claim.Intent)
 	}
 }
 

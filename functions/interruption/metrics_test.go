@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/flow/interruption"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// told are the samples that are not 0, as text, sorted.
+func told(samples []boot.Sample) []string {
+	var out []string
+	for _, s := range samples {
+		if s.Value != 0 {
+			out = append(out, fmt.Sprintf("%s%v %g", s.Series.Name, s.Values, s.Value))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestF151EndsAreMeasured(t *testing.T) {
+	ended := []interruption.Ended{
+		{Claim: "a", Pool: "general", CapacityType: "spot", Reason: model.EndedSpotInterrupted, Seconds: 40},
+		{Claim: "b", Pool: "general", CapacityType: "spot", Reason: model.EndedEmpty, Seconds: 9},
+		{Claim: "c", CapacityType: "on-demand", Reason: model.EndedInstance},
+	}
+	both := []string{
+		"NodeClaimsDisrupted[prod Empty] 1", "NodeClaimsDisrupted[prod InstanceEnded] 1", "NodeClaimsDisrupted[prod SpotInterrupted] 1",
+		"NodeClaimsTerminated[prod  on-demand] 1", "NodeClaimsTerminated[prod general spot] 2", "NodesTerminationDuration[prod] 40", "NodesTerminationDuration[prod] 9",
+	}
+	for name, test := range map[string]struct {
+		got  []boot.Sample
+		want []string
+	}{
+		"a look": {looked(interruption.Outcome{Cluster: "prod", Nodes: 12, Braked: 3, Ended: ended}), append([]string{"ClusterStateNodeCount[prod] 12", "RemovalsPutOff[] 3"}, both...)},
+		"a drain run": {drained(interruption.DrainOutcome{Cluster: "prod", Evicted: 5, Deleted: 1, Refused: 2, Ended: ended}),
+			append([]string{"PodsDrained[prod] 6", "PodsEvictionsRefused[prod] 2"}, both...)},
+		"notices": {noticed(interruption.NoticesOutcome{Kinds: map[string]int{"spot_interrupted": 2, "no_op": 1}}),
+			[]string{"InterruptionReceivedMessages[no_op] 1", "InterruptionReceivedMessages[spot_interrupted] 2"}},
+		"an idle look":      {looked(interruption.Outcome{Cluster: "prod"}), nil},
+		"an idle drain run": {drained(interruption.DrainOutcome{Cluster: "prod"}), nil},
+	} {
+		slices.Sort(test.want)
+		if got := told(test.got); !slices.Equal(got, test.want) {
+			t.Errorf("%s is measured as\n%q, want\n%q", name, got, test.want)
+		}
+	}
+}
