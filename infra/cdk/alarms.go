@@ -1,33 +1,10 @@
 package main
 
-import (
-	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
-)
+import "github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 
-// counted is a number that functions write into their logs and that becomes a metric of the namespace Joiner.
-type counted struct {
-	ID, Function, Metric, Pattern, Value string
-}
-
-// counts are few, since each metric costs as much as three alarms; dashboards read all else from the logs themselves.
-var counts = []counted{
-	{"CountSilent", "Provision", "SilentWatchers", `{ ($.msg = "provision") && ($.outcome.source = "list") }`, "1"},
-	{"CountFailed", "Provision", "LaunchesFailed", `{ ($.msg = "provision") && ($.outcome.failed > 0) }`, "$.outcome.failed"},
-	{"CountPlanned", "Provision", "MillisToLaunch", `{ ($.msg = "provision") && ($.outcome.claims > 0) }`, "$.outcome.millis.fleet"},
-	{"CountBraked", "Interruption", "RemovalsPutOff", `{ ($.msg = "interruption") && ($.outcome.braked > 0) }`, "$.outcome.braked"},
-}
-
-func (r *region) countLogs() {
-	for _, c := range counts {
-		awslogs.NewCfnMetricFilter(r.stack, s(c.ID), &awslogs.CfnMetricFilterProps{
-			LogGroupName: r.logs[c.Function].Ref(), FilterName: s(c.Metric), FilterPattern: s(c.Pattern),
-			MetricTransformations: []any{&awslogs.CfnMetricFilter_MetricTransformationProperty{
-				MetricNamespace: s("Joiner"), MetricName: s(c.Metric), MetricValue: s(c.Value),
-			}},
-		})
-	}
-}
+// ours is the namespace of the metrics that functions write into their logs, see METRICS.md. Alarms go by those of them that are
+// sent whatever the option metrics says.
+const ours = "Joiner"
 
 // metric is one of CloudWatch's: a name in a namespace, of the resource that a dimension names.
 type metric struct{ Namespace, Name, Dimension, Of string }
@@ -78,11 +55,11 @@ func alarms(o Options) []alarm {
 		alarm{ID: "TableAlarm", About: "DynamoDB throttles the table joiner: see its metrics for the partition that is hot",
 			Metrics: []metric{{"AWS/DynamoDB", "ReadThrottleEvents", "TableName", "joiner"}, {"AWS/DynamoDB", "WriteThrottleEvents", "TableName", "joiner"}}, Least: 1, Minutes: 1, Of: 3, In: 5},
 		alarm{ID: "SilentAlarm", About: "A cluster's watcher has said nothing for a while and functions list the cluster themselves: joiner doctor says which",
-			Metrics: []metric{{"Joiner", "SilentWatchers", "", ""}}, Least: 1, Minutes: 1, Of: 5, In: 10},
+			Metrics: []metric{{ours, "SilentWatchers", "", ""}}, Least: 1, Minutes: 1, Of: 5, In: 10},
 		alarm{ID: "FailedAlarm", About: "Launches fail again and again: joiner why names the pool and what EC2 says",
-			Metrics: []metric{{"Joiner", "LaunchesFailed", "", ""}}, Least: 10, Minutes: 5, Of: 3, In: 3},
+			Metrics: []metric{{ours, "LaunchesFailed", "", ""}}, Least: 10, Minutes: 5, Of: 3, In: 3},
 		alarm{ID: "BrakeAlarm", About: "So many nodes ended lately that further ones are put off: see what ends them before taking off the brake",
-			Metrics: []metric{{"Joiner", "RemovalsPutOff", "", ""}}, Least: 1, Minutes: 5, Of: 1, In: 1},
+			Metrics: []metric{{ours, "RemovalsPutOff", "", ""}}, Least: 1, Minutes: 5, Of: 1, In: 1},
 	)
 	return out
 }

@@ -9,31 +9,81 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 )
 
-// widget is a picture of a dashboard: of metrics, or of a query of logs.
+// widget is a picture of a dashboard: of metrics, of every series of some metrics of ours, or of a query of logs.
 type widget struct {
 	Title   string
 	Metrics []metric
+	Series  []series
 	Stat    string
 	Log     string // function's name
 	Query   string // of Logs Insights
 }
 
-// capacity is what there is and what becomes of it, read from what functions log of each run.
-func capacity() []widget {
-	of := func(title, function, query string) widget { return widget{Title: title, Log: function, Query: query} }
+// series is a metric of ours, whatever the values of its dimensions.
+type series struct {
+	Name       string
+	Dimensions []string
+}
+
+// capacity is what there is and what becomes of it. Without metrics it is read from what functions log of each run, which costs
+// something while somebody looks at it and nothing else.
+func capacity(o Options) []widget {
+	if o.Metrics {
+		return capacityMetrics()
+	}
+	return capacityLogs()
+}
+
+func ofLog(title, function, query string) widget {
+	return widget{Title: title, Log: function, Query: query}
+}
+
+func problems() widget {
+	return ofLog("Problems, newest first", "joiner-provision", `filter ispresent(outcome.problems.0) | fields @timestamp, outcome.cluster, outcome.problems.0 | sort @timestamp desc | limit 20`)
+}
+
+func capacityLogs() []widget {
 	return []widget{
-		of("Machines launched", "joiner-provision", `filter msg = "provision" and outcome.claims > 0 | stats sum(outcome.claims) by bin(5m), outcome.cluster`),
-		of("Launches that failed", "joiner-provision", `filter msg = "provision" and outcome.failed > 0 | stats sum(outcome.failed) by bin(5m), outcome.cluster`),
-		of("Nodes that came into use", "joiner-provision", `filter msg = "provision" and outcome.initialized > 0 | stats sum(outcome.initialized) by bin(5m), outcome.cluster`),
-		of("Pods that wait, and those nothing fits", "joiner-provision", `filter msg = "provision" | stats max(outcome.pending), max(outcome.unschedulable) by bin(5m)`),
-		of("Nodes", "joiner-interruption", `filter msg = "interruption" | stats max(outcome.nodes) by bin(5m), outcome.cluster`),
-		of("Machines that ended", "joiner-interruption", `filter msg = "interruption" and outcome.closed > 0 | stats sum(outcome.closed) by bin(5m), outcome.cluster`),
-		of("Spot machines taken back", "joiner-interruption", `filter msg = "interruption" and outcome.interrupted > 0 | stats sum(outcome.interrupted) by bin(5m), outcome.cluster`),
-		of("Price of nodes, USD an hour", "joiner-disrupt", `filter msg = "disrupt" and outcome.priceBefore > 0 | stats max(outcome.priceBefore) by bin(5m), outcome.cluster`),
-		of("Saved by giving back, USD an hour", "joiner-disrupt", `filter msg = "disrupt" and outcome.savings > 0 | stats sum(outcome.savings) by bin(1h), outcome.cluster`),
-		of("Commands to give nodes back: new, done, undone", "joiner-disrupt", `filter msg = "disrupt" | stats sum(outcome.planned), sum(outcome.done), sum(outcome.undone) by bin(5m)`),
-		of("Node classes that are not ready", "joiner-catalog", `filter msg = "catalog" and ispresent(outcome.notReady.0) | stats latest(outcome.notReady.0) by outcome.cluster`),
-		of("Problems, newest first", "joiner-provision", `filter ispresent(outcome.problems.0) | fields @timestamp, outcome.cluster, outcome.problems.0 | sort @timestamp desc | limit 20`),
+		ofLog("Machines launched", "joiner-provision", `filter msg = "provision" and outcome.claims > 0 | stats sum(outcome.claims) by bin(5m), outcome.cluster`),
+		ofLog("Launches that failed", "joiner-provision", `filter msg = "provision" and outcome.failed > 0 | stats sum(outcome.failed) by bin(5m), outcome.cluster`),
+		ofLog("Nodes that came into use", "joiner-provision", `filter msg = "provision" and outcome.initialized > 0 | stats sum(outcome.initialized) by bin(5m), outcome.cluster`),
+		ofLog("Pods that wait, and those nothing fits", "joiner-provision", `filter msg = "provision" | stats max(outcome.pending), max(outcome.unschedulable) by bin(5m)`),
+		ofLog("Nodes", "joiner-interruption", `filter msg = "interruption" | stats max(outcome.nodes) by bin(5m), outcome.cluster`),
+		ofLog("Machines that ended", "joiner-interruption", `filter msg in ["interruption", "drain"] and outcome.closed > 0 | stats sum(outcome.closed) by bin(5m), outcome.cluster`),
+		ofLog("Spot machines taken back", "joiner-interruption", `filter msg = "interruption" and outcome.interrupted > 0 | stats sum(outcome.interrupted) by bin(5m), outcome.cluster`),
+		ofLog("Price of nodes, USD an hour", "joiner-disrupt", `filter msg = "disrupt" and outcome.priceBefore > 0 | stats max(outcome.priceBefore) by bin(5m), outcome.cluster`),
+		ofLog("Saved by giving back, USD an hour", "joiner-disrupt", `filter msg = "disrupt" and outcome.savings > 0 | stats sum(outcome.savings) by bin(1h), outcome.cluster`),
+		ofLog("Commands to give nodes back: new, done, undone", "joiner-disrupt", `filter msg = "disrupt" | stats sum(outcome.planned), sum(outcome.done), sum(outcome.undone) by bin(5m)`),
+		ofLog("Node classes that are not ready", "joiner-catalog", `filter msg = "catalog" and ispresent(outcome.notReady.0) | stats latest(outcome.notReady.0) by outcome.cluster`),
+		problems(),
+	}
+}
+
+func capacityMetrics() []widget {
+	return []widget{
+		{Title: "Machines launched", Series: []series{{"NodeClaimsCreated", []string{"Cluster", "NodePool", "CapacityType"}}}, Stat: "Sum"},
+		{Title: "Claims that got no machine, by what EC2 said", Series: []series{{"CloudProviderErrors", []string{"Cluster", "Reason"}}}, Stat: "Sum"},
+		{Title: "Nodes that joined", Series: []series{{"NodesCreated", []string{"Cluster", "NodePool"}}}, Stat: "Sum"},
+		{Title: "Pods that wait, and those nothing fits", Series: []series{{"SchedulerQueueDepth", []string{"Cluster"}}, {"SchedulerUnschedulablePods", []string{"Cluster"}}}, Stat: "Maximum"},
+		{Title: "Nodes", Series: []series{{"ClusterStateNodeCount", []string{"Cluster"}}}, Stat: "Maximum"},
+		{Title: "Machines that ended", Series: []series{{"NodeClaimsTerminated", []string{"Cluster", "NodePool", "CapacityType"}}}, Stat: "Sum"},
+		{Title: "Machines that ended, by reason", Series: []series{{"NodeClaimsDisrupted", []string{"Cluster", "Reason"}}}, Stat: "Sum"},
+		{Title: "Messages of AWS about machines", Series: []series{{"InterruptionReceivedMessages", []string{"MessageType"}}}, Stat: "Sum"},
+		{Title: "Price of nodes, USD an hour", Series: []series{{"PricePerHour", []string{"Cluster"}}}, Stat: "Maximum"},
+		{Title: "Saved by giving back, USD an hour", Series: []series{{"SavingsPerHour", []string{"Cluster"}}}, Stat: "Sum"},
+		{Title: "Commands to give nodes back, and those undone", Series: []series{{"VoluntaryDisruptionDecisions", []string{"Cluster", "Reason", "Decision"}}, {"VoluntaryDisruptionQueueFailures", []string{"Cluster"}}}, Stat: "Sum"},
+		{Title: "Claims that have drifted, and node classes that are not ready", Series: []series{{"NodeClaimsDrifted", []string{"Cluster", "Reason"}}, {"NodeClassesNotReady", []string{"Cluster"}}}, Stat: "Maximum"},
+		problems(),
+	}
+}
+
+// healthMetrics are those of health that functions send where they are told to.
+func healthMetrics() []widget {
+	return []widget{
+		{Title: "From the first sight of a pod to its machine, p99, ms", Series: []series{{"PodsSchedulingDecisionDuration", []string{"Cluster"}}}, Stat: "p99"},
+		{Title: "Planning, p99, ms", Series: []series{{"SchedulingDuration", []string{"Cluster"}}}, Stat: "p99"},
+		{Title: "From the decision that a node ends to its end, p99, s", Series: []series{{"NodesTerminationDuration", []string{"Cluster"}}}, Stat: "p99"},
+		{Title: "Pods that were drained, and evictions refused", Series: []series{{"PodsDrained", []string{"Cluster"}}, {"PodsEvictionsRefused", []string{"Cluster"}}}, Stat: "Sum"},
 	}
 }
 
@@ -53,27 +103,31 @@ func health(o Options) []widget {
 		}
 		return out
 	}
-	return []widget{
-		{Title: "From hint to machines, p50 of runs, ms", Metrics: []metric{{"Joiner", "MillisToLaunch", "", ""}}, Stat: "p50"},
-		{Title: "From hint to machines, p99 of runs, ms", Metrics: []metric{{"Joiner", "MillisToLaunch", "", ""}}, Stat: "p99"},
+	out := []widget{
+		{Title: "From hint to machines, p50 of runs, ms", Metrics: []metric{{ours, "MillisToLaunch", "", ""}}, Stat: "p50"},
+		{Title: "From hint to machines, p99 of runs, ms", Metrics: []metric{{ours, "MillisToLaunch", "", ""}}, Stat: "p99"},
 		{Title: "Oldest hint, s", Metrics: queues("ApproximateAgeOfOldestMessage", ""), Stat: "Maximum"},
 		{Title: "Hints nobody could handle", Metrics: queues("ApproximateNumberOfMessagesVisible", "-dead"), Stat: "Maximum"},
 		{Title: "Invocations", Metrics: each("Invocations"), Stat: "Sum"},
 		{Title: "Errors", Metrics: each("Errors"), Stat: "Sum"},
 		{Title: "Throttles", Metrics: each("Throttles"), Stat: "Sum"},
 		{Title: "Duration, p99, ms", Metrics: each("Duration"), Stat: "p99"},
-		{Title: "Clusters whose watcher is silent", Metrics: []metric{{"Joiner", "SilentWatchers", "", ""}}, Stat: "Sum"},
-		{Title: "Removals put off by the brake", Metrics: []metric{{"Joiner", "RemovalsPutOff", "", ""}}, Stat: "Sum"},
+		{Title: "Clusters whose watcher is silent", Metrics: []metric{{ours, "SilentWatchers", "", ""}}, Stat: "Sum"},
+		{Title: "Removals put off by the brake", Metrics: []metric{{ours, "RemovalsPutOff", "", ""}}, Stat: "Sum"},
 		{Title: "Units of the table", Metrics: []metric{{"AWS/DynamoDB", "ConsumedReadCapacityUnits", "TableName", "joiner"}, {"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "TableName", "joiner"}}, Stat: "Sum"},
 		{Title: "Runs that failed, newest first", Log: "joiner-provision", Query: `filter ispresent(error) and error != "" | fields @timestamp, msg, outcome.cluster, error | sort @timestamp desc | limit 20`},
 	}
+	if o.Metrics {
+		out = append(out, healthMetrics()...)
+	}
+	return out
 }
 
 func (r *region) makeDashboards() {
 	for _, d := range []struct {
 		ID      string
 		Widgets []widget
-	}{{"Capacity", capacity()}, {"Health", health(r.o)}} {
+	}{{"Capacity", capacity(r.o)}, {"Health", health(r.o)}} {
 		awscloudwatch.NewCfnDashboard(r.stack, s(d.ID+"Dashboard"), &awscloudwatch.CfnDashboardProps{
 			DashboardName: sub("Joiner-%s-${AWS::Region}", d.ID), DashboardBody: awscdk.Fn_Sub(s(dashboard(d.Widgets)), nil),
 		})
@@ -98,6 +152,9 @@ func dashboard(widgets []widget) string {
 				}
 				lines = append(lines, line)
 			}
+			for i, each := range w.Series {
+				lines = append(lines, []any{map[string]any{"id": fmt.Sprintf("s%d", i), "expression": each.search(w.Stat)}})
+			}
 			properties["metrics"], properties["stat"], properties["period"], properties["view"] = lines, w.Stat, 60, "timeSeries"
 		}
 		out = append(out, map[string]any{
@@ -109,4 +166,10 @@ func dashboard(widgets []widget) string {
 		panic(err) // maps of text and numbers
 	}
 	return string(text)
+}
+
+// search is the expression that finds every series of a metric. Source: "Use search expressions in graphs" in the user guide of
+// CloudWatch.
+func (s series) search(statistic string) string {
+	return fmt.Sprintf(`SEARCH('{%s,%s} MetricName="%s"', '%s', 60)`, ours, strings.Join(s.Dimensions, ","), s.Name, statistic)
 }

@@ -99,7 +99,6 @@ func (r *region) program(f function) awslambda.CfnFunction {
 	logs := awslogs.NewCfnLogGroup(r.stack, s(f.ID+"Logs"), &awslogs.CfnLogGroupProps{
 		LogGroupName: s("/aws/lambda/" + f.Name), RetentionInDays: n(r.o.LogRetentionDays), KmsKeyId: kmsOf(r.o),
 	})
-	r.logs[f.ID] = logs
 	role := r.role(f)
 	code := awss3assets.NewAsset(r.stack, s(f.ID+"Code"), &awss3assets.AssetProps{Path: s(zipOf(f.Program, r.o))})
 	properties := &awslambda.CfnFunctionProps{
@@ -160,6 +159,9 @@ func (r *region) environment(f function) *map[string]*string {
 	}
 	if f.Program == "catalog" && !r.o.DryRun {
 		env["JOINER_DISABLE_DRY_RUN"] = s("true")
+	}
+	if r.o.Metrics && f.Program != "webhook" {
+		env["JOINER_METRICS"] = s("on")
 	}
 	for _, name := range f.Settings {
 		if value, ok := r.o.Settings[name]; ok {

@@ -33,6 +33,7 @@ type Options struct {
 	AlarmTopicARN       string            // alarmTopicArn: SNS topic that alarms tell; "" = they only change colour
 	HubAccount          string            // hubAccount: where the region's stack is; "" = in the account of the cluster
 	ExternalID          string            // externalId: of the region's stack, from its outputs; needed where hubAccount is set
+	Metrics             bool              // metrics: true = functions send all of METRICS.md, and the boards show it
 	DryRun              bool              // dryRun: false = node classes are not tried on EC2
 	IMDSv1              bool              // imdsv1: true = machines may be launched whose metadata needs no token
 	DenyTypes           []string          // denyInstanceTypes: patterns such as *.metal that are never launched
@@ -68,7 +69,7 @@ func readOptions(from context) (Options, error) {
 		VPCSubnets: r.list("subnetIds"), VPCGroups: r.list("securityGroupIds"), IsolatedVPC: r.flag("isolatedVpc", false),
 		Webhook: r.flag("webhook", false), MaxClusters: r.number("maxClusters", 0), Reserve: r.flag("reserve", true),
 		PlannerMemoryMB: r.number("plannerMemory", 1769), AlarmTopicARN: r.text("alarmTopicArn", ""),
-		HubAccount: r.text("hubAccount", ""), ExternalID: r.text("externalId", ""), DryRun: r.flag("dryRun", true), IMDSv1: r.flag("imdsv1", false),
+		HubAccount: r.text("hubAccount", ""), ExternalID: r.text("externalId", ""), Metrics: r.flag("metrics", false), DryRun: r.flag("dryRun", true), IMDSv1: r.flag("imdsv1", false),
 		DenyTypes: r.list("denyInstanceTypes"), ImageOwners: r.list("imageOwners"), Adopters: r.list("adopters"),
 	}
 	o.Zips = r.text("zips", "../../dist/"+map[bool]string{true: "amd64", false: "arm64"}[o.Architecture == "x86_64"])

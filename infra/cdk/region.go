@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -31,10 +30,9 @@ type region struct {
 	externalID *string
 	table      awsdynamodb.CfnTable
 	bucket     awss3.CfnBucket
-	queues     map[string]awssqs.CfnQueue     // by id, dead ones by id + "Dead"
-	roles      map[string]awsiam.CfnRole      // of functions, by the function's id
-	rules      []*string                      // ARNs
-	logs       map[string]awslogs.CfnLogGroup // by the function's id
+	queues     map[string]awssqs.CfnQueue // by id, dead ones by id + "Dead"
+	roles      map[string]awsiam.CfnRole  // of functions, by the function's id
+	rules      []*string                  // ARNs
 }
 
 // newRegion makes the stack that every cluster of an account and region shares.
@@ -43,7 +41,7 @@ func newRegion(scope constructs.Construct, id string, o Options) awscdk.Stack {
 		StackName: s("joiner"), Description: s("Joiner: what every cluster of this account and region shares"), AnalyticsReporting: jsii.Bool(false),
 		TerminationProtection: jsii.Bool(true),
 	})
-	r := &region{stack: stack, o: o, queues: map[string]awssqs.CfnQueue{}, roles: map[string]awsiam.CfnRole{}, logs: map[string]awslogs.CfnLogGroup{}}
+	r := &region{stack: stack, o: o, queues: map[string]awssqs.CfnQueue{}, roles: map[string]awsiam.CfnRole{}}
 	// Nobody who does not know this stack can have a role of a cluster trust it by mistake.
 	r.externalID = awscdk.Fn_Select(n(2), awscdk.Fn_Split(s("/"), stack.StackId(), nil))
 	r.makeTable()
@@ -66,7 +64,6 @@ func newRegion(scope constructs.Construct, id string, o Options) awscdk.Stack {
 	r.makeSchedules(targets)
 	r.makeRules()
 	r.protectQueues()
-	r.countLogs()
 	r.makeAlarms()
 	r.makeDashboards()
 	r.describe()

@@ -48,6 +48,7 @@ func variants() []variant {
 			o.VPCSubnets, o.VPCGroups, o.IsolatedVPC, o.Webhook = []string{"subnet-0123456789abcdef0", "subnet-0123456789abcdef1"}, []string{"sg-0123456789abcdef0"}, true, true
 			o.KMSKeyARN = "arn:aws:kms:us-west-2:111111111111:key/11111111-2222-3333-4444-555555555555"
 			o.PermissionsBoundary = "arn:aws:iam::111111111111:policy/boundary"
+			o.Metrics = true
 			o.AlarmTopicARN, o.Architecture, o.MaxClusters, o.DryRun = "arn:aws:sns:us-west-2:111111111111:alarms", "x86_64", 50, false
 			o.Settings = map[string]string{"JOINER_SPOT_TO_SPOT": "true", "JOINER_MIN_VALUES_POLICY": "BestEffort"}
 		}),

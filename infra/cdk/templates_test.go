@@ -235,9 +235,6 @@ func regionWanted() map[string]wanted {
 			"Targets": [{"Arn": %s, "RetryPolicy": {"MaximumEventAgeInSeconds": 300}, "DeadLetterConfig": {"Arn": %s}}]}`,
 			r[0], r[1], r[2], detail, attribute("NoticesQueue", "Arn"), attribute("NoticesDeadQueue", "Arn"))}
 	}
-	for id, pattern := range map[string]string{"CountSilent": "SilentWatchers", "CountFailed": "LaunchesFailed", "CountPlanned": "MillisToLaunch", "CountBraked": "RemovalsPutOff"} {
-		all[id] = wanted{"AWS::Logs::MetricFilter", fmt.Sprintf(`{"FilterName": %q, "MetricTransformations": [{"MetricNamespace": "Joiner", "MetricName": %q}]}`, pattern, pattern)}
-	}
 	for id, a := range alarmsWanted {
 		all[id] = wanted{"AWS::CloudWatch::Alarm", a}
 	}
