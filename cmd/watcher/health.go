@@ -14,15 +14,27 @@ import (
 
 // serveHealth answers the kubelet until ctx is done. Profiling is not served.
 func serveHealth(ctx context.Context, address string, ready func() bool, logger *slog.Logger) {
+	serve(ctx, "health", address, health(ready), logger)
+}
+
+// serveMetrics answers Prometheus until ctx is done.
+func serveMetrics(ctx context.Context, address string, told http.Handler, logger *slog.Logger) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", told)
+	serve(ctx, "metrics", address, mux, logger)
+}
+
+// serve answers requests at an address until ctx is done. That it cannot is fatal.
+func serve(ctx context.Context, what, address string, handler http.Handler, logger *slog.Logger) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		fatal(logger, "serve health", err)
+		fatal(logger, "serve "+what, err)
 	}
-	server := &http.Server{Handler: health(ready), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
 	context.AfterFunc(ctx, func() { server.Close() })
-	logger.Info("serving health", "address", listener.Addr().String())
+	logger.Info("serving "+what, "address", listener.Addr().String())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		fatal(logger, "serve health", err)
+		fatal(logger, "serve "+what, err)
 	}
 }
 

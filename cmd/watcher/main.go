@@ -35,6 +35,9 @@
 //	                       functions ask it themselves
 //	JOINER_RELAY_SENDERS   who may ask, JSON: the unique ids of the functions' roles for this cluster, and for each the group whose
 //	                       rights its requests have: {"AROA…": "joiner:functions"}; required with the queue
+//	JOINER_METRICS_ADDRESS of /metrics, for Prometheus: none, then nothing is served
+//	JOINER_METRICS_CLUSTER_STATE
+//	                       false = no metrics of each node and pod, which are tens of thousands in a large cluster: true
 //	JOINER_LOG_LEVEL       debug, info, warn or error: info
 //	KUBECONFIG             path of a client configuration: that of the pod's service account
 //
@@ -53,6 +56,7 @@ import (
 	_ "golang.org/x/crypto/x509roots/fallback" // its image holds nothing but the program
 	"k8s.io/klog/v2"
 
+	"github.com/joiner-sh/joiner/cmd/watcher/metrics"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/forward"
@@ -72,12 +76,18 @@ func main() {
 	kube := s.kubeConfig(logger)
 	f := forward.New(s.forwardConfig(ctx, logger))
 	var watch *ekscluster.Watch
+	recorder := metrics.New(metrics.Options{
+		Rows: f.Rows, Waiting: f.Waiting, Synced: func() bool { return watch.Synced() }, Now: time.Now, Version: boot.Build(), Detail: s.ClusterState,
+	})
 	shelf := review.NewShelf(func() bool { return watch.Synced() })
 	var err error
 	watch, err = ekscluster.NewWatch(kube, ekscluster.WatchOptions{
 		Observe: func(c wire.Change) {
 			shelf.Observe(c)
 			f.Observe(c)
+			if s.MetricsAddress != "" {
+				recorder.Observe(c)
+			}
 		},
 		Undefined: func(resource string) {
 			logger.Warn("not defined in the cluster; apply its definition", "resource", resource)
@@ -91,8 +101,8 @@ func main() {
 		fatal(logger, "connect to the cluster", err)
 	}
 
-	// One actor follows the cluster, one leads when it may, one answers the kubelet, one the API server, one the functions. All end
-	// with ctx.
+	// One actor follows the cluster, one leads when it may, one answers the kubelet, one the API server, one the functions, one
+	// Prometheus. All end with ctx.
 	var actors sync.WaitGroup
 	if carrier := s.carrier(ctx, kube, logger); carrier != nil {
 		actors.Go(func() { carrier.Run(ctx) })
@@ -104,12 +114,19 @@ func main() {
 		})
 	}
 	actors.Go(func() { watch.Run(ctx) })
+	if s.MetricsAddress != "" {
+		actors.Go(func() { serveMetrics(ctx, s.MetricsAddress, recorder, logger) })
+	}
 	actors.Go(func() { serveHealth(ctx, s.HealthAddress, watch.Synced, logger) })
 	actors.Go(func() {
 		started := time.Now()
 		if watch.WaitForSync(ctx) {
 			logger.Info("seen the cluster", "millis", time.Since(started).Milliseconds(), "waiting", f.Waiting())
-			campaign(ctx, kube, &s, f.Lead, logger)
+			campaign(ctx, kube, &s, func(term context.Context) error {
+				recorder.Lead(true)
+				defer recorder.Lead(false)
+				return f.Lead(term)
+			}, logger)
 		}
 	})
 	actors.Wait()

@@ -39,7 +39,11 @@ type settings struct {
 	IdlePublish   time.Duration `env:"JOINER_IDLE_PUBLISH"`
 	LeaseDuration time.Duration `env:"JOINER_LEASE_DURATION" envDefault:"15s"`
 	DefaultSpread string        `env:"JOINER_DEFAULT_SPREAD"`
-	Kubeconfig    string        `env:"KUBECONFIG"`
+
+	MetricsAddress string `env:"JOINER_METRICS_ADDRESS"`
+	ClusterState   bool   `env:"JOINER_METRICS_CLUSTER_STATE" envDefault:"true"`
+
+	Kubeconfig string `env:"KUBECONFIG"`
 
 	RelayURL     string  `env:"JOINER_RELAY_QUEUE_URL"`
 	RelaySenders senders `env:"JOINER_RELAY_SENDERS"`

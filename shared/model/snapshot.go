@@ -38,6 +38,19 @@ type Object struct {
 	Manual bool `json:"manual,omitempty"` // without a machine, and of no NodePool or without our finalizer: somebody made it by hand to have one launched
 }
 
+// ClaimShown is what a NodeClaim object shows of itself that nothing is decided by.
+type ClaimShown struct {
+	Pool              string
+	Zone              string
+	CapacityType      string
+	ImageID           string
+	MinValuesRelaxed  bool
+	Drifted           bool
+	Drained           bool
+	DisruptionReason  string // of the condition of that name; "" = it is not to end
+	DisruptionMessage string
+}
+
 // Wish is a NodeClaim that somebody made by hand to have it launched.
 type Wish struct {
 	Name        string    `json:"name"`

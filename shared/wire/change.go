@@ -16,6 +16,7 @@ type Change struct {
 	Pool      *model.Pool
 	Class     *model.Class
 	Claim     *model.Object
+	Shown     *model.ClaimShown // of Claim; nil where Deleted
 	Namespace *model.Namespace
 	Budget    *model.PDB
 	Volume    *model.Volume

@@ -28,7 +28,7 @@ func customKinds(client dynamic.Interface, o WatchOptions) []kind {
 		}, func(name string) wire.Change { return wire.Change{Pool: &model.Pool{Name: name}} }),
 		customKind(client, apiv1.NodeClaimResource, o, func(u *unstructured.Unstructured) (wire.Change, bool) {
 			claim, managed := translate.ClaimOf(u)
-			return wire.Change{Claim: &claim}, managed
+			return wire.Change{Claim: &claim, Shown: ref(translate.ClaimShown(u))}, managed
 		}, func(name string) wire.Change { return wire.Change{Claim: &model.Object{Name: name}} }),
 		customKind(client, awsv1.EC2NodeClassResource, o, func(u *unstructured.Unstructured) (wire.Change, bool) {
 			return wire.Change{Class: ref(translate.ClassOf(u))}, true

@@ -527,7 +527,7 @@ func (s *step) waits(what string, err error) {
 
 // why says for people why the command's nodes end.
 func (s *step) why() string {
-	text := "the node is given back by command " + s.command.ID + ": "
+	text := model.GivenBack(s.command.ID, len(s.command.Targets), len(s.command.Replacements)) + ": "
 	switch s.command.Reason {
 	case model.ReasonEmpty:
 		return text + "no pods of weight run there"

@@ -48,6 +48,15 @@ func (t *table[T]) take() (put []T, gone []string) {
 	return put, gone
 }
 
+// copied returns every row, in no order.
+func (t *table[T]) copied() []T {
+	out := make([]T, 0, len(t.rows))
+	for _, row := range t.rows {
+		out = append(out, row)
+	}
+	return out
+}
+
 // all returns every row, sorted by key, and forgets what changed.
 func (t *table[T]) all() []T {
 	clear(t.dirty)

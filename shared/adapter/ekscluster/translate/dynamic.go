@@ -48,6 +48,33 @@ func ClaimOf(object *unstructured.Unstructured) (claim model.Object, managed boo
 	return claimObject(object, providerID), Managed(apiv1.NodeClassReference{Group: group, Kind: kind})
 }
 
+// ClaimShown returns what an untyped NodeClaim shows beyond that it is there.
+func ClaimShown(object *unstructured.Unstructured) model.ClaimShown {
+	labels := object.GetLabels()
+	shown := model.ClaimShown{
+		Pool: labels[model.LabelNodePool], Zone: labels[model.LabelZone], CapacityType: labels[model.LabelCapacityType],
+		MinValuesRelaxed: object.GetAnnotations()[model.AnnotationMinValuesRelaxed] == "true",
+	}
+	shown.ImageID, _, _ = unstructured.NestedString(object.Object, "status", "imageID")
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, entry := range conditions {
+		condition, ok := entry.(map[string]any)
+		if !ok || condition["status"] != string(metav1.ConditionTrue) {
+			continue
+		}
+		switch condition["type"] {
+		case apiv1.ConditionDrifted:
+			shown.Drifted = true
+		case apiv1.ConditionDrained:
+			shown.Drained = true
+		case apiv1.ConditionDisruptionReason:
+			shown.DisruptionReason, _ = condition["reason"].(string)
+			shown.DisruptionMessage, _ = condition["message"].(string)
+		}
+	}
+	return shown
+}
+
 // claimObject returns a NodeClaim as an object that is there: without our finalizer or the label of its class it is bare, and
 // without a machine and without a NodePool, or our finalizer, which those we make have from the start, somebody made it to have one
 // launched.

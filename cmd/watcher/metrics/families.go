@@ -1,0 +1,87 @@
+package metrics
+
+//go:generate go run github.com/joiner-sh/joiner/testenv/metricsdoc ../../../METRICS.md
+
+// Family is a metric with its labels: METRICS.md is made from these.
+type Family struct {
+	Name   string
+	Type   string // counter, gauge, summary or histogram
+	Labels []string
+	Means  string
+}
+
+// Types of families.
+const (
+	counter   = "counter"
+	gauge     = "gauge"
+	summary   = "summary"
+	histogram = "histogram"
+)
+
+// ofNodes are the labels of states of nodes: those of Karpenter's that boards group by. Its other ones follow from the instance type.
+var ofNodes = []string{
+	"arch", "capacity_type", "instance_category", "instance_cpu", "instance_family", "instance_generation", "instance_memory", "instance_size",
+	"instance_type", "managed", "node_name", "nodepool", "os", "region", "zone",
+}
+
+var ofResourcesOfNodes = append(append([]string{}, ofNodes...), "resource_type")
+
+// Families of states, written from the watcher's rows.
+var (
+	nodesAllocatable    = Family{"karpenter_nodes_allocatable", gauge, ofResourcesOfNodes, "what pods may ask of a node in all: cores, bytes, counts"}
+	nodesPodRequests    = Family{"karpenter_nodes_total_pod_requests", gauge, ofResourcesOfNodes, "what pods of a node that belong to no DaemonSet ask for"}
+	nodesDaemonRequests = Family{"karpenter_nodes_total_daemon_requests", gauge, ofResourcesOfNodes, "what pods of DaemonSets on a node ask for"}
+	nodesOverhead       = Family{"karpenter_nodes_system_overhead", gauge, ofResourcesOfNodes, "capacity of a node that no pod may ask for"}
+	nodesLifetime       = Family{"karpenter_nodes_current_lifetime_seconds", gauge, ofNodes, "age of a node"}
+	clusterUtilization  = Family{"karpenter_cluster_utilization_percent", gauge, []string{"resource_type"}, "share of what all nodes of NodePools offer that pods ask for"}
+
+	poolsUsage    = Family{"karpenter_nodepools_usage", gauge, []string{"nodepool", "resource_type"}, "capacity of a NodePool's nodes, and how many there are"}
+	poolsLimit    = Family{"karpenter_nodepools_limit", gauge, []string{"nodepool", "resource_type"}, "spec.limits of a NodePool"}
+	poolsUsageOld = Family{"karpenter_nodepool_usage", gauge, []string{"nodepool", "resource_type"}, "the same as karpenter_nodepools_usage, as older boards ask for it"}
+	poolsLimitOld = Family{"karpenter_nodepool_limit", gauge, []string{"nodepool", "resource_type"}, "the same as karpenter_nodepools_limit, as older boards ask for it"}
+
+	podsState = Family{"karpenter_pods_state", gauge, []string{
+		"name", "namespace", "owner", "node", "scheduled", "nodepool", "zone", "arch", "capacity_type", "instance_type", "phase", "ready", "managed",
+	}, "1 for each pod that has not ended; owner is kind/name of who controls it"}
+	podsUnbound   = Family{"karpenter_pods_unbound_time_seconds", gauge, []string{"name", "namespace"}, "how long a pod has waited for a node"}
+	podsUnstarted = Family{"karpenter_pods_unstarted_time_seconds", gauge, []string{"name", "namespace"}, "how long a pod has not run"}
+
+	nodeCount   = Family{"karpenter_cluster_state_node_count", gauge, nil, "nodes, whoever made them"}
+	synced      = Family{"karpenter_cluster_state_synced", gauge, nil, "1 once the whole cluster has been seen"}
+	unsynced    = Family{"karpenter_cluster_state_unsynced_time_seconds", gauge, nil, "how long the whole cluster has not been seen"}
+	queueDepth  = Family{"karpenter_scheduler_queue_depth", gauge, []string{"controller"}, "pods that wait for a node nothing has; controller is provisioner"}
+	eligible    = Family{"karpenter_voluntary_disruption_eligible_nodes", gauge, []string{"reason"}, "nodes that may be given back for a reason, whatever budgets and pods say"}
+	claimsCount = Family{"operator_nodeclaim_status_condition_count", gauge, []string{"type", "status", "reason"}, "NodeClaims with the condition Drifted, Drained or DisruptionReason, status True"}
+)
+
+// Families of what has happened, kept by the client library.
+var (
+	claimsCreated = Family{"karpenter_nodeclaims_created_total", counter, []string{"reason", "nodepool", "min_values_relaxed"},
+		"NodeClaims that were made; reason is provisioned, also of those that take the place of others"}
+	claimsTerminated = Family{"karpenter_nodeclaims_terminated_total", counter, []string{"nodepool", "capacity_type", "zone"}, "NodeClaims that are gone"}
+	claimsDisrupted  = Family{"karpenter_nodeclaims_disrupted_total", counter, []string{"reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"},
+		"NodeClaims that began to say why they end"}
+	claimsTermination = Family{"karpenter_nodeclaims_termination_duration_seconds", histogram, []string{"nodepool"}, "from a NodeClaim's deletion until it is gone"}
+	nodesCreated      = Family{"karpenter_nodes_created_total", counter, []string{"nodepool", "zone"}, "nodes that were registered"}
+	nodesTerminated   = Family{"karpenter_nodes_terminated_total", counter, []string{"nodepool", "zone"}, "nodes that are gone"}
+	nodesDrained      = Family{"karpenter_nodes_drained_total", counter, []string{"nodepool"}, "nodes that were emptied"}
+	nodesTermination  = Family{"karpenter_nodes_termination_duration_seconds", summary, []string{"nodepool"}, "from a node's deletion until it is gone"}
+	nodesLived        = Family{"karpenter_nodes_lifetime_duration_seconds", histogram, []string{"nodepool"}, "age of nodes when they are gone"}
+	podsBound         = Family{"karpenter_pods_bound_duration_seconds", histogram, nil, "from a pod's creation until it has a node"}
+	podsStartup       = Family{"karpenter_pods_startup_duration_seconds", summary, nil, "from a pod's creation until it is ready"}
+	decisions         = Family{"karpenter_voluntary_disruption_decisions_total", counter, []string{"decision", "reason", "consolidation_type"},
+		"commands to give nodes back; decision is delete or replace"}
+	buildInfo = Family{"karpenter_build_info", gauge, []string{"version", "goversion", "goarch", "commit"}, "1, of the watcher; every replica tells it"}
+)
+
+// Families are all there are, in the order they are documented in. Beside them there are those of the Go runtime and of the process
+// (go_…, process_…).
+func Families() []Family {
+	return []Family{
+		nodesAllocatable, nodesPodRequests, nodesDaemonRequests, nodesOverhead, nodesLifetime, clusterUtilization,
+		poolsUsage, poolsLimit, poolsUsageOld, poolsLimitOld, podsState, podsUnbound, podsUnstarted,
+		nodeCount, synced, unsynced, queueDepth, eligible, claimsCount,
+		claimsCreated, claimsTerminated, claimsDisrupted, claimsTermination, nodesCreated, nodesTerminated, nodesDrained, nodesTermination,
+		nodesLived, podsBound, podsStartup, decisions, buildInfo,
+	}
+}

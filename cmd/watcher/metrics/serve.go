@@ -1,0 +1,70 @@
+package metrics
+
+import (
+	"compress/gzip"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
+)
+
+// ServeHTTP answers a scrape, in Prometheus's text format.
+func (r *Recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	format := expfmt.NewFormat(expfmt.TypeTextPlain)
+	w.Header().Set("Content-Type", string(format))
+	var out io.Writer = w
+	if strings.Contains(request.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		packer, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // a level there is
+		defer packer.Close()
+		out = packer
+	}
+	_ = r.Write(out) // who asked is gone
+}
+
+// Write writes everything there is to tell; its error is out's.
+func (r *Recorder) Write(out io.Writer) error {
+	if err := encode(out, r.itself); err != nil || !r.leading.Load() {
+		return err
+	}
+	if err := encode(out, r.cluster); err != nil {
+		return err
+	}
+	now := r.o.Now()
+	s := states{page: &page{out: out}, rows: r.o.Rows(), now: now.Unix(), detail: r.o.Detail}
+	r.mutex.Lock()
+	s.shown = maps.Clone(r.shown)
+	r.mutex.Unlock()
+	s.write()
+	seen, waited := 0.0, now.Sub(r.began).Seconds()
+	if r.counting() {
+		seen, waited = 1, 0
+	}
+	for _, each := range []struct {
+		family *Family
+		labels []byte
+		value  float64
+	}{{&synced, nil, seen}, {&unsynced, nil, waited}, {&queueDepth, allLabelled(&queueDepth, "provisioner"), float64(r.o.Waiting())}} {
+		s.page.family(each.family)
+		s.page.sample(each.family, each.labels, each.value)
+	}
+	return s.page.flush()
+}
+
+// encode writes what a registry gathers.
+func encode(out io.Writer, from prometheus.Gatherer) error {
+	families, err := from.Gather()
+	if err != nil {
+		return err
+	}
+	encoder := expfmt.NewEncoder(out, expfmt.NewFormat(expfmt.TypeTextPlain))
+	for _, family := range families {
+		if err := encoder.Encode(family); err != nil {
+			return err
+		}
+	}
+	return nil
+}

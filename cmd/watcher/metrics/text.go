@@ -1,0 +1,69 @@
+package metrics
+
+import (
+	"io"
+	"strconv"
+)
+
+// page writes samples in Prometheus's text format, some at a time. Source: "Exposition formats" in the documentation of Prometheus.
+type page struct {
+	out  io.Writer
+	text []byte
+	err  error // the first; nothing is written after it
+}
+
+const pageBytes = 32 << 10
+
+// family begins the samples of one.
+func (p *page) family(f *Family) {
+	p.text = append(p.text, "# HELP "+f.Name+" "+f.Means+"\n# TYPE "+f.Name+" "+f.Type+"\n"...)
+}
+
+// sample writes one value, with labels as labelled wrote them.
+func (p *page) sample(f *Family, labels []byte, value float64) {
+	p.text = append(p.text, f.Name...)
+	if len(labels) > 0 {
+		p.text = append(append(append(p.text, '{'), labels...), '}')
+	}
+	p.text = append(strconv.AppendFloat(append(p.text, ' '), value, 'g', -1, 64), '\n')
+	if len(p.text) >= pageBytes {
+		p.flush()
+	}
+}
+
+// flush writes what was not yet, and returns the first error.
+func (p *page) flush() error {
+	if p.err == nil && len(p.text) > 0 {
+		_, p.err = p.out.Write(p.text)
+	}
+	p.text = p.text[:0]
+	return p.err
+}
+
+// labelled appends a label to others.
+func labelled(labels []byte, name, value string) []byte {
+	if len(labels) > 0 {
+		labels = append(labels, ',')
+	}
+	labels = append(append(labels, name...), '=', '"')
+	for i := range len(value) {
+		switch c := value[i]; c {
+		case '\\', '"':
+			labels = append(labels, '\\', c)
+		case '\n':
+			labels = append(labels, '\\', 'n')
+		default:
+			labels = append(labels, c)
+		}
+	}
+	return append(labels, '"')
+}
+
+// allLabelled writes the values of a family's labels.
+func allLabelled(f *Family, values ...string) []byte {
+	var out []byte
+	for i, value := range values {
+		out = labelled(out, f.Labels[i], value)
+	}
+	return out
+}
