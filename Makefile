@@ -103,9 +103,9 @@ sbom: build $(BIN)/supply ## write dist/sbom.json, a CycloneDX bill of materials
 vuln: ## vulnerabilities the shipped programs can reach; where the database (GOVULNDB) cannot be reached nothing is known, and tools/vuln.sh exits 75
 	@GO="$(GO)" tools/vuln.sh
 
-generated: ## regenerate CRDs, deep copies and the built-in catalogue; fails where that changes anything
-	$(GO) generate ./shared/api/... ./cmd/joiner/...
-	@git diff --exit-code -- shared/api cmd/joiner/catalogue infra/chart/files || { echo "generated files differ from what is committed; commit them"; exit 1; }
+generated: ## regenerate CRDs, deep copies, the built-in catalogue and METRICS.md; fails where that changes anything
+	$(GO) generate ./shared/api/... ./cmd/...
+	@git diff --exit-code -- shared/api cmd/joiner/catalogue infra/chart/files METRICS.md || { echo "generated files differ from what is committed; commit them"; exit 1; }
 
 console: $(CONSOLE)/node_modules ## build the page of `joiner console` into what is embedded (needs npm)
 	cd $(CONSOLE) && npm run --silent check && npm run --silent build
