@@ -28,7 +28,7 @@ type floor struct {
 
 var words = []string{"shared/model", "shared/fault", "shared/wire"}
 var sums = []string{"shared/core/resource", "shared/core/requirement", "shared/core/topology", "shared/core/volume", "shared/core/kubelet", "shared/core/offer", "shared/core/allowance"}
-var decisions = []string{"shared/core/pack", "shared/core/headroom", "shared/core/reclaim", "shared/core/drain", "shared/core/lifecycle", "shared/core/admit", "shared/core/image", "shared/core/userdata", "shared/core/explain"}
+var decisions = []string{"shared/core/pack", "shared/core/headroom", "shared/core/reclaim", "shared/core/replay", "shared/core/drain", "shared/core/lifecycle", "shared/core/admit", "shared/core/image", "shared/core/userdata", "shared/core/explain"}
 var effects = []string{"context", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog", "os", "os/exec", "net", "net/http", "sync", "syscall"}
 
 var floors = []floor{
@@ -38,6 +38,7 @@ var floors = []floor{
 	{name: "sums", folders: slashed(sums), ours: join(words, sums), banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/reclaim/"}, ours: join(words, sums, []string{"shared/core/pack"}), foreign: []string{"github.com/robfig/cron/v3"}, banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/explain/"}, ours: join(words, sums, []string{"shared/core/pack", "shared/core/reclaim"}), banned: effects, pure: true},
+	{name: "decisions", folders: []string{"shared/core/replay/"}, ours: join(words, sums, []string{"shared/core/pack", "shared/core/headroom", "shared/core/reclaim"}), banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/admit/"}, ours: join(words, sums, []string{"shared/core/reclaim"}), banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/userdata/"}, ours: join(words, sums), foreign: []string{"github.com/pelletier/go-toml/v2", "sigs.k8s.io/yaml"}, banned: effects, pure: true},
 	{name: "decisions", folders: []string{"shared/core/"}, ours: join(words, sums), banned: effects, pure: true},

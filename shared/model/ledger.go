@@ -164,9 +164,16 @@ type Notes struct {
 	TidyUnix  int64          `json:"tidy,omitempty"`      // when launch templates nobody uses were last looked for
 
 	Headroom *HeadroomNote `json:"headroom,omitempty"` // nil = there may be room missing
+	Unplaced *UnplacedNote `json:"unplaced,omitempty"` // nil = no pod was left without a place
 
 	CallsMilli int64 `json:"calls,omitempty"`   // thousandths of calls of EC2's API that launches took lately, as of
 	CallsUnix  int64 `json:"callsAt,omitempty"` // this time
+}
+
+// UnplacedNote says which pods a plan left without a place, and why.
+type UnplacedNote struct {
+	AtUnix int64  `json:"at"`     // when a decision that says so was kept
+	Digest string `json:"digest"` // of the pods and the codes of their reasons
 }
 
 // HeadroomNote says that all that CapacityBuffers ask for was there, and what that depended on.

@@ -23,6 +23,7 @@ type Config struct {
 
 	Tell     func(line string)      // the trace, as it comes; nil = nobody. It decides nothing.
 	Checkers func() []audit.Checker // fresh ones; nil = all there are
+	After    func(*world.World)     // sees the world once the run is over; nil = nobody. It decides nothing.
 }
 
 // Result is what a run came to.
@@ -127,6 +128,9 @@ func Run(config Config) Result {
 	e := newEngine(config)
 	e.play()
 	e.close()
+	if config.After != nil {
+		config.After(e.world)
+	}
 	result := Result{
 		Config: config, Violations: e.found, Hash: e.trace.sum(), Steps: e.stats.Steps, Stats: e.stats, Injected: e.injected,
 	}

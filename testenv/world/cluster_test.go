@@ -23,8 +23,8 @@ func node(w *World, name, zone string) {
 	})
 }
 
-// replay builds what a watch told into pods by key and node, and nodes by name.
-func replay(pods map[string]string, nodes map[string]bool, changes []wire.Change) {
+// rerun builds what a watch told into pods by key and node, and nodes by name.
+func rerun(pods map[string]string, nodes map[string]bool, changes []wire.Change) {
 	for _, c := range changes {
 		switch {
 		case c.Pod != nil && c.Deleted:
@@ -50,7 +50,7 @@ func TestWatchLagsAndMissesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		replay(pods, nodes, changes)
+		rerun(pods, nodes, changes)
 	}
 	poll() // the first list has no lag
 	if !nodes["a"] {

@@ -15,10 +15,11 @@ import (
 type Shelf struct {
 	now func() time.Time
 
-	mu     sync.Mutex
-	items  map[string]*shelved
-	writes int
-	outage time.Time // until then nothing gets through
+	mu       sync.Mutex
+	items    map[string]*shelved
+	versions map[string][]byte // all there were
+	writes   int
+	outage   time.Time // until then nothing gets through
 }
 
 type shelved struct {
@@ -28,7 +29,9 @@ type shelved struct {
 }
 
 // NewShelf returns an empty shelf.
-func NewShelf(now func() time.Time) *Shelf { return &Shelf{now: now, items: map[string]*shelved{}} }
+func NewShelf(now func() time.Time) *Shelf {
+	return &Shelf{now: now, items: map[string]*shelved{}, versions: map[string][]byte{}}
+}
 
 // Machines returns the catalogue of the registration's account and region. It is shared.
 func (s *Shelf) Machines(_ context.Context, reg model.Registration) (model.MachineCatalog, error) {
@@ -93,6 +96,7 @@ func (s *Shelf) Write(_ context.Context, reg model.Registration, catalog model.M
 	}
 	s.writes++
 	s.items[scope(reg)] = &shelved{data: data, revision: strconv.Itoa(s.writes)}
+	s.versions[versionKey(reg.Account, reg.Region, catalog.Version)] = data
 	return nil
 }
 

@@ -22,10 +22,12 @@ type Store struct {
 
 	mu        sync.Mutex
 	objects   map[string][]byte
+	archive   map[string][]byte          // every object there ever was: what became of records' lifetimes is not played
 	decoded   map[string]*model.Snapshot // by key of the base: the snapshot that was asked for last
-	decisions map[string]model.Decision
-	disrupted map[string]model.Disrupted
-	outage    time.Time // until then nothing gets through
+	decisions map[string][]byte          // records as they are stored, by id
+	disrupted map[string][]byte
+	removals  map[string][]byte // by claim
+	outage    time.Time         // until then nothing gets through
 	chances   StoreChances
 }
 
@@ -38,8 +40,8 @@ type StoreChances struct {
 // NewStore returns an empty store. Nothing happens by chance where chance is nil.
 func NewStore(now func() time.Time, chance *rand.Rand) *Store {
 	return &Store{
-		now: now, chance: chance, objects: map[string][]byte{}, decoded: map[string]*model.Snapshot{}, decisions: map[string]model.Decision{},
-		disrupted: map[string]model.Disrupted{},
+		now: now, chance: chance, objects: map[string][]byte{}, archive: map[string][]byte{}, decoded: map[string]*model.Snapshot{},
+		decisions: map[string][]byte{}, disrupted: map[string][]byte{}, removals: map[string][]byte{},
 	}
 }
 
@@ -86,6 +88,7 @@ func (s *Store) put(key string, data []byte) error {
 	switch {
 	case !exists:
 		s.objects[key] = bytes.Clone(data)
+		s.archive[key] = s.objects[key]
 	case !bytes.Equal(before, data):
 		return fault.New(fault.Conflict, "PreconditionFailed", "%s exists, with other content", key)
 	}
@@ -133,44 +136,6 @@ func (s *Store) At(_ context.Context, pointer model.Pointer) (*model.Snapshot, e
 	}
 	s.decoded = map[string]*model.Snapshot{pointer.BaseKey: snapshot}
 	return snapshot, nil
-}
-
-// Put keeps a decision. It must not be written to afterwards.
-func (s *Store) Put(_ context.Context, decision model.Decision) error {
-	unlock, err := s.enter()
-	defer unlock()
-	if err != nil {
-		return err
-	}
-	s.decisions[decision.ID] = decision
-	return nil
-}
-
-// Decision returns a kept decision; false where there is none.
-func (s *Store) Decision(id string) (model.Decision, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	decision, ok := s.decisions[id]
-	return decision, ok
-}
-
-// PutDisruption keeps a decision about giving back. It must not be written to afterwards.
-func (s *Store) PutDisruption(_ context.Context, decision model.Disrupted) error {
-	unlock, err := s.enter()
-	defer unlock()
-	if err != nil {
-		return err
-	}
-	s.disrupted[decision.ID] = decision
-	return nil
-}
-
-// Disruption returns a kept decision about giving back; false where there is none.
-func (s *Store) Disruption(id string) (model.Disrupted, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	decision, ok := s.disrupted[id]
-	return decision, ok
 }
 
 // Lose deletes what was published, as a lifecycle rule that is too short would.

@@ -57,7 +57,7 @@ func (r *run) advance(ctx context.Context, steps []*step) {
 	}
 	for _, s := range steps {
 		if input == nil && s.judges() && r.snapshot != nil {
-			in, err := r.inputNow(ctx)
+			in, _, err := r.inputNow(ctx)
 			if err != nil {
 				r.problem("commands cannot be looked at again: %v", err)
 				r.soon(tryAgain)

@@ -163,7 +163,11 @@ type run struct {
 	beatUnix int64                   // when the watcher last confirmed it
 	unseen   string                  // why there is no snapshot
 	machines *model.MachineCatalog   // nil = not read yet
-	input    *reclaim.Input          // nil = not made yet
+	pointer  model.Pointer           // to it
+	question model.JudgeQuestion     // without what changes during the run
+	input    *reclaim.Input          // what it comes to; nil = not made yet
+	asked    *model.JudgeQuestion    // what plan answers
+	named    map[string]string       // names that replacements have got, by those they were planned with
 	plan     *model.DisruptPlan      // nil = nothing was planned
 	fresh    []*step                 // commands this run committed
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -38,13 +39,14 @@ func (r *run) propose(ctx context.Context) {
 		r.later(r.notes.AgainUnix)
 		return
 	}
-	input, err := r.inputNow(ctx)
+	input, question, err := r.inputNow(ctx)
 	if err != nil {
 		r.undecided(err)
 		return
 	}
 	id := r.NewID()
-	input.Salt = id
+	input.Salt, question.Salt = id, id
+	r.asked, r.named = &question, map[string]string{}
 	plan, ok := r.planned(input)
 	if !ok {
 		return
@@ -134,7 +136,10 @@ func (r *run) commit(ctx context.Context, id string, plan *model.DisruptPlan) {
 		if !r.commitOne(ctx, command, claims) {
 			return
 		}
-		rename(plan, i, command.Replacements)
+		for j := range command.Replacements {
+			r.named[plan.Commands[i].Replacements[j].Name] = command.Replacements[j].Name
+		}
+		replay.Rename(plan, i, r.named)
 		r.out.Savings += command.Savings.USD()
 	}
 }
@@ -224,24 +229,6 @@ func (r *run) draft(id string, planned *model.PlannedCommand, nodes map[string]*
 		c.Replacements[i].Name = nameOf(c.Replacements[i].Pool, id, i, names)
 	}
 	return c, claims, nil
-}
-
-// rename gives the replacements of a planned command the names they have got, wherever the plan speaks of them.
-func rename(plan *model.DisruptPlan, of int, named []model.PlannedClaim) {
-	names := map[string]string{}
-	for i := range named {
-		names[plan.Commands[of].Replacements[i].Name] = named[i].Name
-	}
-	plan.Commands[of].Replacements = named
-	for i := of; i < len(plan.Commands); i++ {
-		moves := slices.Clone(plan.Commands[i].Moves)
-		for j := range moves {
-			if name, known := names[moves[j].Node]; known {
-				moves[j].Node = name
-			}
-		}
-		plan.Commands[i].Moves = moves
-	}
 }
 
 // namesTaken are the names of claims, nodes and replacements there are.
@@ -345,7 +332,9 @@ func (r *run) keepDecision(ctx context.Context) {
 	}
 	decision := model.Disrupted{
 		ID: r.out.Decision, Cluster: r.reg.Cluster, AtUnix: r.now(), Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq, Build: r.settings.Build,
-		Plan: *r.plan, Committed: committed, Machines: *r.out.Machines,
+		Plan: *r.plan, Committed: committed, Machines: *r.out.Machines, Named: r.named,
+		Input: &model.DecisionInput{Account: r.reg.Account, Region: r.reg.Region, Snapshot: &r.pointer},
+		Asked: replay.TrimJudge(r.asked, r.snapshot),
 	}
 	if err := r.effect(ctx, EffectDecision, func() error { return r.Decisions.PutDisruption(ctx, decision) }); err != nil {
 		r.problem("keep the record of decision %s: %v", decision.ID, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/headroom"
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -50,6 +51,8 @@ func (r *run) see(ctx context.Context) {
 		return
 	}
 	r.snapshot, r.beatUnix = headroom.Join(snapshot), pointer.HeartbeatAt
+	r.pointer = *pointer
+	r.pointer.HeadSeq = snapshot.Seq // it may be newer
 }
 
 // older reports whether a snapshot is older than one that was decided by.
@@ -83,65 +86,50 @@ func (r *run) readMachines(ctx context.Context) error {
 	return nil
 }
 
-// inputNow joins the snapshot with what the ledger knows beyond it, as this run has written it. What classes can buy is worked
-// out once.
-func (r *run) inputNow(ctx context.Context) (reclaim.Input, error) {
+// inputNow joins the snapshot with what the ledger knows beyond it, as this run has written it, and returns the question beside what it
+// comes to. What classes can buy is worked out once.
+func (r *run) inputNow(ctx context.Context) (reclaim.Input, model.JudgeQuestion, error) {
 	if r.input == nil {
 		if err := r.readMachines(ctx); err != nil {
-			return reclaim.Input{}, err
+			return reclaim.Input{}, model.JudgeQuestion{}, err
 		}
-		input := reclaim.Input{
-			Snapshot: r.snapshot, Catalogs: map[string][]model.InstanceType{}, ClassProblems: map[string]string{},
-			Usage: map[string]model.Resources{}, Marks: r.marks(), Stops: r.ledger.Stops, Settings: r.settings.Reclaim,
+		r.question = model.JudgeQuestion{
+			Offers: r.settings.Offers, Usage: r.ledger.Usage, Marks: r.marks(), Stops: r.ledger.Stops, Settings: r.settings.Reclaim,
 		}
+		r.question.Offers.Region, r.question.Offers.NowUnix = r.reg.Region, r.now()
 		for i := range r.snapshot.Classes {
-			r.buys(&input, r.snapshot.Classes[i])
+			r.question.Classes = append(r.question.Classes, r.classAsked(r.snapshot.Classes[i]))
 		}
-		for _, usage := range r.ledger.Usage {
-			input.Usage[usage.Pool] = usage.Held
-		}
+		input := replay.Judge(&r.question, r.snapshot, r.machines.Types)
 		r.input = &input
 	}
-	input := *r.input
-	input.NowUnix = r.now()
-	input.Commands = slices.Clone(r.ledger.Commands)
-	input.Claims = nil
+	q := r.question
+	q.NowUnix = r.now()
+	q.Commands = slices.Clone(r.ledger.Commands)
 	for i := range r.ledger.Claims {
 		if claim := &r.ledger.Claims[i]; claim.Live() {
-			input.Claims = append(input.Claims, *claim)
+			q.Claims = append(q.Claims, *claim)
 		}
 	}
-	return input, nil
+	input := *r.input
+	input.NowUnix, input.Commands, input.Claims = q.NowUnix, q.Commands, q.Claims
+	return input, q, nil
 }
 
-// buys adds what a class can buy now. What EC2 refuses to launch, or whose machines do not join, buys nothing: its offers have
+// classAsked says how a class stands. What EC2 refuses to launch, or whose machines do not join, buys nothing: its offers have
 // prices and are not available.
-func (r *run) buys(input *reclaim.Input, class model.Class) {
+func (r *run) classAsked(class model.Class) model.ClassAsked {
 	class.Status = offer.Latest(class, r.ledger.Classes)
-	settings := r.settings.Offers
-	settings.Region, settings.NowUnix = r.reg.Region, r.now()
-	why := offer.ClassProblem(class)
+	asked := model.ClassAsked{Name: class.Name, Suspended: r.suspended(class.Name)}
 	age := r.now() - class.Status.ResolvedUnix
 	switch {
-	case why != "":
 	case class.Status.ObservedGeneration != class.Generation || class.Status.ResolvedUnix == 0:
-		why = "what its selectors mean is not known yet"
+		asked.Barred = "what its selectors mean is not known yet"
 	case age > seconds(r.settings.ClassAfter):
-		why = fmt.Sprintf("what its selectors mean was found out %d s ago, and not since", age)
-	default:
-		if problems := offer.ClassProblems(r.machines.Types, class, settings); len(problems) > 0 {
-			why = problems[0].Condition + ": " + problems[0].Message
-		}
+		asked.Barred = fmt.Sprintf("what its selectors mean was found out %d s ago, and not since", age)
 	}
-	if why != "" {
-		input.ClassProblems[class.Name] = why
-	}
-	class.Status = offer.Less(class.Status, offer.Taken(&class.Status, r.ledger.Claims), r.ledger.Marks, r.now())
-	types := offer.Mask(offer.Catalog(r.machines.Types, class, settings), class.Status.Subnets, offer.ForClass(input.Marks, &class.Status), r.now())
-	if r.suspended(class.Name) {
-		types = unavailable(types)
-	}
-	input.Catalogs[class.Name] = types
+	asked.Status = offer.Less(class.Status, offer.Taken(&class.Status, r.ledger.Claims), r.ledger.Marks, r.now())
+	return asked
 }
 
 // marks are the ledger's, and what is half open is closed: whether there is capacity again is not for us to try out.
@@ -166,16 +154,4 @@ func (r *run) suspended(class string) bool {
 		}
 	}
 	return false
-}
-
-// unavailable returns the types with all offers closed.
-func unavailable(types []model.InstanceType) []model.InstanceType {
-	out := slices.Clone(types)
-	for i := range out {
-		out[i].Offers = slices.Clone(out[i].Offers)
-		for j := range out[i].Offers {
-			out[i].Offers[j].Available = false
-		}
-	}
-	return out
 }

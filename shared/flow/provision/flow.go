@@ -11,6 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/headroom"
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -199,6 +200,8 @@ type run struct {
 	ledger      model.Ledger
 	ahead       int64                  // of this process's clock is the ledger's, in seconds
 	shown       *model.Snapshot        // the cluster as it shows itself; shared, never written to
+	pointer     *model.Pointer         // to the same as it was published; nil = it was listed
+	listed      *model.Snapshot        // the same as it was listed; nil = it was published
 	snapshot    *model.Snapshot        // what is planned by: the same, less what is known to be leaving
 	leaving     pack.Leaving           // nodes of claims that are to end; nil = none
 	waits       []int                  // pods that ask for capacity, as indexes; nil = not looked up
@@ -206,26 +209,29 @@ type run struct {
 	cared       []string               // Draining claims whose pods were planned for in this run; nil = nothing was planned
 	catalog     *model.MachineCatalog  // nil until it was asked for in this run
 	classes     map[string]model.Class // by name, with the status resolved in this run
-	usable      map[string]model.Class // by name, less what is taken of subnets and reservations; of this round
+	question    *model.Question        // of this round; nil = nothing was planned yet
+	round       *replay.Provision      // the same, joined with what it is asked of
+	posed       []posed                // in all rounds
+	seenUnix    int64                  // when it was last looked at which nodes leave
 	remade      map[string]bool        // classes whose launch templates this run made again, by name
 	decision    model.Decision
 
-	probes      map[model.Mark]probe      // of half-open marks, by what they are about
-	probeFailed bool                      // one of this run's came back without capacity
-	pressed     bool                      // pods are left over: offers are probed before their back-off is over
-	noted       bool                      // the ledger's notes are not written yet
-	aside       map[string]bool           // pools left out of this round because they came back dry
-	dryRounds   map[string]int            // rounds of this run in which a pool came back dry, by pool
-	fellBack    bool                      // pods that other pools can take have been taken care of
-	accused     map[string]bool           // what planning panicked over in this run
-	bound       map[string]bool           // UIDs of pods that wait no more, though the snapshot says so; nil = not asked
-	putOff      map[string]string         // why launches of a pool were put off, by pool
-	changed     map[string]bool           // pools whose health is to be told, by name
-	starved     bool                      // launches were not made so that others may
-	whole       map[string][]offer.Priced // of the classes, by name, without regard to marks
-	wishes      []*wish                   // NodeClaims made by hand that are due
-	nameUsed    map[string]bool           // names of replacements that turned out to be in use
-	podAt       map[string]int            // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
+	probes        map[model.Mark]probe // of half-open marks, by what they are about
+	probeFailed   bool                 // one of this run's came back without capacity
+	pressed       bool                 // pods are left over: offers are probed before their back-off is over
+	noted         bool                 // the ledger's notes are not written yet
+	aside         map[string]bool      // pools left out of this round because they came back dry
+	dryRounds     map[string]int       // rounds of this run in which a pool came back dry, by pool
+	fellBack      bool                 // pods that other pools can take have been taken care of
+	accused       map[string]bool      // what planning panicked over in this run
+	bound         map[string]bool      // UIDs of pods that wait no more, though the snapshot says so; nil = not asked
+	putOff        map[string]string    // why launches of a pool were put off, by pool
+	changed       map[string]bool      // pools whose health is to be told, by name
+	newlyUnplaced bool                 // the last plan leaves other pods without a place than the last that was kept, or for other reasons
+	starved       bool                 // launches were not made so that others may
+	wishes        []*wish              // NodeClaims made by hand that are due
+	nameUsed      map[string]bool      // names of replacements that turned out to be in use
+	podAt         map[string]int       // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
 
 	mutex    sync.Mutex // guards what parallel calls write: out.Problems, report and awaited
 	report   model.Report
@@ -292,6 +298,7 @@ func (r *run) do(ctx context.Context) error {
 	r.compare(ctx)
 	r.health()
 	r.tidy(ctx)
+	r.unplaced()
 	if err := r.remember(ctx); err != nil {
 		r.problem("%v", err)
 	}
@@ -326,6 +333,7 @@ func (r *run) readSnapshot(ctx context.Context) error {
 		snapshot, err := r.Snapshots.At(ctx, *pointer)
 		if err == nil {
 			r.shown, r.out.Source = headroom.Join(snapshot), "snapshot"
+			r.pointer = read(*pointer, snapshot)
 			return nil
 		}
 		r.problem("read snapshot %d/%d, listing instead: %v", pointer.Epoch, pointer.HeadSeq, err)
@@ -334,8 +342,14 @@ func (r *run) readSnapshot(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list cluster %s: %w", r.reg.Cluster, err)
 	}
-	r.shown, r.out.Source = headroom.Join(snapshot), "list"
+	r.shown, r.out.Source, r.listed = headroom.Join(snapshot), "list", snapshot
 	return nil
+}
+
+// read returns the pointer to exactly what was read by it, which may be newer.
+func read(pointer model.Pointer, snapshot *model.Snapshot) *model.Pointer {
+	pointer.HeadSeq = snapshot.Seq
+	return &pointer
 }
 
 func (r *run) alive(pointer model.Pointer) bool {

@@ -50,17 +50,3 @@ func launches(plan model.Plan) bool {
 	}
 	return false
 }
-
-// waiting are the pods to plan for.
-func (r *run) waiting() []int {
-	if len(r.bound) == 0 {
-		return r.pending()
-	}
-	pods := []int{}
-	for _, i := range r.pending() {
-		if !r.bound[r.snapshot.Pods[i].UID] {
-			pods = append(pods, i)
-		}
-	}
-	return pods
-}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -19,13 +20,20 @@ const (
 	quarantineFor = int64(600)
 )
 
-// planned is pack.Plan, or whatever takes its place in a test, with what makes it panic left out.
-func (r *run) planned(input pack.Input) model.Plan {
+// quarantined returns what is left out from the start.
+func (r *run) quarantined() []string {
+	var out []string
 	for _, q := range r.ledger.Notes.Quarantine {
 		if q.Count >= guiltyTimes && q.UntilUnix > r.now() {
-			input = leaveOut(input, q.What)
+			out = append(out, q.What)
 		}
 	}
+	return out
+}
+
+// planned is pack.Plan, or whatever takes its place in a test, with what makes it panic left out of this round's question.
+func (r *run) planned() model.Plan {
+	input := r.round.Asked()
 	plan, panicked := r.try(input)
 	for range guiltyAtOnce {
 		if panicked == "" || r.request.Deadline.Sub(r.Now()) < r.settings.StopBefore {
@@ -36,11 +44,12 @@ func (r *run) planned(input pack.Input) model.Plan {
 			break
 		}
 		r.accuse(what, panicked)
+		r.question.LeftOut = append(r.question.LeftOut, what)
 		input = without
 		plan, panicked = r.try(input)
 	}
 	if panicked == "" {
-		return r.withLeftOut(plan, input)
+		return r.round.Told(plan)
 	}
 	r.problem("planning panics, and nothing was found that could be left out: %s", panicked)
 	return model.Plan{}
@@ -48,15 +57,10 @@ func (r *run) planned(input pack.Input) model.Plan {
 
 // try plans and returns what planning panicked with, "" where it did not.
 func (r *run) try(input pack.Input) (plan model.Plan, panicked string) {
-	defer func() {
-		if p := recover(); p != nil {
-			plan, panicked = model.Plan{}, fmt.Sprint(p)
-		}
-	}()
 	if r.Plan != nil {
-		return r.Plan(input), ""
+		return replay.Try(r.Plan, input)
 	}
-	return pack.Plan(input), ""
+	return replay.Try(pack.Plan, input)
 }
 
 // guilty returns the input without what planning panics over, and its name; "" where nothing is found. A pool that
@@ -67,30 +71,30 @@ func (r *run) guilty(input pack.Input) (pack.Input, string) {
 	without.Pending = []int{}
 	if _, panicked := r.try(without); panicked != "" {
 		what := r.guiltyPool(without)
-		return leaveOut(input, what), what
+		return replay.LeaveOut(input, what), what
 	}
-	if what := r.guiltyPods(withPools(input, nil)); what != "" {
-		return leaveOut(input, what), what
+	if what := r.guiltyPods(replay.WithPools(input, nil)); what != "" {
+		return replay.LeaveOut(input, what), what
 	}
 	var best pack.Input
 	name, fewest := "", 0
 	for _, what := range []string{r.guiltyPods(input), r.guiltyPool(input)} {
-		without := leaveOut(input, what)
+		without := replay.LeaveOut(input, what)
 		plan, panicked := r.try(without)
-		if left := len(pendingOf(input)) - placedIn(plan); panicked == "" && (name == "" || left < fewest) {
+		if left := len(replay.Pending(input)) - placedIn(plan); panicked == "" && (name == "" || left < fewest) {
 			best, name, fewest = without, what, left
 		}
 	}
 	if name == "" { // several are guilty: begin with the pods
 		name = r.guiltyPods(input)
-		best = leaveOut(input, name)
+		best = replay.LeaveOut(input, name)
 	}
 	return best, name
 }
 
 // guiltyPods returns the owner of the last of the fewest first pods that planning panics over, and "" where it does not.
 func (r *run) guiltyPods(input pack.Input) string {
-	pods := pendingOf(input)
+	pods := replay.Pending(input)
 	n := fewest(len(pods), func(n int) bool {
 		some := input
 		some.Pending = pods[:n:n]
@@ -100,14 +104,14 @@ func (r *run) guiltyPods(input pack.Input) string {
 	if n == 0 {
 		return ""
 	}
-	return ownerOf(input.Snapshot, pods[n-1])
+	return replay.OwnerOf(input.Snapshot, pods[n-1])
 }
 
 // guiltyPool returns the last of the fewest first pools that planning panics over, and "" where it does not.
 func (r *run) guiltyPool(input pack.Input) string {
 	pools := input.Snapshot.Pools
 	n := fewest(len(pools), func(n int) bool {
-		_, panicked := r.try(withPools(input, pools[:n]))
+		_, panicked := r.try(replay.WithPools(input, pools[:n]))
 		return panicked != ""
 	})
 	if n == 0 {
@@ -126,58 +130,6 @@ func fewest(most int, panics func(n int) bool) int {
 	return n
 }
 
-// leaveOut returns the input without a pool or the pods of an owner.
-func leaveOut(input pack.Input, what string) pack.Input {
-	if what == "" {
-		return input
-	}
-	if name, isPool := strings.CutPrefix(what, "NodePool/"); isPool {
-		var pools []model.Pool
-		for _, pool := range input.Snapshot.Pools {
-			if pool.Name != name {
-				pools = append(pools, pool)
-			}
-		}
-		return withPools(input, pools)
-	}
-	pods := []int{} // not nil: that would be all of them
-	for _, i := range pendingOf(input) {
-		if ownerOf(input.Snapshot, i) != what {
-			pods = append(pods, i)
-		}
-	}
-	input.Pending = pods
-	return input
-}
-
-func withPools(input pack.Input, pools []model.Pool) pack.Input {
-	snapshot := *input.Snapshot
-	snapshot.Pools = pools
-	input.Snapshot = &snapshot
-	return input
-}
-
-func pendingOf(input pack.Input) []int {
-	if input.Pending != nil {
-		return input.Pending
-	}
-	return pack.Pending(input.Snapshot)
-}
-
-// ownerOf names the pods that share a pod's owner.
-func ownerOf(snapshot *model.Snapshot, i int) string {
-	pod := &snapshot.Pods[i]
-	if pod.Buffer != "" {
-		return "Pods/" + pod.Buffer + "/CapacityBuffer"
-	}
-	if pod.Shape >= 0 && pod.Shape < len(snapshot.Shapes) {
-		if shape := snapshot.ShapeOf(pod); shape.OwnerName != "" {
-			return "Pods/" + pod.Namespace + "/" + shape.OwnerKind + "/" + shape.OwnerName
-		}
-	}
-	return "Pods/" + pod.Namespace + "/Pod/" + pod.Name
-}
-
 func placedIn(plan model.Plan) int {
 	n := 0
 	for _, claim := range plan.Claims {
@@ -187,31 +139,6 @@ func placedIn(plan model.Plan) int {
 		n += len(nomination.Pods)
 	}
 	return n
-}
-
-// withLeftOut adds the reason of the pods that were left out.
-func (r *run) withLeftOut(plan model.Plan, input pack.Input) model.Plan {
-	if len(input.Pending) == len(r.waiting()) {
-		return plan
-	}
-	kept := map[int]bool{}
-	for _, i := range input.Pending {
-		kept[i] = true
-	}
-	for _, i := range r.waiting() {
-		pod := &input.Snapshot.Pods[i]
-		if kept[i] {
-			continue
-		}
-		plan.Unschedulable = append(plan.Unschedulable, model.Unschedulable{
-			Pod: model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
-			Reasons: []model.Reason{{
-				Code: "Quarantined", Message: "planning failed over " + ownerOf(input.Snapshot, i) + "; they are left out for now",
-				Remedy: "this is a defect of ours: please report it with the decision's record",
-			}},
-		})
-	}
-	return plan
 }
 
 // accuse notes what planning panicked over.
@@ -254,7 +181,7 @@ func (r *run) quarantineTold(what, panicked string) {
 		return
 	}
 	for _, i := range r.pending() {
-		if pod := &r.snapshot.Pods[i]; ownerOf(r.snapshot, i) == what {
+		if pod := &r.snapshot.Pods[i]; replay.OwnerOf(r.snapshot, i) == what {
 			if pod.Buffer != "" {
 				r.report.Events = append(r.report.Events, r.roomEvents(map[string]int{pod.Buffer: 1}, true, "Quarantined", "%s", message)...)
 				return

@@ -192,7 +192,7 @@ func (r *run) group(ctx context.Context, plan model.Plan, catalogs map[string][]
 			waiting++ // one machine shows whether they join
 			continue
 		}
-		pool, class := r.poolFor(&planned, pools), r.usable[planned.Class]
+		pool, class := r.poolFor(&planned, pools), r.round.Usable[planned.Class]
 		a, err := r.attemptFor(g, planned, pool, class, catalogs[planned.Class])
 		if fault.Is(err, fault.NoCapacity) {
 			r.problem("claim %s of pool %s waits: %v", planned.Name, planned.Pool, err)

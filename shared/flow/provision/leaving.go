@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -14,7 +15,7 @@ import (
 // it ends, tainted or not; so do those of a node that only bears the taint still, or again. Otherwise capacity would be bought for
 // the same pods twice, by two (B5). The snapshot itself, which others share, stays as it is.
 func (r *run) leave() {
-	r.snapshot, r.leaving, r.podAt, r.waits = r.shown, nil, nil, nil
+	r.snapshot, r.leaving, r.podAt, r.waits, r.seenUnix = r.shown, nil, nil, nil, r.now()
 	claims := map[string]*model.Claim{} // by provider id
 	for i := range r.ledger.Claims {
 		if claim := &r.ledger.Claims[i]; claim.Live() && claim.ProviderID != "" {
@@ -23,39 +24,22 @@ func (r *run) leave() {
 	}
 	held := heldBy(r.ledger.Commands)
 	leaving := pack.Leaving{}
-	var tainted []int
 	for i := range r.shown.Nodes {
 		node := &r.shown.Nodes[i]
 		claim := claims[node.ProviderID]
-		shows := hasTaint(node.Taints, model.TaintDisrupted, model.NoSchedule)
 		switch {
 		case claim == nil || node.ProviderID == "":
 			continue
 		case claim.Ending():
-			leaving[node.Name] = claim.LeftUnix(r.now())
-		case held[claim.Name], shows:
+			leaving[node.Name] = claim.LeftUnix(r.seenUnix)
+		case held[claim.Name], replay.Disrupted(node):
 			leaving[node.Name] = pack.Stays
-		default:
-			continue
-		}
-		if !shows {
-			tainted = append(tainted, i)
 		}
 	}
-	if len(leaving) == 0 {
-		return
+	if len(leaving) > 0 {
+		r.leaving = leaving
 	}
-	r.leaving = leaving
-	if len(tainted) == 0 {
-		return
-	}
-	snapshot := *r.shown
-	snapshot.Nodes = slices.Clone(r.shown.Nodes)
-	for _, i := range tainted {
-		node := &snapshot.Nodes[i]
-		node.Taints = append(slices.Clone(node.Taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
-	}
-	r.snapshot = &snapshot
+	r.snapshot = replay.Seen(r.shown, leaving)
 }
 
 // heldBy returns the names of the claims whose nodes commands are about to give back: those of open commands that are not being
@@ -75,7 +59,7 @@ func heldBy(commands []model.Command) map[string]bool {
 // pending returns the pods that ask for capacity, as indexes into the snapshot's pods.
 func (r *run) pending() []int {
 	if r.waits == nil {
-		r.waits = pack.PendingAt(r.snapshot, r.leaving, r.now())
+		r.waits = pack.PendingAt(r.snapshot, r.leaving, r.seenUnix)
 		if r.waits == nil {
 			r.waits = []int{} // looked up, and there are none
 		}

@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/image"
 	"github.com/joiner-sh/joiner/shared/core/offer"
-	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -49,22 +50,22 @@ func (r *run) provision(ctx context.Context) error {
 		}
 		r.out.Rounds++
 		r.starved = false
-		input := r.planInput(machines, blocked)
-		plan := r.affordable(r.planned(input))
+		r.ask(machines, blocked)
+		plan := r.affordable(r.planned())
 		if r.stillPending(ctx, plan) {
-			input = r.planInput(machines, blocked)
-			plan = r.affordable(r.planned(input))
+			r.ask(machines, blocked)
+			plan = r.affordable(r.planned())
 		}
 		if r.pressing(plan) {
-			input = r.planInput(machines, blocked)
-			plan = r.affordable(r.planned(input))
+			r.ask(machines, blocked)
+			plan = r.affordable(r.planned())
 		}
-		plan.Claims = append(plan.Claims, r.fill(input)...)
-		plan.Claims = slices.Concat(plan.Claims, r.replace(input, plan.Claims), r.grant(input))
+		plan = r.complete(plan)
 		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
 		round := model.Round{Plan: plan}
 		drains := r.draining()
-		again, err := r.launch(ctx, input.Catalogs, &round, blocked)
+		r.posed = append(r.posed, posed{r.question, r.snapshot, r.pending()})
+		again, err := r.launch(ctx, r.round.Input.Catalogs, &round, blocked)
 		r.decision.Rounds = append(r.decision.Rounds, round)
 		r.countRound(plan, round)
 		if again || len(round.Launched) > 0 || len(drains) > 0 {
@@ -119,21 +120,6 @@ func (r *run) next(again bool, round model.Round) bool {
 // dryTwice is after how many dry rounds a pool is set aside.
 const dryTwice = 2
 
-// pools are the snapshot's without those set aside.
-func (r *run) pools() *model.Snapshot {
-	if len(r.aside) == 0 {
-		return r.snapshot
-	}
-	snapshot := *r.snapshot
-	snapshot.Pools = nil
-	for _, pool := range r.snapshot.Pools {
-		if !r.aside[pool.Name] {
-			snapshot.Pools = append(snapshot.Pools, pool)
-		}
-	}
-	return &snapshot
-}
-
 // lostFor is how long nothing is launched, in seconds, while NodeClaim objects exist and the ledger knows of no claim at all:
 // it was lost, and what is there will be taken into it again.
 const lostFor = 180
@@ -166,57 +152,58 @@ func (r *run) lost() bool {
 	return true
 }
 
-// planInput joins the snapshot with what the ledger knows beyond it.
-func (r *run) planInput(machines model.MachineCatalog, blocked map[string]string) pack.Input {
-	input := pack.Input{
-		Snapshot:      r.pools(),
-		Catalogs:      map[string][]model.InstanceType{},
-		ClassProblems: map[string]string{},
-		Claims:        r.inFlight(),
-		Usage:         map[string]model.Resources{},
-		Marks:         r.marksNow(),
-		Pending:       r.waiting(),
-		NowUnix:       r.now(),
-		Salt:          fmt.Sprintf("%s/%d", r.decision.ID, r.out.Rounds),
-
+// ask puts this round's question: what the ledger knows beyond the snapshot, and what people set.
+func (r *run) ask(machines model.MachineCatalog, blocked map[string]string) {
+	q := &model.Question{
+		NowUnix: r.now(), Salt: fmt.Sprintf("%s/%d", r.decision.ID, r.out.Rounds), Offers: r.offers(),
+		Claims: r.inFlight(), Usage: r.ledger.Usage, Marks: slices.Clone(r.marksNow()), Aside: slices.Sorted(maps.Keys(r.aside)), LeftOut: r.quarantined(),
+		Leaving: r.leaving, SeenUnix: r.seenUnix, Bound: slices.Sorted(maps.Keys(r.bound)),
 		IgnorePreferences: r.settings.IgnorePreferences, BestEffortMinValues: r.settings.BestEffortMinValues,
+		DearTimes: r.settings.DearTimes, DearWaitSeconds: int64(r.settings.DearWait.Seconds()),
 	}
-	r.usable = make(map[string]model.Class, len(r.classes))
-	r.whole = map[string][]offer.Priced{}
-	for name, class := range r.classes {
-		if why := offer.ClassProblem(class); why != "" {
-			input.ClassProblems[name] = why
-			continue
-		}
-		if problems := offer.ClassProblems(machines.Types, class, r.offers()); len(problems) > 0 {
-			input.ClassProblems[name] = problems[0].Condition + ": " + problems[0].Message
-			continue
-		}
-		if why := r.heldClass(name); why != "" {
-			input.ClassProblems[name] = why
-			continue
-		}
-		if why, stopped := blocked[name]; stopped {
-			input.ClassProblems[name] = why
-			continue
-		}
-		if why := r.refusedClass(class); why != "" {
-			input.ClassProblems[name] = why
-			continue
-		}
-		class.Status = offer.Less(class.Status, offer.Taken(&class.Status, r.ledger.Claims), r.ledger.Marks, r.now())
-		r.usable[name] = class
-		types := offer.Catalog(machines.Types, class, r.offers())
-		if len(r.marksNow()) > 0 {
-			r.whole[name] = offer.PriceList(offer.Mask(types, class.Status.Subnets, offer.ForClass(r.lasting(), &class.Status), r.now()))
-		}
-		input.Catalogs[name] = offer.Mask(types, class.Status.Subnets, offer.ForClass(r.marksNow(), &class.Status), r.now())
+	q.Offers.NowUnix = q.NowUnix
+	for _, name := range sortedClasses(r.classes) {
+		class := r.classes[name]
+		q.Classes = append(q.Classes, model.ClassAsked{
+			Name: name, Status: offer.Less(class.Status, offer.Taken(&class.Status, r.ledger.Claims), r.ledger.Marks, q.NowUnix),
+			Barred: r.barred(class, blocked),
+		})
 	}
-	for _, usage := range r.ledger.Usage {
-		input.Usage[usage.Pool] = usage.Held
+	q.Promised = r.promised(q.Claims)
+	r.question, r.round = q, replay.New(q, r.snapshot, r.pending(), machines.Types)
+	q.Fill = r.fill()
+}
+
+// barred says why nothing may be launched from a class now for a reason that is not its own; empty = something may.
+func (r *run) barred(class model.Class, blocked map[string]string) string {
+	return cmp.Or(r.heldClass(class.Name), blocked[class.Name], r.refusedClass(class))
+}
+
+// affordable has claims wait that would be far too large; see replay.Provision.
+func (r *run) affordable(plan model.Plan) model.Plan {
+	plan, waits := r.round.Affordable(plan)
+	if waits > 0 {
+		r.problem("%d claims wait: only machines of more than %d times the usual price have capacity for them", waits, r.settings.DearTimes)
 	}
-	r.keepRoom(&input)
-	return input
+	return plan
+}
+
+// complete adds to a plan for pods what else is to be launched.
+func (r *run) complete(plan model.Plan) model.Plan {
+	r.question.Owed, r.question.Wishes = r.replacements(), r.asking()
+	plan, beside := r.round.Complete(plan)
+	for _, why := range slices.Sorted(maps.Keys(beside.Waits)) {
+		r.problem("%d replacements wait: %s", beside.Waits[why], why)
+	}
+	for _, guilty := range beside.Guilty {
+		if strings.HasPrefix(guilty.What, "NodePool/") {
+			r.accuse(guilty.What, guilty.Panic)
+		} else {
+			r.problem("%s: planning panicked: %s", guilty.What, guilty.Panic)
+		}
+	}
+	r.denied(beside.Denied)
+	return plan
 }
 
 // inFlight returns the claims that are, or will be, capacity. A machine that has not joined in time is none any more, nor

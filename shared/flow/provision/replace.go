@@ -4,13 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/offer"
-	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -82,29 +79,15 @@ type owing struct {
 	planned model.PlannedClaim
 }
 
-// replace returns the claims that commands wait for and that may be launched now, beside what else is planned: pods that wait have
-// what is left of limits first.
-func (r *run) replace(input pack.Input, beside []model.PlannedClaim) []model.PlannedClaim {
+// replacements returns the claims that commands wait for, unless somebody has stopped that.
+func (r *run) replacements() []model.PlannedClaim {
 	var claims []model.PlannedClaim
-	waits, takes := map[string]int{}, map[string]model.Resources{}
-	take := func(planned *model.PlannedClaim) {
-		sum := model.Resources{}
-		for _, amounts := range []model.Resources{takes[planned.Pool], planned.Hold} {
-			for name, amount := range amounts {
-				sum[name] += amount
-			}
-		}
-		takes[planned.Pool] = sum
-	}
-	for i := range beside {
-		take(&beside[i])
-	}
+	waits := map[string]int{}
 	for _, o := range r.owed() {
-		if why := r.unreplaceable(&o, input, takes[o.planned.Pool]); why != "" {
+		if why := r.stopped(&o); why != "" {
 			waits[why]++
 			continue
 		}
-		take(&o.planned)
 		claims = append(claims, o.planned)
 	}
 	for _, why := range slices.Sorted(maps.Keys(waits)) {
@@ -113,35 +96,12 @@ func (r *run) replace(input pack.Input, beside []model.PlannedClaim) []model.Pla
 	return claims
 }
 
-// unreplaceable says why a replacement cannot be launched now, beside what else takes of its pool's limits; empty = it can.
-func (r *run) unreplaceable(o *owing, input pack.Input, takes model.Resources) string {
+// stopped says where disruption is stopped that a replacement is for; empty = nowhere.
+func (r *run) stopped(o *owing) string {
 	for i := range r.ledger.Stops {
 		stop := &r.ledger.Stops[i]
 		if stop.Scope != model.StopPool || slices.ContainsFunc(o.command.Targets, func(t model.Target) bool { return t.Pool == stop.Pool }) {
 			return "disruption is stopped in " + stop.What(r.reg)
-		}
-	}
-	at := slices.IndexFunc(input.Snapshot.Pools, func(p model.Pool) bool { return p.Name == o.planned.Pool })
-	if at < 0 {
-		return fmt.Sprintf("nodepool %s is not there, or came back dry a moment ago", o.planned.Pool)
-	}
-	pool := &input.Snapshot.Pools[at]
-	switch {
-	case pool.DeletedUnix != 0:
-		return fmt.Sprintf("nodepool %s is being deleted", pool.Name)
-	case len(pool.Invalid) > 0:
-		return fmt.Sprintf("nodepool %s: %s", pool.Name, strings.Join(pool.Invalid, "; "))
-	case pool.Template.ClassName != o.planned.Class:
-		return fmt.Sprintf("nodepool %s uses class %s now, not %s", pool.Name, pool.Template.ClassName, o.planned.Class)
-	case input.ClassProblems[o.planned.Class] != "":
-		return fmt.Sprintf("class %s: %s", o.planned.Class, input.ClassProblems[o.planned.Class])
-	case input.Catalogs[o.planned.Class] == nil:
-		return fmt.Sprintf("class %s is not known", o.planned.Class)
-	}
-	for _, name := range sortedNames(o.planned.Hold) {
-		limit, limited := pool.Limits[name]
-		if amount := o.planned.Hold[name]; limited && amount > 0 && input.Usage[pool.Name][name]+takes[name]+amount > limit {
-			return fmt.Sprintf("nodepool %s has no room within spec.limits[%s] for what takes the place of its nodes; raise it", pool.Name, name)
 		}
 	}
 	return ""
@@ -167,9 +127,9 @@ func worth(command *model.Command, planned *model.PlannedClaim) model.MicroUSD {
 	return planned.Price + (command.Savings-1)/model.MicroUSD(len(command.Replacements))
 }
 
-// keepRoom takes off machines that replace others what the pods will take that run on those others still: they are not pending, and
+// promised returns what of the claims' room is for pods that run on machines they replace still: those are not pending, and
 // will need that room once the command ends. Pods that came in between are planned elsewhere.
-func (r *run) keepRoom(input *pack.Input) {
+func (r *run) promised(claims []model.Claim) []model.Promise {
 	promised := map[string]string{} // names of claims by the UIDs of pods
 	for i := range r.ledger.Commands {
 		if command := &r.ledger.Commands[i]; command.State == model.CommandReplacing {
@@ -181,62 +141,31 @@ func (r *run) keepRoom(input *pack.Input) {
 		}
 	}
 	if len(promised) == 0 {
-		return
+		return nil
 	}
 	taken := map[string]model.Resources{} // by claim
 	at := map[string]string{}             // claims by the names of their nodes
-	for i := range input.Claims {
-		at[input.Claims[i].NodeName] = input.Claims[i].Name
+	for i := range claims {
+		at[claims[i].NodeName] = claims[i].Name
 	}
-	for i := range input.Snapshot.Pods {
-		pod := &input.Snapshot.Pods[i]
+	for i := range r.snapshot.Pods {
+		pod := &r.snapshot.Pods[i]
 		name := promised[pod.UID]
-		if name == "" || pod.NodeName == "" || at[pod.NodeName] == name || pod.Terminal() || pod.Shape < 0 || pod.Shape >= len(input.Snapshot.Shapes) {
+		if name == "" || pod.NodeName == "" || at[pod.NodeName] == name || pod.Terminal() || pod.Shape < 0 || pod.Shape >= len(r.snapshot.Shapes) {
 			continue
 		}
 		if taken[name] == nil {
 			taken[name] = model.Resources{}
 		}
-		for resource, amount := range input.Snapshot.ShapeOf(pod).Requests {
+		for resource, amount := range r.snapshot.ShapeOf(pod).Requests {
 			taken[name][resource] += amount
 		}
 	}
-	if len(taken) == 0 {
-		return
+	var out []model.Promise
+	for _, name := range slices.Sorted(maps.Keys(taken)) {
+		out = append(out, model.Promise{Claim: name, Takes: taken[name]})
 	}
-	nodes, cloned := r.nodesByProvider(), false
-	input.Claims = slices.Clone(input.Claims)
-	for i := range input.Claims {
-		claim := &input.Claims[i]
-		if taken[claim.Name] == nil {
-			continue
-		}
-		claim.Allocatable = less(claim.Allocatable, taken[claim.Name])
-		if claim.ProviderID == "" || len(nodes[claim.ProviderID]) == 0 {
-			continue
-		}
-		if !cloned {
-			snapshot := *input.Snapshot
-			snapshot.Nodes, cloned = slices.Clone(snapshot.Nodes), true
-			input.Snapshot = &snapshot
-		}
-		for n := range input.Snapshot.Nodes {
-			if node := &input.Snapshot.Nodes[n]; node.ProviderID == claim.ProviderID {
-				node.Allocatable = less(node.Allocatable, taken[claim.Name])
-			}
-		}
-	}
-}
-
-// less returns what is left of amounts.
-func less(amounts, taken model.Resources) model.Resources {
-	left := maps.Clone(amounts)
-	for name, amount := range taken {
-		if have, known := left[name]; known {
-			left[name] = max(0, have-amount)
-		}
-	}
-	return left
+	return out
 }
 
 // moved notes that a replacement has become what its command waits for, or has failed.

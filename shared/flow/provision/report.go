@@ -20,18 +20,6 @@ func (r *run) openDecision(pending int) {
 	r.out.Decision = r.decision.ID
 }
 
-// keepDecision stores the record. A decision that launched nothing and changes nothing is not worth keeping each minute.
-func (r *run) keepDecision(ctx context.Context) {
-	if r.decision.ID == "" || (len(r.decision.Launched) == 0 && (r.request.Trigger == TriggerSweep || r.request.Trigger == TriggerRoom)) {
-		r.out.Decision = ""
-		return
-	}
-	err := r.effect(ctx, EffectDecision, func() error { return r.Decisions.Put(ctx, r.decision) })
-	if err != nil {
-		r.problem("keep decision %s: %v", r.decision.ID, err)
-	}
-}
-
 // tell publishes what people want to know: where pods will go or why they cannot, and how pools and classes stand.
 func (r *run) tell(ctx context.Context) {
 	r.podEvents()

@@ -1,9 +1,6 @@
 package provision
 
 import (
-	"fmt"
-
-	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -44,25 +41,14 @@ func (r *run) short() bool {
 	return false
 }
 
-// fill returns claims for what static pools lack, no more of a pool than may be launched in this minute.
-func (r *run) fill(input pack.Input) []model.PlannedClaim {
-	var claims []model.PlannedClaim
-	for i := range input.Snapshot.Pools {
-		pool := &input.Snapshot.Pools[i]
-		if n := min(r.missing(pool), r.room(pool.Name)); n > 0 {
-			claims = append(claims, r.fillPool(input, pool.Name, n)...)
+// fill returns what static pools lack, no more of a pool than may be launched in this minute.
+func (r *run) fill() []model.Filling {
+	var fill []model.Filling
+	pools := r.round.Input.Snapshot.Pools
+	for i := range pools {
+		if n := min(r.missing(&pools[i]), r.room(pools[i].Name)); n > 0 {
+			fill = append(fill, model.Filling{Pool: pools[i].Name, Count: n})
 		}
 	}
-	return claims
-}
-
-// fillPool is pack.Fill; a pool it panics over is left out.
-func (r *run) fillPool(input pack.Input, pool string, n int) (claims []model.PlannedClaim) {
-	defer func() {
-		if p := recover(); p != nil {
-			claims = nil
-			r.accuse("NodePool/"+pool, fmt.Sprint(p))
-		}
-	}()
-	return pack.Fill(input, pool, n)
+	return fill
 }

@@ -118,41 +118,33 @@ func (r *run) wishNamed(name string) *wish {
 	return nil
 }
 
-// grant plans claims for what people ask for by hand, each of its own name.
-func (r *run) grant(input pack.Input) []model.PlannedClaim {
-	var claims []model.PlannedClaim
+// asking returns what people ask for by hand and may be launched in this round.
+func (r *run) asking() []model.Wish {
+	var wishes []model.Wish
 	for _, w := range r.wishes {
-		if len(w.Invalid) > 0 || w.tries >= wishTries || r.claimNamed(w.Name) != nil {
-			continue
+		if len(w.Invalid) == 0 && w.tries < wishTries && r.claimNamed(w.Name) == nil {
+			wishes = append(wishes, w.Wish)
 		}
-		planned, reason := r.plannedFor(input, w)
-		if reason != nil {
-			text := reason.Message
-			if reason.Remedy != "" {
-				text += " (" + reason.Remedy + ")"
-			}
-			if code := reason.Code; code == pack.NoOffer {
-				w.deny(wishDry, text)
-			} else {
-				w.deny(code, text)
-			}
-			continue
-		}
-		planned.Name = w.Name
-		claims = append(claims, *planned)
 	}
-	return claims
+	return wishes
 }
 
-// plannedFor is pack.One; what it panics over is left out.
-func (r *run) plannedFor(input pack.Input, w *wish) (planned *model.PlannedClaim, reason *model.Reason) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.problem("NodeClaim %s: planning panicked: %v", w.Name, p)
-			planned, reason = nil, &model.Reason{Code: "Panic", Message: fmt.Sprintf("planning it failed, which is a defect of this program: %v", p)}
+// denied notes why there is nothing for some of them, by name.
+func (r *run) denied(reasons map[string]model.Reason) {
+	for _, w := range r.wishes {
+		reason, denied := reasons[w.Name]
+		if !denied {
+			continue
 		}
-	}()
-	return pack.One(input, w.Template, w.Requests)
+		text, code := reason.Message, reason.Code
+		if reason.Remedy != "" {
+			text += " (" + reason.Remedy + ")"
+		}
+		if code == pack.NoOffer {
+			code = wishDry
+		}
+		w.deny(code, text)
+	}
 }
 
 // poolFor returns the pool a planned claim is of; for one that people made by hand something like it, with neither name nor

@@ -1,0 +1,134 @@
+package replay
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Beside is what completing a plan found out beside its claims.
+type Beside struct {
+	Waits  map[string]int          // replacements that cannot be launched now, by why
+	Denied map[string]model.Reason // NodeClaims made by hand that cannot be launched now, by name
+	Guilty []Guilty                // what planning panicked over
+}
+
+// Guilty is something that planning panicked over.
+type Guilty struct{ What, Panic string }
+
+// Complete adds to a plan for pods what else is to be launched: machines that static pools lack, replacements that commands wait for,
+// and what people ask for by hand, each of its own name. Pods have what is left of limits first.
+func (p *Provision) Complete(plan model.Plan) (model.Plan, Beside) {
+	beside := Beside{Waits: map[string]int{}, Denied: map[string]model.Reason{}}
+	for _, fill := range p.question.Fill {
+		claims, panicked := p.fill(fill)
+		if panicked != "" {
+			beside.Guilty = append(beside.Guilty, Guilty{poolPrefix + fill.Pool, panicked})
+		}
+		plan.Claims = append(plan.Claims, claims...)
+	}
+	plan.Claims = append(plan.Claims, p.replace(plan.Claims, &beside)...)
+	plan.Claims = append(plan.Claims, p.grant(&beside)...)
+	return plan, beside
+}
+
+// fill is pack.Fill; a pool it panics over is left out.
+func (p *Provision) fill(fill model.Filling) (claims []model.PlannedClaim, panicked string) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			claims, panicked = nil, fmt.Sprint(thrown)
+		}
+	}()
+	return pack.Fill(p.Input, fill.Pool, fill.Count), ""
+}
+
+// replace returns those of the owed replacements that limits and pools leave room for beside claims.
+func (p *Provision) replace(claims []model.PlannedClaim, beside *Beside) []model.PlannedClaim {
+	var out []model.PlannedClaim
+	takes := map[string]model.Resources{}
+	take := func(planned *model.PlannedClaim) {
+		sum := maps.Clone(takes[planned.Pool])
+		if sum == nil {
+			sum = model.Resources{}
+		}
+		for name, amount := range planned.Hold {
+			sum[name] += amount
+		}
+		takes[planned.Pool] = sum
+	}
+	for i := range claims {
+		take(&claims[i])
+	}
+	for _, planned := range p.question.Owed {
+		if why := p.unreplaceable(&planned, takes[planned.Pool]); why != "" {
+			beside.Waits[why]++
+			continue
+		}
+		take(&planned)
+		out = append(out, planned)
+	}
+	return out
+}
+
+// unreplaceable says why a replacement cannot be launched now, beside what else takes of its pool's limits; empty = it can.
+func (p *Provision) unreplaceable(planned *model.PlannedClaim, takes model.Resources) string {
+	at := slices.IndexFunc(p.Input.Snapshot.Pools, func(pool model.Pool) bool { return pool.Name == planned.Pool })
+	if at < 0 {
+		return fmt.Sprintf("nodepool %s is not there, or came back dry a moment ago", planned.Pool)
+	}
+	pool := &p.Input.Snapshot.Pools[at]
+	switch {
+	case pool.DeletedUnix != 0:
+		return fmt.Sprintf("nodepool %s is being deleted", pool.Name)
+	case len(pool.Invalid) > 0:
+		return fmt.Sprintf("nodepool %s: %s", pool.Name, strings.Join(pool.Invalid, "; "))
+	case pool.Template.ClassName != planned.Class:
+		return fmt.Sprintf("nodepool %s uses class %s now, not %s", pool.Name, pool.Template.ClassName, planned.Class)
+	case p.Input.ClassProblems[planned.Class] != "":
+		return fmt.Sprintf("class %s: %s", planned.Class, p.Input.ClassProblems[planned.Class])
+	case p.Input.Catalogs[planned.Class] == nil:
+		return fmt.Sprintf("class %s is not known", planned.Class)
+	}
+	for _, name := range slices.Sorted(maps.Keys(planned.Hold)) {
+		limit, limited := pool.Limits[name]
+		if amount := planned.Hold[name]; limited && amount > 0 && p.Input.Usage[pool.Name][name]+takes[name]+amount > limit {
+			return fmt.Sprintf("nodepool %s has no room within spec.limits[%s] for what takes the place of its nodes; raise it", pool.Name, name)
+		}
+	}
+	return ""
+}
+
+// grant plans claims for what people ask for by hand.
+func (p *Provision) grant(beside *Beside) []model.PlannedClaim {
+	var claims []model.PlannedClaim
+	for i := range p.question.Wishes {
+		w := &p.question.Wishes[i]
+		planned, reason, panicked := p.plannedFor(w)
+		if panicked != "" {
+			beside.Guilty = append(beside.Guilty, Guilty{"NodeClaim/" + w.Name, panicked})
+		}
+		if reason != nil {
+			beside.Denied[w.Name] = *reason
+			continue
+		}
+		planned.Name = w.Name
+		claims = append(claims, *planned)
+	}
+	return claims
+}
+
+// plannedFor is pack.One; what it panics over is left out.
+func (p *Provision) plannedFor(w *model.Wish) (planned *model.PlannedClaim, reason *model.Reason, panicked string) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			panicked = fmt.Sprint(thrown)
+			planned, reason = nil, &model.Reason{Code: "Panic", Message: "planning it failed, which is a defect of this program: " + panicked}
+		}
+	}()
+	planned, reason = pack.One(p.Input, w.Template, w.Requests)
+	return planned, reason, ""
+}

@@ -1,0 +1,226 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/offer"
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Provision is one round of provisioning: a question with what it is asked of.
+type Provision struct {
+	Input  pack.Input
+	Usable map[string]model.Class // classes that may be launched from, by name, with the question's status
+
+	question *model.Question
+	whole    map[string][]offer.Priced // what a class could buy but for offers that came back dry, by class; nil while nothing is marked
+	podAt    map[string]int            // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
+	asking   []int                     // they themselves, those that wait no more included
+}
+
+// Seen returns the snapshot with the taint of nodes that leave on each that is known to, as the question's Leaving says; the snapshot
+// itself where they all show it.
+func Seen(shown *model.Snapshot, leaving pack.Leaving) *model.Snapshot {
+	if len(leaving) == 0 {
+		return shown
+	}
+	out := shown
+	for i := range shown.Nodes {
+		node := &shown.Nodes[i]
+		if _, leaves := leaving[node.Name]; !leaves || Disrupted(node) {
+			continue
+		}
+		if out == shown {
+			snapshot := *shown
+			snapshot.Nodes = slices.Clone(shown.Nodes)
+			out = &snapshot
+		}
+		out.Nodes[i].Taints = append(slices.Clone(node.Taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
+	}
+	return out
+}
+
+// Disrupted reports whether a node carries the taint of nodes that are given back.
+func Disrupted(node *model.Node) bool {
+	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted && t.Effect == model.NoSchedule })
+}
+
+// New joins a question with the snapshot as Seen returns it, the pods that ask for capacity in it (pack.PendingAt, by the question's
+// Leaving and SeenUnix), and the region's machine types. It reads them and writes to none.
+func New(q *model.Question, seen *model.Snapshot, asking []int, types []model.MachineType) *Provision {
+	p := &Provision{question: q, asking: asking, Usable: make(map[string]model.Class, len(q.Classes))}
+	p.Input = pack.Input{
+		Snapshot: without(seen, q.Aside), Catalogs: map[string][]model.InstanceType{}, ClassProblems: map[string]string{},
+		Claims: q.Claims, Usage: make(map[string]model.Resources, len(q.Usage)), Marks: q.Marks, Pending: waiting(seen, asking, q.Bound),
+		NowUnix: q.NowUnix, Salt: q.Salt, IgnorePreferences: q.IgnorePreferences, BestEffortMinValues: q.BestEffortMinValues,
+	}
+	if len(q.Marks) > 0 {
+		p.whole = map[string][]offer.Priced{}
+	}
+	for i := range q.Classes {
+		p.buys(&q.Classes[i], seen, types)
+	}
+	for _, usage := range q.Usage {
+		p.Input.Usage[usage.Pool] = usage.Held
+	}
+	p.keepRoom()
+	return p
+}
+
+// without returns the snapshot without pools.
+func without(snapshot *model.Snapshot, pools []string) *model.Snapshot {
+	if len(pools) == 0 {
+		return snapshot
+	}
+	return withPools(snapshot, slices.DeleteFunc(slices.Clone(snapshot.Pools), func(p model.Pool) bool { return slices.Contains(pools, p.Name) }))
+}
+
+func withPools(snapshot *model.Snapshot, pools []model.Pool) *model.Snapshot {
+	out := *snapshot
+	out.Pools = pools
+	return &out
+}
+
+// waiting returns those of the pods that ask for capacity that wait still; never nil.
+func waiting(snapshot *model.Snapshot, asking []int, bound []string) []int {
+	if len(bound) == 0 && asking != nil {
+		return asking
+	}
+	out := make([]int, 0, len(asking))
+	for _, i := range asking {
+		if _, gone := slices.BinarySearch(bound, snapshot.Pods[i].UID); !gone {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// buys works out what a class can buy, or why nothing.
+func (p *Provision) buys(asked *model.ClassAsked, snapshot *model.Snapshot, types []model.MachineType) {
+	q := p.question
+	class, there := classOf(asked, snapshot)
+	if !there {
+		return
+	}
+	if why := problem(&class, asked, types, q.Offers); why != "" {
+		p.Input.ClassProblems[class.Name] = why
+		return
+	}
+	p.Usable[class.Name] = class
+	all := offer.Catalog(types, class, q.Offers)
+	masked := func(marks []model.Mark) []model.InstanceType {
+		return offer.Mask(all, class.Status.Subnets, offer.ForClass(marks, &class.Status), q.NowUnix)
+	}
+	if p.whole != nil {
+		p.whole[class.Name] = offer.PriceList(masked(lasting(q.Marks)))
+	}
+	p.Input.Catalogs[class.Name] = masked(q.Marks)
+}
+
+// classOf returns the snapshot's class with the status that is asked by.
+func classOf(asked *model.ClassAsked, snapshot *model.Snapshot) (model.Class, bool) {
+	at := slices.IndexFunc(snapshot.Classes, func(c model.Class) bool { return c.Name == asked.Name })
+	if at < 0 {
+		return model.Class{}, false
+	}
+	class := snapshot.Classes[at]
+	class.Status = asked.Status
+	return class, true
+}
+
+// problem says why a class cannot be used; empty where it can.
+func problem(class *model.Class, asked *model.ClassAsked, types []model.MachineType, settings model.OfferSettings) string {
+	if why := offer.ClassProblem(*class); why != "" {
+		return why
+	}
+	if asked.Barred != "" {
+		return asked.Barred
+	}
+	if problems := offer.ClassProblems(types, *class, settings); len(problems) > 0 {
+		return problems[0].Condition + ": " + problems[0].Message
+	}
+	return ""
+}
+
+// lasting are the marks that speak of more than one offer without capacity: a quota, a subnet, a whole capacity type. Nothing is gained
+// by waiting for those.
+func lasting(marks []model.Mark) []model.Mark {
+	return slices.DeleteFunc(slices.Clone(marks), func(m model.Mark) bool {
+		return m.Group == "" && m.SubnetID == "" && m.InstanceType != ""
+	})
+}
+
+// keepRoom takes off machines that replace others what is promised of their room.
+func (p *Provision) keepRoom() {
+	if len(p.question.Promised) == 0 {
+		return
+	}
+	taken := make(map[string]model.Resources, len(p.question.Promised))
+	for _, promise := range p.question.Promised {
+		taken[promise.Claim] = promise.Takes
+	}
+	p.Input.Claims = slices.Clone(p.Input.Claims)
+	machines := map[string]model.Resources{} // the same by provider id
+	for i := range p.Input.Claims {
+		claim := &p.Input.Claims[i]
+		if takes := taken[claim.Name]; takes != nil {
+			claim.Allocatable = Less(claim.Allocatable, takes)
+			if claim.ProviderID != "" {
+				machines[claim.ProviderID] = takes
+			}
+		}
+	}
+	snapshot, cloned := p.Input.Snapshot, false
+	for i := range snapshot.Nodes {
+		takes := machines[snapshot.Nodes[i].ProviderID]
+		if takes == nil {
+			continue
+		}
+		if !cloned {
+			own := *snapshot
+			own.Nodes, cloned = slices.Clone(own.Nodes), true
+			snapshot = &own
+		}
+		snapshot.Nodes[i].Allocatable = Less(snapshot.Nodes[i].Allocatable, takes)
+	}
+	p.Input.Snapshot = snapshot
+}
+
+// Less returns what is left of amounts, none below zero. What they do not name stays out.
+func Less(amounts, taken model.Resources) model.Resources {
+	left := make(model.Resources, len(amounts))
+	for name, amount := range amounts {
+		left[name] = amount
+	}
+	for name, amount := range taken {
+		if have, known := left[name]; known {
+			left[name] = max(0, have-amount)
+		}
+	}
+	return left
+}
+
+// Round answers a question on the snapshot as it was published, places of CapacityBuffers among its pods.
+func Round(q *model.Question, shown *model.Snapshot, types []model.MachineType) model.Plan {
+	seen := Seen(shown, q.Leaving)
+	p := New(q, seen, pack.PendingAt(seen, q.Leaving, q.SeenUnix), types)
+	plan, panicked := Try(pack.Plan, p.Asked())
+	if panicked == "" {
+		plan = p.Told(plan)
+	}
+	plan, _ = p.Affordable(plan)
+	plan, _ = p.Complete(plan)
+	return plan
+}
+
+// Try plans, and returns what planning panicked with, "" where it did not.
+func Try(planner func(pack.Input) model.Plan, input pack.Input) (plan model.Plan, panicked string) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			plan, panicked = model.Plan{}, fmt.Sprint(thrown)
+		}
+	}()
+	return planner(input), ""
+}

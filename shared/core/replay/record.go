@@ -1,0 +1,86 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/joiner-sh/joiner/shared/core/headroom"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// Facts are what a recorded decision went by beside its question.
+type Facts struct {
+	Snapshot *model.Snapshot // places of CapacityBuffers among its pods
+	Types    []model.MachineType
+}
+
+// Shelves are where recorded facts lie. Either returns NotFound where it has been forgotten.
+type Shelves struct {
+	Snapshot func(pointer model.Pointer) (*model.Snapshot, error)
+	Catalog  func(account, region, version string) (*model.MachineCatalog, error)
+}
+
+// Find returns what a decision went by: what its record holds itself, and else what lies on the shelves. NotFound where the record does not
+// say, or it is not there any more.
+func (s Shelves) Find(input *model.DecisionInput, machines model.CatalogUse) (Facts, error) {
+	if input == nil {
+		return Facts{}, fault.New(fault.NotFound, "NoInput", "the record does not say what was asked: it was written by a version that did not keep it, or that could not be kept")
+	}
+	snapshot, err := s.snapshot(input)
+	if err != nil {
+		return Facts{}, err
+	}
+	catalog, err := s.catalog(input, machines.Version)
+	if err != nil {
+		return Facts{}, err
+	}
+	return Facts{headroom.Join(snapshot), catalog.Types}, nil
+}
+
+func (s Shelves) snapshot(input *model.DecisionInput) (*model.Snapshot, error) {
+	if input.Snapshot == nil {
+		return wire.DecodeBase(input.Listed)
+	}
+	snapshot, err := s.Snapshot(*input.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	if snapshot.Seq != input.Snapshot.HeadSeq {
+		return nil, fault.New(fault.Internal, "OtherSnapshot", "snapshot %d/%d was asked for, and %d/%d is there", input.Snapshot.Epoch, input.Snapshot.HeadSeq, snapshot.Epoch, snapshot.Seq)
+	}
+	return snapshot, nil
+}
+
+func (s Shelves) catalog(input *model.DecisionInput, version string) (*model.MachineCatalog, error) {
+	if input.Catalog != nil {
+		return wire.DecodeCatalog(input.Catalog)
+	}
+	return s.Catalog(input.Account, input.Region, version)
+}
+
+// Provisioned makes a decision's plans once more, one for each of its rounds. Each round is asked as it was, whatever a plan before it
+// comes to now.
+func Provisioned(d *model.Decision, facts Facts) []model.Plan {
+	plans := make([]model.Plan, 0, len(d.Rounds))
+	for i := range d.Rounds {
+		plans = append(plans, Round(d.Rounds[i].Asked, facts.Snapshot, facts.Types))
+	}
+	return plans
+}
+
+// Judged makes a decision's plan about giving back once more.
+func Judged(d *model.Disrupted, facts Facts) model.DisruptPlan {
+	return Disruption(d.Asked, facts.Snapshot, facts.Types, d.Named)
+}
+
+// Identical reports whether two plans are the same to the last byte of their encoding.
+func Identical[T any](a, b T) bool {
+	one, err := json.Marshal(a)
+	if err != nil {
+		return false
+	}
+	other, err := json.Marshal(b)
+	return err == nil && bytes.Equal(one, other)
+}

@@ -1,0 +1,103 @@
+package provision
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/joiner-sh/joiner/shared/core/replay"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+)
+
+// posed is what a round of planning was asked, and of what snapshot.
+type posed struct {
+	question *model.Question
+	snapshot *model.Snapshot
+	pending  []int
+}
+
+// sameFor is after how many seconds a decision is kept that left the same pods without a place as the last one that was.
+const sameFor = 3600
+
+// keepDecision stores the record with what was asked, so that it can be made once more. A decision that launched nothing and leaves
+// the same pods for the same reasons as before is not worth keeping each minute.
+func (r *run) keepDecision(ctx context.Context) {
+	if r.decision.ID == "" || !r.worth() {
+		r.out.Decision = ""
+		return
+	}
+	if input, err := r.input(); err != nil {
+		r.problem("keep what decision %s was asked: %v", r.decision.ID, err)
+	} else {
+		r.decision.Input = input
+		for i := range r.decision.Rounds {
+			a := &r.posed[i]
+			r.decision.Rounds[i].Asked = replay.Trim(a.question, a.snapshot, a.pending)
+		}
+	}
+	err := r.effect(ctx, EffectDecision, func() error { return r.Decisions.Put(ctx, r.decision) })
+	if err != nil {
+		r.problem("keep decision %s: %v", r.decision.ID, err)
+	}
+}
+
+// input says where what was decided by is found again, and holds what is kept nowhere else.
+func (r *run) input() (*model.DecisionInput, error) {
+	input := &model.DecisionInput{Account: r.reg.Account, Region: r.reg.Region, Snapshot: r.pointer}
+	var err error
+	if r.pointer == nil {
+		if input.Listed, err = wire.EncodeBase(r.listed); err != nil {
+			return nil, err
+		}
+	}
+	if r.out.Machines.Source != sourceShared {
+		input.Catalog, err = wire.EncodeCatalog(r.catalog)
+	}
+	return input, err
+}
+
+// worth reports whether the decision is to be kept.
+func (r *run) worth() bool {
+	routine := r.request.Trigger == TriggerSweep || r.request.Trigger == TriggerRoom
+	return !routine || len(r.decision.Launched) > 0 || r.newlyUnplaced
+}
+
+// unplaced notes which pods the last plan leaves without a place, and whether that is news.
+func (r *run) unplaced() {
+	digest := ""
+	if rounds := r.decision.Rounds; len(rounds) > 0 {
+		digest = r.unplacedDigest(rounds[len(rounds)-1].Plan.Unschedulable)
+	} else if len(r.pending()) > 0 {
+		return // it was not looked at
+	}
+	note := r.ledger.Notes.Unplaced
+	switch {
+	case digest == "" && note == nil:
+	case digest == "":
+		r.ledger.Notes.Unplaced, r.noted = nil, true
+	case note == nil || note.Digest != digest || r.now()-note.AtUnix >= sameFor:
+		r.ledger.Notes.Unplaced, r.noted, r.newlyUnplaced = &model.UnplacedNote{AtUnix: r.now(), Digest: digest}, true, true
+	}
+}
+
+// unplacedDigest stands for pods and the codes of why they have no place; empty where there are none. Places of CapacityBuffers do not
+// count: their status says it.
+func (r *run) unplacedDigest(list []model.Unschedulable) string {
+	h, any := sha256.New(), false
+	for i := range list {
+		if r.bufferOf(list[i].Pod) != "" {
+			continue
+		}
+		any = true
+		fmt.Fprintln(h, list[i].Pod.UID)
+		for _, reason := range list[i].Reasons {
+			fmt.Fprintln(h, reason.Pool, reason.Code)
+		}
+	}
+	if !any {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
