@@ -16,14 +16,16 @@ import (
 // joinSeconds is the age from which a machine that has not joined is no capacity any more.
 const joinSeconds = 900
 
+// asked is what the last decision before a time was asked.
+type asked struct {
+	*model.Question
+	input *model.DecisionInput
+}
+
 // question returns what a planner would be asked at the scene's time, beside the snapshot: of now what the ledger says, of a past time
 // what the last decision before it was asked. Settings of the installation are those of the last decision; where there is none they
 // are the defaults.
-func (f *Flow) question(ctx context.Context, reg model.Registration, book *explain.Book, snapshot *model.Snapshot, at int64) (*model.Question, error) {
-	last, err := f.lastAsked(ctx, reg, book)
-	if err != nil {
-		return nil, err
-	}
+func question(reg model.Registration, book *explain.Book, last *asked, snapshot *model.Snapshot, at int64) *model.Question {
 	q := &model.Question{NowUnix: at, SeenUnix: at, Salt: "why"}
 	if last != nil {
 		q.Offers, q.IgnorePreferences, q.BestEffortMinValues = last.Offers, last.IgnorePreferences, last.BestEffortMinValues
@@ -35,12 +37,12 @@ func (f *Flow) question(ctx context.Context, reg model.Registration, book *expla
 	if book.Past {
 		if last != nil {
 			q.Classes, q.Claims, q.Usage, q.Marks, q.Leaving = last.Classes, last.Claims, last.Usage, last.Marks, last.Leaving
-			return q, nil
+			return q
 		}
 		for _, class := range snapshot.Classes {
 			q.Classes = append(q.Classes, model.ClassAsked{Name: class.Name, Status: class.Status})
 		}
-		return q, nil
+		return q
 	}
 	ledger := &book.Ledger
 	q.Usage, q.Marks, q.Leaving = ledger.Usage, ledger.Marks, leaving(ledger, snapshot, at)
@@ -61,11 +63,11 @@ func (f *Flow) question(ctx context.Context, reg model.Registration, book *expla
 			Name: class.Name, Status: offer.Less(status, offer.Taken(&status, ledger.Claims), ledger.Marks, at), Barred: barred(&ledger.Notes, class.Name, at),
 		})
 	}
-	return q, nil
+	return q
 }
 
 // lastAsked returns what the last recorded decision was asked; nil where none says.
-func (f *Flow) lastAsked(ctx context.Context, reg model.Registration, book *explain.Book) (*model.Question, error) {
+func (f *Flow) lastAsked(ctx context.Context, reg model.Registration, book *explain.Book) (*asked, error) {
 	for _, d := range slices.Backward(book.Decisions) {
 		whole, err := f.Records.FindDecision(ctx, reg.Cluster, d.ID)
 		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Invalid) {
@@ -76,7 +78,7 @@ func (f *Flow) lastAsked(ctx context.Context, reg model.Registration, book *expl
 		}
 		for r := len(whole.Rounds) - 1; r >= 0; r-- {
 			if whole.Rounds[r].Asked != nil {
-				return whole.Rounds[r].Asked, nil
+				return &asked{whole.Rounds[r].Asked, whole.Input}, nil
 			}
 		}
 		return nil, nil // of a version that did not keep it
@@ -164,19 +166,22 @@ func ask(q *model.Question, snapshot *model.Snapshot, machines []model.MachineTy
 	if in.Pending == nil {
 		in.Pending = []int{}
 	}
-	for _, asked := range q.Classes {
-		i := slices.IndexFunc(seen.Classes, func(c model.Class) bool { return c.Name == asked.Name })
+	for _, of := range q.Classes {
+		i := slices.IndexFunc(seen.Classes, func(c model.Class) bool { return c.Name == of.Name })
 		if i < 0 {
 			continue
 		}
 		class := seen.Classes[i]
-		class.Status = asked.Status
+		class.Status = of.Status
 		why := offer.ClassProblem(class)
 		if problems := offer.ClassProblems(machines, class, q.Offers); why == "" && len(problems) > 0 {
 			why = problems[0].Condition + ": " + problems[0].Message
 		}
 		if why == "" {
-			why = asked.Barred
+			why = of.Barred
+		}
+		if why == "" && len(machines) == 0 {
+			why = "what EC2 sells in " + q.Offers.Region + " is not known: the catalogue function has not stored it yet"
 		}
 		if why != "" {
 			in.ClassProblems[class.Name] = why

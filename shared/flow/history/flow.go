@@ -11,6 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/headroom"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // Registry knows the attached clusters.
@@ -143,15 +144,34 @@ func (f *Flow) Scene(ctx context.Context, reg model.Registration, query Query) (
 	if err != nil {
 		return nil, err
 	}
-	catalog, err := f.Markets.Machines(ctx, reg)
-	if err != nil && !fault.Is(err, fault.NotFound) {
-		return nil, err
-	}
-	q, err := f.question(ctx, reg, book, snapshot, at)
+	last, err := f.lastAsked(ctx, reg, book)
 	if err != nil {
 		return nil, err
 	}
-	return &explain.Scene{Ask: ask(q, headroom.Join(snapshot), catalog.Types), Book: book}, nil
+	machines, err := f.machines(ctx, reg, last)
+	if err != nil {
+		return nil, err
+	}
+	return &explain.Scene{Ask: ask(question(reg, book, last, snapshot, at), headroom.Join(snapshot), machines), Book: book}, nil
+}
+
+// machines returns what the region sells: what the catalogue function stored, or else what the last decision's planner read by itself;
+// nil where neither is known.
+func (f *Flow) machines(ctx context.Context, reg model.Registration, last *asked) ([]model.MachineType, error) {
+	catalog, err := f.Markets.Machines(ctx, reg)
+	switch {
+	case err == nil:
+		return catalog.Types, nil
+	case !fault.Is(err, fault.NotFound):
+		return nil, err
+	case last == nil || last.input == nil || len(last.input.Catalog) == 0:
+		return nil, nil
+	}
+	read, err := wire.DecodeCatalog(last.input.Catalog)
+	if err != nil {
+		return nil, err
+	}
+	return read.Types, nil
 }
 
 // records reads what is recorded of the time before.

@@ -1,0 +1,207 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/core/explain"
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/history"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/sim"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// archive is what a world keeps, as the ports of flow/history.
+type archive struct{ *world.World }
+
+func (a archive) Clusters(ctx context.Context) ([]model.Registration, error) {
+	return a.Ledger.Clusters(ctx)
+}
+
+func (a archive) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
+	return a.Ledger.Load(ctx, reg)
+}
+
+func (a archive) At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error) {
+	return a.Store.At(ctx, pointer)
+}
+
+func (a archive) AsOf(_ context.Context, cluster string, _ int64) (model.Pointer, error) {
+	return model.Pointer{}, fault.New(fault.NotFound, "", "a world keeps no past of cluster %s", cluster)
+}
+
+func (a archive) Decisions(_ context.Context, _ string, fromUnix, toUnix int64) ([]model.Decision, error) {
+	var out []model.Decision
+	seen := map[string]bool{}
+	for _, e := range a.Log.Since(0) {
+		fact, ok := e.Fact.(world.LedgerWritten)
+		if !ok {
+			continue
+		}
+		for _, change := range fact.Claims {
+			if change.After == nil || change.After.Decision == "" || seen[change.After.Decision] {
+				continue
+			}
+			seen[change.After.Decision] = true
+			if d, kept := a.Store.Decision(change.After.Decision); kept && fromUnix <= d.AtUnix && d.AtUnix < toUnix {
+				out = append(out, d)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (a archive) Disruptions(context.Context, string, int64, int64) ([]model.Disrupted, error) {
+	return nil, nil
+}
+
+func (a archive) Removals(context.Context, string, int64, int64) ([]model.Removal, error) {
+	return nil, nil
+}
+
+func (a archive) FindDecision(_ context.Context, _, id string) (model.Decision, error) {
+	if d, kept := a.Store.Decision(id); kept {
+		return d, nil
+	}
+	return model.Decision{}, fault.New(fault.NotFound, "", "no decision %s", id)
+}
+
+func (a archive) FindDisruption(_ context.Context, _, id string) (model.Disrupted, error) {
+	if d, kept := a.Store.Disruption(id); kept {
+		return d, nil
+	}
+	return model.Disrupted{}, fault.New(fault.NotFound, "", "no decision %s", id)
+}
+
+func (a archive) Machines(ctx context.Context, reg model.Registration) (model.MachineCatalog, error) {
+	catalog, err := a.Shelf.Machines(ctx, reg)
+	if fault.Is(err, fault.NotFound) { // as once the catalogue function has run
+		return a.Catalog.Types(ctx)
+	}
+	return catalog, err
+}
+
+// scene reads the world as it is.
+func (a archive) scene(t *testing.T) (*history.Flow, *explain.Scene) {
+	t.Helper()
+	flow := &history.Flow{Registry: a, Ledger: a, Snapshots: a, Records: a, Moves: a, Markets: a, Now: a.Clock.Now}
+	reg, err := flow.Cluster(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scene, err := flow.Scene(t.Context(), reg, history.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return flow, scene
+}
+
+// D3, in worlds that are played: what is told of the first pod at a time, asked as a person would, while the functions are at work.
+func TestD3WhyAPodWaitsInAPlayedWorld(t *testing.T) {
+	t.Parallel()
+	short := func(code string) func(*world.World, func(time.Duration, func())) {
+		return func(w *world.World, _ func(time.Duration, func())) {
+			w.Fleet.Short(world.Shortage{Offer: model.OfferKey{InstanceType: "m5.large"}, Code: code, From: world.Start, Until: world.Start.Add(time.Hour)})
+		}
+	}
+	tests := []struct {
+		name    string
+		at      time.Duration
+		change  func(*sim.Scenario)
+		arrange func(*world.World, func(time.Duration, func()))
+		code    string
+		says    []string
+	}{
+		{"its machine has not joined", 20 * time.Second, nil, nil, explain.Joining, []string{"the machine was launched", "m5.large on-demand"}},
+		{"it is bound", 4 * time.Minute, nil, nil, explain.Bound, []string{"does not wait: it is on node", "m5.large"}},
+		{"nothing is to be had", 3 * time.Minute, nil, short("InsufficientInstanceCapacity"), pack.NoOffer, []string{"InsufficientInstanceCapacity", "tried again at 2026-03-01T12:", "wait, or let"}},
+		{"the account's quota is used up", 3 * time.Minute, nil, short("VcpuLimitExceeded"), pack.NoOffer, []string{"VcpuLimitExceeded", "raise the account's quota"}},
+		{"the limit is reached", 3 * time.Minute, func(s *sim.Scenario) { s.Pools[0].Limits = model.Resources{model.Nodes: 0} }, nil, pack.LimitReached, []string{"spec.limits.nodes 0", "raise the limit"}},
+		{"the cluster is paused", 3 * time.Minute, nil, func(w *world.World, _ func(time.Duration, func())) {
+			reg, err := w.Ledger.Cluster(t.Context(), world.Name)
+			if err == nil {
+				reg.Paused = true
+				err = w.Ledger.Register(t.Context(), reg)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}, explain.Paused, []string{"is paused", "--paused=false"}},
+		{"its spot machine is taken away", 4 * time.Minute, func(s *sim.Scenario) {
+			s.Pools[0] = world.Pool("web", "default", world.Need(model.LabelCapacityType, model.Spot))
+		}, func(w *world.World, at func(time.Duration, func())) {
+			w.Cluster.AddBudget(model.PDB{Namespace: "default", Name: "web", Selector: &model.Selector{}, MinAvailable: "100%"})
+			at(4*time.Minute, func() { w.Fleet.Interrupt(w.Fleet.Machines()[0].ID, 2*time.Minute) })
+		}, explain.Moving, []string{"being emptied (SpotInterrupted)"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := small(1, 8*time.Minute)
+			if test.change != nil {
+				test.change(&c.Scenario)
+			}
+			line, found := "", false
+			c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+				if test.arrange != nil {
+					test.arrange(w, at)
+				}
+				for second := range 30 { // drains have steps that take seconds
+					at(test.at+time.Duration(second)*time.Second, func() {
+						_, scene := archive{w}.scene(t)
+						pods := scene.Ask.Snapshot.Pods
+						if found || len(pods) == 0 {
+							return
+						}
+						answer := explain.Pod(scene, pods[0].Namespace, pods[0].Name)
+						line, found = answer.Line(), answer.Cause.Code == test.code
+					})
+				}
+			}
+			sim.Run(c) // a pod that waits for good is no violation here
+			t.Log(line)
+			if !found {
+				t.Errorf("it is never told of %s", test.code)
+			}
+			for _, want := range test.says {
+				if !strings.Contains(line, want) {
+					t.Errorf("it is not said %q", want)
+				}
+			}
+		})
+	}
+}
+
+// D4: every machine that runs resolves to the decision that launched it, with what else would have done.
+func TestD4EveryMachineResolvesToItsDecision(t *testing.T) {
+	t.Parallel()
+	c := small(12, 12*time.Minute)
+	c.Scenario.Types = []string{"m5.large", "m5.xlarge", "m5.2xlarge"}
+	c.Scenario.Workloads[0].Steps = []world.Step{{At: world.Start.Add(5 * time.Minute), Replicas: 20}}
+	d := play(t, c)
+	flow, scene := archive{d.world}.scene(t)
+	machines := 0
+	for i := range scene.Book.Ledger.Claims {
+		claim := &scene.Book.Ledger.Claims[i]
+		if claim.InstanceID == "" {
+			continue
+		}
+		machines++
+		for _, asked := range []string{claim.InstanceID, claim.Name, claim.NodeName} {
+			a, err := flow.Node(t.Context(), scene, asked)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Birth == nil || a.Birth.Decision != claim.Decision || len(a.Birth.Pods) == 0 || len(a.Birth.Alternatives) == 0 || !strings.Contains(fmt.Sprintf("%+v", a.Birth.Alternatives), claim.InstanceType) {
+				t.Errorf("%s: %s: %+v", asked, a.Line(), a.Birth)
+			}
+		}
+	}
+	if machines < 3 {
+		t.Errorf("%d machines: the test shows little", machines)
+	}
+}
