@@ -24,7 +24,7 @@ const (
 	maxEventName    = 253
 )
 
-// publish writes one event, or counts it up where it was written before.
+// publish writes one event, or counts it up where it was written before and not just now, by this process or another.
 func (c *Client) publish(ctx context.Context, e model.Event) error {
 	id, now := eventID(&e), c.now()
 	if !c.told.due(id, &e, now) {
@@ -35,7 +35,7 @@ func (c *Client) publish(ctx context.Context, e model.Event) error {
 	_, err := events.Create(ctx, event, metav1.CreateOptions{})
 	err = translateError(err, "publish event %s of %s %s", e.Reason, e.Kind, e.Name)
 	if fault.Is(err, fault.Conflict) {
-		err = c.countUp(ctx, event)
+		now, err = c.countUp(ctx, event, now, quiet(&e))
 	}
 	if err == nil {
 		c.told.note(id, now)
@@ -43,9 +43,9 @@ func (c *Client) publish(ctx context.Context, e model.Event) error {
 	return err
 }
 
-// countUp adds one to an event that is there. Moving its time first tells how often it was counted, which takes no right
-// to read events.
-func (c *Client) countUp(ctx context.Context, event *corev1.Event) error {
+// countUp adds one to an event that is there, unless it was told lately, and returns when it was told last. A patch that changes
+// nothing shows it, which takes no right to read events and writes nothing.
+func (c *Client) countUp(ctx context.Context, event *corev1.Event, now time.Time, quiet time.Duration) (told time.Time, err error) {
 	events := c.core.CoreV1().Events(event.Namespace)
 	patch := func(fields map[string]any) (*corev1.Event, error) {
 		data, err := json.Marshal(fields)
@@ -55,12 +55,15 @@ func (c *Client) countUp(ctx context.Context, event *corev1.Event) error {
 		out, err := events.Patch(ctx, event.Name, types.MergePatchType, data, metav1.PatchOptions{})
 		return out, translateError(err, "count event %s", event.Name)
 	}
-	there, err := patch(map[string]any{"lastTimestamp": event.LastTimestamp})
+	there, err := patch(map[string]any{})
 	if err != nil {
-		return err
+		return now, err
 	}
-	_, err = patch(map[string]any{"count": there.Count + 1})
-	return err
+	if age := now.Sub(there.LastTimestamp.Time); age >= 0 && age < quiet {
+		return there.LastTimestamp.Time, nil
+	}
+	_, err = patch(map[string]any{"lastTimestamp": event.LastTimestamp, "count": there.Count + 1})
+	return now, err
 }
 
 func eventObject(e *model.Event, id string, now time.Time) *corev1.Event {

@@ -174,7 +174,8 @@ func events(t *testing.T, namespace, object string) []corev1.Event {
 	return list.Items
 }
 
-func TestEventsAreDeduplicatedAndCounted(t *testing.T) {
+// F152: the same event is not told again within some minutes, whichever process tells it; after that it is counted.
+func TestF152EventsAreDeduplicatedAndCounted(t *testing.T) {
 	c, name := connect(t), unique("counted")
 	now := time.Now()
 	c.now = func() time.Time { return now }
@@ -190,11 +191,17 @@ func TestEventsAreDeduplicatedAndCounted(t *testing.T) {
 	if got := events(t, "default", name); len(got) != 1 || got[0].Count != 2 || !got[0].LastTimestamp.After(got[0].FirstTimestamp.Time) {
 		t.Fatalf("after the quiet time: got %+v", got)
 	}
-	// Another process remembers nothing, and finds the event by its name.
-	c.told = newTold()
+	// Another process remembers nothing, and finds the event by its name: it was told just now, and nothing is written.
+	version := events(t, "default", name)[0].ResourceVersion
+	c.told, now = newTold(), now.Add(quietWarning-10*time.Second)
+	report(t, c, r)
+	if got := events(t, "default", name); len(got) != 1 || got[0].Count != 2 || got[0].ResourceVersion != version {
+		t.Fatalf("by another process: got %+v", got)
+	}
+	now = now.Add(10 * time.Second) // it waits no longer for having asked
 	report(t, c, r)
 	if got := events(t, "default", name); len(got) != 1 || got[0].Count != 3 {
-		t.Fatalf("by another process: got %+v", got)
+		t.Fatalf("by another process after the quiet time: got %+v", got)
 	}
 	r.Events[0].Message = "too big still"
 	report(t, c, r)

@@ -17,7 +17,7 @@ const (
 
 const maxTold = 20_000 // remembered; beyond, the oldest half is forgotten
 
-// told remembers which events were published when. It lasts as long as the process: a new one repeats an event once.
+// told remembers which events were published when. It lasts as long as the process: a new one asks the API server once.
 type told struct {
 	mu   sync.Mutex
 	last map[string]time.Time // by event id
@@ -25,16 +25,20 @@ type told struct {
 
 func newTold() *told { return &told{last: make(map[string]time.Time)} }
 
+// quiet is how long an event is not repeated.
+func quiet(e *model.Event) time.Duration {
+	if e.Warning {
+		return quietWarning
+	}
+	return quietNormal
+}
+
 // due reports whether the event is to be published now.
 func (t *told) due(id string, e *model.Event, now time.Time) bool {
-	quiet := quietNormal
-	if e.Warning {
-		quiet = quietWarning
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last, ok := t.last[id]
-	return !ok || now.Sub(last) >= quiet || now.Before(last)
+	return !ok || now.Sub(last) >= quiet(e) || now.Before(last)
 }
 
 // note records that the event was published.
