@@ -124,9 +124,9 @@ type replica struct {
 	command *exec.Cmd
 	done    chan struct{}
 
-	mu     sync.Mutex
-	health string // address; empty until it is said
-	log    []string
+	mu        sync.Mutex
+	addresses map[string]string // it serves at, by what it said of it
+	log       []string
 }
 
 // start runs a replica with the rights and roles we ship. Its log is shown when the test fails.
@@ -179,8 +179,11 @@ func (r *replica) read(output io.Reader) {
 		_ = json.Unmarshal(lines.Bytes(), &line) // a line that is no JSON is kept all the same
 		r.mu.Lock()
 		r.log = append(r.log, lines.Text())
-		if line.Msg == "serving health" {
-			r.health = line.Address
+		if line.Address != "" {
+			if r.addresses == nil {
+				r.addresses = map[string]string{}
+			}
+			r.addresses[line.Msg] = line.Address
 		}
 		r.mu.Unlock()
 	}
@@ -193,10 +196,14 @@ func (r *replica) lines() []string {
 	return slices.Clone(r.log)
 }
 
-func (r *replica) address() string {
+// address is where it answers the kubelet, empty until it is said.
+func (r *replica) address() string { return r.served("serving health") }
+
+// served is where it serves something, empty until it is said.
+func (r *replica) served(what string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.health
+	return r.addresses[what]
 }
 
 // hints receives until one satisfies ok, and returns it; the test fails when none comes in a time no healthy watcher takes.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -432,6 +433,65 @@ func TestScrapeIsAnswered(t *testing.T) {
 		}
 		if got := samples(t, body); got["karpenter_cluster_state_synced"] != 1 {
 			t.Errorf("packed %t: told %v", packed, got)
+		}
+	}
+}
+
+// large is a cluster of 1,000 nodes and 10,000 pods of 250 workloads.
+func large() *watched {
+	w := watch()
+	w.synced = true
+	for i := range 250 {
+		w.rows.Shapes = append(w.rows.Shapes, model.PodShape{OwnerKind: "ReplicaSet", OwnerName: fmt.Sprintf("service-%d-7d4b9c6f8", i), Requests: model.Resources{model.CPU: 100, model.Memory: 128 << 20, model.Pods: 1}})
+	}
+	name := func(i int) string { return fmt.Sprintf("ip-10-0-%d-%d.us-west-2.compute.internal", i/250, i%250) }
+	for i := range 1_000 {
+		n := node(name(i), "general", began-600)
+		for _, of := range []model.Resources{n.Capacity, n.Allocatable} {
+			of[model.Pods], of[model.EphemeralStorage] = 110, 100<<30
+		}
+		w.rows.Nodes = append(w.rows.Nodes, *n)
+	}
+	for i := range 10_000 {
+		w.rows.Pods = append(w.rows.Pods, model.Pod{
+			Namespace: "default", Name: fmt.Sprintf("service-%d-7d4b9c6f8-%05d", i%250, i), Shape: i % 250, NodeName: name(i % 1_000), Phase: model.Running, Ready: true, CreatedUnix: began - 500,
+		})
+	}
+	return w
+}
+
+// A scrape of a large cluster is written as it goes and holds little of it at a time: the watcher has 100 MB in all.
+func TestScrapeOfALargeClusterHoldsLittle(t *testing.T) {
+	w := large()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var size counted
+	if err := w.Write(&size); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	allocated := after.TotalAlloc - before.TotalAlloc
+	t.Logf("a scrape of %d bytes allocates %d", size, allocated)
+	if size < 5_000_000 || allocated > 4_000_000 {
+		t.Errorf("a scrape of %d bytes allocates %d", size, allocated)
+	}
+}
+
+// counted counts what is written to it.
+type counted int64
+
+func (c *counted) Write(p []byte) (int, error) {
+	*c += counted(len(p))
+	return len(p), nil
+}
+
+func BenchmarkScrapeOfAThousandNodesAndTenThousandPods(b *testing.B) {
+	w := large()
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := w.Write(io.Discard); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

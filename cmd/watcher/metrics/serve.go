@@ -43,14 +43,12 @@ func (r *Recorder) Write(out io.Writer) error {
 	if r.counting() {
 		seen, waited = 1, 0
 	}
-	for _, each := range []struct {
-		family *Family
-		labels []byte
-		value  float64
-	}{{&synced, nil, seen}, {&unsynced, nil, waited}, {&queueDepth, allLabelled(&queueDepth, "provisioner"), float64(r.o.Waiting())}} {
-		s.page.family(each.family)
-		s.page.sample(each.family, each.labels, each.value)
-	}
+	s.page.family(&synced)
+	s.page.told(&synced, seen)
+	s.page.family(&unsynced)
+	s.page.told(&unsynced, waited)
+	s.page.family(&queueDepth)
+	s.page.told(&queueDepth, float64(r.o.Waiting()), "provisioner")
 	return s.page.flush()
 }
 

@@ -22,6 +22,7 @@ type states struct {
 	detail bool // of each node and pod
 
 	labels map[string][]byte // of nodes, by name
+	names  []string          // of resources, of one node after the other
 	byName map[string]*model.Node
 	pods   map[string]load // by node
 }
@@ -85,7 +86,7 @@ const ofInstance = "karpenter.k8s.aws/instance-"
 
 // nodeLabels are those of ofNodes.
 func nodeLabels(node *model.Node) []byte {
-	var out []byte
+	out := make([]byte, 0, 512)
 	for _, label := range ofNodes {
 		value := ""
 		switch label {
@@ -134,32 +135,32 @@ func amount(resource string, n int64) float64 {
 }
 
 // shownName is a resource as metrics name it.
-func shownName(resource string) string {
-	return strings.NewReplacer("-", "_", ".", "_", "/", "_").Replace(resource)
-}
+func shownName(resource string) string { return separators.Replace(resource) }
+
+var separators = strings.NewReplacer("-", "_", ".", "_", "/", "_")
 
 func (s *states) nodes() {
 	for _, each := range []struct {
 		family *Family
-		of     func(node *model.Node) model.Resources
+		of     func(node *model.Node, resource string) int64
 	}{
-		{&nodesAllocatable, func(node *model.Node) model.Resources { return node.Allocatable }},
-		{&nodesPodRequests, func(node *model.Node) model.Resources { return s.among(node, s.pods[node.Name].pods) }},
-		{&nodesDaemonRequests, func(node *model.Node) model.Resources { return s.among(node, s.pods[node.Name].daemons) }},
-		{&nodesOverhead, func(node *model.Node) model.Resources {
-			out := model.Resources{}
-			for name, n := range node.Capacity {
-				out[name] = n - node.Allocatable[name]
-			}
-			return out
+		{&nodesAllocatable, func(node *model.Node, resource string) int64 { return node.Allocatable[resource] }},
+		{&nodesPodRequests, func(node *model.Node, resource string) int64 { return s.pods[node.Name].pods[resource] }},
+		{&nodesDaemonRequests, func(node *model.Node, resource string) int64 { return s.pods[node.Name].daemons[resource] }},
+		{&nodesOverhead, func(node *model.Node, resource string) int64 {
+			return node.Capacity[resource] - node.Allocatable[resource]
 		}},
 	} {
 		s.page.family(each.family)
 		for i := range s.rows.Nodes {
 			node := &s.rows.Nodes[i]
-			resources, labels := each.of(node), s.labels[node.Name]
-			for _, name := range slices.Sorted(maps.Keys(resources)) {
-				s.page.sample(each.family, labelled(slices.Clip(labels), "resource_type", shownName(name)), amount(name, resources[name]))
+			s.names = s.names[:0]
+			for name := range node.Capacity {
+				s.names = append(s.names, name)
+			}
+			slices.Sort(s.names)
+			for _, name := range s.names { // 0 included: boards divide by what a node offers
+				s.page.more(each.family, amount(name, each.of(node, name)), s.labels[node.Name], "resource_type", shownName(name))
 			}
 		}
 	}
@@ -168,15 +169,6 @@ func (s *states) nodes() {
 		node := &s.rows.Nodes[i]
 		s.page.sample(&nodesLifetime, s.labels[node.Name], float64(max(0, s.now-node.CreatedUnix)))
 	}
-}
-
-// among are requests of each resource the node offers, 0 included: boards divide by what it offers.
-func (s *states) among(node *model.Node, requests model.Resources) model.Resources {
-	out := model.Resources{}
-	for name := range node.Allocatable {
-		out[name] = requests[name]
-	}
-	return out
 }
 
 var phases = map[model.Phase]string{model.Pending: "Pending", model.Running: "Running", model.Succeeded: "Succeeded", model.Failed: "Failed"}
@@ -192,13 +184,13 @@ func (s *states) podStates() {
 		if shape.OwnerKind != "" {
 			owner = shape.OwnerKind + "/" + shape.OwnerName
 		}
-		node, pool, labels := s.byName[pod.NodeName], notOurs, map[string]string{}
+		node, pool, labels := s.byName[pod.NodeName], notOurs, map[string]string(nil)
 		if node != nil {
 			pool, labels = poolOf(node), node.Labels
 		}
-		s.page.sample(&podsState, allLabelled(&podsState, pod.Name, pod.Namespace, owner, pod.NodeName, strconv.FormatBool(pod.NodeName != ""), pool,
+		s.page.told(&podsState, 1, pod.Name, pod.Namespace, owner, pod.NodeName, strconv.FormatBool(pod.NodeName != ""), pool,
 			labels[model.LabelZone], labels[model.LabelArch], labels[model.LabelCapacityType], labels[model.LabelInstanceType],
-			phases[pod.Phase], strconv.FormatBool(pod.Ready), strconv.FormatBool(pool != notOurs)), 1)
+			phases[pod.Phase], strconv.FormatBool(pod.Ready), strconv.FormatBool(pool != notOurs))
 	}
 	for family, is := range map[*Family]func(pod *model.Pod) bool{
 		&podsUnbound:   func(pod *model.Pod) bool { return pod.NodeName == "" },
@@ -207,7 +199,7 @@ func (s *states) podStates() {
 		s.page.family(family)
 		for i := range s.rows.Pods {
 			if pod := &s.rows.Pods[i]; !pod.Terminal() && is(pod) {
-				s.page.sample(family, allLabelled(family, pod.Name, pod.Namespace), float64(max(0, s.now-pod.CreatedUnix)))
+				s.page.told(family, float64(max(0, s.now-pod.CreatedUnix)), pod.Name, pod.Namespace)
 			}
 		}
 	}
@@ -240,7 +232,7 @@ func (s *states) pools() {
 		s.page.family(each.family)
 		for _, pool := range slices.Sorted(maps.Keys(each.of)) {
 			for _, name := range slices.Sorted(maps.Keys(each.of[pool])) {
-				s.page.sample(each.family, allLabelled(each.family, pool, shownName(name)), amount(name, each.of[pool][name]))
+				s.page.told(each.family, amount(name, each.of[pool][name]), pool, shownName(name))
 			}
 		}
 	}
@@ -259,7 +251,7 @@ func (s *states) utilization() {
 	s.page.family(&clusterUtilization)
 	for _, name := range slices.Sorted(maps.Keys(offered)) {
 		if offered[name] > 0 {
-			s.page.sample(&clusterUtilization, allLabelled(&clusterUtilization, shownName(name)), 100*float64(asked[name])/float64(offered[name]))
+			s.page.told(&clusterUtilization, 100*float64(asked[name])/float64(offered[name]), shownName(name))
 		}
 	}
 }
@@ -294,7 +286,7 @@ func (s *states) candidates() {
 	}
 	s.page.family(&eligible)
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		s.page.sample(&eligible, allLabelled(&eligible, reason), counts[reason])
+		s.page.told(&eligible, counts[reason], reason)
 	}
 }
 
@@ -314,6 +306,6 @@ func (s *states) conditions() {
 	}
 	s.page.family(&claimsCount)
 	for of, n := range counts {
-		s.page.sample(&claimsCount, allLabelled(&claimsCount, of[0], "True", of[1]), n)
+		s.page.told(&claimsCount, n, of[0], "True", of[1])
 	}
 }

@@ -9,7 +9,10 @@ import (
 type page struct {
 	out  io.Writer
 	text []byte
-	err  error // the first; nothing is written after it
+
+	labels []byte // of one sample, to be written over by the next
+
+	err error // the first; nothing is written after it
 }
 
 const pageBytes = 32 << 10
@@ -59,11 +62,17 @@ func labelled(labels []byte, name, value string) []byte {
 	return append(labels, '"')
 }
 
-// allLabelled writes the values of a family's labels.
-func allLabelled(f *Family, values ...string) []byte {
-	var out []byte
-	for i, value := range values {
-		out = labelled(out, f.Labels[i], value)
+// told writes one value of a family with the values of its labels.
+func (p *page) told(f *Family, value float64, values ...string) {
+	p.labels = p.labels[:0]
+	for i, v := range values {
+		p.labels = labelled(p.labels, f.Labels[i], v)
 	}
-	return out
+	p.sample(f, p.labels, value)
+}
+
+// more writes one value with labels written before and one more.
+func (p *page) more(f *Family, value float64, labels []byte, name, of string) {
+	p.labels = labelled(append(p.labels[:0], labels...), name, of)
+	p.sample(f, p.labels, value)
 }
