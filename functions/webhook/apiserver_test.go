@@ -87,6 +87,19 @@ func (h *heard) take() string {
 	return said
 }
 
+// nothing is a pool that no instance type meets.
+const nothing = `apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: nothing}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-family, operator: In, values: [x99]}
+`
+
 // A real API server asks through a URL with the secret in its path, the only place it can be in.
 func TestAnAPIServerAsksThroughAURL(t *testing.T) {
 	plane, err := kube.Start(t.Context(), kube.Options{Progress: os.Stderr})
@@ -155,6 +168,11 @@ func TestAnAPIServerAsksThroughAURL(t *testing.T) {
 	eventually("warnings", "amd64", func(said string, err error) bool {
 		return err == nil && strings.Contains(said, "1 of the 1 instance types that us-east-1 has") && strings.Contains(said, "c5.large")
 	})
+	// What kubectl prints of a pool that matches nothing: that it is so, and why. The pool is applied all the same.
+	_, told, err := plane.Kubectl(t.Context(), []byte(nothing), "apply", "-f", "-")
+	if want := "Warning: spec.template.spec.requirements[1]: nothing matches, no node can be made: no instance type has karpenter.k8s.aws/instance-family In [x99]; c5 can be had. Remedy: "; err != nil || !strings.Contains(told, want) {
+		t.Errorf("%v, kubectl printed %s", err, told)
+	}
 	for range 2 { // as text and in base64
 		if _, err := create("arm64"); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "requirements[1]") || !strings.Contains(err.Error(), "Remedy: ") {
 			t.Errorf("what no node can meet: %v", err)
