@@ -92,18 +92,23 @@ func newAdopt() *cobra.Command {
 	f.register(command)
 	flags := command.Flags()
 	flags.StringVar(&f.bucket, "bucket", os.Getenv("JOINER_BUCKET"), "the `BUCKET` with the catalogue, for prices (default: JOINER_BUCKET, else the installation's; without it claims have none)")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "reach the API server by this `FILE`")
-	flags.StringVar(&f.context, "context", "", "the `CONTEXT` of the kubeconfig (default: its current one)")
+	f.registerReach(command)
 	flags.BoolVar(&f.own, "own-rights", false, "reach EC2 and the API server with your own rights, not with the cluster's role")
 	flags.BoolVar(&f.karpenter, "despite-karpenter", false, "go on although Karpenter seems to run: only where you know that it does not")
 	flags.BoolVar(&f.yes, "yes", false, "adopt; without it nothing is written")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing, as without --yes")
 	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what was seen and done")
-	must(command.MarkFlagFilename("kubeconfig"))
-	for _, name := range []string{"bucket", "context"} {
-		must(command.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
-	}
+	must(command.RegisterFlagCompletionFunc("bucket", cobra.NoFileCompletions))
 	return command
+}
+
+// registerReach adds the flags that say how an API server is reached.
+func (f *adoptFlags) registerReach(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "reach the API server by this `FILE`")
+	flags.StringVar(&f.context, "context", "", "the `CONTEXT` of the kubeconfig (default: its current one)")
+	must(command.MarkFlagFilename("kubeconfig"))
+	must(command.RegisterFlagCompletionFunc("context", cobra.NoFileCompletions))
 }
 
 func (f *adoptFlags) run(command *cobra.Command, cluster string) error {

@@ -236,17 +236,14 @@ func newDetach() *cobra.Command {
 	flags := command.Flags()
 	flags.Lookup("hand-over").NoOptDefVal = attach.ToPeople
 	flags.BoolVar(&f.yes, "yes", false, "detach; without it nothing is written")
-	flags.StringVar(&f.adopt.kubeconfig, "kubeconfig", "", "reach the API server by this `FILE`")
-	flags.StringVar(&f.adopt.context, "context", "", "the `CONTEXT` of the kubeconfig (default: its current one)")
+	f.adopt.registerReach(command)
 	flags.BoolVar(&f.adopt.own, "own-rights", false, "reach the API server with your own rights, not with the cluster's role")
-	must(command.MarkFlagFilename("kubeconfig"))
-	must(command.RegisterFlagCompletionFunc("context", cobra.NoFileCompletions))
 	return command
 }
 
 func (f *detachFlags) run(command *cobra.Command, cluster string) error {
-	if f.adopt.context != "" && f.adopt.kubeconfig == "" {
-		return fmt.Errorf("--context: it is of a kubeconfig; give --kubeconfig too")
+	if err := f.adopt.check(); err != nil {
+		return err
 	}
 	ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

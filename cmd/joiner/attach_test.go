@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,26 +22,37 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	ssmtypes "github.com/aws/aws-sdk-go-v2/service/ssm/types"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/api/crds"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/cloud"
+	"github.com/joiner-sh/joiner/testenv/cloud/access"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
 	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
 	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
 	iammodel "github.com/joiner-sh/joiner/testenv/cloud/iam"
+	"github.com/joiner-sh/joiner/testenv/cloud/policy"
+	"github.com/joiner-sh/joiner/testenv/cloud/servicequotas"
 	ssmmodel "github.com/joiner-sh/joiner/testenv/cloud/ssm"
+	"github.com/joiner-sh/joiner/testenv/runtime/schedule"
 )
 
 // installedAccount is an AWS account with an installation and one EKS cluster, shop, that nobody has attached.
 type installedAccount struct {
 	*cloud.Cloud
-	planes *eks.Model
-	ledger *dynamoledger.Ledger
-	server *httptest.Server // its API server
-	ca     []byte
+	planes    *eks.Model
+	machines  *ec2model.Model
+	quotas    *servicequotas.Model
+	schedules *schedule.Scheduler
+	objects   *apiServer
+	ledger    *dynamoledger.Ledger
+	server    *httptest.Server // its API server
+	ca        []byte
 }
 
 // newAccount starts an account and has the command line find it as it finds everything of AWS's.
@@ -52,7 +65,14 @@ func newAccount(t *testing.T) *installedAccount {
 	t.Cleanup(func() { c.Close() })
 	a := &installedAccount{Cloud: c, planes: eks.New(eks.Options{Account: c.Account(), Region: c.Region()})}
 	c.Register("eks", eks.NewHandler(a.planes))
-	c.Register("iam", iammodel.NewHandler(ec2model.New(ec2model.Options{Clock: clock.System(), Account: c.Account()})))
+	network := ec2model.DefaultNetwork("shop")
+	a.machines = ec2model.New(ec2model.Options{Clock: clock.System(), Account: c.Account(), Network: &network})
+	a.quotas, a.schedules, a.objects = servicequotas.New(), schedule.New(schedule.Config{Account: c.Account(), Region: c.Region()}), newAPIServer(t)
+	t.Cleanup(a.schedules.Stop)
+	c.Register("ec2", ec2model.NewHandler(a.machines))
+	c.Register("iam", iammodel.NewHandler(a.machines, c.Policies))
+	c.Register("servicequotas", servicequotas.NewHandler(a.quotas))
+	c.Register("scheduler", schedule.NewHandler(a.schedules))
 	c.Register("ssm", ssmmodel.NewHandler(ssmmodel.New(ssmmodel.Options{})))
 	c.Register("dynamodb", dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{Account: c.Account(), Region: c.Region()})))
 	config := c.Config()
@@ -71,7 +91,7 @@ func newAccount(t *testing.T) *installedAccount {
 		t.Fatal(err)
 	}
 	a.install(t, config)
-	a.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
+	a.server = httptest.NewTLSServer(a.objects)
 	t.Cleanup(a.server.Close)
 	a.ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.server.Certificate().Raw})
 	a.planes.AddCluster(eks.Cluster{Name: "shop", Version: "1.36", Endpoint: a.server.URL, CertificateAuthority: a.ca})
@@ -103,10 +123,71 @@ func (a *installedAccount) install(t *testing.T, config aws.Config) {
 	}
 	text, _ := json.Marshal(installation{
 		Version: "0.1.0", Account: a.Account(), Region: a.Region(), Table: "joiner", Bucket: "joiner-data", ExternalID: "9b1c", Stop: "/joiner/stop",
-		Queues: map[string]string{"plan": aws.ToString(plan.QueueUrl)},
+		Queues: map[string]string{"plan": aws.ToString(plan.QueueUrl)}, Functions: map[string]string{"provision": "arn:1", "catalog": "arn:2", "webhook": "arn:3"},
 	})
+	for _, name := range []string{"joiner-provision", "joiner-catalog"} {
+		never := func(context.Context, []byte) error { return nil }
+		if err := a.schedules.Create(schedule.Schedule{Name: name, Group: "joiner", Expression: "rate(1 minute)", Input: "{}", Target: never}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	a.put(t, installationParameter, string(text))
 	a.put(t, "/joiner/stop", "go")
+}
+
+// apiServer is one that has definitions and the watcher's Deployment, as JSON by path.
+type apiServer struct {
+	mu      sync.Mutex
+	objects map[string]map[string]any
+}
+
+func newAPIServer(t *testing.T) *apiServer {
+	t.Helper()
+	s := &apiServer{objects: map[string]map[string]any{}}
+	for _, manifest := range crds.Manifests() {
+		var object map[string]any
+		if err := yaml.Unmarshal(manifest, &object); err != nil {
+			t.Fatal(err)
+		}
+		name := object["metadata"].(map[string]any)["name"].(string)
+		s.objects["/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+name] = object
+	}
+	s.objects[watcherPath] = map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{
+		"name": "joiner-watcher", "namespace": "joiner", "labels": map[string]any{"app.kubernetes.io/version": "0.1.0"},
+	}}
+	return s
+}
+
+const (
+	watcherPath = "/apis/apps/v1/namespaces/joiner/deployments/joiner-watcher"
+	poolsPath   = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.karpenter.sh"
+)
+
+// without has the server forget an object, or have another in its place; the function that is returned takes that back.
+func (s *apiServer) without(path string, instead map[string]any) (back func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.objects[path]
+	if delete(s.objects, path); instead != nil {
+		s.objects[path] = instead
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.objects[path] = was
+	}
+}
+
+// ServeHTTP answers reads of what there is.
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	object, there := s.objects[r.URL.Path]
+	if w.Header().Set("Content-Type", "application/json"); !there {
+		w.WriteHeader(http.StatusNotFound)
+		object = map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}
+	}
+	_ = json.NewEncoder(w).Encode(object)
 }
 
 func (a *installedAccount) put(t *testing.T, name, value string) {
@@ -310,6 +391,30 @@ func (a *installedAccount) doctor(t *testing.T) (status int, problems map[string
 	return status, problems
 }
 
+// allow gives one of shop's roles actions, and no others.
+func (a *installedAccount) allow(t *testing.T, role string, actions ...string) {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"Version": "2012-10-17", "Statement": map[string]any{"Sid": "Own", "Effect": "Allow", "Action": actions, "Resource": "*"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := policy.Parse(text, policy.Identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Policies.SetRole(a.role(role), access.Role{Identity: []policy.Attached{{Name: "own", Document: document}}})
+}
+
+// text is a parameter's.
+func (a *installedAccount) text(t *testing.T, name string) string {
+	t.Helper()
+	out, err := ssm.NewFromConfig(a.Config()).GetParameter(t.Context(), &ssm.GetParameterInput{Name: &name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return aws.ToString(out.Parameter.Value)
+}
+
 // Where all is in order doctor says so; each thing that is not is found, and nothing else is.
 func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 	a := newAccount(t)
@@ -342,6 +447,11 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 	if err := a.planes.AddPodIdentity(eks.PodIdentity{Cluster: "shop", Namespace: "joiner", ServiceAccount: "joiner-watcher", RoleARN: a.role("watcher")}); err != nil {
 		t.Fatal(err)
 	}
+	a.allow(t, "provision", "ec2:DescribeInstances", "ec2:CreateLaunchTemplate", "ec2:CreateFleet", "ec2:RunInstances")
+	a.allow(t, "interruption", "ec2:DescribeInstances", "ec2:TerminateInstances")
+	a.allow(t, "catalog", "eks:DescribeCluster", "ec2:DescribeSubnets", "iam:CreateInstanceProfile")
+	a.allow(t, "disrupt", "sqs:SendMessage")
+	var back []func()
 	change := func(f func(*model.Registration)) func(*testing.T) {
 		return func(t *testing.T) {
 			reg, err := a.ledger.Cluster(t.Context(), "shop")
@@ -374,6 +484,52 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 		{"a role that is not let in", change(func(r *model.Registration) { r.Roles.Catalog = a.role("else") }), 2, "access entries", "function catalog is not let in"},
 		{"one that comes in as another", change(func(r *model.Registration) { r.Roles.Catalog = a.role("disrupt") }), 2, "access entries", "comes in as joiner:disrupt and not as joiner:catalog"},
 		{"an endpoint nobody reaches", change(func(r *model.Registration) { r.Endpoint = "https://127.0.0.1:1" }), 2, "API server", "cannot be reached"},
+		{"a role that lacks a right", func(t *testing.T) {
+			a.allow(t, "provision", "ec2:DescribeInstances", "ec2:CreateLaunchTemplate", "ec2:RunInstances")
+			back = append(back, func() {
+				a.allow(t, "provision", "ec2:DescribeInstances", "ec2:CreateLaunchTemplate", "ec2:CreateFleet", "ec2:RunInstances")
+			})
+		}, 2, "rights", "function provision may not ec2:CreateFleet"},
+		{"a role that may too much", func(t *testing.T) {
+			a.allow(t, "disrupt", "ec2:*")
+			back = append(back, func() { a.allow(t, "disrupt", "sqs:SendMessage") })
+		}, 1, "rights", "function disrupt may ec2:TerminateInstances"},
+		{"a schedule that is disabled", func(*testing.T) {
+			a.schedules.SetDisabled("joiner-catalog", true)
+			back = append(back, func() { a.schedules.SetDisabled("joiner-catalog", false) })
+		}, 2, "schedules", "the schedule is DISABLED"},
+		{"a schedule that is gone", func(*testing.T) {
+			a.schedules.SetDisabled("joiner-provision", true)
+			a.put(t, installationParameter, strings.Replace(a.text(t, installationParameter), `"provision":"arn:1"`, `"interruption":"arn:1"`, 1))
+			back = append(back, func() {
+				a.schedules.SetDisabled("joiner-provision", false)
+				a.put(t, installationParameter, strings.Replace(a.text(t, installationParameter), `"interruption":"arn:1"`, `"provision":"arn:1"`, 1))
+			})
+		}, 2, "schedules", "there is no such schedule"},
+		{"a quota that is used up", func(*testing.T) {
+			a.quotas.Set("L-1216C47A", 0)
+			back = append(back, func() { a.quotas.Set("L-1216C47A", 5) })
+		}, 2, "quotas", "standard on-demand: 0 of 0 vCPUs run"},
+		{"a definition that is another", func(*testing.T) {
+			back = append(back, a.objects.without(poolsPath, map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": map[string]any{"versions": []any{map[string]any{"name": "v1"}}}}))
+		}, 1, "definitions", "nodepools.karpenter.sh is another than this version's"},
+		{"a definition that is missing", func(*testing.T) { back = append(back, a.objects.without(poolsPath, nil)) }, 2, "definitions", "nodepools.karpenter.sh is not there"},
+		{"no chart", func(*testing.T) { back = append(back, a.objects.without(watcherPath, nil)) }, 1, "definitions", "the chart is not installed"},
+		{"an older watcher", func(*testing.T) {
+			back = append(back, a.objects.without(watcherPath, map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"labels": map[string]any{"app.kubernetes.io/version": "0.0.9"}}}))
+		}, 1, "definitions", "the watcher is of version 0.0.9 and the functions are of 0.1.0"},
+		{"a class that finds no subnet", func(t *testing.T) {
+			record, err := a.ledger.PutClass(t.Context(), "shop", model.ClassRecord{Name: "default", UID: "u", Status: model.ClassStatus{Problems: []model.ClassProblem{
+				{Condition: model.SubnetsReady, Reason: "SubnetsNotFound", Message: "spec.subnetSelectorTerms: no subnet has karpenter.sh/discovery=shop. Remedy: Tag one."}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			back = append(back, func() {
+				if err := a.ledger.DropClass(t.Context(), "shop", record); err != nil {
+					t.Error(err)
+				}
+			})
+		}, 2, "node classes", "SubnetsNotFound: spec.subnetSelectorTerms"},
 		{"a stop", func(t *testing.T) {
 			if err := a.ledger.Stop(t.Context(), model.Registration{Cluster: "shop"}, model.Stop{Scope: model.StopCluster, Why: "x"}); err != nil {
 				t.Fatal(err)
@@ -386,6 +542,9 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 		status, problems := a.doctor(t)
 		if status != tt.status || tt.check == "" && len(problems) > 0 || tt.check != "" && !strings.Contains(problems[tt.check].Seen, tt.seen) {
 			t.Errorf("%s: exit status %d, %+v", tt.name, status, problems)
+		}
+		for ; len(back) > 0; back = back[1:] {
+			back[0]()
 		}
 	}
 	if err := a.ledger.Forget(t.Context(), "shop", 0); err != nil { // as if no watcher had been there

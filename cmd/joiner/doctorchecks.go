@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,10 @@ const (
 )
 
 // patient is what doctor looks at.
-type patient struct{ at *opened }
+type patient struct {
+	at    *opened
+	reach *adoptFlags // how API servers are reached
+}
 
 func one(level doctor.Level, seen, do string) []doctor.Finding {
 	return []doctor.Finding{{Level: level, Seen: seen, Do: do}}
@@ -53,20 +57,17 @@ func (p *patient) checks() []doctor.Check {
 	if p.at.Stop != "" {
 		checks = append(checks, doctor.Check{Name: "stop switch", Object: p.at.Stop, Look: p.stopSwitch})
 	}
+	if len(p.at.Functions) > 0 {
+		checks = append(checks, doctor.Check{Name: "schedules", Object: "group " + scheduleGroup, Look: p.schedules})
+	}
+	checks = append(checks, doctor.Check{Name: "quotas", Object: "vCPUs", Look: p.quotas})
 	for _, id := range sortedKeys(p.at.Queues) {
 		checks = append(checks, doctor.Check{Name: "queue", Object: id, Look: func(ctx context.Context) ([]doctor.Finding, error) { return p.queue(ctx, p.at.Queues[id]) }})
 	}
 	return checks
 }
 
-func sortedKeys(m map[string]string) []string {
-	var keys []string
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func (p *patient) caller(ctx context.Context) ([]doctor.Finding, error) {
 	out, err := sts.NewFromConfig(p.at.config).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})

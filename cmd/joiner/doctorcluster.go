@@ -27,7 +27,8 @@ func (p *patient) checksOf(reg model.Registration) []doctor.Check {
 	}
 	return []doctor.Check{
 		check("registration", p.registered), check("control plane", p.plane), check("API server", p.server), check("access entries", p.entries),
-		check("pod identity", p.identity), check("watcher", p.watcher), check("functions", p.ticks), check("stops", p.stops),
+		check("rights", p.rights), check("pod identity", p.identity), check("definitions", p.objects), check("watcher", p.watcher), check("functions", p.ticks),
+		check("node classes", p.classes), check("stops", p.stops),
 	}
 }
 

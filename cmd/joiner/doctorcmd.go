@@ -12,10 +12,12 @@ import (
 )
 
 const doctorLong = `Looks at the installation and its clusters and says what is not as it should be, and what to do about it: the region's
-stack, ledger, bucket and queues, stops, clocks; of each cluster its control plane, access entries, pod identity, watcher,
-and whether the functions were lately there.
+stack, ledger, bucket, queues and schedules, stops, clocks, the account's quotas of vCPUs; of each cluster its control plane,
+access entries, what its roles may do (simulated), pod identity, definitions, watcher, what its EC2NodeClasses lack, and
+whether the functions were lately there.
 
-It looks with your own AWS rights and writes nothing. What you may not look at is said and stops nothing else.
+It looks with your own rights, in AWS and in the cluster, and writes nothing. What you may not look at is said and stops
+nothing else.
 
 Exit status: 0 where all is in order; 1 where something is to be looked at; 2 where something does not work, or the ledger
 cannot be found.`
@@ -23,6 +25,7 @@ cannot be found.`
 // doctorFlags are what the command line says.
 type doctorFlags struct {
 	place
+	reach  adoptFlags // how the API server is reached
 	output string
 }
 
@@ -31,11 +34,13 @@ func newDoctor() *cobra.Command {
 	command := &cobra.Command{
 		Use: "doctor [CLUSTER]", Short: "Say what is not as it should be, and what to do about it", Long: doctorLong, Args: cobra.MaximumNArgs(1),
 		Example: `  joiner doctor            # the installation and every cluster
-  joiner doctor shop -o json`,
+  joiner doctor shop -o json
+  joiner doctor shop --kubeconfig ~/.kube/config`,
 		RunE: func(command *cobra.Command, args []string) error { return f.run(command, args) },
 	}
 	command.ValidArgsFunction = cobra.NoFileCompletions
 	f.register(command)
+	f.reach.registerReach(command)
 	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what was found")
 	return command
 }
@@ -46,6 +51,9 @@ type verdict struct{ status int }
 func (v verdict) Error() string { return fmt.Sprintf("exit status %d", v.status) }
 
 func (f *doctorFlags) run(command *cobra.Command, args []string) error {
+	if err := f.reach.check(); err != nil {
+		return err
+	}
 	ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	at, err := f.open(ctx)
@@ -63,7 +71,8 @@ func (f *doctorFlags) run(command *cobra.Command, args []string) error {
 		}
 		all = []model.Registration{reg}
 	}
-	p := &patient{at: at}
+	f.reach.own = true
+	p := &patient{at: at, reach: &f.reach}
 	checks := p.checks()
 	for i := range all {
 		checks = append(checks, p.checksOf(all[i])...)

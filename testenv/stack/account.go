@@ -11,6 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
 	"github.com/joiner-sh/joiner/testenv/cloud/iam"
 	"github.com/joiner-sh/joiner/testenv/cloud/pricing"
+	"github.com/joiner-sh/joiner/testenv/cloud/servicequotas"
 	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
 	"github.com/joiner-sh/joiner/testenv/cloud/sts"
 )
@@ -49,7 +50,9 @@ func (s *Stack) startCloud() error {
 	s.Cloud.Register("ssm", ssm.NewHandler(s.account.parameters))
 	s.Cloud.Register("pricing", pricing.NewHandler(pricing.New(pricing.Options{})))
 	s.Cloud.Register("eks", eks.NewHandler(s.account.eks))
-	s.Cloud.Register("iam", iam.NewHandler(s.EC2))
+	s.Cloud.Register("iam", iam.NewHandler(s.EC2, s.Cloud.Policies))
+	s.Quotas = servicequotas.New()
+	s.Cloud.Register("servicequotas", servicequotas.NewHandler(s.Quotas))
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/servicequotas"
 	"github.com/joiner-sh/joiner/testenv/cloudformation/deploy"
 	"github.com/joiner-sh/joiner/testenv/kube"
 	"github.com/joiner-sh/joiner/testenv/machine"
@@ -79,6 +80,7 @@ type Stack struct {
 	Options    Options
 	Cloud      *cloud.Cloud
 	EC2        *ec2.Model
+	Quotas     *servicequotas.Model
 	Cluster    *Cluster           // the first
 	Kube       *kube.ControlPlane // the first cluster's
 	Machines   *machine.Fleet     // the same

@@ -124,6 +124,9 @@ func (b *Book) Try(who policy.Principal, a wire.Access) policy.Decision {
 	return d
 }
 
+// Would answers one question as a simulation does: nothing of it is remembered.
+func (b *Book) Would(who policy.Principal, a wire.Access) policy.Decision { return b.decide(who, a) }
+
 func (b *Book) decide(who policy.Principal, a wire.Access) policy.Decision {
 	b.mu.Lock()
 	role, known := b.roles[who.ARN]

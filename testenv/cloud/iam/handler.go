@@ -14,8 +14,13 @@ import (
 
 // NewHandler serves the instance profiles of profiles on the wire protocol of
 // IAM. Roles that its profiles hold exist; others are made with CreateRole, or AddRole of the model.
-func NewHandler(profiles *ec2.Model) http.Handler {
+//
+// book, which may be left out, is what SimulatePrincipalPolicy asks.
+func NewHandler(profiles *ec2.Model, book ...Simulator) http.Handler {
 	s := &service{ec2: profiles}
+	if len(book) > 0 {
+		s.book = book[0]
+	}
 	return wire.Query{Namespace: "https://iam.amazonaws.com/doc/2010-05-08/", Actions: map[string]wire.QueryAction{
 		"AddRoleToInstanceProfile":      action(s, "AddRoleToInstanceProfile", s.addRoleToInstanceProfile),
 		"CreateInstanceProfile":         action(s, "CreateInstanceProfile", s.createInstanceProfile),
@@ -28,6 +33,7 @@ func NewHandler(profiles *ec2.Model) http.Handler {
 		"ListInstanceProfiles":          action(s, "ListInstanceProfiles", s.listInstanceProfiles),
 		"ListInstanceProfilesForRole":   action(s, "ListInstanceProfilesForRole", s.listInstanceProfilesForRole),
 		"RemoveRoleFromInstanceProfile": action(s, "RemoveRoleFromInstanceProfile", s.removeRoleFromInstanceProfile),
+		"SimulatePrincipalPolicy":       wire.QueryFunc(s.simulate),
 		"TagInstanceProfile":            action(s, "TagInstanceProfile", s.tagInstanceProfile),
 		"UntagInstanceProfile":          action(s, "UntagInstanceProfile", s.untagInstanceProfile),
 	}}
@@ -36,8 +42,9 @@ func NewHandler(profiles *ec2.Model) http.Handler {
 // service is what the actions share. The mutex makes reading the EC2 model and
 // changing it one step.
 type service struct {
-	ec2 *ec2.Model
-	mu  sync.Mutex
+	ec2  *ec2.Model
+	book Simulator // nil: nobody knows any policy
+	mu   sync.Mutex
 }
 
 // action wraps a method: rights first, then decoding. One runs at a time.

@@ -134,7 +134,7 @@ func makeSchedule(_ context.Context, r resource) error {
 		return fmt.Errorf("property Target: %w", err)
 	}
 	s := schedule.Schedule{
-		Name: name, Expression: p.ScheduleExpression, Timezone: p.ScheduleExpressionTimezone, Input: p.Target.Input,
+		Name: name, Group: group, Expression: p.ScheduleExpression, Timezone: p.ScheduleExpressionTimezone, Input: p.Target.Input,
 		Policy: p.Target.RetryPolicy.policy(), Target: r.account.toFunction(p.Target.RoleArn, p.Target.Arn),
 	}
 	if change := r.account.Changes.Schedule; change != nil {

@@ -15,5 +15,5 @@
 //	})
 //
 // Where the service is precise to the minute, this package is precise to the clock: jitter is not modelled, nor are
-// flexible time windows and groups other than the default one.
+// flexible time windows. NewHandler serves the list of schedules, which may be disabled.
 package schedule

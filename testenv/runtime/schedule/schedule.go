@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,8 @@ type Config struct {
 
 // Schedule fires its target when its expression is due.
 type Schedule struct {
-	Name string
+	Name  string // unique among all groups
+	Group string // "default" where it is empty
 	// Expression is rate(value unit), at(yyyy-mm-ddThh:mm:ss) or cron(six fields).
 	Expression string
 	// Timezone is an IANA name; empty means UTC.
@@ -41,6 +43,8 @@ type Schedule struct {
 	// Policy is the retry policy; nil means delivery.Default, which replays old ticks for a day.
 	Policy *delivery.Policy
 }
+
+func (s *Schedule) group() string { return cmp.Or(s.Group, "default") }
 
 // Scheduler holds schedules. Its methods may be called from any goroutine.
 type Scheduler struct {
@@ -59,6 +63,7 @@ type entry struct {
 	times    expression
 	stop     func() bool
 	deleted  bool
+	disabled bool
 }
 
 // New returns a scheduler without schedules.
@@ -164,6 +169,10 @@ func (s *Scheduler) fire(e *entry, due time.Time) {
 		next = e.times.next(next)
 	}
 	s.await(e, next)
+	if e.disabled {
+		s.mu.Unlock()
+		return
+	}
 	s.firing.Add(1)
 	s.mu.Unlock()
 	defer s.firing.Done()
@@ -186,7 +195,7 @@ func (s *Scheduler) target(schedule Schedule, due time.Time) delivery.Target {
 	return func(ctx context.Context, payload []byte) error {
 		attempt++
 		input := strings.NewReplacer(
-			"<aws.scheduler.schedule-arn>", "arn:aws:scheduler:"+s.config.Region+":"+s.config.Account+":schedule/default/"+schedule.Name,
+			"<aws.scheduler.schedule-arn>", "arn:aws:scheduler:"+s.config.Region+":"+s.config.Account+":schedule/"+schedule.group()+"/"+schedule.Name,
 			"<aws.scheduler.scheduled-time>", due.UTC().Format(time.RFC3339),
 			"<aws.scheduler.execution-id>", executionID,
 			"<aws.scheduler.attempt-number>", strconv.Itoa(attempt),

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/scheduler"
+	schedulertypes "github.com/aws/aws-sdk-go-v2/service/scheduler/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+	"github.com/joiner-sh/joiner/shared/api/crds"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// scheduleGroup is the group of the schedules that the region's stack makes, one for each function.
+const scheduleGroup = "joiner"
+
+// schedules looks whether the functions are called each minute.
+func (p *patient) schedules(ctx context.Context) ([]doctor.Finding, error) {
+	states := map[string]schedulertypes.ScheduleState{}
+	pages := scheduler.NewListSchedulesPaginator(scheduler.NewFromConfig(p.at.config), &scheduler.ListSchedulesInput{GroupName: aws.String(scheduleGroup)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Schedules {
+			states[aws.ToString(page.Schedules[i].Name)] = page.Schedules[i].State
+		}
+	}
+	var found []doctor.Finding
+	for _, function := range sortedKeys(p.at.Functions) {
+		name := "joiner-" + function
+		switch state, there := states[name]; {
+		case function == "webhook": // nobody calls it by the clock
+		case !there:
+			found = append(found, doctor.Finding{Level: doctor.Fail, Object: name, Seen: "there is no such schedule in the group " + scheduleGroup, Do: "deploy the region's stack again"})
+		case state != schedulertypes.ScheduleStateEnabled:
+			found = append(found, doctor.Finding{
+				Level: doctor.Fail, Object: name, Seen: fmt.Sprintf("the schedule is %s: the function misses what lost messages would have said, and clusters without a watcher", state),
+				Do: "enable it in the console of EventBridge Scheduler, or deploy the region's stack again",
+			})
+		}
+	}
+	if len(found) == 0 {
+		found = one(doctor.OK, "each function's schedule is enabled", "")
+	}
+	return found, nil
+}
+
+// classes says what the catalogue function found wrong with node classes: selectors that match nothing, roles, dry runs of launches.
+func (p *patient) classes(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+	ledger, err := p.at.ledger.Load(ctx, reg)
+	if err != nil {
+		return nil, err
+	}
+	var found []doctor.Finding
+	for i := range ledger.Classes {
+		record := &ledger.Classes[i]
+		for _, problem := range record.Status.Problems {
+			f := doctor.Finding{
+				Level: doctor.Fail, Object: reg.Cluster + " EC2NodeClass " + record.Name, Seen: fmt.Sprintf("%s: %s", problem.Reason, problem.Message),
+				Do: "kubectl describe ec2nodeclass " + record.Name + " has its conditions; correct the class, or tag what its selectors name",
+			}
+			if problem.Unknown {
+				f.Level, f.Do = doctor.Warn, "nobody could find out; read the log of function catalog if it stays so"
+			}
+			found = append(found, f)
+		}
+	}
+	if len(found) == 0 {
+		found = one(doctor.OK, fmt.Sprintf("%d EC2NodeClasses are known, and each finds subnets, security groups and images and can be launched from", len(ledger.Classes)), "")
+	}
+	return found, nil
+}
+
+// objects compares what is in the cluster of the chart with what this command and the functions are of.
+func (p *patient) objects(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+	reg.RelayURL = "" // people reach it themselves, or not at all
+	sites := adoptSites{flags: p.reach, config: p.at.config}
+	client, err := sites.cluster(sites.rights(reg), reg)
+	if err != nil {
+		return nil, err
+	}
+	shipped, err := shippedSchemas()
+	if err != nil {
+		return nil, err
+	}
+	have, err := client.Installed(ctx, sortedKeys(shipped), "joiner", watcherAccount)
+	if err != nil {
+		return nil, err
+	}
+	upgrade := "helm upgrade --install joiner infra/chart, from a checkout of the functions' version; joiner attach " + reg.Cluster + " prints the whole command"
+	var found []doctor.Finding
+	say := func(level doctor.Level, format string, args ...any) {
+		found = append(found, doctor.Finding{Level: level, Seen: fmt.Sprintf(format, args...), Do: upgrade})
+	}
+	for _, name := range sortedKeys(shipped) {
+		switch schemas, there := have.Schemas[name]; {
+		case !there && name == buffers:
+			// It may be left out.
+		case !there:
+			say(doctor.Fail, "the definition %s is not there", name)
+		case name != buffers && !sameJSON(schemas, shipped[name]): // which another autoscaler may have brought
+			say(doctor.Warn, "the definition %s is another than this version's: fields may be refused or forgotten", name)
+		}
+	}
+	switch {
+	case have.Chart == "":
+		say(doctor.Warn, "there is no Deployment joiner/%s: the chart is not installed, or in another namespace", watcherAccount)
+	case p.at.Version != "" && p.at.Version != "dev" && have.Chart != p.at.Version:
+		say(doctor.Warn, "the watcher is of version %s and the functions are of %s", have.Chart, p.at.Version)
+	}
+	if len(found) == 0 {
+		found = one(doctor.OK, "its definitions are this version's, and the watcher is of version "+have.Chart, "")
+	}
+	return found, nil
+}
+
+// buffers is the one definition that may be somebody else's, or missing.
+const buffers = "capacitybuffers.autoscaling.x-k8s.io"
+
+// sameJSON reports whether two values are written alike, whatever types their numbers have here.
+func sameJSON(a, b any) bool {
+	one, err := json.Marshal(a)
+	two, failed := json.Marshal(b)
+	return err == nil && failed == nil && bytes.Equal(one, two)
+}
+
+// shippedSchemas are the schemas of this version's definitions, by name and version.
+func shippedSchemas() (map[string]map[string]any, error) {
+	out := map[string]map[string]any{}
+	for _, manifest := range crds.Manifests() {
+		var definition struct {
+			Metadata struct{ Name string }
+			Spec     struct {
+				Versions []struct {
+					Name   string
+					Schema any
+				}
+			}
+		}
+		if err := yaml.Unmarshal(manifest, &definition); err != nil {
+			return nil, fmt.Errorf("read the definitions of this version: %w", err)
+		}
+		schemas := map[string]any{}
+		for _, version := range definition.Spec.Versions {
+			schemas[version.Name] = version.Schema
+		}
+		out[definition.Metadata.Name] = schemas
+	}
+	return out, nil
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/servicequotas"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+	"github.com/joiner-sh/joiner/shared/core/offer"
+)
+
+// vcpuQuotas are the codes of the quotas that count vCPUs, by quota group, on demand and spot. Source: Service Quotas, Amazon EC2,
+// "Running On-Demand … instances" and "All … Spot Instance Requests".
+var vcpuQuotas = map[string]struct{ onDemand, spot string }{
+	"standard": {"L-1216C47A", "L-34B43A08"}, "g": {"L-DB2E81BA", "L-3819A6DF"}, "p": {"L-417A185B", "L-7212CCBC"},
+	"x": {"L-7295265B", "L-E3A00192"}, "f": {"L-74FC7D96", "L-88CF9481"}, "inf": {"L-1945791B", "L-B5D1601B"},
+	"trn": {"L-2C3B7624", "L-6B0D517C"}, "dl": {"L-6E869C2A", "L-85EED4F7"}, "u": {"L-43DA4232", ""}, "hpc": {"L-F7808C92", ""},
+}
+
+const nearQuota = 0.8 // of a quota; from here on it is said
+
+// running is how many vCPUs run of a quota group, bought in one way.
+type running struct {
+	group string
+	spot  bool
+}
+
+func (r running) String() string {
+	if r.spot {
+		return r.group + " spot"
+	}
+	return r.group + " on-demand"
+}
+
+// quotas compares the vCPUs that run in account and region with what may run. Standard machines are looked at even where none runs.
+func (p *patient) quotas(ctx context.Context) ([]doctor.Finding, error) {
+	limits, err := vcpuLimits(ctx, servicequotas.NewFromConfig(p.at.config))
+	if err != nil {
+		return nil, err
+	}
+	use, err := vcpusRunning(ctx, ec2.NewFromConfig(p.at.config))
+	if err != nil {
+		return nil, err
+	}
+	var found []doctor.Finding
+	for group, codes := range vcpuQuotas {
+		for _, way := range []struct {
+			running
+			code string
+		}{{running{group, false}, codes.onDemand}, {running{group, true}, codes.spot}} {
+			limit, known := limits[way.code]
+			if !known || use[way.running] == 0 && group != "standard" {
+				continue
+			}
+			found = append(found, judgeQuota(way.running, way.code, use[way.running], limit))
+		}
+	}
+	sortFindings(found)
+	if len(found) == 0 {
+		return one(doctor.Warn, "Service Quotas names no quota of vCPUs", "look into the Service Quotas console: without one nothing can be launched"), nil
+	}
+	return found, nil
+}
+
+func judgeQuota(what running, code string, vcpus int64, limit float64) doctor.Finding {
+	seen := fmt.Sprintf("%s: %d of %.0f vCPUs run", what, vcpus, limit)
+	do := fmt.Sprintf("aws service-quotas request-service-quota-increase --service-code ec2 --quota-code %s --desired-value %.0f", code, max(64, math.Ceil(limit*2)))
+	switch {
+	case float64(vcpus) >= limit:
+		return doctor.Finding{Level: doctor.Fail, Object: "vCPUs", Seen: seen + ": nothing more of it can be launched", Do: do}
+	case float64(vcpus) >= limit*nearQuota:
+		return doctor.Finding{Level: doctor.Warn, Object: "vCPUs", Seen: seen, Do: do}
+	}
+	return doctor.Finding{Level: doctor.OK, Object: "vCPUs", Seen: seen}
+}
+
+// vcpuLimits are the account's quotas of EC2 by code.
+func vcpuLimits(ctx context.Context, client *servicequotas.Client) (map[string]float64, error) {
+	out := map[string]float64{}
+	pages := servicequotas.NewListServiceQuotasPaginator(client, &servicequotas.ListServiceQuotasInput{ServiceCode: aws.String("ec2")})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Quotas {
+			out[aws.ToString(page.Quotas[i].QuotaCode)] = aws.ToFloat64(page.Quotas[i].Value)
+		}
+	}
+	return out, nil
+}
+
+// vcpusRunning counts the vCPUs of the account's machines, whoever runs them.
+func vcpusRunning(ctx context.Context, client *ec2.Client) (map[running]int64, error) {
+	counts := map[running]map[string]int64{} // machines by type
+	pages := ec2.NewDescribeInstancesPaginator(client, &ec2.DescribeInstancesInput{Filters: []ec2types.Filter{
+		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running"}},
+	}})
+	var types []ec2types.InstanceType
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, reservation := range page.Reservations {
+			for i := range reservation.Instances {
+				name := string(reservation.Instances[i].InstanceType)
+				way := running{offer.QuotaGroup(name), reservation.Instances[i].InstanceLifecycle == ec2types.InstanceLifecycleTypeSpot}
+				if counts[way] == nil {
+					counts[way] = map[string]int64{}
+				}
+				if counts[way][name]++; counts[way][name] == 1 {
+					types = append(types, reservation.Instances[i].InstanceType)
+				}
+			}
+		}
+	}
+	vcpus, err := vcpusOf(ctx, client, types)
+	if err != nil {
+		return nil, err
+	}
+	out := map[running]int64{}
+	for way, machines := range counts {
+		for name, n := range machines {
+			out[way] += n * vcpus[name]
+		}
+	}
+	return out, nil
+}
+
+// vcpusOf are the vCPUs of instance types.
+func vcpusOf(ctx context.Context, client *ec2.Client, types []ec2types.InstanceType) (map[string]int64, error) {
+	const atOnce = 100 // of DescribeInstanceTypes
+	out := map[string]int64{}
+	for len(types) > 0 {
+		n := min(atOnce, len(types))
+		page, err := client.DescribeInstanceTypes(ctx, &ec2.DescribeInstanceTypesInput{InstanceTypes: types[:n]})
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.InstanceTypes {
+			if info := page.InstanceTypes[i].VCpuInfo; info != nil {
+				out[string(page.InstanceTypes[i].InstanceType)] = int64(aws.ToInt32(info.DefaultVCpus))
+			}
+		}
+		types = types[n:]
+	}
+	return out, nil
+}
