@@ -312,7 +312,11 @@ func (c *podCase) coming() *Cause {
 
 // planned asks the planner.
 func (c *podCase) planned() *Cause {
-	plan := pack.Plan(c.scene.Ask)
+	plan := c.scene.Plan
+	if plan == nil {
+		made := pack.Plan(c.scene.Ask)
+		plan = &made
+	}
 	is := func(p model.PodRef) bool {
 		return p.UID == c.pod.UID && p.Namespace == c.pod.Namespace && p.Name == c.pod.Name
 	}

@@ -16,6 +16,8 @@ type Scene struct {
 	Ask pack.Input
 	// Types are the machine types of every class, whatever may be bought now, by class name; nil = those of Ask.Catalogs.
 	Types map[string][]model.InstanceType
+	// Plan is what it would answer; nil = core/pack is asked.
+	Plan *model.Plan
 	// Book is what only an installation knows; nil = the cluster is given as files.
 	Book *Book
 }

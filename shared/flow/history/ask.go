@@ -9,12 +9,19 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/explain"
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // joinSeconds is the age from which a machine that has not joined is no capacity any more.
 const joinSeconds = 900
+
+// From what multiple of its usual price on a machine is waited for, and for how long: as provisioning does where nobody says otherwise.
+const (
+	dearTimes   = 5
+	dearSeconds = 180
+)
 
 // asked is what the last decision before a time was asked.
 type asked struct {
@@ -26,7 +33,10 @@ type asked struct {
 // what the last decision before it was asked. Settings of the installation are those of the last decision; where there is none they
 // are the defaults.
 func question(reg model.Registration, book *explain.Book, last *asked, snapshot *model.Snapshot, at int64) *model.Question {
-	q := &model.Question{NowUnix: at, SeenUnix: at, Salt: "why"}
+	q := &model.Question{NowUnix: at, SeenUnix: at, Salt: "why", DearTimes: dearTimes, DearWaitSeconds: dearSeconds}
+	if last != nil && last.DearTimes > 0 {
+		q.DearTimes, q.DearWaitSeconds = last.DearTimes, last.DearWaitSeconds
+	}
 	if last != nil {
 		q.Offers, q.IgnorePreferences, q.BestEffortMinValues = last.Offers, last.IgnorePreferences, last.BestEffortMinValues
 	}
@@ -121,15 +131,11 @@ func leaving(ledger *model.Ledger, snapshot *model.Snapshot, now int64) map[stri
 		case claim == nil:
 		case claim.Ending():
 			out[node.Name] = claim.LeftUnix(now)
-		case held[claim.Name], tainted(node):
+		case held[claim.Name], replay.Disrupted(node):
 			out[node.Name] = pack.Stays
 		}
 	}
 	return out
-}
-
-func tainted(node *model.Node) bool {
-	return slices.ContainsFunc(node.Taints, func(t model.Taint) bool { return t.Key == model.TaintDisrupted && t.Effect == model.NoSchedule })
 }
 
 // barred says why nothing is launched from a class for a reason that the planner remembers; "" where something may be.
@@ -148,48 +154,21 @@ func barred(notes *model.Notes, class string, now int64) string {
 	return ""
 }
 
-// ask joins a question with the snapshot, places of CapacityBuffers among its pods, and the region's machines.
-func ask(q *model.Question, snapshot *model.Snapshot, machines []model.MachineType) pack.Input {
-	seen := *snapshot
-	seen.Nodes = slices.Clone(snapshot.Nodes)
-	for i := range seen.Nodes {
-		node := &seen.Nodes[i]
-		if _, leaves := q.Leaving[node.Name]; leaves && !tainted(node) {
-			node.Taints = append(slices.Clone(node.Taints), model.Taint{Key: model.TaintDisrupted, Effect: model.NoSchedule})
+// ask puts the question to a planner, on a snapshot with the places of CapacityBuffers among its pods and the region's machines.
+func ask(q *model.Question, shown *model.Snapshot, machines []model.MachineType) (pack.Input, model.Plan) {
+	seen := replay.Seen(shown, q.Leaving)
+	asking := pack.PendingAt(seen, q.Leaving, q.SeenUnix)
+	if asking == nil {
+		asking = []int{} // nobody asks
+	}
+	asked := replay.New(q, seen, asking, machines)
+	if len(machines) == 0 {
+		for _, class := range q.Classes {
+			if asked.Input.ClassProblems[class.Name] == "" {
+				asked.Input.ClassProblems[class.Name] = "what EC2 sells in " + q.Offers.Region + " is not known: the catalogue function has not stored it yet"
+			}
 		}
 	}
-	in := pack.Input{
-		Snapshot: &seen, Catalogs: map[string][]model.InstanceType{}, ClassProblems: map[string]string{}, Claims: q.Claims, Usage: map[string]model.Resources{},
-		Marks: q.Marks, NowUnix: q.NowUnix, Salt: q.Salt, IgnorePreferences: q.IgnorePreferences, BestEffortMinValues: q.BestEffortMinValues,
-	}
-	in.Pending = pack.PendingAt(&seen, q.Leaving, q.SeenUnix)
-	if in.Pending == nil {
-		in.Pending = []int{}
-	}
-	for _, of := range q.Classes {
-		i := slices.IndexFunc(seen.Classes, func(c model.Class) bool { return c.Name == of.Name })
-		if i < 0 {
-			continue
-		}
-		class := seen.Classes[i]
-		class.Status = of.Status
-		why := offer.ClassProblem(class)
-		if problems := offer.ClassProblems(machines, class, q.Offers); why == "" && len(problems) > 0 {
-			why = problems[0].Condition + ": " + problems[0].Message
-		}
-		if why == "" {
-			why = of.Barred
-		}
-		if why == "" && len(machines) == 0 {
-			why = "what EC2 sells in " + q.Offers.Region + " is not known: the catalogue function has not stored it yet"
-		}
-		if why != "" {
-			in.ClassProblems[class.Name] = why
-		}
-		in.Catalogs[class.Name] = offer.Mask(offer.Catalog(machines, class, q.Offers), class.Status.Subnets, offer.ForClass(q.Marks, &class.Status), q.NowUnix)
-	}
-	for _, usage := range q.Usage {
-		in.Usage[usage.Pool] = usage.Held
-	}
-	return in
+	plan, _ := asked.Affordable(pack.Plan(asked.Input))
+	return asked.Input, plan
 }

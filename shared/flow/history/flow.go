@@ -152,7 +152,8 @@ func (f *Flow) Scene(ctx context.Context, reg model.Registration, query Query) (
 	if err != nil {
 		return nil, err
 	}
-	return &explain.Scene{Ask: ask(question(reg, book, last, snapshot, at), headroom.Join(snapshot), machines), Book: book}, nil
+	input, plan := ask(question(reg, book, last, snapshot, at), headroom.Join(snapshot), machines)
+	return &explain.Scene{Ask: input, Plan: &plan, Book: book}, nil
 }
 
 // machines returns what the region sells: what the catalogue function stored, or else what the last decision's planner read by itself;
