@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,10 +47,10 @@ func (f *Flow) Attach(ctx context.Context, wish Wish) (Attached, error) {
 	if out.Plane, err = f.describe(ctx, wish.Registration); err != nil {
 		return out, explain(err, wish.Registration)
 	}
-	if !out.New && before.ARN != "" && before.ARN != out.Plane.ARN {
+	if !out.New && another(before, out.Plane.ARN) {
 		return out, fault.New(fault.Conflict, "AnotherCluster",
 			"a cluster named %s is attached already, and it is %s, not %s; names are of the ledger: detach that one first (joiner detach %s), or attach this one to an installation of its own",
-			wish.Cluster, before.ARN, out.Plane.ARN, wish.Cluster)
+			wish.Cluster, cmp.Or(before.ARN, "in account "+before.Account+" and region "+before.Region), out.Plane.ARN, wish.Cluster)
 	}
 	reg, err := granted(wish, out.Plane)
 	if err != nil {
@@ -67,6 +68,13 @@ func (f *Flow) Attach(ctx context.Context, wish Wish) (Attached, error) {
 		return out, nil
 	}
 	return out, f.effect(ctx, EffectRegister, func() error { return f.Registry.Register(ctx, reg) })
+}
+
+// another reports whether a registration is of another cluster than the one with the ARN: by its own, or, where it has none, by the
+// account and region it names.
+func another(before model.Registration, arn string) bool {
+	region, account := ofARN(arn)
+	return before.ARN != "" && before.ARN != arn || before.Account != "" && before.Account != account || before.Region != "" && before.Region != region
 }
 
 // describe asks EKS, again while a role may only just have been made: IAM takes seconds to tell everybody.

@@ -60,6 +60,21 @@ func TestAttachRefusesAnotherClusterOfTheName(t *testing.T) {
 	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "joiner detach web") || w.registered["web"].Account != "111122223333" {
 		t.Errorf("%v", err)
 	}
+	// One that was registered without its ARN is known by account and region.
+	for _, change := range []func(*model.Registration){
+		func(r *model.Registration) { r.ARN, r.Account = "", "444455556666" }, func(r *model.Registration) { r.ARN, r.Region = "", "eu-central-1" },
+	} {
+		w := attached(t)
+		before := w.registered["web"]
+		change(&before)
+		w.registered["web"] = before
+		if _, err := w.flow().Attach(t.Context(), wish()); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "in account "+before.Account+" and region "+before.Region) {
+			t.Errorf("%v", err)
+		}
+		if now := w.registered["web"]; now.Account != before.Account || now.Region != before.Region {
+			t.Errorf("it is %+v now", now)
+		}
+	}
 }
 
 // A role that was just made is not believed by everybody at once.
