@@ -209,7 +209,7 @@ func (c *cluster) noEventTwice(t *testing.T) {
 	}
 	for _, wanted := range []string{
 		"Pod Nominated", "Pod FailedScheduling", "Pod Evicted", "Node DisruptionTerminating", "NodeClaim DisruptionTerminating",
-		"NodeClaim SpotInterrupted", "Node SpotInterrupted", "NodeClaim TerminatingOnInterruption", "Node FailedDraining",
+		"NodeClaim SpotInterrupted", "Node SpotInterrupted", "NodeClaim TerminatingOnInterruption",
 	} {
 		if reasons[wanted] == 0 {
 			t.Errorf("nobody was told of %s; told were %v", wanted, reasons)
