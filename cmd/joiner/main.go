@@ -5,6 +5,9 @@
 //	joiner plan disrupt -f cluster.yaml          which nodes can go, what that saves, and why the others stay
 //	joiner why pod NAMESPACE/NAME                what a pod waits for, and what would help soonest
 //	joiner console                               the cluster in a browser
+//	joiner why node NODE|NODECLAIM|INSTANCE      why it is there, why it stays, or who took it away
+//	joiner savings                               what giving nodes back saved, against what it disturbed
+//	joiner report                                what NodePools, namespaces and workloads cost, and what is wasted
 //	joiner stop disruption --cluster CLUSTER     nothing is given back by choice, until joiner resume disruption
 //	joiner stops                                 where that is so
 //	joiner attach CLUSTER                        the cluster is the installation's from now on

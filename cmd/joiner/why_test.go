@@ -228,3 +228,53 @@ func TestWhyPodNamesTheCauseAndTheRemedyInItsFirstLine(t *testing.T) {
 		})
 	}
 }
+
+// Files are enough to say why a node stays, of one that nobody knows that it is not there, and of one of no NodePool that it is nobody's.
+func TestWhyNodeOfFiles(t *testing.T) {
+	for asked, want := range map[string]string{
+		"default-00006":                          "node ip-10-0-0-6.us-west-2.compute.internal runs since 2026-02-28T20:00:00Z at $0.2016 an hour and stays: node ip-10-0-0-6.us-west-2.compute.internal has the annotation karpenter.sh/do-not-disrupt: true.",
+		"i-00000000000000007":                    "node ip-10-0-0-7.us-west-2.compute.internal runs since 2026-02-28T20:00:00Z at $0.2016 an hour and stays: PodDisruptionBudget shop/ledger allows no disruption now, and is about pod shop/ledger-0.",
+		"ip-10-0-0-4.us-west-2.compute.internal": "node ip-10-0-0-4.us-west-2.compute.internal runs since 2026-02-28T20:00:00Z at $0.2900 an hour; it is to be given back next (Empty), which saves $0.5800 an hour with all of the command.",
+		"ip-10-0-0-4.us-west-2.compute.interna1": "node ip-10-0-0-4.us-west-2.compute.interna1 is neither a node, nor a NodeClaim, nor an instance that is known as of 2026-03-01T02:00:00Z. Remedy: did you mean ip-10-0-0-4.us-west-2.compute.internal?",
+	} {
+		code, out, errs := joiner("", "why", "node", asked, "-f", "testdata/night", "--at", "2026-03-01T02:00:00Z")
+		if first, _, _ := strings.Cut(out, "\n"); code != 0 || first != want {
+			t.Errorf("%s: exit status %d, %s\ngot  %s\nwant %s", asked, code, errs, first, want)
+		}
+	}
+	code, out, _ := joiner(theNode, "why", "node", "there", "-f", "-", "--catalog", "testdata/why/catalog.json")
+	if code != 0 || !strings.Contains(out, "is of no NodePool") {
+		t.Errorf("exit status %d, %s", code, out)
+	}
+}
+
+// What nodes of files cost an hour comes to the sum that plan disrupt has, and what is shared out with what is idle to the whole.
+func TestReportOfFilesSumsUp(t *testing.T) {
+	code, out, errs := joiner("", "report", "-f", "testdata/night", "-o", "json")
+	if code != 0 {
+		t.Fatalf("exit status %d: %s", code, errs)
+	}
+	var cost explain.Cost
+	if err := json.Unmarshal([]byte(out), &cost); err != nil {
+		t.Fatal(err)
+	}
+	shared := cost.Idle + cost.Unseen
+	for _, n := range cost.Namespaces {
+		shared += n.Cost
+	}
+	if cost.Total != 2_596_000 || shared != cost.Total || cost.Unpriced != 0 || len(cost.Nodes) != 9 {
+		t.Errorf("total %d, shared %d, %d without a price, %d nodes", cost.Total, shared, cost.Unpriced, len(cost.Nodes))
+	}
+	for _, by := range []string{"pool", "namespace", "workload"} {
+		if code, out, errs := joiner("", "report", "-f", "testdata/night", "--by", by); code != 0 || !strings.Contains(out, strings.ToUpper(by)) || !strings.Contains(out, "IDLE NODES") {
+			t.Errorf("exit status %d: %s%s", code, out, errs)
+		}
+	}
+	for args, want := range map[string]string{
+		"report --since 0h": "give more than 0", "savings --since soon": "not a duration", "why pod a/b/c -f x": "NAMESPACE/NAME", "why pod a/b -f testdata/night --at noon": "not a time",
+	} {
+		if code, _, errs := joiner("", strings.Fields(args)...); code != 2 || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit status %d, %s", args, code, errs)
+		}
+	}
+}

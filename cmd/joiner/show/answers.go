@@ -35,7 +35,7 @@ func WhyNode(out io.Writer, a *explain.NodeAnswer) error {
 		t.wrapped("  ", "    ", fmt.Sprintf("%s %s in %s, %s an hour; instance %s; NodeClaim %s; NodePool %s", m.InstanceType, m.CapacityType, m.Zone, micro(m.Price), cmp.Or(m.InstanceID, "-"), a.NodeClaim, cmp.Or(m.Pool, "-")))
 	}
 	t.birth(a.Birth)
-	if len(a.Stays) > 0 {
+	if len(a.Stays) > 0 && a.Stays[0].Code != explain.InCommand {
 		t.line("")
 		t.line("WHY IT STAYS")
 		for _, reason := range a.Stays {

@@ -290,8 +290,11 @@ func stays(a *NodeAnswer, claim *model.Claim) Cause {
 		return out
 	}
 	if len(a.Stays) > 0 {
-		out.Code = a.Stays[0].Code
-		out.Message += " and stays: " + a.Stays[0].Message
+		link := " and stays: "
+		if out.Code = a.Stays[0].Code; out.Code == InCommand {
+			link = "; "
+		}
+		out.Message += link + a.Stays[0].Message
 	}
 	return out
 }

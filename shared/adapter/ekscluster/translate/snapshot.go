@@ -30,7 +30,7 @@ type Builder struct {
 	// AbsentConditionIsPending takes a pod that no scheduler has looked at yet, having no PodScheduled condition, for one
 	// that waits for capacity. Manifests are such pods; in a live cluster they are a moment's old.
 	AbsentConditionIsPending bool
-	// StoredAsSeen takes nothing for granted of a pod that an API server has stored (it has a UID): that no scheduler has looked at it
+	// StoredAsSeen takes nothing for granted of a pod that an API server has stored (it has a UID and a time): that no scheduler has looked at it
 	// is then a fact.
 	StoredAsSeen bool
 	// DefaultSpread is what the cluster's scheduler is told to do with pods that declare no spread of their own, see
@@ -62,7 +62,7 @@ func (b *Builder) Add(object any) bool {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		pod, shape := Pod(o)
-		if b.AbsentConditionIsPending && o.Spec.NodeName == "" && !looked(o) && !(b.StoredAsSeen && o.UID != "") {
+		if b.AbsentConditionIsPending && o.Spec.NodeName == "" && !looked(o) && !(b.StoredAsSeen && o.UID != "" && !o.CreationTimestamp.IsZero()) {
 			pod.Unschedulable = true
 		}
 		pod.Shape = b.drafts.add(b.draft(o, &shape))
