@@ -85,7 +85,7 @@ type Question struct {
 	// Leaving says of nodes that are to end, by name, by when no pod is left there, as package core/pack understands it, at SeenUnix.
 	Leaving  map[string]int64 `json:"leaving,omitempty"`
 	SeenUnix int64            `json:"seen"`
-	Bound    []string         `json:"bound,omitempty"` // UIDs of pods that wait no more, though the snapshot says so; sorted
+	Bound    []string         `json:"bound,omitempty"` // UIDs of pods that ask for nothing any more, though the snapshot says so; sorted
 
 	Fill   []Filling      `json:"fill,omitempty"`   // machines that static pools lack, in the snapshot's order
 	Owed   []PlannedClaim `json:"owed,omitempty"`   // replacements that commands wait for and that may be launched now

@@ -166,8 +166,8 @@ func (p clusterPort) List(ctx context.Context) (*model.Snapshot, error) {
 	})
 }
 
-func (p clusterPort) Unbound(ctx context.Context) ([]string, error) {
-	return read(ctx, p.Ports, "cluster.unbound", func() ([]string, error) { return p.world.Cluster.Unbound(ctx) })
+func (p clusterPort) Present(ctx context.Context, node string) (map[string]bool, error) {
+	return read(ctx, p.Ports, "cluster.present", func() (map[string]bool, error) { return p.world.Cluster.Present(ctx, node) })
 }
 
 func (p clusterPort) Wish(ctx context.Context, object model.Object) (model.Wish, error) {

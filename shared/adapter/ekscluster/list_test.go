@@ -139,7 +139,7 @@ func TestListReadsEveryKind(t *testing.T) {
 	}
 }
 
-func TestUnboundIsWhatWaitsForANode(t *testing.T) {
+func TestPresentIsWhatIsOnANodeOrWaitsForOne(t *testing.T) {
 	c := connect(t)
 	namespace := unique("unbound")
 	apply(t, `
@@ -165,13 +165,15 @@ spec: {nodeName: somewhere, containers: [{name: a, image: x}]}
 	if err != nil {
 		t.Fatal(err)
 	}
-	unbound, err := c.Unbound(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pod := range s.Pods {
-		if pod.Namespace == namespace && slices.Contains(unbound, pod.UID) != (pod.Name == "waits") {
-			t.Errorf("pod %s: unbound %t", pod.Name, pod.Name != "waits")
+	for node, of := range map[string]string{"": "waits", "somewhere": "bound", "elsewhere": ""} {
+		present, err := c.Present(t.Context(), node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pod := range s.Pods {
+			if ends, there := present[pod.UID]; pod.Namespace == namespace && (there != (pod.Name == of) || ends) {
+				t.Errorf("pod %s on node %q: there %t, being deleted %t", pod.Name, node, there, ends)
+			}
 		}
 	}
 }

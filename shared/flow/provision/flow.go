@@ -224,7 +224,8 @@ type run struct {
 	dryRounds     map[string]int       // rounds of this run in which a pool came back dry, by pool
 	fellBack      bool                 // pods that other pools can take have been taken care of
 	accused       map[string]bool      // what planning panicked over in this run
-	bound         map[string]bool      // UIDs of pods that wait no more, though the snapshot says so; nil = not asked
+	settled       map[string]bool      // UIDs of pods that ask for nothing any more, though the snapshot says so
+	questioned    map[string]bool      // by node: it was asked which pods are on it; "" = which wait
 	putOff        map[string]string    // why launches of a pool were put off, by pool
 	changed       map[string]bool      // pools whose health is to be told, by name
 	newlyUnplaced bool                 // the last plan leaves other pods without a place than the last that was kept, or for other reasons

@@ -6,47 +6,83 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// stillPending asks the API server, before anything is launched from a snapshot that is not fresh, which pods wait now,
-// once in a run: kube-scheduler may have bound them since. It costs one list of unbound pods in runs that want to launch,
-// and none in all others. It reports whether any pod of the plan waits no more, so that the plan is to be made again.
+// stillPending asks the API server, before anything is launched, which of the plan's pods still ask for it. Those that the snapshot
+// shows waiting, where that is not fresh: kube-scheduler may have bound them since. Those of nodes that are leaving, however fresh it
+// is: who ends an application and deletes its NodeClaim in the next moment wants no other node for it. It costs one list of
+// unbound pods, and one of each such node's, in runs that want to launch, and none in all others. It reports whether any pod of
+// the plan asks for nothing any more, so that the plan is to be made again.
 //
 // An answer that cannot be had changes nothing: the snapshot is the truth we have.
 func (r *run) stillPending(ctx context.Context, plan model.Plan) bool {
-	age := r.now() - r.snapshot.AtUnix
-	if r.bound != nil || age >= 0 && age <= int64(r.settings.FreshFor.Seconds()) || !launches(plan) {
-		return false
-	}
-	r.bound = map[string]bool{}
-	unbound, err := r.site.Cluster.Unbound(ctx)
-	if err != nil {
-		r.problem("ask which pods still wait, going by the snapshot instead: %v", err)
-		return false
-	}
-	waiting := make(map[string]bool, len(unbound))
-	for _, uid := range unbound {
-		waiting[uid] = true
+	nodes := r.toAsk(plan)
+	present := make([]map[string]bool, len(nodes))
+	r.parallel(len(nodes), func(i int) {
+		pods, err := r.site.Cluster.Present(ctx, nodes[i])
+		if err != nil {
+			r.problem("ask which pods are on node %q, going by the snapshot instead: %v", nodes[i], err)
+			return
+		}
+		present[i] = pods
+	})
+	now := make(map[string]map[string]bool, len(nodes))
+	for i, node := range nodes {
+		r.questioned[node] = true
+		if present[i] != nil {
+			now[node] = present[i]
+		}
 	}
 	for _, i := range r.pending() {
-		if pod := &r.snapshot.Pods[i]; pod.NodeName == "" && pod.Buffer == "" && !waiting[pod.UID] {
-			r.bound[pod.UID] = true
+		pod := &r.snapshot.Pods[i]
+		if pods, known := now[pod.NodeName]; known && pod.Buffer == "" && !r.asks(pod, pods) {
+			r.settled[pod.UID] = true
 		}
 	}
 	for _, claim := range plan.Claims {
 		for _, pod := range claim.Pods {
-			if r.bound[pod.UID] {
-				return true
+			if r.settled[pod.UID] {
+				return len(now) > 0
 			}
 		}
 	}
 	return false
 }
 
-// launches reports whether a plan makes a machine for any pod.
-func launches(plan model.Plan) bool {
+// asks reports whether a pod that was pending still is, by what is where it was. One of a StatefulSet comes back under its name.
+func (r *run) asks(pod *model.Pod, present map[string]bool) bool {
+	ends, there := present[pod.UID]
+	return there && (!ends || pod.NodeName != "" && r.snapshot.ShapeOf(pod).OwnerKind == "StatefulSet")
+}
+
+// mostAsked is of how many nodes it is asked at once what is on them. Where more are leaving there is no time for that.
+const mostAsked = 10
+
+// toAsk returns the nodes of which it is to be asked which of the plan's pods are on them, each once in a run; "" is none of them.
+func (r *run) toAsk(plan model.Plan) []string {
+	if r.questioned == nil {
+		r.questioned, r.settled = make(map[string]bool), make(map[string]bool)
+	}
+	planned := make(map[string]bool)
 	for _, claim := range plan.Claims {
-		if len(claim.Pods) > 0 {
-			return true
+		for _, pod := range claim.Pods {
+			planned[pod.UID] = true
 		}
 	}
-	return false
+	if len(planned) == 0 {
+		return nil
+	}
+	var nodes []string
+	if age := r.now() - r.snapshot.AtUnix; !r.questioned[""] && (age < 0 || age > int64(r.settings.FreshFor.Seconds())) {
+		nodes = append(nodes, "")
+	}
+	fresh, seen := len(nodes), make(map[string]bool)
+	for _, i := range r.pending() {
+		if pod := &r.snapshot.Pods[i]; pod.NodeName != "" && planned[pod.UID] && !seen[pod.NodeName] && !r.questioned[pod.NodeName] {
+			seen[pod.NodeName] = true
+			nodes = append(nodes, pod.NodeName)
+		}
+	}
+	if len(nodes)-fresh > mostAsked {
+		nodes = nodes[:fresh]
+	}
+	return nodes
 }

@@ -134,9 +134,9 @@ type Site struct {
 type Cluster interface {
 	// List builds a snapshot by listing: slower, never wrong. Epoch and Seq are 0.
 	List(ctx context.Context) (*model.Snapshot, error)
-	// Unbound returns the UIDs of the pods that are on no node, have not ended and are not being deleted, as the API server
-	// has them now.
-	Unbound(ctx context.Context) ([]string, error)
+	// Present returns the pods that are on a node, or on none where node is "", and have not ended, by UID, each with whether it is
+	// being deleted, as the API server has them now.
+	Present(ctx context.Context, node string) (map[string]bool, error)
 	// PutClaim creates the claim's NodeClaim object or brings its status up to date, and returns the object's UID.
 	// NotFound where claim.ObjectUID is set and the object is gone or another.
 	PutClaim(ctx context.Context, claim model.Claim) (uid string, err error)
