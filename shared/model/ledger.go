@@ -158,6 +158,7 @@ type Notes struct {
 	Replaced []string `json:"replaced,omitempty"`
 
 	Health []PoolHealth `json:"health,omitempty"` // by pool
+	Shown  []PoolShown  `json:"shown,omitempty"`  // by pool
 
 	Refusals  []ClassRefusal `json:"refusals,omitempty"`  // by class
 	Templates []TemplateUse  `json:"templates,omitempty"` // used lately, by name
@@ -182,6 +183,12 @@ type HeadroomNote struct {
 	Epoch  int64  `json:"epoch"` // of the snapshot
 	Seq    int64  `json:"seq"`
 	Ledger string `json:"ledger"` // digest of what the ledger says beyond it
+}
+
+// PoolShown says what a NodePool's status was last made to show of its machines.
+type PoolShown struct {
+	Pool   string `json:"pool"`
+	Digest string `json:"digest"` // of the NodePool's UID and its PoolStatus
 }
 
 // ClassRefusal says that EC2 refused to launch from a class, for a reason that lies in the class, in what it names, or in

@@ -2,6 +2,8 @@ package provision
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"sort"
@@ -26,13 +28,16 @@ func (r *run) tell(ctx context.Context) {
 	r.wishesTold()
 	r.conditions()
 	r.withRefusals()
+	shown := r.poolStatus()
 	if len(r.report.Events)+len(r.report.Pools)+len(r.report.Claims)+len(r.report.Classes)+len(r.report.PoolStatus)+len(r.report.Buffers) == 0 {
 		return
 	}
 	err := r.effect(ctx, EffectTell, func() error { return r.site.Reporter.Report(ctx, r.report) })
 	if err != nil {
 		r.problem("report to people: %v", err)
+		return
 	}
+	r.noteShown(ctx, shown)
 }
 
 func (r *run) event(event model.Event) {
@@ -161,7 +166,6 @@ func reasonText(reasons []model.Reason) string {
 // run are left alone.
 func (r *run) conditions() {
 	if r.classes == nil {
-		r.poolStatus()
 		r.healthTold()
 		return
 	}
@@ -186,7 +190,6 @@ func (r *run) conditions() {
 			})
 		}
 	}
-	r.poolStatus()
 	r.healthTold()
 }
 
@@ -244,28 +247,57 @@ func (r *run) terminating(name string) bool {
 	return false
 }
 
-// poolStatus shows each pool's machines, where this run changed any or looked at everything.
-func (r *run) poolStatus() {
-	if r.out.Claims+r.out.Registered+r.out.Initialized+r.out.Recovered == 0 && r.classes == nil {
+// poolStatus shows each pool's machines, where this run looked at everything, or they are others than were shown last, whoever
+// changed that. It returns what is shown then, by pool.
+func (r *run) poolStatus() []model.PoolShown {
+	shown := make([]model.PoolShown, 0, len(r.snapshot.Pools))
+	for _, pool := range r.snapshot.Pools {
+		status := r.statusOf(&pool)
+		now := model.PoolShown{Pool: pool.Name, Digest: digestOf(status)}
+		if r.classes != nil || !slices.Contains(r.ledger.Notes.Shown, now) {
+			r.report.PoolStatus = append(r.report.PoolStatus, status)
+		}
+		shown = append(shown, now)
+	}
+	slices.SortFunc(shown, func(a, b model.PoolShown) int { return strings.Compare(a.Pool, b.Pool) })
+	return shown
+}
+
+// statusOf returns what machines a pool has.
+func (r *run) statusOf(pool *model.Pool) model.PoolStatus {
+	status := model.PoolStatus{Pool: pool.Name, UID: pool.UID, Resources: model.Resources{
+		model.CPU: 0, model.Memory: 0, model.Pods: 0, model.EphemeralStorage: 0,
+	}}
+	for i := range r.ledger.Claims {
+		claim := &r.ledger.Claims[i]
+		if claim.Pool != pool.Name || !claim.Live() || claim.State == model.Intended {
+			continue
+		}
+		status.Nodes++
+		for name, amount := range claim.Capacity {
+			status.Resources[name] += amount
+		}
+		if _, limited := pool.Limits[model.Dollars]; limited {
+			status.Resources[model.Dollars] += int64(claim.Price)
+		}
+	}
+	status.Resources[model.Nodes] = status.Nodes
+	return status
+}
+
+// digestOf stands for a status and the pool it is of.
+func digestOf(status model.PoolStatus) string {
+	sum := sha256.Sum256(fmt.Append(nil, status.UID, " ", status.Nodes, " ", status.Resources)) // maps are printed by key
+	return hex.EncodeToString(sum[:8])
+}
+
+// noteShown notes what pools show, after they do: should this run die in between they are shown it once more.
+func (r *run) noteShown(ctx context.Context, shown []model.PoolShown) {
+	if slices.Equal(shown, r.ledger.Notes.Shown) {
 		return
 	}
-	for _, pool := range r.snapshot.Pools {
-		status := model.PoolStatus{Pool: pool.Name, UID: pool.UID, Resources: model.Resources{
-			model.CPU: 0, model.Memory: 0, model.Pods: 0, model.EphemeralStorage: 0,
-		}}
-		for _, claim := range r.ledger.Claims {
-			if claim.Pool != pool.Name || !claim.Live() || claim.State == model.Intended {
-				continue
-			}
-			status.Nodes++
-			for name, amount := range claim.Capacity {
-				status.Resources[name] += amount
-			}
-			if _, limited := pool.Limits[model.Dollars]; limited {
-				status.Resources[model.Dollars] += int64(claim.Price)
-			}
-		}
-		status.Resources[model.Nodes] = status.Nodes
-		r.report.PoolStatus = append(r.report.PoolStatus, status)
+	r.ledger.Notes.Shown, r.noted = shown, true
+	if err := r.remember(ctx); err != nil {
+		r.problem("note what pools show: %v", err)
 	}
 }

@@ -1,0 +1,58 @@
+package provision_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// A NodePool shows within one tick that a machine of it has ended, though nothing else is to be done; and a cluster in which nothing
+// changes is told nothing.
+func TestPoolShowsWithinATickWhatHasEnded(t *testing.T) {
+	w := occupied(t, 2, world.Shape(800, gib))
+	claim := onlyClaim(t, w)
+	if status := w.Cluster.PoolStatus("default"); status.Nodes != 1 {
+		t.Fatalf("the pool shows %+v", status)
+	}
+	w.Workloads.Scale("web", 0)
+	w.Tick(time.Minute)
+	run(t, w, provision.TriggerSweep)
+	if err := w.Publish(t.Context(), 1, 1); err != nil { // and nothing is published after that
+		t.Fatal(err)
+	}
+	fence, err := w.Ledger.Hold(t.Context(), world.Name, model.LeaseCollector, "a", w.Clock.Now().Unix(), w.Clock.Now().Unix()+30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Ledger.Close(t.Context(), fence, claim, w.Clock.Now().Unix()); err != nil {
+		t.Fatal(err)
+	}
+	sweep := func() []string {
+		t.Helper()
+		w.Tick(time.Minute)
+		if err := w.Ledger.Heartbeat(t.Context(), world.Name, 1, w.Clock.Now().Unix()); err != nil {
+			t.Fatal(err)
+		}
+		process := w.Process(world.Fault{})
+		if outcome, err := process.Run(t.Context(), provision.TriggerSweep); err != nil || outcome.Source != "snapshot" {
+			t.Fatal(err, outcome.Source)
+		}
+		return process.Effects()
+	}
+	told := sweep()
+	if status := w.Cluster.PoolStatus("default"); status.Nodes != 0 || status.Resources[model.CPU] != 0 {
+		t.Errorf("a tick after its only machine ended the pool shows %+v", status)
+	}
+	if !slices.Contains(told, "tell") {
+		t.Errorf("effects %v", told)
+	}
+	for range 3 {
+		if effects := sweep(); slices.Contains(effects, "tell") || slices.Contains(effects, "remember") {
+			t.Errorf("nothing has changed, and effects are %v", effects)
+		}
+	}
+}
