@@ -159,7 +159,7 @@ func (how tool) byScenarios(ctx context.Context, root, overlay string, unnoticed
 	if how.scenarios == "" {
 		return unnoticed
 	}
-	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout", "10m", "-overlay", overlay, "-run", how.scenarios, "./testenv/sim")
+	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-failfast", "-timeout", "10m", "-overlay", overlay, "-run", how.scenarios, "./testenv/sim")
 	test.Dir = root
 	text, err := test.CombinedOutput()
 	if failed := scenario.FindSubmatch(text); err != nil && failed != nil {
