@@ -9,7 +9,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// part is nodes of a group that share what replaces them with none of the others.
+// part is nodes of a group that share what takes their pods with none of the others.
 type part struct {
 	group   []*asset
 	claims  []model.PlannedClaim
@@ -26,8 +26,8 @@ func (p *part) price() model.MicroUSD {
 	return sum
 }
 
-// split divides a group into commands that do not depend on each other: nodes whose pods share a new node go together. Where
-// that makes more than most, neighbours are joined.
+// split divides a group into commands that do not depend on each other, so that what stops one stops no other: nodes whose pods share
+// a new node, or the room of one that exists, go together. Where that makes more than most, neighbours are joined.
 func (o *optimiser) split(group []*asset, out *outcome, most int) []part {
 	number := make(map[*asset]int, len(group))
 	root := make([]int, len(group))
@@ -47,11 +47,16 @@ func (o *optimiser) split(group []*asset, out *outcome, most int) []part {
 		}
 	}
 	owner := o.owners(group)
-	for i := range out.claims {
-		pods := out.claims[i].Pods
+	together := func(pods []model.PodRef) {
 		for _, ref := range pods[1:] {
 			join(number[owner[pods[0]]], number[owner[ref]])
 		}
+	}
+	for i := range out.claims {
+		together(out.claims[i].Pods)
+	}
+	for i := range out.moves {
+		together(out.moves[i].Pods)
 	}
 	var roots []int
 	for n := range root {
@@ -59,8 +64,10 @@ func (o *optimiser) split(group []*asset, out *outcome, most int) []part {
 			roots = append(roots, n)
 		}
 	}
-	for i := 0; i < len(roots); i++ { // neighbours, so that at most so many are left
-		join(roots[i*most/max(most, len(roots))*len(roots)/max(most, len(roots))], roots[i])
+	for i := 1; i < len(roots) && len(roots) > most; i++ { // neighbours, so that at most so many are left
+		if i*most/len(roots) == (i-1)*most/len(roots) {
+			join(roots[i-1], roots[i])
+		}
 	}
 	partOf := make(map[int]int)
 	var parts []part

@@ -189,3 +189,50 @@ func TestNodesThatTakePodsStay(t *testing.T) {
 		}
 	}
 }
+
+// What does not depend on each other goes by commands of its own, so that one replacement that cannot be had undoes no other; where a
+// plan may have fewer commands neighbours share one. Nodes whose pods go to the same others share their room, and a command.
+func TestNodesThatDoNotDependOnEachOtherAreCommandsOfTheirOwn(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e"}
+	for most, want := range map[int]int{100: 5, 5: 5, 4: 4, 2: 2, 1: 1} {
+		w := newWorld().pool("general")
+		for _, name := range names {
+			w.node(name, "general", sized("m5.4xlarge", model.OnDemand)).running("web-"+name, name, 1, cpu(2500))
+			w.in.Snapshot.Shapes[len(w.in.Snapshot.Shapes)-1].NodeSelector = map[string]string{"for": name}
+		}
+		w = apart(w, names)
+		w.in.Settings.MaxCommands = most
+		plan := Plan(w.in)
+		if len(plan.Commands) != want {
+			t.Errorf("at most %d: %d commands, want %d; kept %+v", most, len(plan.Commands), want, plan.Kept)
+		}
+		wantGiven(t, plan, model.ReasonUnderutilized, names...)
+		for _, c := range plan.Commands {
+			if len(c.Replacements) != len(c.Nodes) {
+				t.Errorf("at most %d: %d nodes for %d", most, len(c.Replacements), len(c.Nodes))
+			}
+		}
+	}
+	w := newWorld().pool("general")
+	for _, name := range names {
+		w.node(name, "general").running("web-"+name, name, 1, cpu(300))
+	}
+	if plan := Plan(w.in); len(plan.Commands) != 1 || len(plan.Commands[0].Nodes) != 4 {
+		t.Errorf("whose pods share the room of one: %+v", plan.Commands)
+	}
+}
+
+// apart has the pods of each of the nodes fit no other machine with room for those of another: each node is of a pool of its own.
+func apart(w *world, names []string) *world {
+	pools := w.in.Snapshot.Pools
+	for i, name := range names {
+		pool := pools[0]
+		pool.Name, pool.UID = "for-"+name, "uid-for-"+name
+		pool.Template.Labels = map[string]string{"for": name}
+		w.in.Snapshot.Pools = append(w.in.Snapshot.Pools, pool)
+		node := &w.in.Snapshot.Nodes[i]
+		node.Labels[model.LabelNodePool], node.Labels["for"] = pool.Name, name
+		w.in.Claims[i].Pool = pool.Name
+	}
+	return w
+}
