@@ -24,6 +24,7 @@ type accountSource struct {
 	flow   *history.Flow
 	reg    model.Registration
 	glance func(ctx context.Context, cluster string) (*model.Pointer, model.JudgeNotes, int64, error)
+	fresh  func() history.Snapshots // that have nothing in memory, so that what is read is exactly what is asked for
 
 	mu      sync.Mutex
 	shown   *console.Cluster
@@ -33,25 +34,23 @@ type accountSource struct {
 
 // newAccountSource takes the installation of the flags.
 func newAccountSource(ctx context.Context, from *sourceFlags) (*accountSource, error) {
-	flow, reg, err := from.history(ctx)
+	at, err := from.installation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	flow, reg, err := from.historyOf(ctx, at)
 	if err != nil {
 		return nil, err
 	}
 	flow.Records = &memory{Records: flow.Records}
-	source := &accountSource{flow: flow, reg: reg}
-	if ledger, is := flow.Ledger.(interface {
-		Glance(ctx context.Context, cluster string) (*model.Pointer, model.JudgeNotes, int64, error)
-	}); is {
-		source.glance = ledger.Glance
-	}
-	return source, nil
+	return &accountSource{flow: flow, reg: reg, glance: at.ledger.Glance, fresh: func() history.Snapshots { return at.snapshots() }}, nil
 }
 
 // Look reads the cluster where its watcher has published something, and every ten seconds; else it asks for one item.
 func (a *accountSource) Look(ctx context.Context) (*console.Cluster, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.shown != nil && time.Since(a.looked) < wholeLook && a.glance != nil {
+	if a.shown != nil && time.Since(a.looked) < wholeLook {
 		pointer, _, _, err := a.glance(ctx, a.reg.Cluster)
 		if err != nil {
 			return nil, err

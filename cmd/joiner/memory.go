@@ -38,7 +38,7 @@ func (k *kept[T]) read(fromUnix, toUnix int64, about func(*T) (key string, atUni
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.records == nil || fromUnix < k.from {
-		k.records, k.from, k.to = map[string]T{}, fromUnix, fromUnix
+		k.records, k.from, k.to, k.at = map[string]T{}, fromUnix, fromUnix, time.Time{}
 	}
 	if toUnix > k.to && time.Since(k.at) >= recordsEvery {
 		found, err := ask(max(k.from, k.to-lateRecords), toUnix)

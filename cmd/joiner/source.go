@@ -108,17 +108,38 @@ func duration(text string) (time.Duration, error) {
 
 // history opens the installation and finds the cluster.
 func (f *sourceFlags) history(ctx context.Context) (*history.Flow, model.Registration, error) {
-	at, err := f.place.open(ctx)
+	at, err := f.installation(ctx)
 	if err != nil {
 		return nil, model.Registration{}, err
 	}
-	if at.Bucket == "" {
-		return nil, model.Registration{}, fmt.Errorf("the bucket of snapshots and records is not known: %w", at.unread)
+	return f.historyOf(ctx, at)
+}
+
+// installation opens one whose bucket is known.
+func (f *sourceFlags) installation(ctx context.Context) (*opened, error) {
+	at, err := f.place.open(ctx)
+	if err != nil {
+		return nil, err
 	}
-	client := s3.NewFromConfig(at.config, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
-	store := s3snapshot.New(client, at.Bucket)
+	if at.Bucket == "" {
+		return nil, fmt.Errorf("the bucket of snapshots and records is not known: %w", at.unread)
+	}
+	return at, nil
+}
+
+// objects reaches the installation's S3.
+func (o *opened) objects() *s3.Client {
+	return s3.NewFromConfig(o.config, func(options *s3.Options) { options.UsePathStyle = options.BaseEndpoint != nil })
+}
+
+// snapshots returns a store of snapshots and records that has nothing in memory.
+func (o *opened) snapshots() *s3snapshot.Store { return s3snapshot.New(o.objects(), o.Bucket) }
+
+// historyOf reads an installation, and finds the cluster in it.
+func (f *sourceFlags) historyOf(ctx context.Context, at *opened) (*history.Flow, model.Registration, error) {
+	store := at.snapshots()
 	flow := &history.Flow{
-		Registry: at.ledger, Ledger: at.ledger, Snapshots: store, Records: store, Moves: store, Markets: s3catalog.New(client, at.Bucket, s3catalog.Settings{}), Now: time.Now,
+		Registry: at.ledger, Ledger: at.ledger, Snapshots: store, Records: store, Moves: store, Markets: s3catalog.New(at.objects(), at.Bucket, s3catalog.Settings{}), Now: time.Now,
 	}
 	if at.Stop != "" {
 		parameters := ssmswitch.New(ssm.NewFromConfig(at.config))

@@ -51,6 +51,8 @@ func EntryOf(d *model.Decision) Entry {
 	switch {
 	case e.Nodes > 0:
 		e.Title = fmt.Sprintf("%s for %s", many(e.Nodes, "node"), many(e.Pods, "pod"))
+	case e.Failed == 0 && e.Left == 0:
+		e.Title = fmt.Sprintf("room for %s in what is there or coming", many(e.Pods, "pod"))
 	case e.Failed > 0:
 		e.Title = fmt.Sprintf("no capacity for %s", many(e.Pods, "pod"))
 	default:

@@ -10,7 +10,8 @@ const spans = [{ name: '1 h', seconds: 3600 }, { name: '6 h', seconds: 21600 }, 
 export function Chart({ known }: { known: Known | null }) {
   const frame = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
-  const [seconds, setSeconds] = useState(21600)
+  const [chosen, setSeconds] = useState(0)
+  const seconds = chosen || fitting(known)
   const latest = useRef(seconds)
   latest.current = seconds
 
@@ -52,6 +53,12 @@ export function Chart({ known }: { known: Known | null }) {
       <div class="plot" ref={frame} role="img" aria-label={points.length > 0 ? `Price an hour: now ${dollars(points[points.length - 1]!.d)}, least ${dollars(least)}, most ${dollars(most)}` : 'No prices yet'} />
     </section>
   )
+}
+
+// fitting is how far back the curve goes unless somebody chooses: an hour where nothing is older.
+function fitting(known: Known | null): number {
+  const first = known?.prices[1]
+  return first && known.about.live && Date.now() / 1000 - first.t < 3300 ? 3600 : 21600
 }
 
 // fill shows the last seconds of the curve, up to now.

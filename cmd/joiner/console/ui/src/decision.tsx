@@ -17,8 +17,9 @@ export function DecisionView({ id, onMarks }: { id: string; onMarks: (m: Marks |
   useEffect(() => {
     if (!d) return
     const goes = d.commands.flatMap((c) => c.goes.map((g) => g.id))
-    const takes = [...d.commands.flatMap((c) => c.moves.map((m) => store.rowNamed(m.to)?.id ?? '')), ...d.rounds.flatMap((r) => r.nodes.map((n) => n.name))]
-    onMarks({ goes: new Set(goes), takes: new Set(takes) })
+    const takes = [...d.commands.flatMap((c) => c.moves.map((m) => store.rowNamed(m.to)?.id ?? '')), ...d.rounds.flatMap((r) => [...r.nodes.map((n) => n.name), ...r.existing.map((m) => store.rowNamed(m.to)?.id ?? '')])]
+    const there = [...goes, ...takes].some((id) => store.row(id))
+    onMarks(there ? { goes: new Set(goes), takes: new Set(takes) } : null)
     return () => onMarks(null)
   }, [d])
   return (

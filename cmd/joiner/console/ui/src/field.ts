@@ -33,7 +33,7 @@ const zoneHeader = 15
 const zoneGap = 12
 const blockGap = 14
 const poolGap = 26
-const largest = 60
+const largest = 72
 const smallest = 7
 
 export class Field {
@@ -142,7 +142,7 @@ export class Field {
     if (this.width === 0) return
     const blocks = this.blocks()
     let height = 0
-    for (let pitch = largest; pitch >= smallest; pitch -= pitch > 30 ? 3 : pitch > 16 ? 2 : 1) {
+    for (let pitch = largest; pitch >= smallest; pitch -= pitch > 48 ? 6 : pitch > 30 ? 3 : pitch > 16 ? 2 : 1) {
       this.pitch = pitch
       height = this.place(blocks)
       if (height <= this.available) break
@@ -174,6 +174,7 @@ export class Field {
     let x = 0
     let y = 0
     let shelf = 0
+    let header = -1 // of the last pool on the shelf, which may be as wide as is left
     for (const block of blocks) {
       const n = block.to - block.from
       const roomy = this.width * Math.max(this.available, 200)
@@ -182,15 +183,23 @@ export class Field {
       while (this.widthOf(block, rows) > this.width && rows < n) rows++
       const wide = Math.min(this.width, Math.max(this.widthOf(block, rows), 250))
       if (x > 0 && x + wide > this.width) {
+        this.widen(header)
         x = 0
         y += shelf + blockGap
         shelf = 0
       }
+      header = this.labels.length
       this.fill(block, rows, x, y, wide)
       shelf = Math.max(shelf, poolHeader + zoneHeader + rows * this.pitch)
       x += wide + poolGap
     }
+    this.widen(header)
     return y + shelf + 6
+  }
+
+  private widen(label: number) {
+    const last = this.labels[label]
+    if (last) last.width = this.width - last.x
   }
 
   private widthOf(block: Block, rows: number): number {

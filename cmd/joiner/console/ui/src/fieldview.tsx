@@ -37,7 +37,7 @@ export function FieldView({ shown, colour, onColour, marks, onTable }: Props) {
     const leave = store.listen((change) => {
       if (!store.known) return
       f.update(store.known.rows, change.structure, change.rows)
-      if (first && store.known.rows.length > 0) {
+      if (first) {
         first = false
         requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('joiner-field')))
       }
