@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/joiner-sh/joiner/testenv/console"
 	"github.com/joiner-sh/joiner/testenv/examples"
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
@@ -50,6 +51,9 @@ func run(ctx context.Context, o options) error {
 	// 1. Everything that would be an account and a cluster.
 	began := time.Now()
 	story := newStory(os.Stdout)
+	if !o.once {
+		go func() { _, _ = console.Build(ctx) }() // while the rest starts; what is wrong is told when it is started
+	}
 	s, err := stack.Start(ctx, stack.Options{
 		Cluster: cluster, Dir: o.dir, Progress: os.Stdout, Watchers: 1,
 		OnLog: story.functionLog, OnMachine: story.machine,
@@ -59,6 +63,15 @@ func run(ctx context.Context, o options) error {
 	}
 	defer s.Stop()
 	story.say("everything runs after %s", time.Since(began).Round(100*time.Millisecond))
+
+	if !o.once {
+		page, err := console.Start(ctx, s.Dir(), "--testenv", s.Cloud.Endpoint(), "--cluster", cluster, "--every", "500ms")
+		if err != nil {
+			return err
+		}
+		defer page.Stop()
+		story.say("console: %s shows all that follows", page.URL)
+	}
 
 	// 2. What a person would apply.
 	if err := s.Kube.Apply(ctx, examples.NodePool, examples.Inflate); err != nil {

@@ -1,0 +1,30 @@
+// Pictures for people: shots.mjs FOLDER URL50 URL5000.
+
+import { open } from './page.mjs'
+
+const [folder, small, large] = process.argv.slice(2)
+
+async function shot(name, url, options, steps = async () => {}) {
+  const { browser, page } = await open(options, url)
+  await steps(page)
+  await page.waitForTimeout(600)
+  await page.screenshot({ path: `${folder}/${name}.png` })
+  await browser.close()
+  console.log(name)
+}
+
+const opened = (selector) => async (page) => {
+  await page.locator(selector).first().click()
+}
+
+await shot('console-50-dark', small, {})
+await shot('console-50-light', small, { theme: 'light', path: '#/giveback' }, opened('.commands summary'))
+await shot('console-50-decision', small, { path: '#/decisions' }, async (page) => {
+  await page.locator('.entry').first().click()
+  await page.locator('.card summary').first().click()
+})
+await shot('console-50-phone', small, { width: 390, height: 844, scale: 2 })
+await shot('console-50-phone-light', small, { width: 390, height: 844, scale: 2, theme: 'light', path: '#/waiting' })
+await shot('console-5000-dark', large, {})
+await shot('console-5000-light', large, { theme: 'light' }, async (page) => { await page.keyboard.press('c') })
+await shot('console-5000-phone', large, { width: 390, height: 844, scale: 2 })
