@@ -98,7 +98,7 @@ func (r *region) makeTable() {
 }
 
 // makeBucket makes the bucket of snapshots, decisions and catalogues. A watcher writes a new base long before its last one is
-// 30 days old.
+// 30 days old; what decisions of 30 days went by is forgotten after they are.
 func (r *region) makeBucket() {
 	encryption := &awss3.CfnBucket_ServerSideEncryptionByDefaultProperty{SseAlgorithm: s("AES256")}
 	if r.o.KMSKeyARN != "" {
@@ -113,7 +113,8 @@ func (r *region) makeBucket() {
 			&awss3.CfnBucket_ServerSideEncryptionRuleProperty{ServerSideEncryptionByDefault: encryption, BucketKeyEnabled: jsii.Bool(r.o.KMSKeyARN != "")},
 		}},
 		LifecycleConfiguration: &awss3.CfnBucket_LifecycleConfigurationProperty{Rules: []any{
-			expire("snapshots", "snap/", 30), expire("decisions", "decisions/", 30), expire("answers", "relay/", 1),
+			expire("snapshots", "snap/", 32), expire("versions", "versions/", 32), expire("decisions", "decisions/", 30),
+			expire("removals", "removals/", 30), expire("answers", "relay/", 1),
 			&awss3.CfnBucket_RuleProperty{Id: s("uploads"), Status: s("Enabled"), AbortIncompleteMultipartUpload: &awss3.CfnBucket_AbortIncompleteMultipartUploadProperty{DaysAfterInitiation: n(1)}},
 		}},
 		OwnershipControls: &awss3.CfnBucket_OwnershipControlsProperty{Rules: []any{&awss3.CfnBucket_OwnershipControlsRuleProperty{ObjectOwnership: s("BucketOwnerEnforced")}}},

@@ -1,6 +1,7 @@
 // Package s3catalog keeps the machine catalogue of each account and region in an S3 bucket, where every function finds it.
 //
 //	catalog/<account>/<region>.jnc    package wire's encoding; account is "own" where it is not known
+//	versions/<account>/<region>/<version>.jnc   the same as it was under that version
 //
 // There is one object for each, replaced on condition of what was read before: of two that refresh it at once one is
 // Conflict. A read is conditional too, so that what has not changed is neither sent nor decoded again. It leaves what goes

@@ -34,7 +34,8 @@ type Store struct {
 	settings Settings
 
 	mu   sync.Mutex
-	kept map[string]kept // by key
+	kept map[string]kept      // by key
+	put  map[string]time.Time // when versions were kept, by key, lately
 }
 
 // kept is what was read or written last.
@@ -50,7 +51,7 @@ func New(client *s3.Client, bucket string, settings Settings) *Store {
 	if settings.Now == nil {
 		settings.Now = time.Now
 	}
-	return &Store{client: client, bucket: bucket, settings: settings, kept: map[string]kept{}}
+	return &Store{client: client, bucket: bucket, settings: settings, kept: map[string]kept{}, put: map[string]time.Time{}}
 }
 
 func keyOf(reg model.Registration) string {
@@ -131,7 +132,55 @@ func (s *Store) Write(ctx context.Context, reg model.Registration, catalog model
 		return err
 	}
 	s.keep(key, aws.ToString(out.ETag), &catalog)
+	return s.keepVersion(ctx, reg, catalog.Version, data)
+}
+
+// putAgain is after how long a version that is written still is kept anew: the bucket forgets it after a month.
+const putAgain = 24 * time.Hour
+
+// keepVersion keeps a catalogue under its version, so that what was decided by it can be decided once more.
+func (s *Store) keepVersion(ctx context.Context, reg model.Registration, version string, data []byte) error {
+	key, now := versionKey(reg.Account, reg.Region, version), s.settings.Now()
+	s.mu.Lock()
+	at, known := s.put[key]
+	s.mu.Unlock()
+	if version == "" || known && now.Sub(at) < putAgain {
+		return nil
+	}
+	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))), ContentType: aws.String("application/gzip"),
+	})
+	if err != nil {
+		return translate(err, "write s3://%s/%s", s.bucket, key)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for other, at := range s.put {
+		if now.Sub(at) >= putAgain {
+			delete(s.put, other)
+		}
+	}
+	s.put[key] = now
 	return nil
+}
+
+// Version returns a catalogue of an account ("" = not known) and region as it was under that version. NotFound where it is not kept.
+func (s *Store) Version(ctx context.Context, account, region, version string) (*model.MachineCatalog, error) {
+	key := versionKey(account, region, version)
+	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &key})
+	if err != nil {
+		return nil, translate(err, "read s3://%s/%s", s.bucket, key)
+	}
+	defer out.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(out.Body, wire.MaxCatalogBytes+1))
+	if err != nil {
+		return nil, translate(err, "read s3://%s/%s", s.bucket, key)
+	}
+	return wire.DecodeCatalog(data)
+}
+
+func versionKey(account, region, version string) string {
+	return fmt.Sprintf("versions/%s/%s/%s.jnc", cmp.Or(account, "own"), region, version)
 }
 
 func (s *Store) recall(reg model.Registration) kept {

@@ -152,3 +152,47 @@ func TestCatalogueThatWasTakenAwayIsConflict(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// D6: what was decided by a catalogue can be decided once more when there is another.
+func TestD6VersionsAreKept(t *testing.T) {
+	p := start(t)
+	one := model.MachineCatalog{Version: "a", ReadUnix: 1, Types: []model.MachineType{{Name: "m5.large"}}}
+	two := model.MachineCatalog{Version: "b", ReadUnix: 2, Types: []model.MachineType{{Name: "m5.xlarge"}}}
+	if err := p.Write(t.Context(), web, one, ""); err != nil {
+		t.Fatal(err)
+	}
+	_, revision, err := p.Read(t.Context(), web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write(t.Context(), web, two, revision); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []model.MachineCatalog{one, two} {
+		got, err := p.Version(t.Context(), web.Account, web.Region, want.Version)
+		if err != nil || got.Types[0].Name != want.Types[0].Name {
+			t.Errorf("version %s: %+v, %v", want.Version, got, err)
+		}
+	}
+	if _, err := p.Version(t.Context(), web.Account, web.Region, "c"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("nobody wrote it: %v", err)
+	}
+	// One that stays is kept anew each day, and not with each refresh.
+	puts := p.cloud.Inject(cloud.Fault{Service: "s3", Match: func(r *http.Request, _ []byte) bool {
+		return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/versions/")
+	}})
+	for range 2 {
+		for range 3 {
+			if _, revision, err = p.Read(t.Context(), web); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Write(t.Context(), web, two, revision); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.clock.Advance(25 * time.Hour)
+	}
+	if puts.Acted() != 1 {
+		t.Errorf("it was kept %d times in two days, want once beside the first time", puts.Acted())
+	}
+}
