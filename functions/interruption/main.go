@@ -8,10 +8,12 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/relay"
+	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
@@ -38,7 +40,7 @@ func main() {
 	queues := sqs.NewFromConfig(config)
 	own := looks{sqsqueue.NewDelayed(queues, s.QueueURL)}
 	flow := &interruption.Flow{
-		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Finder: ledger, Steps: ledger, Offers: ledger,
+		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: s3snapshot.New(s3.NewFromConfig(config), s.Bucket), Finder: ledger, Steps: ledger, Offers: ledger,
 		Hints: own, Drains: own, Plans: plans{sqsqueue.New(queues, s.PlanURL)},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:       time.Now,

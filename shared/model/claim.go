@@ -85,6 +85,10 @@ type Claim struct {
 	Inconsistent     string `json:"inconsistent,omitempty"`
 	InconsistentUnix int64  `json:"inconsistentSince,omitempty"`
 
+	// Unrecorded says that the claim was closed while the record of its end could not be kept: it is yet to be.
+	Unrecorded bool   `json:"unrecorded,omitempty"`
+	EndedBy    string `json:"endedBy,omitempty"` // who wanted it to end, one of the By… words; of one that is Gone
+
 	// ObjectUID is the NodeClaim object's UID once that exists. The object is written after the record.
 	ObjectUID string `json:"objectUID,omitempty"`
 }
@@ -175,7 +179,8 @@ type Instance struct {
 	CapacityType string            `json:"capacityType"`
 	ImageID      string            `json:"imageId,omitempty"`
 	SubnetID     string            `json:"subnetId,omitempty"`
-	State        string            `json:"state,omitempty"` // pending, running, …
+	State        string            `json:"state,omitempty"`       // pending, running, …
+	StateReason  string            `json:"stateReason,omitempty"` // of one that ended or is about to: EC2's code, such as Client.UserInitiatedShutdown
 	LaunchedUnix int64             `json:"launched,omitempty"`
 	Tags         map[string]string `json:"tags,omitempty"`
 

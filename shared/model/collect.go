@@ -17,6 +17,7 @@ const (
 	EndedInstance        = "InstanceEnded"    // EC2 says the machine was terminated
 	EndedMissing         = "InstanceMissing"  // EC2 has not shown the machine for several reads
 	EndedIntentLost      = "IntentLost"       // the launch it waits for is not in the ledger
+	EndedOrphan          = "Orphan"           // of a machine: no claim had it
 
 	EndedNodeDeleted = "NodeDeleted" // somebody deleted its Node object
 	EndedExpired     = "Expired"     // it is older than spec.expireAfter
@@ -66,6 +67,9 @@ type Casebook struct {
 	AtUnix   int64     `json:"at"`                 // when they were written, by the ledger's clock
 	Suspects []Suspect `json:"suspects,omitempty"` // by kind and subject
 	Removals []GivenUp `json:"removals,omitempty"` // of the last minutes, by time
+
+	// Recorded are the claims that were Unrecorded and are not any more, while the survey shows them; by name.
+	Recorded []string `json:"recorded,omitempty"`
 
 	// The newest state of the API server that was ever seen, and when that was. An older one is not believed.
 	SeenVersion int64 `json:"seenVersion,omitempty"`

@@ -175,7 +175,8 @@ type Removal struct {
 
 // Who wanted a machine to end.
 const (
-	ByJoiner = "joiner" // this program, by choice or by what its pool says
-	ByPeople = "people" // somebody deleted an object or terminated the machine
-	ByAWS    = "aws"    // spot, capacity, health of the hardware
+	ByJoiner  = "joiner"  // this program, by choice or by what its pool says
+	ByPeople  = "people"  // somebody deleted an object or terminated the machine
+	ByAWS     = "aws"     // spot, capacity, health of the hardware
+	ByOutside = "outside" // people or AWS: EC2 does not say
 )

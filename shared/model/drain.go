@@ -11,6 +11,7 @@ type Drain struct {
 	EndUnix      int64     `json:"end,omitempty"`      // when EC2 was first told to terminate the machine
 	AgainUnix    int64     `json:"again,omitempty"`    // when its next step is due, for which a hint was sent; 0 = at once
 	ToldUnix     int64     `json:"told,omitempty"`     // when people were last told what it waits for
+	Asked        int       `json:"asked,omitempty"`    // pods that were evicted or deleted
 	Refused      []Refusal `json:"refused,omitempty"`  // by pod UID
 	Waits        []string  `json:"waits,omitempty"`    // what it last waited for, as sentences for people; at most MaxDrainWaits
 

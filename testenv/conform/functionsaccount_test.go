@@ -288,7 +288,7 @@ func (a *account) collect() interruption.Outcome {
 	a.t.Helper()
 	ledger := a.ledger()
 	flow := &interruption.Flow{
-		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger,
+		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: s3snapshot.New(a.objects(), a.bucket),
 		Hints: lookHints{sqsqueue.NewDelayed(sqs.NewFromConfig(a.config), a.looksURL)},
 		Connector: connect[interruption.Site](func() interruption.Site {
 			fleet := a.fleet()

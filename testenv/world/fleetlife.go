@@ -80,13 +80,18 @@ func (f *Fleet) warn(m *Machine, notice time.Duration) {
 	f.agenda.Add(due, func() { f.end(m, bySpot) })
 }
 
+// stateReasons are the codes EC2 gives for why machines ended, by cause. Source: state reason codes of the EC2 API reference, Instance.
+var stateReasons = map[string]string{
+	byTerminate: "Client.UserInitiatedShutdown", byPerson: "Client.UserInitiatedShutdown", bySpot: "Server.SpotInstanceTermination", byFailure: "Server.InternalError",
+}
+
 // end tells a machine to end; it is terminated a while later. One that is ending already goes on.
 func (f *Fleet) end(m *Machine, cause string) {
 	if m.shutting || m.Terminated {
 		return
 	}
 	m.marked = m.marked || cause == bySpot
-	m.shutting, m.State = true, stateShuttingDown
+	m.shutting, m.State, m.StateReason = true, stateShuttingDown, stateReasons[cause]
 	m.cost.stop(f.now())
 	f.log.Note(InstanceEnding{ID: m.ID, Cause: cause})
 	f.changed(m)

@@ -52,3 +52,7 @@ func (p ledgerPort) End(ctx context.Context, fence model.Fence, command model.Co
 func (p storePort) PutDisruption(ctx context.Context, decision model.Disrupted) error {
 	return do(ctx, p.Ports, "store.disruption", func() error { return p.world.Store.PutDisruption(ctx, decision) })
 }
+
+func (p storePort) PutRemoval(ctx context.Context, removal model.Removal) error {
+	return do(ctx, p.Ports, "store.removal", func() error { return p.world.Store.PutRemoval(ctx, removal) })
+}

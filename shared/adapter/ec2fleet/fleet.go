@@ -83,6 +83,9 @@ func instanceOf(described *types.Instance) model.Instance {
 	if described.State != nil {
 		instance.State = string(described.State.Name)
 	}
+	if described.StateReason != nil {
+		instance.StateReason = aws.ToString(described.StateReason.Code)
+	}
 	if described.LaunchTime != nil {
 		instance.LaunchedUnix = described.LaunchTime.Unix()
 	}

@@ -66,6 +66,8 @@ func (b *book) Advance(_ context.Context, _ string, claim model.Claim) (model.Cl
 	return claim, nil
 }
 
+func (b *book) PutRemoval(context.Context, model.Removal) error { return nil }
+
 func (b *book) Close(context.Context, model.Fence, model.Claim, int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -133,7 +135,7 @@ func TestF109F110F116ANodeIsDrainedOnARealAPIServer(t *testing.T) {
 	b := &book{claim: claim}
 	b.site = interruption.Site{Cluster: c, Objects: c, Pods: c, Reporter: c, Fleet: b}
 	flow := &interruption.Flow{
-		Registry: b, Leases: b, Notebook: b, Claims: b, Connector: b, Steps: b, Plans: b, Drains: b, Now: time.Now,
+		Registry: b, Leases: b, Notebook: b, Claims: b, Removals: b, Connector: b, Steps: b, Plans: b, Drains: b, Now: time.Now,
 		Settings: interruption.Settings{TellSeconds: 1},
 	}
 	drain := func(ctx context.Context) {

@@ -334,6 +334,8 @@ func byText(r *model.Removal) string {
 		return "people ended it"
 	case model.ByAWS:
 		return "AWS ended it"
+	case model.ByOutside:
+		return "people or AWS ended it: EC2 does not say"
 	}
 	return "Joiner gave it back"
 }

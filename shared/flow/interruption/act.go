@@ -71,6 +71,11 @@ func (r *run) close(ctx context.Context, f *lifecycle.Finding) error {
 	if claim.FailureCode == "" {
 		claim.FailureCode, claim.FailureMessage = f.Code, f.Why()
 	}
+	reason := ""
+	if f.Instance != nil {
+		reason = f.Instance.StateReason
+	}
+	claim = r.recordEnd(ctx, r.reg, claim, r.survey.Commands, reason, r.survey.NowUnix, r.problem)
 	if err := r.effect(ctx, EffectClose, func() error { return r.Claims.Close(ctx, r.fence, claim, r.survey.NowUnix) }); err != nil {
 		return fmt.Errorf("close it: %w", err)
 	}
@@ -131,6 +136,7 @@ func (r *run) orphan(ctx context.Context, f *lifecycle.Finding) error {
 	}
 	if !adopt {
 		r.doomed = append(r.doomed, f.Instance.ID)
+		r.recordOrphan(ctx, f)
 		return nil
 	}
 	claim := lifecycle.Adopt(f, func(name string) bool { return r.claims[name] }, r.survey.NowUnix)

@@ -658,6 +658,11 @@ func (s *step) close(ctx context.Context) bool {
 	if claim.FailureCode == "" {
 		claim.FailureCode, claim.FailureMessage = model.EndedInstance, fmt.Sprintf("EC2 says that instance %s was terminated", claim.InstanceID)
 	}
+	reason := ""
+	if instance := s.instances[claim.InstanceID]; instance != nil {
+		reason = instance.StateReason
+	}
+	claim = s.recordEnd(ctx, s.reg, claim, s.survey.Commands, reason, s.now(), s.problem)
 	err := s.effect(ctx, EffectClose, func() error { return s.Claims.Close(ctx, s.fence, claim, s.now()) })
 	switch {
 	case err == nil:

@@ -13,6 +13,7 @@ type Effects = work.Effects
 const (
 	EffectNote      = "casebook"  // casebook written
 	EffectTerminate = "terminate" // TerminateInstances
+	EffectRemoval   = "removal"   // record of a machine's end kept
 	EffectClose     = "close"     // claim Gone in the ledger
 	EffectAdopt     = "adopt"     // claim of a machine nobody recorded written to the ledger
 	EffectRemove    = "remove"    // Node or NodeClaim object deleted
@@ -33,7 +34,7 @@ const (
 
 // AllEffects lists them.
 var AllEffects = []string{
-	EffectNote, EffectTerminate, EffectClose, EffectAdopt, EffectRemove, EffectHint,
+	EffectNote, EffectTerminate, EffectRemoval, EffectClose, EffectAdopt, EffectRemove, EffectHint,
 	EffectBegin, EffectTaint, EffectPlan, EffectDrain,
 	EffectStep, EffectEvict, EffectDelete, EffectShow, EffectFree, EffectTell, EffectJudge, EffectMark,
 }

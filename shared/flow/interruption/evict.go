@@ -33,6 +33,7 @@ func (s *step) evict(ctx context.Context, evictions []drain.Eviction) {
 	}
 	s.postpone(func(ctx context.Context) { s.tellLeft(ctx, left) })
 	came.AgainUnix = s.again
+	came.Asked += len(left)
 	claim := s.claim
 	claim.Drain = &came
 	again := s.again

@@ -18,6 +18,7 @@ type Flow struct {
 	Leases    Leases
 	Notebook  Notebook
 	Claims    Claims
+	Removals  Removals
 	Hints     Hints
 	Connector Connector
 
@@ -233,6 +234,7 @@ func (r *run) do(ctx context.Context) error {
 	due, cases, again := r.suspect(findings)
 	again = r.notePoll(&cases, again)
 	due = r.brake(due, &cases)
+	r.recordLate(ctx, &cases)
 
 	// 5. Written down before anything is done, and before it is forgotten.
 	err = r.effect(ctx, EffectNote, func() (err error) {

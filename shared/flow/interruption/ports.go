@@ -48,6 +48,12 @@ type Claims interface {
 	Adopt(ctx context.Context, fence model.Fence, claim model.Claim) error
 }
 
+// Removals keeps the records of machines' ends.
+type Removals interface {
+	// PutRemoval stores the record of a machine's end. Putting it again replaces it.
+	PutRemoval(ctx context.Context, removal model.Removal) error
+}
+
 // Finder finds the claims of machines AWS speaks of.
 type Finder interface {
 	// ByInstance returns the claims, gone ones too, that have one of the instances, whatever their cluster, each read

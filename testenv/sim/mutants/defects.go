@@ -84,7 +84,7 @@ var defects = []defect{
 	{"claimed machines taken for orphans", lifecycle + "judge.go",
 		"|| j.live[instance.ID] != nil || j.waiting[instance.Tags[tagIntent]] {", "|| j.waiting[instance.Tags[tagIntent]] {"},
 	{"orphans left alone", interruption + "act.go",
-		"\tif !adopt {\n\t\tr.doomed = append(r.doomed, f.Instance.ID)\n\t\treturn nil\n\t}", "\tif !adopt {\n\t\treturn nil\n\t}"},
+		"\tif !adopt {\n\t\tr.doomed = append(r.doomed, f.Instance.ID)\n\t\tr.recordOrphan(ctx, f)\n\t\treturn nil\n\t}", "\tif !adopt {\n\t\treturn nil\n\t}"},
 	{"claims of ended machines kept", lifecycle + "judge.go",
 		"\tcase f.Instance != nil && f.Instance.State == \"terminated\":\n\t\tf.Kind = Ended\n\t\tj.find(f)", "\tcase f.Instance != nil && f.Instance.State == \"terminated\":\n\t\tf.Kind = Ended"},
 	{"machines that never join kept", lifecycle + "judge.go",

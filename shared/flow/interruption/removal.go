@@ -1,0 +1,55 @@
+package interruption
+
+import (
+	"context"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Every machine's end is recorded: why, and who wanted it. The record is kept before the claim is closed, since nobody looks at one that is.
+// Where it cannot be kept the claim is closed all the same, and says so; a later look makes up for it.
+
+// recordEnd keeps the record of a claim's end that is about to be closed, and returns the claim as it is to be closed. reason is the code
+// EC2 gives for the machine's state.
+func (f *Flow) recordEnd(ctx context.Context, reg model.Registration, claim model.Claim, commands []model.Command, reason string, nowUnix int64, problem func(string, ...any)) model.Claim {
+	if claim.InstanceID == "" {
+		return claim // there was no machine
+	}
+	removal := lifecycle.Removal(reg.Cluster, claim, commands, reason, nowUnix)
+	claim.EndedBy = removal.By
+	if err := f.keep(ctx, removal); err != nil {
+		problem("keep the record of claim %s, which a later look does: %v", claim.Name, err)
+		claim.Unrecorded = true
+	}
+	return claim
+}
+
+func (f *Flow) keep(ctx context.Context, removal model.Removal) error {
+	return f.effect(ctx, EffectRemoval, func() error { return f.Removals.PutRemoval(ctx, removal) })
+}
+
+// recordLate keeps the records of claims that were closed without.
+func (r *run) recordLate(ctx context.Context, cases *model.Casebook) {
+	for i := range r.survey.Claims {
+		claim := &r.survey.Claims[i]
+		if claim.Live() || !claim.Unrecorded {
+			continue
+		}
+		if !slices.Contains(r.survey.Cases.Recorded, claim.Name) {
+			if err := r.keep(ctx, lifecycle.Removal(r.reg.Cluster, *claim, r.survey.Commands, "", claim.GoneUnix)); err != nil {
+				r.problem("keep the record of claim %s, which a later look does: %v", claim.Name, err)
+				continue
+			}
+		}
+		cases.Recorded = append(cases.Recorded, claim.Name)
+	}
+}
+
+// recordOrphan keeps the record of the end of a machine that no claim had.
+func (r *run) recordOrphan(ctx context.Context, f *lifecycle.Finding) {
+	if err := r.keep(ctx, lifecycle.OrphanRemoval(r.reg.Cluster, f, r.survey.NowUnix)); err != nil {
+		r.problem("keep the record of instance %s, which no claim has: %v", f.Instance.ID, err)
+	}
+}
