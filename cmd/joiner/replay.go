@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/spf13/cobra"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/read"
+	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
+	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
+	"github.com/joiner-sh/joiner/shared/boot"
+	"github.com/joiner-sh/joiner/shared/core/replay"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+const replayLong = `Makes a recorded decision once more with this program's own code, from what the decision was asked then, and says how it differs from
+what was decided. The same build comes to the same, byte for byte. Another build, or the pools and classes of --with, may not: then it is
+said which machines, commands and pods differ, and by what price. Nothing is changed.
+
+It reads the installation: decision records, snapshots and catalogue versions in the bucket (s3:GetObject), the parameter
+/joiner/installation (ssm:GetParameter), and the ledger where the cluster is not named. With --dir it reads files instead, as
+"aws s3 sync" makes them of the bucket, and asks AWS for nothing.
+
+Exit status: 0 where it comes out the same, 1 where it does not or the answer cannot be written, 2 where it cannot be made once more.`
+
+const replayExample = `  joiner replay 01JB2S6CZ8E4W9D2N0K7Q5T3VA
+  joiner replay 01JB2S6CZ8E4W9D2N0K7Q5T3VA --with cheaper-pool.yaml -o json
+  aws s3 sync s3://joiner-111111111111-us-west-2 bucket && joiner replay 01JB2S6CZ8E4W9D2N0K7Q5T3VA --cluster prod --dir bucket`
+
+// replayAnswer is what a decision made once more comes to.
+type replayAnswer struct {
+	Decision  string              `json:"decision"`
+	Cluster   string              `json:"cluster"`
+	Kind      string              `json:"kind"` // provision or disrupt
+	AtUnix    int64               `json:"at"`
+	Build     string              `json:"build,omitempty"` // that decided
+	By        string              `json:"by"`              // that decided once more
+	With      []string            `json:"with,omitempty"`  // "NodePool default": what was changed
+	Identical bool                `json:"identical"`
+	Rounds    []replay.Difference `json:"rounds"` // one for each plan; the judge makes one
+}
+
+type replayFlags struct {
+	sourceFlags
+	dir  string
+	with []string
+}
+
+func newReplay() *cobra.Command {
+	flags := &replayFlags{}
+	command := &cobra.Command{
+		Use: "replay DECISION [--with FILE_OR_FOLDER...]", Short: "Make a recorded decision once more, and say how it differs",
+		Long: replayLong, Example: replayExample, Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(command *cobra.Command, args []string) error {
+			answer, err := flags.replay(command.Context(), args[0], command.InOrStdin())
+			if err != nil {
+				return err
+			}
+			if err := write(command, flags.output, answer, showReplay); err != nil {
+				return err
+			}
+			if !answer.Identical {
+				return verdict{status: 1}
+			}
+			return nil
+		},
+	}
+	flags.registerAccount(command)
+	command.Flags().StringVar(&flags.dir, "dir", "", "`FOLDER` with the bucket's objects, instead of the installation")
+	command.Flags().StringArrayVar(&flags.with, "with", nil, "`FILE` or folder of NodePools and EC2NodeClasses to decide with, instead of those there were; may be given again")
+	must(command.MarkFlagDirname("dir"))
+	must(command.MarkFlagFilename("with", "json", "yaml", "yml"))
+	return command
+}
+
+// replay makes the decision once more.
+func (f *replayFlags) replay(ctx context.Context, id string, in io.Reader) (*replayAnswer, error) {
+	store, catalogs, cluster, err := f.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shelves := replay.Shelves{
+		Snapshot: func(pointer model.Pointer) (*model.Snapshot, error) { return store.At(ctx, pointer) },
+		Catalog: func(account, region, version string) (*model.MachineCatalog, error) {
+			return catalogs.Version(ctx, account, region, version)
+		},
+	}
+	answer := &replayAnswer{Decision: id, Cluster: cluster, By: boot.Build()}
+	provisioned, err := store.FindDecision(ctx, cluster, id)
+	switch {
+	case err == nil:
+		answer.Kind, answer.AtUnix, answer.Build = "provision", provisioned.AtUnix, provisioned.Build
+		facts, err := f.facts(shelves, provisioned.Input, provisioned.Machines, answer, in)
+		if err != nil {
+			return nil, err
+		}
+		for i, plan := range replay.Provisioned(&provisioned, facts) {
+			answer.Rounds = append(answer.Rounds, replay.Differ(&provisioned.Rounds[i].Plan, &plan))
+		}
+	case fault.Is(err, fault.NotFound):
+		judged, err := store.FindDisruption(ctx, cluster, id)
+		if fault.Is(err, fault.NotFound) {
+			return nil, fmt.Errorf("no decision %s of cluster %s is kept; they are for 30 days", id, cluster)
+		}
+		if err != nil {
+			return nil, err
+		}
+		answer.Kind, answer.AtUnix, answer.Build = "disrupt", judged.AtUnix, judged.Build
+		facts, err := f.facts(shelves, judged.Input, judged.Machines, answer, in)
+		if err != nil {
+			return nil, err
+		}
+		plan := replay.Judged(&judged, facts)
+		answer.Rounds = append(answer.Rounds, replay.DifferDisrupt(&judged.Plan, &plan))
+	default:
+		return nil, err
+	}
+	answer.Identical = !slices.ContainsFunc(answer.Rounds, func(d replay.Difference) bool { return !d.Identical })
+	return answer, nil
+}
+
+// open returns where records, snapshots and catalogues are read, and of which cluster.
+func (f *replayFlags) open(ctx context.Context) (*s3snapshot.Store, *s3catalog.Store, string, error) {
+	if f.dir != "" {
+		cluster, err := onlyCluster(f.dir, f.name)
+		client := clientOfDir(f.dir)
+		return s3snapshot.New(client, dirBucket), s3catalog.New(client, dirBucket, s3catalog.Settings{}), cluster, err
+	}
+	at, err := f.place.open(ctx)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if at.Bucket == "" {
+		return nil, nil, "", fmt.Errorf("the bucket of snapshots and records is not known: %w", at.unread)
+	}
+	cluster := f.name
+	if cluster == "" {
+		_, reg, err := f.history(ctx)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		cluster = reg.Cluster
+	}
+	client := s3.NewFromConfig(at.config, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
+	return s3snapshot.New(client, at.Bucket), s3catalog.New(client, at.Bucket, s3catalog.Settings{}), cluster, nil
+}
+
+// onlyCluster returns the cluster that is named, or else the only one there are decisions of in a folder.
+func onlyCluster(dir, name string) (string, error) {
+	if name != "" {
+		return name, nil
+	}
+	entries, err := os.ReadDir(dir + "/decisions")
+	if err != nil {
+		return "", fmt.Errorf("--dir: %w", err)
+	}
+	if len(entries) != 1 {
+		return "", fmt.Errorf("--cluster: %s has decisions of %d clusters; name one", dir, len(entries))
+	}
+	return entries[0].Name(), nil
+}
+
+// facts finds what the decision went by, with what --with says.
+func (f *replayFlags) facts(shelves replay.Shelves, input *model.DecisionInput, machines model.CatalogUse, answer *replayAnswer, in io.Reader) (replay.Facts, error) {
+	facts, err := shelves.Find(input, machines)
+	if err != nil {
+		return facts, fmt.Errorf("decision %s cannot be made once more: %w", answer.Decision, err)
+	}
+	if len(f.with) == 0 {
+		return facts, nil
+	}
+	pools, classes, err := read.Changes("--with", f.with, read.Options{Stdin: in, NowUnix: answer.AtUnix})
+	if err != nil {
+		return facts, err
+	}
+	if len(classes) > 0 { // what a class found is part of the question
+		return facts, errors.New("--with: an EC2NodeClass stays as it was resolved then; give NodePools alone")
+	}
+	snapshot := *facts.Snapshot
+	answer.With = apply(&snapshot, pools, nil).changed
+	facts.Snapshot = &snapshot
+	return facts, nil
+}
+
+// showReplay writes the answer for people.
+func showReplay(out io.Writer, a *replayAnswer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Decision %s (%s) of cluster %s, %s, by build %s\n", a.Decision, a.Kind, a.Cluster, time.Unix(a.AtUnix, 0).UTC().Format(time.RFC3339), a.Build)
+	with := ""
+	if len(a.With) > 0 {
+		with = " with " + strings.Join(a.With, ", ") + " changed"
+	}
+	if a.Identical {
+		fmt.Fprintf(&b, "made once more by build %s%s: identical\n", a.By, with)
+	} else {
+		fmt.Fprintf(&b, "made once more by build %s%s: it comes out otherwise\n", a.By, with)
+	}
+	for i := range a.Rounds {
+		d := &a.Rounds[i]
+		if d.Identical {
+			continue
+		}
+		fmt.Fprintf(&b, "\nPlan %d: $%.4f per hour, was $%.4f\n", i+1, d.PriceIs.USD(), d.PriceWas.USD())
+		for _, c := range d.Claims {
+			fmt.Fprintf(&b, "  machine %s\n", changed(boughtText(c.Was), boughtText(c.Is)))
+		}
+		for _, c := range d.Commands {
+			fmt.Fprintf(&b, "  nodes %s: %s\n", strings.Join(c.Nodes, " "), changed(givenText(c.Was), givenText(c.Is)))
+		}
+		for _, p := range d.Pods {
+			fmt.Fprintf(&b, "  pod %s: %s\n", p.Pod, changed(p.Was, p.Is))
+		}
+		if len(d.Claims)+len(d.Commands)+len(d.Pods) == 0 {
+			fmt.Fprintln(&b, "  the same machines, commands and places; reasons or order differ")
+		}
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// changed words what was and what is; empty = nothing.
+func changed(was, is string) string {
+	switch {
+	case was == "":
+		return "added: " + is
+	case is == "":
+		return "not any more: " + was
+	}
+	return was + " -> " + is
+}
+
+func boughtText(c *replay.Bought) string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s, %s in %s, $%.4f, %d types, %d pods)", c.Name, c.Offer.InstanceType, c.Offer.CapacityType, c.Offer.Zone, c.Price.USD(), c.Types, c.Pods)
+}
+
+func givenText(g *replay.Given) string {
+	if g == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s, %d pods moved, saves $%.4f", g.Reason, g.PodsMoved, g.Savings.USD())
+	for i := range g.Replacements {
+		text += ", for " + boughtText(&g.Replacements[i])
+	}
+	return text
+}
