@@ -33,7 +33,7 @@ var wildcards = []struct{ About, Reason string }{
 	{`^Resource::\*$`, "These calls know no resources: reads of EC2, which are bound to the region, of prices and of what instance profiles there are, and how Lambda attaches functions to a VPC, which their code is denied"},
 	{`^Resource::arn:<AWS::Partition>:ec2:.*\/\*$`, "Ids of machines and of what they are launched from are not known beforehand; writes are bound by tags of the cluster"},
 	{`^Resource::arn:<AWS::Partition>:logs:.*:\*$`, "Streams of the function's own log group"},
-	{`^Resource::(<Bucket\.Arn>|arn:<AWS::Partition>:s3:::joiner-.*)\/(snap|catalog|decisions|relay)\/.*\*$`, "Objects under one prefix of the installation's bucket"},
+	{`^Resource::(<Bucket\.Arn>|arn:<AWS::Partition>:s3:::joiner-.*)\/(snap|catalog|versions|decisions|removals|relay)\/.*\*$`, "Objects under one prefix of the installation's bucket"},
 	{`^Resource::arn:<AWS::Partition>:iam::\*:role\/joiner-\*-[a-z]+$`, "Clusters come and go, in other accounts too; each role's trust names this one and asks for the external id"},
 	{`^Resource::arn:<AWS::Partition>:iam::<AWS::AccountId>:instance-profile\/karpenter\/<AWS::Region>\/.*\/\*$`, "Instance profiles under the cluster's own path, one for each node class"},
 	{`^Resource::arn:<AWS::Partition>:iam::<AWS::AccountId>:instance-profile\/\*$`, "Reads alone, of whichever profile a node class names"},
