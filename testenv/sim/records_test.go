@@ -95,8 +95,8 @@ func text(v any) string {
 	return string(data)
 }
 
-// D3: 500 decisions of simulated runs, made once more from their records, come out the same to the last byte.
-func TestD3DecisionsReplayByteIdentical(t *testing.T) {
+// D6: 500 decisions of simulated runs, made once more from their records, come out the same to the last byte.
+func TestD6DecisionsReplayByteIdentical(t *testing.T) {
 	t.Parallel()
 	want := 60
 	if long() {

@@ -10,8 +10,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// D1: what leaves pods without a place is kept when that is news, and each hour, and not by each sweep.
-func TestD1WhatLeavesPodsWithoutAPlaceIsKeptOnce(t *testing.T) {
+// D3: what leaves pods without a place is kept when that is news, and each hour, and not by each sweep.
+func TestD3WhatLeavesPodsWithoutAPlaceIsKeptOnce(t *testing.T) {
 	w := start(t, world.Options{})
 	pending(w, "huge", 1, model.PodShape{Namespace: "shop", Requests: model.Resources{model.CPU: 1 << 30}})
 	kept := func() int { return len(w.Store.Decisions()) }
@@ -34,9 +34,9 @@ func TestD1WhatLeavesPodsWithoutAPlaceIsKeptOnce(t *testing.T) {
 	}
 }
 
-// D3: a decision is made once more from its record alone, though what it is of has changed since: the record's own list where the
+// D6: a decision is made once more from its record alone, though what it is of has changed since: the record's own list where the
 // cluster was listed, else what was published.
-func TestD3ADecisionIsMadeOnceMoreFromItsRecord(t *testing.T) {
+func TestD6ADecisionIsMadeOnceMoreFromItsRecord(t *testing.T) {
 	for name, published := range map[string]bool{"listed": false, "published": true} {
 		t.Run(name, func(t *testing.T) {
 			w := start(t, world.Options{})
