@@ -104,6 +104,10 @@ func (p collectPort) Occupied(ctx context.Context, node model.Object) (model.Occ
 	return read(ctx, p.Ports, "cluster.occupied", func() (model.Occupied, error) { return p.world.Cluster.Occupied(ctx, node) })
 }
 
+func (p collectPort) OccupiedAll(ctx context.Context, nodes []model.Object) (map[string]model.Occupied, error) {
+	return read(ctx, p.Ports, "cluster.occupiedall", func() (map[string]model.Occupied, error) { return p.world.Cluster.OccupiedAll(ctx, nodes) })
+}
+
 func (p collectPort) PatchNode(ctx context.Context, patch model.NodePatch) error {
 	return do(ctx, p.Ports, "cluster.node", func() error { return p.world.Cluster.PatchNode(ctx, patch) })
 }

@@ -25,6 +25,27 @@ func (c *Cluster) Occupied(_ context.Context, object model.Object) (model.Occupi
 	if err := c.asked("get"); err != nil {
 		return model.Occupied{}, err
 	}
+	return c.occupied(object)
+}
+
+// OccupiedAll returns nodes so that are there, by UID.
+func (c *Cluster) OccupiedAll(_ context.Context, objects []model.Object) (map[string]model.Occupied, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.asked("list"); err != nil {
+		return nil, err
+	}
+	out := map[string]model.Occupied{}
+	for _, object := range objects {
+		if occupied, err := c.occupied(object); err == nil {
+			out[object.UID] = occupied
+		}
+	}
+	return out, nil
+}
+
+// occupied is Occupied with the lock held.
+func (c *Cluster) occupied(object model.Object) (model.Occupied, error) {
 	node := c.nodes.get(object.Name)
 	if node == nil || node.UID != object.UID {
 		return model.Occupied{}, fault.New(fault.NotFound, "", "node %s of UID %s is gone", object.Name, object.UID)

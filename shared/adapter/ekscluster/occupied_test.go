@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -217,6 +218,58 @@ func TestOccupiedOfManyNodesSideBySideIsRight(t *testing.T) {
 	all.Wait()
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it took %s", took)
+	}
+}
+
+// Many nodes read together are what each of them is by itself, whether pods are listed for all nodes at once or for each.
+func TestOccupiedAllIsWhatEachNodeIsByItself(t *testing.T) {
+	c := connectAs(t, collectorRole)
+	var nodes []model.Object
+	for i := range 3 {
+		name, claim := unique("crowd"), unique("data")
+		made := createNode(t, name)
+		attach(t, name, claim)
+		for range i {
+			podOn(t, name, unique("db"), uses(claim))
+		}
+		nodes = append(nodes, model.Object{Name: name, UID: string(made.UID)})
+	}
+	list, err := admin(t).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(list.Items) <= oneOf*len(nodes) { // so that those three are too few for a list of all bound pods
+		list.Items = append(list.Items, *createNode(t, unique("others")))
+	}
+	gone := model.Object{Name: nodes[0].Name, UID: "00000000-0000-4000-8000-000000000000"}
+	everybody := slices.Clone(nodes)
+	for i := range list.Items {
+		if o := (model.Object{Name: list.Items[i].Name, UID: string(list.Items[i].UID)}); !slices.Contains(nodes, o) {
+			everybody = append(everybody, o)
+		}
+	}
+	for what, asked := range map[string][]model.Object{"few": append(slices.Clone(nodes), model.Object{Name: unique("absent"), UID: "x"}), "all": everybody} {
+		began := time.Now().Add(-time.Minute)
+		got, err := c.OccupiedAll(t.Context(), asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, node := range nodes {
+			want := occupied(t, c, node)
+			if late := want.ReadUnix - got[node.UID].ReadUnix; late < 0 || late > 60 || got[node.UID].ReadUnix < began.Unix() {
+				t.Errorf("%s: read at %d, and by itself at %d", what, got[node.UID].ReadUnix, want.ReadUnix)
+			}
+			want.ReadUnix, want.Node = got[node.UID].ReadUnix, got[node.UID].Node // controllers write to nodes meanwhile
+			if o := (model.Object{Name: want.Node.Name, UID: want.Node.UID}); o != node || !reflect.DeepEqual(got[node.UID], want) {
+				t.Errorf("%s: node %s is %+v, want %+v", what, node.Name, got[node.UID], want)
+			}
+		}
+		if what == "few" && len(got) != len(nodes) {
+			t.Errorf("%d nodes, want %d", len(got), len(nodes))
+		}
+	}
+	if got, err := c.OccupiedAll(t.Context(), []model.Object{gone}); err != nil || len(got) != 0 {
+		t.Errorf("of another node of the name: %+v, %v", got, err)
 	}
 }
 

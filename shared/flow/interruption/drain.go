@@ -67,9 +67,11 @@ type drains struct {
 	urgent    bool                          // so many drains have just begun that nothing is done yet that only shows
 	after     [][]func(ctx context.Context) // of each, what is done once every claim had its turn: pods go before what only shows
 	instances map[string]*model.Instance
-	waited    int              // claims that are not due before their pods' needs are asked for, in a rush
-	acted     bool             // a round of this run has done something
-	tried     map[string]int64 // of the claims it did something for, by name, when their next step is due
+	crowd     map[string]model.Occupied // nodes that were read together in this round, by UID
+	crowded   time.Time                 // by this process's clock, before that
+	waited    int                       // claims that are not due before their pods' needs are asked for, in a rush
+	acted     bool                      // a round of this run has done something
+	tried     map[string]int64          // of the claims it did something for, by name, when their next step is due
 	left      []leftover
 
 	mutex   sync.Mutex // of what follows
@@ -173,6 +175,7 @@ func (d *drains) round(ctx context.Context) (again bool, err error) {
 	work, stop := context.WithTimeout(ctx, max(0, d.request.Deadline.Sub(d.Now())-d.settings.StopBefore)/2)
 	defer stop()
 	d.after = make([][]func(ctx context.Context), len(d.claims))
+	d.lookAtAll(work, due)
 	d.abreast(len(due), func(n int) { d.claim(work, due[n]) })
 	d.reached("stepped")
 	d.terminate(ctx)
@@ -284,10 +287,37 @@ func (d *drains) describe(ctx context.Context, due []int) error {
 	return nil
 }
 
+// lookAtAll reads the nodes of many claims together, live, for the first step of each in this round. What cannot be read so, or
+// not in a quarter of the time, each step reads for itself.
+func (d *drains) lookAtAll(ctx context.Context, due []int) {
+	d.crowd = nil
+	if len(due) <= manyDrains {
+		return
+	}
+	var nodes []model.Object
+	for _, i := range due {
+		if claim := &d.claims[i]; claim.NodeName != "" && claim.NodeUID != "" {
+			nodes = append(nodes, model.Object{Name: claim.NodeName, UID: claim.NodeUID})
+		}
+	}
+	if len(nodes) <= manyDrains {
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, max(0, d.request.Deadline.Sub(d.Now())-d.settings.StopBefore)/4)
+	defer stop()
+	d.crowded = d.Now()
+	var err error
+	if d.crowd, err = d.site.Objects.OccupiedAll(ctx, nodes); err != nil {
+		d.crowd = nil
+		d.problem("read %d nodes of cluster %s together: %v", len(nodes), d.reg.Cluster, err)
+	}
+	d.reached("seen")
+}
+
 // claim does what is due of one claim: a step, and those that follow it at once.
 func (d *drains) claim(ctx context.Context, i int) {
 	const most = 5 // in a row
-	s := &step{drains: d, claim: d.claims[i], number: i}
+	s := &step{drains: d, claim: d.claims[i], number: i, unseen: true}
 	defer func() {
 		if reason := recover(); reason != nil {
 			d.problem("the drain of claim %s panicked: %v\n%s", s.claim.Name, reason, debug.Stack())
@@ -433,6 +463,7 @@ type step struct {
 	claim  model.Claim // as it is stored
 	number int         // among the claims of the run
 	again  int64       // see drains.again
+	unseen bool        // its node was not looked at in this round yet
 
 	node *model.Occupied // as it was last read; nil = it is gone
 	read time.Time       // by this process's clock, before that
@@ -531,6 +562,12 @@ func (s *step) patience() int64 {
 func (s *step) look(ctx context.Context) error {
 	s.node, s.read = nil, s.Now()
 	if s.claim.NodeName == "" || s.claim.NodeUID == "" {
+		return nil
+	}
+	unseen := s.unseen
+	s.unseen = false
+	if seen, ok := s.crowd[s.claim.NodeUID]; ok && unseen && s.read.Sub(s.crowded) < s.settings.ActWithin/2 {
+		s.node, s.read = &seen, s.crowded
 		return nil
 	}
 	occupied, err := s.site.Objects.Occupied(ctx, s.object(KindNode))

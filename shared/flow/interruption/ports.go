@@ -119,6 +119,9 @@ type Objects interface {
 	// Occupied reads a node live, with every pod on it and the volumes attached to it. NotFound where the node of that UID is
 	// gone.
 	Occupied(ctx context.Context, node model.Object) (model.Occupied, error)
+	// OccupiedAll reads many nodes so, by UID, in fewer calls than one after another. One that is left out is gone, or could not
+	// be read with the others: Occupied says which.
+	OccupiedAll(ctx context.Context, nodes []model.Object) (map[string]model.Occupied, error)
 	// PatchNode writes labels, annotations and taints of a node, on condition of its UID. NotFound or Conflict where the node is
 	// gone or another.
 	PatchNode(ctx context.Context, patch model.NodePatch) error

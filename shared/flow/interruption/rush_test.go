@@ -2,6 +2,9 @@ package interruption_test
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"sync"
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
@@ -83,5 +86,89 @@ func TestC1_DrainsThatWaitAreNotForgotten(t *testing.T) {
 	}
 	if sum.Evicted != claims {
 		t.Errorf("%d pods of %d were asked to leave within 6 s", sum.Evicted, claims)
+	}
+}
+
+// counting is an API server that counts how nodes are read.
+type counting struct {
+	interruption.Connector
+	counts *reads
+}
+
+type reads struct {
+	mutex    sync.Mutex
+	together int            // calls
+	alone    map[string]int // calls, by node
+	without  string         // a node that cannot be read with others
+	err      error          // of reading together
+}
+
+func (c counting) Connect(ctx context.Context, reg model.Registration) (interruption.Site, error) {
+	site, err := c.Connector.Connect(ctx, reg)
+	site.Objects = countingObjects{site.Objects, c.counts}
+	return site, err
+}
+
+type countingObjects struct {
+	interruption.Objects
+	counts *reads
+}
+
+func (c countingObjects) Occupied(ctx context.Context, node model.Object) (model.Occupied, error) {
+	c.counts.mutex.Lock()
+	c.counts.alone[node.Name]++
+	c.counts.mutex.Unlock()
+	return c.Objects.Occupied(ctx, node)
+}
+
+func (c countingObjects) OccupiedAll(ctx context.Context, nodes []model.Object) (map[string]model.Occupied, error) {
+	c.counts.together++
+	all, err := c.Objects.OccupiedAll(ctx, nodes)
+	maps.DeleteFunc(all, func(_ string, o model.Occupied) bool { return o.Node.Name == c.counts.without })
+	if c.counts.err != nil {
+		return nil, c.counts.err
+	}
+	return all, err
+}
+
+// C1: the nodes of many drains are read together. Which of them cannot be read so is read by itself, and all are where none can.
+func TestC1_NodesOfManyDrainsAreReadTogether(t *testing.T) {
+	const claims = 24
+	for what, c := range map[string]struct {
+		without bool
+		err     error
+		alone   int
+	}{"all": {}, "without one": {without: true, alone: 1}, "none": {err: errors.New("the list is too long"), alone: claims}} {
+		w := rush(t, claims)
+		w.Tick(5e9) // nobody waits for what pods need any more
+		counts := &reads{alone: map[string]int{}, err: c.err}
+		if c.without {
+			counts.without = load(t, w).Claims[7].NodeName
+		}
+		var sum totals
+		err := sum.drain(t, w, interruption.Request{}, func(_ context.Context, _ *world.Process, flow *interruption.Flow) {
+			flow.Connector = counting{flow.Connector, counts}
+		})
+		if err != nil || sum.Evicted != claims {
+			t.Errorf("%s: %d pods of %d were asked to leave: %v %v", what, sum.Evicted, claims, err, sum.errs)
+		}
+		if counts.together != 1 || len(counts.alone) != c.alone {
+			t.Errorf("%s: nodes were read together %d times and alone %v", what, counts.together, counts.alone)
+		}
+	}
+}
+
+// Few drains read each node by itself, which is a request of its own for each and a list of everything for none.
+func TestNodesOfFewDrainsAreReadOneByOne(t *testing.T) {
+	const claims = 3
+	w := rush(t, claims)
+	w.Tick(5e9)
+	counts := &reads{alone: map[string]int{}}
+	var sum totals
+	err := sum.drain(t, w, interruption.Request{}, func(_ context.Context, _ *world.Process, flow *interruption.Flow) {
+		flow.Connector = counting{flow.Connector, counts}
+	})
+	if err != nil || sum.Evicted != claims || counts.together != 0 || len(counts.alone) != claims {
+		t.Errorf("%d pods of %d were asked to leave, nodes read together %d times and alone %v: %v", sum.Evicted, claims, counts.together, counts.alone, err)
 	}
 }
