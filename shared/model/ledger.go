@@ -360,6 +360,10 @@ type NodePatch struct {
 	RemoveTaints []Taint           // by key and effect, or by key alone where the effect is empty; one that is to be added as it is stays
 	Owner        *Object           // NodeClaim to own it; nil = leave
 	Finalizer    bool              // put ours on; a node that is being deleted gets none
+
+	// Plain says that the node is thought to have no taint, and of finalizers ours alone, so that it need not be read before it
+	// is written to. Where it turns out otherwise it is read all the same.
+	Plain bool
 }
 
 // Report is what people are told.

@@ -3,9 +3,12 @@ package ekscluster
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -17,7 +20,12 @@ import (
 // PatchNode writes labels, annotations, taints, owner and finalizer of a node, on condition that it is the node that was judged and
 // that nobody wrote in between; then it starts again, a few times. Nothing is written where nothing is missing. NotFound
 // where the node is gone or another, Conflict where others kept writing.
+//
+// It costs a read and a write; of a node that is Plain, as it was thought, the write alone.
 func (c *Client) PatchNode(ctx context.Context, patch model.NodePatch) error {
+	if done, err := c.patchPlain(ctx, &patch); done {
+		return err
+	}
 	var err error
 	for range attempts {
 		if err = c.patchNode(ctx, &patch); !fault.Is(err, fault.Conflict) {
@@ -45,6 +53,50 @@ func (c *Client) patchNode(ctx context.Context, patch *model.NodePatch) error {
 	}
 	_, err = c.core.CoreV1().Nodes().Patch(ctx, patch.Name, types.MergePatchType, data, metav1.PatchOptions{})
 	return translateError(err, "patch node %s", patch.Name)
+}
+
+// patchPlain does what is asked to a node that is Plain by one request, which the API server carries out on condition that the
+// node is that, and the one that was judged. It reports whether that settles it.
+func (c *Client) patchPlain(ctx context.Context, patch *model.NodePatch) (done bool, err error) {
+	body := plainPatch(patch)
+	if body == nil {
+		return false, nil
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return true, fault.Wrap(fault.Internal, "", err, "patch node %s", patch.Name)
+	}
+	_, err = c.core.CoreV1().Nodes().Patch(ctx, patch.Name, types.JSONPatchType, data, metav1.PatchOptions{})
+	if apierrors.IsInvalid(err) || apierrors.IsConflict(err) { // it is not as it was thought to be, or others keep writing
+		return false, nil
+	}
+	return true, translateError(err, "patch node %s", patch.Name)
+}
+
+// operation is one of a JSON patch (RFC 6902).
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// plainPatch returns the patch that does what is asked to a node that is Plain, and nothing to any other; nil where more is asked
+// than taints, labels and a finalizer.
+func plainPatch(patch *model.NodePatch) []operation {
+	if !patch.Plain || len(patch.AddTaints) == 0 || !patch.Finalizer || len(patch.RemoveLabels)+len(patch.Annotations) > 0 || patch.Owner != nil {
+		return nil
+	}
+	out := []operation{
+		{"test", "/metadata/uid", patch.UID},
+		{"test", "/metadata/finalizers", []string{model.Finalizer}},
+		{"test", "/spec/taints", nil}, // there are none
+		{"add", "/spec/taints", kubeTaints(patch.AddTaints)},
+	}
+	for _, key := range slices.Sorted(maps.Keys(patch.Labels)) {
+		escaped := strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+		out = append(out, operation{"add", "/metadata/labels/" + escaped, patch.Labels[key]})
+	}
+	return out
 }
 
 // nodePatch returns the merge patch that does to the node what is asked, with the conditions it holds under; nil where

@@ -1,8 +1,10 @@
 package ekscluster
 
 import (
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -140,6 +142,108 @@ func TestF109ATaintOfADrainReplacesThoseOfItsKey(t *testing.T) {
 			t.Errorf("at version %s, first %s, the same patch would write %v", got.ResourceVersion, version, body)
 		}
 	}
+}
+
+// A node that is as it is thought to be is tainted by one request; any other is read first, and comes out the same. Controllers
+// write to nodes, too: one that was plain may have a taint by then, so that another is tried.
+func TestAPlainNodeIsTaintedWithoutBeingRead(t *testing.T) {
+	c := connectAs(t, collectorRole)
+	eventually(t, "a plain node is not read", func() error {
+		reads, taints := taintOnce(t, c, func(n *corev1.Node) { n.Spec.Taints = nil })
+		if reads != 0 {
+			return fmt.Errorf("it was read %d times; taints %v", reads, taints)
+		}
+		if len(taints) != 1 {
+			t.Errorf("taints %v", taints)
+		}
+		return nil
+	})
+	for what, change := range map[string]func(*corev1.Node){
+		"with a taint":      func(n *corev1.Node) {},
+		"with no finalizer": func(n *corev1.Node) { n.Spec.Taints, n.Finalizers = nil, nil },
+		"with another's":    func(n *corev1.Node) { n.Spec.Taints, n.Finalizers = nil, append(n.Finalizers, "example.com/held") },
+	} {
+		if reads, taints := taintOnce(t, c, change); reads == 0 || what == "with a taint" && taints["kept:NoSchedule"] != "x" {
+			t.Errorf("%s: %d reads, taints %v", what, reads, taints)
+		}
+	}
+	gone := drained(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: unique("absent"), UID: "x"}})
+	if err := c.PatchNode(t.Context(), gone); !fault.Is(err, fault.NotFound) {
+		t.Errorf("of none: %v", err)
+	}
+}
+
+// taintOnce has a node, changed from one that is plain, tainted for a drain, twice, and another of its name not. It returns how
+// often it was read the first time, and its taints.
+func taintOnce(t *testing.T, c *Client, change func(*corev1.Node)) (reads int, taints map[string]string) {
+	t.Helper()
+	made := createNode(t, unique("plain")).DeepCopy()
+	made.ResourceVersion, made.Finalizers, made.Labels[model.LabelNodePool] = "", []string{model.Finalizer}, "default"
+	change(made)
+	made, err := admin(t).CoreV1().Nodes().Update(t.Context(), made, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, began := drained(made), time.Now().Add(-time.Millisecond)
+	for i := range 2 {
+		if err := c.PatchNode(t.Context(), patch); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			eventually(t, "the audit log has the write", func() error {
+				var writes int
+				if reads, writes = requestsOf(t, began, made.Name); writes != 1 {
+					return fmt.Errorf("%d writes", writes)
+				}
+				return nil
+			})
+		}
+	}
+	if _, writes := requestsOf(t, began, made.Name); writes != 1 {
+		t.Errorf("the same patch wrote again")
+	}
+	got, err := admin(t).CoreV1().Nodes().Get(t.Context(), made.Name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	taints = taintsOf(got)
+	if _, there := taints[model.TaintDisrupted+":NoSchedule"]; !there || got.Labels[model.LabelExcludeBalancers] != "karpenter" || got.Labels[model.LabelNodePool] != "default" ||
+		!slices.Contains(got.Finalizers, model.Finalizer) || len(got.Finalizers) != max(1, len(made.Finalizers)) {
+		t.Errorf("taints %v, labels %v, finalizers %v", taints, got.Labels, got.Finalizers)
+	}
+	patch.UID = "00000000-0000-4000-8000-000000000000"
+	if err := c.PatchNode(t.Context(), patch); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another of the name: %v", err)
+	}
+	return reads, taints
+}
+
+// drained is the patch of a node that is thought to be plain and is to be emptied.
+func drained(node *corev1.Node) model.NodePatch {
+	return model.NodePatch{
+		Name: node.Name, UID: string(node.UID), Finalizer: true, Plain: true, Labels: map[string]string{model.LabelExcludeBalancers: model.ExcludedForDrain},
+		AddTaints:    []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}},
+		RemoveTaints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoExecute}},
+	}
+}
+
+// requestsOf is how often those who end machines have read a node since a time, and written to it.
+func requestsOf(t *testing.T, since time.Time, node string) (reads, writes int) {
+	t.Helper()
+	audit, err := plane(t).Audit(since)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range audit.By("joiner:interruption") {
+		switch {
+		case e.Resource != "nodes" || e.Name != node:
+		case e.Verb == "get":
+			reads++
+		case e.Done():
+			writes++
+		}
+	}
+	return reads, writes
 }
 
 func TestATaintToAddThatIsThereAlreadyStaysInItsPlace(t *testing.T) {

@@ -63,7 +63,9 @@ func (f *Flow) begin(ctx context.Context, site Site, reg model.Registration, cla
 	if claim.NodeName == "" || claim.NodeUID == "" {
 		return begun, true, nil
 	}
-	err = f.effect(ctx, EffectTaint, func() error { return site.Objects.PatchNode(ctx, cordon(claim.NodeName, claim.NodeUID)) })
+	patch := cordon(claim.NodeName, claim.NodeUID)
+	patch.Plain = claim.State == model.Initialized && len(claim.Taints) == 0 && claim.Command == ""
+	err = f.effect(ctx, EffectTaint, func() error { return site.Objects.PatchNode(ctx, patch) })
 	return begun, err == nil || absent(err), nil
 }
 
