@@ -61,6 +61,13 @@ type Survey struct {
 	NowUnix  int64         // when it was read, by the clock of the ledger itself: the only one ages are measured by
 }
 
+// Ending is what a drain run reads of the ledger.
+type Ending struct {
+	Claims  []Claim // Draining and Terminating ones, by name
+	Notes   Notes   // the planner's
+	NowUnix int64   // as of a Survey
+}
+
 // Casebook is what the collector remembers of a cluster between its runs.
 type Casebook struct {
 	Version  int64     `json:"version"`            // 0 = none were ever written; bumped by every write

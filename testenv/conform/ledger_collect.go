@@ -24,6 +24,7 @@ func LedgerCollect(t *testing.T, start func(t *testing.T) LedgerCollectPort) {
 		"deposed collector writes nothing":                    deposedCollectorWritesNothing,
 		"survey shows live and gone claims and open intents":  surveyShowsGone,
 		"survey shows what was found out of the classes":      surveyShowsClasses,
+		"ending shows what is to end and no other claim":      endingShowsWhatEnds,
 		"notes are replaced on condition of their version":    notesNeedVersion,
 		"claim that ends holds its share until it is closed":  closeRefundsOnce,
 		"close needs the stored version":                      closeNeedsVersion,
@@ -83,6 +84,36 @@ func surveyShowsClasses(t *testing.T, s shelf) {
 	}
 	if got := s.survey().Classes; !reflect.DeepEqual(got, want) {
 		t.Errorf("classes %+v, want %+v", got, want)
+	}
+}
+
+func endingShowsWhatEnds(t *testing.T, s shelf) {
+	reads := func() model.Ending {
+		t.Helper()
+		ending, err := s.collect.Ending(s.ctx(), ledgerWeb)
+		s.must(err)
+		return ending
+	}
+	if empty := reads(); len(empty.Claims) != 0 || empty.NowUnix == 0 {
+		t.Errorf("of nothing: %+v", empty)
+	}
+	claims := s.launched(25) // of several shards
+	s.must(s.Remember(s.ctx(), s.acquire("planner"), model.Notes{Replaced: []string{"a", "b"}}))
+	if none := reads(); len(none.Claims) != 0 || !reflect.DeepEqual(none.Notes.Replaced, []string{"a", "b"}) {
+		t.Errorf("while nothing ends: %+v", none)
+	}
+	var want []model.Claim
+	for i, state := range []model.ClaimState{model.Draining, model.Terminating, model.Draining, model.Draining} {
+		claim := claims[3*i+1]
+		claim.State, claim.Drain = state, &model.Drain{SinceUnix: ledgerBegin}
+		stored, err := s.collect.Advance(s.ctx(), "web", claim)
+		s.must(err)
+		want = append(want, stored)
+	}
+	s.must(s.collect.Close(s.ctx(), s.hold("a"), want[2], ledgerBegin))
+	want = append(want[:2], want[3])
+	if got := reads().Claims; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }
 

@@ -36,6 +36,11 @@ func (p ledgerPort) Survey(ctx context.Context, reg model.Registration) (model.S
 	return read(ctx, p.Ports, "ledger.survey", func() (model.Survey, error) { return p.world.Ledger.SurveySince(ctx, reg, began) })
 }
 
+func (p ledgerPort) Ending(ctx context.Context, reg model.Registration) (model.Ending, error) {
+	began := p.world.Clock.Now()
+	return read(ctx, p.Ports, "ledger.ending", func() (model.Ending, error) { return p.world.Ledger.EndingSince(ctx, reg, began) })
+}
+
 func (p ledgerPort) Note(ctx context.Context, fence model.Fence, cases model.Casebook) (model.Casebook, error) {
 	return write(ctx, p.Ports, "ledger.note", func() (model.Casebook, error) { return p.world.Ledger.Note(ctx, fence, cases) })
 }

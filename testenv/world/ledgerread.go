@@ -227,6 +227,25 @@ func (l *Ledger) SurveySince(_ context.Context, reg model.Registration, began ti
 	return out, nil
 }
 
+// Ending returns what a drain run needs.
+func (l *Ledger) Ending(ctx context.Context, reg model.Registration) (model.Ending, error) {
+	return l.EndingSince(ctx, reg, l.now())
+}
+
+// EndingSince is an Ending that began at a time and ends now, as SurveySince is.
+func (l *Ledger) EndingSince(_ context.Context, reg model.Registration, began time.Time) (model.Ending, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.book(reg.Cluster)
+	out := model.Ending{Notes: b.notes, NowUnix: began.Unix()}
+	for _, claim := range l.claimsAt(b, began) {
+		if claim.State == model.Draining || claim.State == model.Terminating {
+			out.Claims = append(out.Claims, claim)
+		}
+	}
+	return out, nil
+}
+
 // keptGone is how long the ledger keeps a claim that is gone.
 const keptGone = 24 * time.Hour
 

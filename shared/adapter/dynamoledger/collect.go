@@ -3,6 +3,7 @@ package dynamoledger
 import (
 	"context"
 	"errors"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -35,7 +36,7 @@ func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Surv
 	pages := make([][]item, len(parts))
 	failures := make([]error, len(parts)+1)
 	var group sync.WaitGroup
-	group.Go(func() { failures[len(parts)] = l.notes(ctx, reg.Cluster, &survey.Notes) })
+	group.Go(func() { _, failures[len(parts)] = l.notes(ctx, reg.Cluster, &survey.Notes) })
 	for i, part := range parts {
 		group.Add(1)
 		go func() {
@@ -81,15 +82,65 @@ func (l *Ledger) cases(ctx context.Context, cluster string) (survey model.Survey
 	return survey, nil
 }
 
-// notes reads what the planner remembers of a cluster.
-func (l *Ledger) notes(ctx context.Context, cluster string, into *model.Notes) error {
+// notes reads what the planner remembers of a cluster. It returns when that was, by DynamoDB's clock.
+func (l *Ledger) notes(ctx context.Context, cluster string, into *model.Notes) (time.Time, error) {
 	out, err := l.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &l.table, Key: key(clusterPK(cluster), "NOTES"), ConsistentRead: aws.Bool(true),
 	})
-	if err != nil || out.Item == nil {
-		return translate(err, "read the planner's notes of cluster %s", cluster)
+	if err != nil {
+		return time.Time{}, translate(err, "read the planner's notes of cluster %s", cluster)
 	}
-	return decode(out.Item, into)
+	at, told := awsmiddleware.GetServerTime(out.ResultMetadata)
+	if !told {
+		return time.Time{}, errNoServerTime
+	}
+	if out.Item == nil {
+		return at, nil
+	}
+	return at, decode(out.Item, into)
+}
+
+// Ending reads the claims that are Draining or Terminating, which DynamoDB picks out, and the planner's notes, consistently. Its
+// time is that of the notes, which are read before the claims.
+func (l *Ledger) Ending(ctx context.Context, reg model.Registration) (model.Ending, error) {
+	var ending model.Ending
+	at, err := l.notes(ctx, reg.Cluster, &ending.Notes)
+	if err != nil {
+		return model.Ending{}, err
+	}
+	ending.NowUnix = at.Unix()
+	pages := make([][]item, shards)
+	failures := make([]error, shards)
+	var group sync.WaitGroup
+	for shard := range shards {
+		group.Go(func() { pages[shard], failures[shard] = l.ending(ctx, shardPK(reg.Cluster, shard)) })
+	}
+	group.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return model.Ending{}, err
+	}
+	for _, entry := range slices.Concat(pages...) {
+		var claim model.Claim
+		if err := decode(entry, &claim); err != nil {
+			return model.Ending{}, err
+		}
+		ending.Claims = append(ending.Claims, claim)
+	}
+	sort.Slice(ending.Claims, func(i, j int) bool { return ending.Claims[i].Name < ending.Claims[j].Name })
+	return ending, nil
+}
+
+// ending returns a shard's claims that are to end.
+func (l *Ledger) ending(ctx context.Context, pk string) ([]item, error) {
+	items, _, err := l.queryPages(ctx, pk, &dynamodb.QueryInput{
+		TableName: &l.table, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression: aws.String("PK = :pk AND begins_with(SK, :sk)"), FilterExpression: aws.String("#state IN (:draining, :terminating)"),
+		ExpressionAttributeNames: map[string]string{"#state": "state"},
+		ExpressionAttributeValues: item{
+			":pk": text(pk), ":sk": text("CLAIM#"), ":draining": text(string(model.Draining)), ":terminating": text(string(model.Terminating)),
+		},
+	})
+	return items, err
 }
 
 func placeSurveyed(survey *model.Survey, entry item) error {

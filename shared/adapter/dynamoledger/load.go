@@ -152,6 +152,11 @@ func (l *Ledger) queryAt(ctx context.Context, pk, prefix string, consistent bool
 		input.KeyConditionExpression = aws.String("PK = :pk AND begins_with(SK, :sk)")
 		input.ExpressionAttributeValues[":sk"] = text(prefix)
 	}
+	return l.queryPages(ctx, pk, input)
+}
+
+// queryPages returns all that a query of a partition finds, and when the first page was read, by DynamoDB's clock.
+func (l *Ledger) queryPages(ctx context.Context, pk string, input *dynamodb.QueryInput) ([]item, time.Time, error) {
 	var items []item
 	var at time.Time
 	pages := dynamodb.NewQueryPaginator(l.client, input)

@@ -46,9 +46,13 @@ func (b *book) Hold(_ context.Context, cluster, lease, owner string, _, until in
 func (b *book) Release(context.Context, model.Fence) error { return nil }
 
 func (b *book) Survey(context.Context, model.Registration) (model.Survey, error) {
+	return model.Survey{}, nil
+}
+
+func (b *book) Ending(context.Context, model.Registration) (model.Ending, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return model.Survey{Claims: []model.Claim{b.claim}, Notes: model.Notes{Replaced: []string{b.claim.Name}}, NowUnix: time.Now().Unix()}, nil
+	return model.Ending{Claims: []model.Claim{b.claim}, Notes: model.Notes{Replaced: []string{b.claim.Name}}, NowUnix: time.Now().Unix()}, nil
 }
 
 func (b *book) Note(context.Context, model.Fence, model.Casebook) (model.Casebook, error) {

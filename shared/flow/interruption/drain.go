@@ -59,7 +59,7 @@ type drains struct {
 	reg       model.Registration
 	fence     model.Fence
 	site      Site
-	survey    model.Survey
+	ending    model.Ending
 	read      time.Time                     // by this process's clock, when the ledger had said what time it is
 	claims    []model.Claim                 // those that are to end, by name
 	again     []int64                       // of each, when its next step is due; 0 = at once, -1 = never: it is Gone
@@ -145,8 +145,8 @@ const rounds = 4
 // round does what is due once. It reports whether it did anything while other drains waited to be due.
 func (d *drains) round(ctx context.Context) (again bool, err error) {
 	// 1. What is to end, and of that what is due.
-	if d.survey, err = d.Notebook.Survey(ctx, d.reg); err != nil {
-		return false, d.stand(fmt.Errorf("survey the ledger of cluster %s: %w", d.reg.Cluster, err))
+	if d.ending, err = d.Notebook.Ending(ctx, d.reg); err != nil {
+		return false, d.stand(fmt.Errorf("read what is to end of the ledger of cluster %s: %w", d.reg.Cluster, err))
 	}
 	d.read = d.Now()
 	due := d.due()
@@ -207,7 +207,7 @@ func (d *drains) due() []int {
 	var due []int
 	fresh := 0
 	d.claims, d.again, d.waited, d.out.Draining, d.out.Ending = nil, nil, 0, 0, 0
-	for _, claim := range d.survey.Claims {
+	for _, claim := range d.ending.Claims {
 		switch claim.State {
 		case model.Draining:
 			d.out.Draining++
@@ -217,16 +217,16 @@ func (d *drains) due() []int {
 			continue
 		}
 		if claim.Drain == nil { // recorded before drains were
-			claim.Drain = &model.Drain{SinceUnix: d.survey.NowUnix}
+			claim.Drain = &model.Drain{SinceUnix: d.ending.NowUnix}
 		}
-		if claim.State == model.Draining && claim.Drain.ToldUnix == 0 && d.survey.NowUnix-claim.Drain.SinceUnix < urgentSeconds {
+		if claim.State == model.Draining && claim.Drain.ToldUnix == 0 && d.ending.NowUnix-claim.Drain.SinceUnix < urgentSeconds {
 			fresh++
 		}
 		again, tried := d.tried[claim.Name]
 		if !tried {
 			again = claim.Drain.AgainUnix
 		}
-		if again >= 0 && again <= d.survey.NowUnix {
+		if again >= 0 && again <= d.ending.NowUnix {
 			due = append(due, len(d.claims))
 		}
 		d.claims, d.again = append(d.claims, claim), append(d.again, again)
@@ -246,10 +246,10 @@ func (d *drains) due() []int {
 func (d *drains) waits(i int) bool {
 	claim := &d.claims[i]
 	until := claim.Drain.SinceUnix + d.settings.Drain.WithDefaults().ReplaceSeconds
-	if claim.State != model.Draining || claim.Drain.ToldUnix != 0 || until <= d.survey.NowUnix || slices.Contains(d.survey.Notes.Replaced, claim.Name) {
+	if claim.State != model.Draining || claim.Drain.ToldUnix != 0 || until <= d.ending.NowUnix || slices.Contains(d.ending.Notes.Replaced, claim.Name) {
 		return false
 	}
-	if at := claim.Drain.DeadlineUnix; at != 0 && at-d.survey.NowUnix < urgentSeconds {
+	if at := claim.Drain.DeadlineUnix; at != 0 && at-d.ending.NowUnix < urgentSeconds {
 		return false
 	}
 	d.again[i], d.waited = until, d.waited+1
@@ -352,7 +352,7 @@ func (d *drains) afterwards(ctx context.Context, left leftover) {
 
 // now is the ledger's time: what it said, and as long as passed since by this process's clock.
 func (d *drains) now() int64 {
-	return d.survey.NowUnix + max(0, int64(d.Now().Sub(d.read).Seconds()))
+	return d.ending.NowUnix + max(0, int64(d.Now().Sub(d.read).Seconds()))
 }
 
 // may reports whether there is time for another act.
@@ -488,7 +488,7 @@ func (s *step) do(ctx context.Context) bool {
 	first := before.ToldUnix == 0
 	next := drain.Next(drain.View{
 		Claim: s.claim, Node: s.node, Instance: instance, NowUnix: s.now(),
-		Replaced: slices.Contains(s.survey.Notes.Replaced, s.claim.Name),
+		Replaced: slices.Contains(s.ending.Notes.Replaced, s.claim.Name),
 	}, s.settings.Drain)
 	if !s.record(ctx, next) {
 		return false

@@ -823,6 +823,10 @@ func (n noBook) Survey(context.Context, model.Registration) (model.Survey, error
 	return model.Survey{}, n.err
 }
 
+func (n noBook) Ending(context.Context, model.Registration) (model.Ending, error) {
+	return model.Ending{}, n.err
+}
+
 type noLeases struct{ err error }
 
 func (n noLeases) Hold(context.Context, string, string, string, int64, int64) (model.Fence, error) {

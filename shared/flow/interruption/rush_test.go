@@ -12,21 +12,21 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// asking is a notebook in which, survey by survey, more of the claims have what their pods need asked of EC2.
+// asking is a notebook in which, read by read, more of the claims have what their pods need asked of EC2.
 type asking struct {
 	interruption.Notebook
-	each    int // claims more with each survey
-	surveys int
+	each  int // claims more with each read
+	reads int
 }
 
-func (a *asking) Survey(ctx context.Context, reg model.Registration) (model.Survey, error) {
-	survey, err := a.Notebook.Survey(ctx, reg)
-	a.surveys++
-	survey.Notes.Replaced = nil
-	for i := range min(len(survey.Claims), a.each*(a.surveys-1)) {
-		survey.Notes.Replaced = append(survey.Notes.Replaced, survey.Claims[i].Name)
+func (a *asking) Ending(ctx context.Context, reg model.Registration) (model.Ending, error) {
+	ending, err := a.Notebook.Ending(ctx, reg)
+	a.reads++
+	ending.Notes.Replaced = nil
+	for i := range min(len(ending.Claims), a.each*(a.reads-1)) {
+		ending.Notes.Replaced = append(ending.Notes.Replaced, ending.Claims[i].Name)
 	}
-	return survey, err
+	return ending, err
 }
 
 // rush is a world in which more ends begin at once than are emptied one by one, and no hint is left.
@@ -59,10 +59,10 @@ func TestC1_ARunComesBackToDrainsThatWaited(t *testing.T) {
 	var sum totals
 	err := sum.drain(t, w, interruption.Request{}, func(_ context.Context, _ *world.Process, flow *interruption.Flow) {
 		book.Notebook, flow.Notebook = flow.Notebook, book
-		book.surveys = 1 // as if provision had noted the first
+		book.reads = 1 // as if provision had noted the first
 	})
 	if err != nil || sum.Evicted != claims {
-		t.Errorf("%d pods of %d were asked to leave after %d surveys: %v %v", sum.Evicted, claims, book.surveys-1, err, sum.errs)
+		t.Errorf("%d pods of %d were asked to leave after %d reads of the ledger: %v %v", sum.Evicted, claims, book.reads-1, err, sum.errs)
 	}
 	if w.Looks.Len() != 1 {
 		t.Errorf("%d messages, want one for the next step", w.Looks.Len())
