@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,6 +50,48 @@ func TestR61_S35_CallThatHangsEndsBeforeTheInvocationDoes(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), "deadline exceeded") {
 		t.Errorf("%v does not say that it was the time", err)
+	}
+}
+
+// C1: calls that are made side by side again and again go over the connections that are there.
+func TestC1_CallsSideBySideKeepTheirConnections(t *testing.T) {
+	const abreast, rounds = 50, 6
+	var opened atomic.Int64
+	var together sync.WaitGroup
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		together.Done()
+		together.Wait() // until all of a round are there: each needs a connection of its own
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		_, _ = w.Write([]byte("{}"))
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	t.Setenv("AWS_REGION", "us-east-1")
+	t.Setenv("AWS_ENDPOINT_URL", server.URL)
+	config := AWS()
+	config.Credentials = credentials.NewStaticCredentialsProvider("id", "secret", "")
+	client := dynamodb.NewFromConfig(config)
+	for range rounds {
+		together.Add(abreast)
+		var calls sync.WaitGroup
+		for range abreast {
+			calls.Go(func() {
+				if _, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
+					TableName: aws.String("joiner"), Key: map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "x"}},
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		calls.Wait()
+	}
+	if n := opened.Load(); n > 2*abreast { // a connection that is just being given back is not there yet for the next
+		t.Errorf("%d connections were opened for %d calls at a time", n, abreast)
 	}
 }
 
