@@ -8,6 +8,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -54,11 +55,12 @@ func (c *userClient) CoordinationV1() coordinationv1client.CoordinationV1Interfa
 	return c.coordination
 }
 
-// clientAs returns a client that acts as a user. All share one connection.
+// clientAs returns a client that acts as a user and speaks protobuf, as kubelets do. All share one connection.
 func clientAs(config *rest.Config, user string, groups ...string) (*userClient, error) {
 	config = rest.CopyConfig(config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
 	config.UserAgent = user
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	core, err := corev1client.NewForConfig(config)
 	if err != nil {
 		return nil, err
