@@ -113,6 +113,19 @@ type Ledger struct {
 	Judge    JudgeNotes `json:"judge,omitempty"`    // the judge's own
 }
 
+// Rush reports whether very many drains have just begun, by the ledger's clock: then the API server has pods to evict, and what only
+// shows can wait.
+func (l *Ledger) Rush(nowUnix int64) bool {
+	const many, seconds = 20, 10
+	fresh := 0
+	for i := range l.Claims {
+		if claim := &l.Claims[i]; claim.State == Draining && claim.Drain != nil && nowUnix-claim.Drain.SinceUnix < seconds {
+			fresh++
+		}
+	}
+	return fresh > many
+}
+
 // ClassRecord is what the selectors of a class resolved to, and whether it was found fit to launch from, as the catalogue
 // function last wrote it. Beside the object's status it has what people need not see: free addresses, free reservations.
 type ClassRecord struct {

@@ -1012,6 +1012,27 @@ func TestHintsOfWaitingCommandsDoNotMultiply(t *testing.T) {
 	}
 }
 
+// C1: while very many drains have just begun nobody is told why nodes stay; afterwards people are.
+func TestC1_WhyNodesStayIsToldAfterARush(t *testing.T) {
+	const drains = 21
+	h := newHouse(t, drains+1)
+	for i := range drains {
+		h.change(fmt.Sprintf("c-n%d", i), func(c *model.Claim) { c.State, c.Drain = model.Draining, &model.Drain{SinceUnix: h.now} })
+	}
+	stays := fmt.Sprintf("n%d", drains)
+	h.plan = func(reclaim.Input) model.DisruptPlan {
+		return model.DisruptPlan{Constrained: true, Kept: []model.KeptNode{{Node: stays, Reasons: []model.KeptReason{{Code: reclaim.NothingToGain, Message: "it is good"}}}}}
+	}
+	h.look()
+	if len(h.events) > 0 {
+		t.Errorf("in the rush people are told %q", h.reasons())
+	}
+	h.pass(60)
+	if want := []string{"Node/" + stays + " Unconsolidatable", "NodeClaim/c-" + stays + " Unconsolidatable"}; !slices.Equal(h.reasons(), want) {
+		t.Errorf("afterwards people are told %q, want %q", h.reasons(), want)
+	}
+}
+
 // F149: people are told why a node stays, once in a quarter of an hour, and again when the reason changes.
 func TestF149PeopleAreToldWhyNodesStay(t *testing.T) {
 	h := newHouse(t, 4)

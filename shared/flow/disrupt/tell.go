@@ -126,9 +126,10 @@ func (r *run) tellCandidates() {
 	}
 }
 
-// tellKept says on nodes and NodePools why they stay, where people were not told so lately.
+// tellKept says on nodes and NodePools why they stay, where people were not told so lately. While very many drains have just begun
+// that is left to a later look: the API server has pods to evict.
 func (r *run) tellKept() {
-	if r.plan == nil {
+	if r.plan == nil || r.ledger.Rush(r.now()) {
 		return
 	}
 	told := map[string]model.ToldNode{}

@@ -88,24 +88,12 @@ func (r *run) more(drains []string) bool {
 	})
 }
 
-// While more drains than that began within so many seconds the API server has pods to evict: NodeClaims of machines that were
-// launched a moment ago, and cannot have joined yet, are left for a later run to show.
-const (
-	manyDrains    = 20
-	rushSeconds   = 10
-	unshowSeconds = 15
-)
+// unshowSeconds is how old NodeClaims of machines have to be that are shown in a rush: those that were launched a moment ago cannot
+// have joined yet, and are left for a later run.
+const unshowSeconds = 15
 
 // rush reports whether very many drains have just begun.
-func (r *run) rush() bool {
-	fresh := 0
-	for i := range r.ledger.Claims {
-		if claim := &r.ledger.Claims[i]; claim.State == model.Draining && claim.Drain != nil && r.now()-claim.Drain.SinceUnix < rushSeconds {
-			fresh++
-		}
-	}
-	return fresh > manyDrains
-}
+func (r *run) rush() bool { return r.ledger.Rush(r.now()) }
 
 // askedFor returns those of the draining claims all of whose pods have a place by the plan, or had one asked of EC2, or can
 // have none: not those with pods whose launches were put off.
