@@ -63,9 +63,10 @@ type Survey struct {
 
 // Ending is what a drain run reads of the ledger.
 type Ending struct {
-	Claims  []Claim // Draining and Terminating ones, by name
-	Notes   Notes   // the planner's
-	NowUnix int64   // as of a Survey
+	Claims   []Claim   // Draining and Terminating ones, by name
+	Notes    Notes     // the planner's
+	Commands []Command // open ones and those ended in the last day, by id
+	NowUnix  int64     // as of a Survey
 }
 
 // Casebook is what the collector remembers of a cluster between its runs.

@@ -172,6 +172,11 @@ func commitWritesAll(t *testing.T, b bench) {
 	if commands := b.survey().Commands; !reflect.DeepEqual(commands, ledger.Commands) {
 		t.Errorf("surveyed %+v", commands)
 	}
+	ending, err := b.collect.Ending(b.ctx(), ledgerWeb)
+	b.must(err)
+	if !reflect.DeepEqual(ending.Commands, ledger.Commands) {
+		t.Errorf("whoever drains sees commands %+v, want %+v", ending.Commands, ledger.Commands)
+	}
 	if n := b.held(model.Nodes); n != 2 {
 		t.Errorf("the pool holds %d nodes, want 2", n)
 	}

@@ -243,6 +243,7 @@ func (l *Ledger) EndingSince(_ context.Context, reg model.Registration, began ti
 			out.Claims = append(out.Claims, claim)
 		}
 	}
+	out.Commands = l.ownAt(b, began).commands
 	return out, nil
 }
 

@@ -100,8 +100,8 @@ func (l *Ledger) notes(ctx context.Context, cluster string, into *model.Notes) (
 	return at, decode(out.Item, into)
 }
 
-// Ending reads the claims that are Draining or Terminating, which DynamoDB picks out, and the planner's notes, consistently. Its
-// time is that of the notes, which are read before the claims.
+// Ending reads the claims that are Draining or Terminating, which DynamoDB picks out, the commands and the planner's notes,
+// consistently. Its time is that of the notes, which are read before the rest.
 func (l *Ledger) Ending(ctx context.Context, reg model.Registration) (model.Ending, error) {
 	var ending model.Ending
 	at, err := l.notes(ctx, reg.Cluster, &ending.Notes)
@@ -110,8 +110,10 @@ func (l *Ledger) Ending(ctx context.Context, reg model.Registration) (model.Endi
 	}
 	ending.NowUnix = at.Unix()
 	pages := make([][]item, shards)
-	failures := make([]error, shards)
+	var commands []item
+	failures := make([]error, shards+1)
 	var group sync.WaitGroup
+	group.Go(func() { commands, failures[shards] = l.query(ctx, clusterPK(reg.Cluster), commandSK, true) })
 	for shard := range shards {
 		group.Go(func() { pages[shard], failures[shard] = l.ending(ctx, shardPK(reg.Cluster, shard)) })
 	}
@@ -125,6 +127,14 @@ func (l *Ledger) Ending(ctx context.Context, reg model.Registration) (model.Endi
 			return model.Ending{}, err
 		}
 		ending.Claims = append(ending.Claims, claim)
+	}
+	for _, entry := range commands {
+		if ttl := numberOf(entry, "ttl"); ttl != 0 && ttl <= ending.NowUnix {
+			continue
+		}
+		if err := placeCommand(&ending.Commands, entry); err != nil {
+			return model.Ending{}, err
+		}
 	}
 	sort.Slice(ending.Claims, func(i, j int) bool { return ending.Claims[i].Name < ending.Claims[j].Name })
 	return ending, nil

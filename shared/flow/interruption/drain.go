@@ -699,7 +699,7 @@ func (s *step) close(ctx context.Context) bool {
 	if instance := s.instances[claim.InstanceID]; instance != nil {
 		reason = instance.StateReason
 	}
-	claim = s.recordEnd(ctx, s.reg, claim, s.survey.Commands, reason, s.now(), s.problem)
+	claim = s.recordEnd(ctx, s.reg, claim, s.ending.Commands, reason, s.now(), s.problem)
 	err := s.effect(ctx, EffectClose, func() error { return s.Claims.Close(ctx, s.fence, claim, s.now()) })
 	switch {
 	case err == nil:

@@ -30,7 +30,7 @@ type Leases interface {
 type Notebook interface {
 	// Survey reads claims, open intents and the collector's casebook, consistently, with the ledger's own time.
 	Survey(ctx context.Context, reg model.Registration) (model.Survey, error)
-	// Ending reads the claims that are to end and the planner's notes, as Survey does.
+	// Ending reads the claims that are to end, the commands and the planner's notes, as Survey does.
 	Ending(ctx context.Context, reg model.Registration) (model.Ending, error)
 	// Note replaces the casebook, on condition that the fence is the newest of its lease and that the stored one has the
 	// Version given, and returns it with the next one. Conflict otherwise, and nothing was written.
