@@ -63,6 +63,7 @@ func (m *Model) BatchGetItem(_ context.Context, in BatchGetItemInput) (*BatchGet
 			unprocessed.Keys = rest
 			out.UnprocessedKeys[name] = unprocessed
 		}
+		m.meter.read(used)
 		out.ConsumedCapacity = appendReport(out.ConsumedCapacity, used.report(g.table.name, in.ReturnConsumedCapacity, undirected))
 	}
 	return out, nil
@@ -153,6 +154,7 @@ func (m *Model) BatchWriteItem(_ context.Context, in BatchWriteItemInput) (*Batc
 			}
 			used.plus(w.table.commit(now, m.lags, w.old(), w.item))
 		}
+		m.meter.write(used)
 		out.ConsumedCapacity = appendReport(out.ConsumedCapacity, used.report(writes[name][0].table.name, in.ReturnConsumedCapacity, undirected))
 	}
 	return out, nil

@@ -90,6 +90,7 @@ type Model struct {
 	lags      Lags
 	durations Durations
 	faults    Faults
+	meter     meter
 	asked     struct{ transactions, writes, batchItems int } // how often each fault was asked
 }
 

@@ -217,6 +217,7 @@ func (p *page) finish() *PageOutput {
 		used.add(p.index, n)
 		used.table = p.fetched
 	}
+	p.table.meter.read(used)
 	p.out.ConsumedCapacity = used.report(p.table.name, p.in.ReturnConsumedCapacity, undirected)
 	return &p.out
 }

@@ -30,6 +30,7 @@ func (m *Model) GetItem(_ context.Context, in GetItemInput) (*GetItemOutput, err
 	}
 	item := t.reads(now, in.ConsistentRead).get(in.Key)
 	used := units{table: readUnits(item.SizeBytes(), in.ConsistentRead)}
+	m.meter.read(used)
 	return &GetItemOutput{
 		Item:             projection.Of(item),
 		ConsumedCapacity: used.report(t.name, in.ReturnConsumedCapacity, undirected),

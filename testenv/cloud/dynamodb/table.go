@@ -14,6 +14,7 @@ const maxDepth = 32
 
 // table is one table with its items, indexes and settings.
 type table struct {
+	meter     *meter // of the model
 	name, id  string
 	key       keySchema
 	defined   []AttributeDefinition

@@ -27,6 +27,7 @@ func (m *Model) CreateTable(_ context.Context, in CreateTableInput) (*TableOutpu
 	t.name, t.created, t.activeAt = name, now, now.Add(m.durations.Table)
 	t.id = uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "%s@%d", m.arn(t), now.UnixNano())).String()
 	t.setReadLag(m.lags.Read)
+	t.meter = &m.meter
 	m.tables[name] = t
 	d := m.describe(t, now)
 	d.TableStatus = "CREATING"

@@ -173,6 +173,7 @@ func (m *Model) commitAll(now time.Time, writes []*write) (map[string]units, err
 		olds[i] = w.old()
 		changed, err := w.result(olds[i])
 		if failed, ok := errors.AsType[*conditionFailed](err); ok {
+			m.meter.refused(err, olds[i], 2)
 			reasons[i] = CancellationReason{Code: reasonCondition, Message: conditionMessage, Item: failed.item}
 			continue
 		}
@@ -195,6 +196,7 @@ func (m *Model) commitAll(now time.Time, writes []*write) (map[string]units, err
 			taken = w.table.commit(now, m.lags, olds[i], changes[i])
 		}
 		sum := used[w.table.name]
+		m.meter.write(taken.times(2))
 		sum.plus(taken.times(2))
 		used[w.table.name] = sum
 	}

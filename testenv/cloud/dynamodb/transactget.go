@@ -36,6 +36,7 @@ func (m *Model) TransactGetItems(_ context.Context, in TransactGetItemsInput) (*
 		used[tables[i].name] = sum
 	}
 	for _, name := range slices.Sorted(maps.Keys(used)) {
+		m.meter.read(used[name])
 		out.ConsumedCapacity = appendReport(out.ConsumedCapacity, used[name].report(name, in.ReturnConsumedCapacity, reading))
 	}
 	return out, nil

@@ -237,9 +237,12 @@ func (m *Model) runWrite(ctx context.Context, w *write) (old, changed attribute.
 	old = w.old()
 	changed, err = w.result(old)
 	if err != nil {
+		m.meter.refused(err, old, 1)
 		return nil, nil, used, err
 	}
-	return old, changed, w.table.commit(now, m.lags, old, changed), nil
+	used = w.table.commit(now, m.lags, old, changed)
+	m.meter.write(used)
+	return old, changed, used, nil
 }
 
 func checkReturnValues(kind writeKind, wanted string) error {
