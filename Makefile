@@ -26,6 +26,7 @@ down: ## end a `make up` left behind and remove what it kept
 	@$(GO) run ./testenv/up -down
 
 test: ## everything that must pass: all packages, the short form of every slow suite included
+	@$(BROWSER)/install.sh || echo "the console is NOT tried in a browser: its tests are skipped"
 	GO="$(GO)" testenv/test.sh
 	cd tools && $(GO) test ./...
 	cd testenv/oracle && $(GO) test ./...
@@ -115,24 +116,21 @@ console: $(CONSOLE)/node_modules ## build the page of `joiner console` into what
 console-check: $(CONSOLE)/node_modules ## the page's types, and that the embedded page is what its sources build to
 	cd $(CONSOLE) && npm run --silent check && npm run --silent build -- --check
 
-console-test: $(BROWSER)/node_modules ## the page in Chromium: files by keys and pointer, the main job from pending to bound, a decision replayed; installs Playwright (npm) and, as root on Debian, chromium
-	@command -v chromium chromium-browser google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y --no-install-recommends chromium; } || { echo "there is no chromium on the PATH; install one"; exit 1; }
+console-test: browser ## the page in Chromium: files by keys and pointer, the main job from pending to bound, a decision replayed
 	JOINER_BROWSER=need $(GO) test -timeout 25m -count=1 -v ./testenv/console/
 
-console-bench: $(BROWSER)/node_modules ## how soon the page shows 5,000 nodes, and how long frames take while they change; means something on a quiet machine
+browser: ## install what console-test takes: Playwright and axe (npm) and, as root on Debian, chromium
+	@$(BROWSER)/install.sh
+
+console-bench: browser ## how soon the page shows 5,000 nodes, and how long frames take while they change; means something on a quiet machine
 	@mkdir -p $(BIN)
 	$(GO) build -o $(BIN)/town ./testenv/console/town/serve
 	$(BROWSER)/with-town.sh $(BIN)/town -nodes 5000 -story=false -shuffle 100 -- node $(BROWSER)/frames.mjs
 
-console-shots: $(BROWSER)/node_modules ## pictures of the page at 50 and 5,000 nodes into dist/console; README's are of them, reduced to 96 colours
+console-shots: browser ## pictures of the page at 50 and 5,000 nodes into dist/console; README's are of them, reduced to 96 colours
 	@mkdir -p $(BIN) $(DIST)/console
 	$(GO) build -o $(BIN)/town ./testenv/console/town/serve
 	$(BROWSER)/with-town.sh $(BIN)/town -nodes 50 -- $(BROWSER)/with-town.sh $(BIN)/town -nodes 5000 -story=false -- node $(BROWSER)/shots.mjs $(DIST)/console
-
-$(BROWSER)/node_modules: $(BROWSER)/package-lock.json
-	@command -v npm >/dev/null || { echo "npm is not on the PATH; install Node.js 22 or 24"; exit 1; }
-	cd $(BROWSER) && npm ci --no-audit --no-fund
-	@touch $@
 
 $(CONSOLE)/node_modules: $(CONSOLE)/package-lock.json
 	@command -v npm >/dev/null || { echo "npm is not on the PATH; install Node.js 22 or 24"; exit 1; }
@@ -165,4 +163,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: help console console-check console-test console-bench console-shots image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check licences sbom vuln generated build clean FORCE
+.PHONY: help console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check licences sbom vuln generated build clean FORCE

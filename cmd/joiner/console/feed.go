@@ -101,6 +101,9 @@ type Feed struct {
 	dryOf       *Cluster           // that it is of
 
 	// Of whoever looks, under turn.
+	problem   error // of reading records
+	rowsOf    *Cluster
+	rows      []Row // of it
 	readUntil int64
 	readAt    time.Time
 	planned   *Cluster
@@ -200,8 +203,10 @@ func (f *Feed) Look(ctx context.Context) {
 		f.publish(f.failed(err), nil)
 		return
 	}
-	problem := f.readRecords(ctx)
-	f.publish(f.draw(cluster, problem), cluster)
+	f.publish(f.draw(cluster), cluster) // nodes at once; records and plans may take long
+	f.problem = f.readRecords(ctx)
+	f.think(cluster)
+	f.publish(f.draw(cluster), cluster)
 }
 
 // failed is the last state with why there is no newer one.
@@ -242,34 +247,44 @@ func (f *Feed) readRecords(ctx context.Context) error {
 	return nil
 }
 
-// draw makes the state of a cluster.
-func (f *Feed) draw(c *Cluster, problem error) *State {
+// draw makes the state of a cluster by what is known: the last plan, and the records read so far.
+func (f *Feed) draw(c *Cluster) *State {
 	f.mu.Lock()
-	entries := f.entries()
-	last, same := f.state, f.cluster == c && f.planned == c
+	next, last := &State{Entries: f.entries()}, f.state
 	f.mu.Unlock()
-	next := &State{About: f.about(c, problem), Entries: entries}
-	if same && last != nil {
-		next.Totals, next.Nodes, next.Waiting = last.Totals, last.Nodes, last.Waiting
-	} else {
-		next.Nodes = Rows(c)
-		next.Totals = totals(c, next.Nodes)
-		next.Waiting = WaitingPods(c, f.planFor(c, next.Totals.Waiting))
-		f.explain(c, next.Waiting)
+	next.About = f.about(c, f.problem)
+	if f.rowsOf != c {
+		f.rowsOf, f.rows = c, Rows(c)
 	}
-	if last != nil && len(last.Prices) > 0 && last.About.Cluster == c.Name {
-		next.Prices = last.Prices
-		if at := c.now(); last.Prices[len(last.Prices)-1].Price != next.Totals.Price && c.Live {
-			next.Prices = append(slices.Clip(last.Prices), Point{at, next.Totals.Price})
+	next.Nodes = f.rows
+	next.Totals = totals(c, next.Nodes)
+	next.Waiting = WaitingPods(c, f.plan)
+	for i := range next.Waiting {
+		g := &next.Waiting[i]
+		if known, is := f.causes[g.Key]; is {
+			g.Code, g.Why, g.Remedy = known.Code, upper(strings.TrimPrefix(known.Message, "waits: ")), known.Remedy
 		}
-		return next
 	}
-	changes := came(next.Nodes)
-	if c.Live {
-		changes = lived(f.lives(c))
-	}
-	next.Prices = PriceCurve(c.now(), c.now()-int64(f.settings.Span/time.Second), next.Totals.Price, changes)
+	next.Prices = f.prices(c, last, next.Totals.Price)
 	return next
+}
+
+// prices returns the curve so far and what it costs now. It begins once there are records to go back by.
+func (f *Feed) prices(c *Cluster, last *State, price model.MicroUSD) []Point {
+	if last != nil && len(last.Prices) > 0 {
+		if n := len(last.Prices); c.Live && last.Prices[n-1].Price != price {
+			return append(slices.Clip(last.Prices), Point{c.now(), price})
+		}
+		return last.Prices
+	}
+	from := c.now() - int64(f.settings.Span/time.Second)
+	switch {
+	case !c.Live:
+		return PriceCurve(c.now(), from, price, came(f.rows))
+	case f.readAt.IsZero():
+		return []Point{}
+	}
+	return PriceCurve(c.now(), from, price, lived(f.lives(c)))
 }
 
 // lives returns the machines that records and the ledger speak of.
@@ -289,20 +304,23 @@ func (f *Feed) lives(c *Cluster) []explain.Life {
 	return explain.Lives(decisions, removals, slices.Concat(ledger.Ended, ledger.Claims))
 }
 
-// planFor plans for the pods that wait, unless plans have taken too much of the time lately: then the last one stands.
-func (f *Feed) planFor(c *Cluster, waiting int) *model.Plan {
-	if waiting == 0 {
-		f.planned, f.plan = c, nil
-		return nil
-	}
+// think plans for the pods that wait and finds out why nothing can hold some of them, unless that has taken too much of the time lately:
+// then what was found out last stands.
+func (f *Feed) think(c *Cluster) {
 	began := time.Now()
-	if began.Before(f.planAfter) && f.plan != nil {
-		return f.plan
+	switch {
+	case f.planned == c:
+		return
+	case !slices.ContainsFunc(c.snapshot().Pods, func(p model.Pod) bool { return waits(&p) }):
+		f.planned, f.plan, f.causes = c, nil, nil
+		return
+	case began.Before(f.planAfter):
+		return
 	}
 	plan := PlanNow(c)
 	f.planned, f.plan = c, &plan
+	f.explain(c, WaitingPods(c, f.plan))
 	f.planAfter = time.Now().Add((planShare - 1) * time.Since(began))
-	return &plan
 }
 
 func (f *Feed) about(c *Cluster, problem error) About {
@@ -511,26 +529,24 @@ func (f *Feed) withRecords(c *Cluster) *explain.Scene {
 	return &scene
 }
 
-// explain gives groups of pods without a place their cause, as far as that takes no longer than it may; what was found out a while ago
+// explain finds out why nothing can hold groups of pods, as far as that takes no longer than it may; what was found out a while ago
 // stands.
 func (f *Feed) explain(c *Cluster, groups []Waiting) {
 	began := time.Now()
 	causes := map[string]cause{}
 	for i := range groups {
 		g := &groups[i]
-		if g.How != WaitsUnplaced || len(g.Names) == 0 {
+		if g.How != WaitsUnplaced {
 			continue
 		}
 		known, is := f.causes[g.Key]
-		if now := time.Now(); !is || now.Sub(known.at) > stands {
-			if now.Sub(began) > patience {
-				continue
-			}
+		if now := time.Now(); (!is || now.Sub(known.at) > stands) && now.Sub(began) <= patience {
 			namespace, _, _ := strings.Cut(g.Workload, "/")
-			known = cause{now, explain.Pod(c.Scene, namespace, g.Names[0]).Cause}
+			known, is = cause{now, explain.Pod(c.Scene, namespace, g.Names[0]).Cause}, true
 		}
-		causes[g.Key] = known
-		g.Code, g.Why, g.Remedy = known.Code, upper(strings.TrimPrefix(known.Message, "waits: ")), known.Remedy
+		if is {
+			causes[g.Key] = known
+		}
 	}
 	f.causes = causes
 }

@@ -54,13 +54,13 @@ func PlanNow(c *Cluster) model.Plan {
 
 // WaitingPods returns the pods that wait, unplaced ones first, then by number; nil plan = nothing was planned yet.
 func WaitingPods(c *Cluster, plan *model.Plan) []Waiting {
-	w := waits{cluster: c, groups: map[string]*Waiting{}, answers: map[string]answer{}}
+	w := waiting{cluster: c, groups: map[string]*Waiting{}, answers: map[string]answer{}}
 	if plan != nil {
 		w.learn(plan)
 	}
 	pods := c.snapshot().Pods
 	for i := range pods {
-		if pod := &pods[i]; pod.NodeName == "" && !pod.Terminal() && pod.DeletedUnix == 0 && pod.Buffer == "" {
+		if waits(&pods[i]) {
 			w.add(i)
 		}
 	}
@@ -79,6 +79,11 @@ func WaitingPods(c *Cluster, plan *model.Plan) []Waiting {
 	return out
 }
 
+// waits reports whether a pod has no node and is to have one.
+func waits(pod *model.Pod) bool {
+	return pod.NodeName == "" && !pod.Terminal() && pod.DeletedUnix == 0 && pod.Buffer == ""
+}
+
 // answer is what the plan says of a pod.
 type answer struct {
 	how, why string
@@ -86,13 +91,13 @@ type answer struct {
 	reasons  []model.Reason
 }
 
-type waits struct {
+type waiting struct {
 	cluster *Cluster
 	groups  map[string]*Waiting
 	answers map[string]answer // by pod key
 }
 
-func (w *waits) learn(plan *model.Plan) {
+func (w *waiting) learn(plan *model.Plan) {
 	for i := range plan.Unschedulable {
 		u := &plan.Unschedulable[i]
 		w.answers[u.Pod.Key()] = answer{how: WaitsUnplaced, reasons: u.Reasons}
@@ -134,7 +139,7 @@ func onItsWay(name string, claim *model.Claim) string {
 	return fmt.Sprintf("Node %s has room for it; kube-scheduler has to bind it.", cmp.Or(claim.NodeName, name))
 }
 
-func (w *waits) add(i int) {
+func (w *waiting) add(i int) {
 	snapshot := w.cluster.snapshot()
 	pod := &snapshot.Pods[i]
 	shape := snapshot.ShapeOf(pod)

@@ -8,7 +8,7 @@ export async function open({ width = 1440, height = 900, theme = 'dark', path = 
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'] })
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, deviceScaleFactor: scale, reducedMotion: motion, locale: 'en-GB', timezoneId: 'UTC' })
   const page = await context.newPage()
-  page.setDefaultTimeout(30_000)
+  page.setDefaultTimeout(90_000)
   const trouble = []
   page.on('pageerror', (e) => trouble.push(`error: ${e.message}`))
   page.on('console', (m) => {
