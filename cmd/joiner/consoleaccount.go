@@ -24,7 +24,7 @@ type accountSource struct {
 	flow   *history.Flow
 	reg    model.Registration
 	glance func(ctx context.Context, cluster string) (*model.Pointer, model.JudgeNotes, int64, error)
-	fresh  func() history.Snapshots // that have nothing in memory, so that what is read is exactly what is asked for
+	from   *sourceFlags
 
 	mu      sync.Mutex
 	shown   *console.Cluster
@@ -43,7 +43,7 @@ func newAccountSource(ctx context.Context, from *sourceFlags) (*accountSource, e
 		return nil, err
 	}
 	flow.Records = &memory{Records: flow.Records}
-	return &accountSource{flow: flow, reg: reg, glance: at.ledger.Glance, fresh: func() history.Snapshots { return at.snapshots() }}, nil
+	return &accountSource{flow: flow, reg: reg, glance: at.ledger.Glance, from: from}, nil
 }
 
 // Look reads the cluster where its watcher has published something, and every ten seconds; else it asks for one item.

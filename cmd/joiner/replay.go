@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/spf13/cobra"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
@@ -150,8 +149,7 @@ func (f *replayFlags) open(ctx context.Context) (*s3snapshot.Store, *s3catalog.S
 		}
 		cluster = reg.Cluster
 	}
-	client := s3.NewFromConfig(at.config, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
-	return s3snapshot.New(client, at.Bucket), s3catalog.New(client, at.Bucket, s3catalog.Settings{}), cluster, nil
+	return at.snapshots(), s3catalog.New(at.objects(), at.Bucket, s3catalog.Settings{}), cluster, nil
 }
 
 // onlyCluster returns the cluster that is named, or else the only one there are decisions of in a folder.
@@ -204,27 +202,36 @@ func showReplay(out io.Writer, a *replayAnswer) error {
 	} else {
 		fmt.Fprintf(&b, "made once more by build %s%s: it comes out otherwise\n", a.By, with)
 	}
+	for _, line := range a.differences() {
+		b.WriteString(line + "\n")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// differences says how each plan comes out otherwise, a line for each thing; empty where none does.
+func (a *replayAnswer) differences() []string {
+	var out []string
 	for i := range a.Rounds {
 		d := &a.Rounds[i]
 		if d.Identical {
 			continue
 		}
-		fmt.Fprintf(&b, "\nPlan %d: $%.4f per hour, was $%.4f\n", i+1, d.PriceIs.USD(), d.PriceWas.USD())
+		out = append(out, "", fmt.Sprintf("Plan %d: $%.4f per hour, was $%.4f", i+1, d.PriceIs.USD(), d.PriceWas.USD()))
 		for _, c := range d.Claims {
-			fmt.Fprintf(&b, "  machine %s\n", changed(boughtText(c.Was), boughtText(c.Is)))
+			out = append(out, "  machine "+changed(boughtText(c.Was), boughtText(c.Is)))
 		}
 		for _, c := range d.Commands {
-			fmt.Fprintf(&b, "  nodes %s: %s\n", strings.Join(c.Nodes, " "), changed(givenText(c.Was), givenText(c.Is)))
+			out = append(out, fmt.Sprintf("  nodes %s: %s", strings.Join(c.Nodes, " "), changed(givenText(c.Was), givenText(c.Is))))
 		}
 		for _, p := range d.Pods {
-			fmt.Fprintf(&b, "  pod %s: %s\n", p.Pod, changed(p.Was, p.Is))
+			out = append(out, fmt.Sprintf("  pod %s: %s", p.Pod, changed(p.Was, p.Is)))
 		}
 		if len(d.Claims)+len(d.Commands)+len(d.Pods) == 0 {
-			fmt.Fprintln(&b, "  the same machines, commands and places; reasons or order differ")
+			out = append(out, "  the same machines, commands and places; reasons or order differ")
 		}
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return out
 }
 
 // changed words what was and what is; empty = nothing.

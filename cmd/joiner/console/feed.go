@@ -579,17 +579,13 @@ func (f *Feed) Decision(ctx context.Context, id string) (Detail, error) {
 
 // Replay makes a decision of the timeline once more.
 func (f *Feed) Replay(ctx context.Context, id string) (Replayed, error) {
-	detail, err := f.Decision(ctx, id)
-	if err != nil {
-		return Replayed{}, err
-	}
 	source, can := f.source.(Replayer)
 	if !can {
 		return Replayed{}, fmt.Errorf("replay decision %s: what it was asked: %w", id, errUnknown)
 	}
 	f.thinking.Lock()
 	defer f.thinking.Unlock()
-	out, err := source.Replay(ctx, detail.Entry.Kind, id)
+	out, err := source.Replay(ctx, id)
 	if out.Differences == nil {
 		out.Differences = []string{}
 	}

@@ -83,6 +83,6 @@ type Source interface {
 
 // Replayer is a source that keeps what decisions were asked.
 type Replayer interface {
-	// Replay makes the decision of a kind and id once more from what it was asked.
-	Replay(ctx context.Context, kind, id string) (Replayed, error)
+	// Replay makes a decision once more from what it was asked.
+	Replay(ctx context.Context, id string) (Replayed, error)
 }
