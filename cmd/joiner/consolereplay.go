@@ -9,8 +9,7 @@ import (
 
 // Replay makes a recorded decision once more, as joiner replay does.
 func (a *accountSource) Replay(ctx context.Context, id string) (console.Replayed, error) {
-	again := replayFlags{sourceFlags: *a.from}
-	again.name = a.reg.Cluster
+	again := replayFlags{recordFlags: recordFlags{region: a.from.place.region, name: a.reg.Cluster}}
 	answer, err := again.replay(ctx, id, nil)
 	if err != nil {
 		return console.Replayed{}, err

@@ -8,6 +8,8 @@
 //	joiner why node NODE|NODECLAIM|INSTANCE      why it is there, why it stays, or who took it away
 //	joiner savings                               what giving nodes back saved, against what it disturbed
 //	joiner report                                what NodePools, namespaces and workloads cost, and what is wasted
+//	joiner replay DECISION                       a recorded decision made once more, and how it differs
+//	joiner shadow run|report                     another version decides beside the live one, and what it does otherwise
 //	joiner stop disruption --cluster CLUSTER     nothing is given back by choice, until joiner resume disruption
 //	joiner stops                                 where that is so
 //	joiner attach CLUSTER                        the cluster is the installation's from now on

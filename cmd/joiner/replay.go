@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,8 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
-	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
-	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
+	"github.com/joiner-sh/joiner/cmd/joiner/show"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -25,9 +23,7 @@ const replayLong = `Makes a recorded decision once more with this program's own 
 what was decided. The same build comes to the same, byte for byte. Another build, or the pools and classes of --with, may not: then it is
 said which machines, commands and pods differ, and by what price. Nothing is changed.
 
-It reads the installation: decision records, snapshots and catalogue versions in the bucket (s3:GetObject), the parameter
-/joiner/installation (ssm:GetParameter), and the ledger where the cluster is not named. With --dir it reads files instead, as
-"aws s3 sync" makes them of the bucket, and asks AWS for nothing.
+` + recordsLong + `
 
 Exit status: 0 where it comes out the same, 1 where it does not or the answer cannot be written, 2 where it cannot be made once more.`
 
@@ -37,21 +33,21 @@ const replayExample = `  joiner replay 01JB2S6CZ8E4W9D2N0K7Q5T3VA
 
 // replayAnswer is what a decision made once more comes to.
 type replayAnswer struct {
-	Decision  string              `json:"decision"`
-	Cluster   string              `json:"cluster"`
-	Kind      string              `json:"kind"` // provision or disrupt
-	AtUnix    int64               `json:"at"`
-	Build     string              `json:"build,omitempty"` // that decided
-	By        string              `json:"by"`              // that decided once more
-	With      []string            `json:"with,omitempty"`  // "NodePool default": what was changed
-	Identical bool                `json:"identical"`
-	Rounds    []replay.Difference `json:"rounds"` // one for each plan; the judge makes one
+	Decision  string             `json:"decision"`
+	Cluster   string             `json:"cluster"`
+	Kind      string             `json:"kind"` // provision or disrupt
+	AtUnix    int64              `json:"at"`
+	Build     string             `json:"build,omitempty"` // that decided
+	By        string             `json:"by"`              // that decided once more
+	With      []string           `json:"with,omitempty"`  // "NodePool default": what was changed
+	Identical bool               `json:"identical"`
+	Rounds    []model.Difference `json:"rounds"` // one for each plan; the judge makes one
 }
 
 type replayFlags struct {
-	sourceFlags
-	dir  string
-	with []string
+	recordFlags
+	output string
+	with   []string
 }
 
 func newReplay() *cobra.Command {
@@ -73,38 +69,30 @@ func newReplay() *cobra.Command {
 			return nil
 		},
 	}
-	flags.registerAccount(command)
-	command.Flags().StringVar(&flags.dir, "dir", "", "`FOLDER` with the bucket's objects, instead of the installation")
+	flags.register(command)
+	choice(command, &flags.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the answer")
 	command.Flags().StringArrayVar(&flags.with, "with", nil, "`FILE` or folder of NodePools and EC2NodeClasses to decide with, instead of those there were; may be given again")
-	must(command.MarkFlagDirname("dir"))
 	must(command.MarkFlagFilename("with", "json", "yaml", "yml"))
 	return command
 }
 
 // replay makes the decision once more.
 func (f *replayFlags) replay(ctx context.Context, id string, in io.Reader) (*replayAnswer, error) {
-	store, catalogs, cluster, err := f.open(ctx)
+	at, err := f.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	shelves := replay.Shelves{
-		Snapshot: func(pointer model.Pointer) (*model.Snapshot, error) { return store.At(ctx, pointer) },
-		Catalog: func(account, region, version string) (*model.MachineCatalog, error) {
-			return catalogs.Version(ctx, account, region, version)
-		},
-	}
+	store, cluster, shelves := at.store, at.cluster, at.shelves(ctx)
 	answer := &replayAnswer{Decision: id, Cluster: cluster, By: boot.Build()}
 	provisioned, err := store.FindDecision(ctx, cluster, id)
 	switch {
 	case err == nil:
-		answer.Kind, answer.AtUnix, answer.Build = "provision", provisioned.AtUnix, provisioned.Build
+		answer.Kind, answer.AtUnix, answer.Build = model.KindProvision, provisioned.AtUnix, provisioned.Build
 		facts, err := f.facts(shelves, provisioned.Input, provisioned.Machines, answer, in)
 		if err != nil {
 			return nil, err
 		}
-		for i, plan := range replay.Provisioned(&provisioned, facts) {
-			answer.Rounds = append(answer.Rounds, replay.Differ(&provisioned.Rounds[i].Plan, &plan))
-		}
+		_, answer.Rounds = replay.Compared(&provisioned, facts)
 	case fault.Is(err, fault.NotFound):
 		judged, err := store.FindDisruption(ctx, cluster, id)
 		if fault.Is(err, fault.NotFound) {
@@ -113,7 +101,7 @@ func (f *replayFlags) replay(ctx context.Context, id string, in io.Reader) (*rep
 		if err != nil {
 			return nil, err
 		}
-		answer.Kind, answer.AtUnix, answer.Build = "disrupt", judged.AtUnix, judged.Build
+		answer.Kind, answer.AtUnix, answer.Build = model.KindDisrupt, judged.AtUnix, judged.Build
 		facts, err := f.facts(shelves, judged.Input, judged.Machines, answer, in)
 		if err != nil {
 			return nil, err
@@ -123,48 +111,8 @@ func (f *replayFlags) replay(ctx context.Context, id string, in io.Reader) (*rep
 	default:
 		return nil, err
 	}
-	answer.Identical = !slices.ContainsFunc(answer.Rounds, func(d replay.Difference) bool { return !d.Identical })
+	answer.Identical = !slices.ContainsFunc(answer.Rounds, func(d model.Difference) bool { return !d.Identical })
 	return answer, nil
-}
-
-// open returns where records, snapshots and catalogues are read, and of which cluster.
-func (f *replayFlags) open(ctx context.Context) (*s3snapshot.Store, *s3catalog.Store, string, error) {
-	if f.dir != "" {
-		cluster, err := onlyCluster(f.dir, f.name)
-		client := clientOfDir(f.dir)
-		return s3snapshot.New(client, dirBucket), s3catalog.New(client, dirBucket, s3catalog.Settings{}), cluster, err
-	}
-	at, err := f.place.open(ctx)
-	if err != nil {
-		return nil, nil, "", err
-	}
-	if at.Bucket == "" {
-		return nil, nil, "", fmt.Errorf("the bucket of snapshots and records is not known: %w", at.unread)
-	}
-	cluster := f.name
-	if cluster == "" {
-		_, reg, err := f.history(ctx)
-		if err != nil {
-			return nil, nil, "", err
-		}
-		cluster = reg.Cluster
-	}
-	return at.snapshots(), s3catalog.New(at.objects(), at.Bucket, s3catalog.Settings{}), cluster, nil
-}
-
-// onlyCluster returns the cluster that is named, or else the only one there are decisions of in a folder.
-func onlyCluster(dir, name string) (string, error) {
-	if name != "" {
-		return name, nil
-	}
-	entries, err := os.ReadDir(dir + "/decisions")
-	if err != nil {
-		return "", fmt.Errorf("--dir: %w", err)
-	}
-	if len(entries) != 1 {
-		return "", fmt.Errorf("--cluster: %s has decisions of %d clusters; name one", dir, len(entries))
-	}
-	return entries[0].Name(), nil
 }
 
 // facts finds what the decision went by, with what --with says.
@@ -218,47 +166,9 @@ func (a *replayAnswer) differences() []string {
 			continue
 		}
 		out = append(out, "", fmt.Sprintf("Plan %d: $%.4f per hour, was $%.4f", i+1, d.PriceIs.USD(), d.PriceWas.USD()))
-		for _, c := range d.Claims {
-			out = append(out, "  machine "+changed(boughtText(c.Was), boughtText(c.Is)))
-		}
-		for _, c := range d.Commands {
-			out = append(out, fmt.Sprintf("  nodes %s: %s", strings.Join(c.Nodes, " "), changed(givenText(c.Was), givenText(c.Is))))
-		}
-		for _, p := range d.Pods {
-			out = append(out, fmt.Sprintf("  pod %s: %s", p.Pod, changed(p.Was, p.Is)))
-		}
-		if len(d.Claims)+len(d.Commands)+len(d.Pods) == 0 {
-			out = append(out, "  the same machines, commands and places; reasons or order differ")
+		for _, line := range show.Difference(d) {
+			out = append(out, "  "+line)
 		}
 	}
 	return out
-}
-
-// changed words what was and what is; empty = nothing.
-func changed(was, is string) string {
-	switch {
-	case was == "":
-		return "added: " + is
-	case is == "":
-		return "not any more: " + was
-	}
-	return was + " -> " + is
-}
-
-func boughtText(c *replay.Bought) string {
-	if c == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s (%s, %s in %s, $%.4f, %d types, %d pods)", c.Name, c.Offer.InstanceType, c.Offer.CapacityType, c.Offer.Zone, c.Price.USD(), c.Types, c.Pods)
-}
-
-func givenText(g *replay.Given) string {
-	if g == nil {
-		return ""
-	}
-	text := fmt.Sprintf("%s, %d pods moved, saves $%.4f", g.Reason, g.PodsMoved, g.Savings.USD())
-	for i := range g.Replacements {
-		text += ", for " + boughtText(&g.Replacements[i])
-	}
-	return text
 }

@@ -114,7 +114,7 @@ func (r *region) makeBucket() {
 		}},
 		LifecycleConfiguration: &awss3.CfnBucket_LifecycleConfigurationProperty{Rules: []any{
 			expire("snapshots", "snap/", 32), expire("versions", "versions/", 32), expire("decisions", "decisions/", 30),
-			expire("removals", "removals/", 30), expire("answers", "relay/", 1),
+			expire("removals", "removals/", 30), expire("shadow", "shadow/", 30), expire("answers", "relay/", 1),
 			&awss3.CfnBucket_RuleProperty{Id: s("uploads"), Status: s("Enabled"), AbortIncompleteMultipartUpload: &awss3.CfnBucket_AbortIncompleteMultipartUploadProperty{DaysAfterInitiation: n(1)}},
 		}},
 		OwnershipControls: &awss3.CfnBucket_OwnershipControlsProperty{Rules: []any{&awss3.CfnBucket_OwnershipControlsRuleProperty{ObjectOwnership: s("BucketOwnerEnforced")}}},

@@ -158,6 +158,7 @@ func regionWanted() map[string]wanted {
 			"BucketEncryption": {"ServerSideEncryptionConfiguration": [{"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}]},
 			"LifecycleConfiguration": {"Rules": [{"Prefix": "snap/", "ExpirationInDays": 32, "Status": "Enabled"}, {"Prefix": "versions/", "ExpirationInDays": 32, "Status": "Enabled"},
 				{"Prefix": "decisions/", "ExpirationInDays": 30, "Status": "Enabled"}, {"Prefix": "removals/", "ExpirationInDays": 30, "Status": "Enabled"},
+				{"Prefix": "shadow/", "ExpirationInDays": 30, "Status": "Enabled"},
 				{"Prefix": "relay/", "ExpirationInDays": 1, "Status": "Enabled"}, {"AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 1}}]},
 			"OwnershipControls": {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]},
 			"PublicAccessBlockConfiguration": {"BlockPublicAcls": true, "BlockPublicPolicy": true, "IgnorePublicAcls": true, "RestrictPublicBuckets": true}}`},

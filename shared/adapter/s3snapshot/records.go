@@ -175,18 +175,14 @@ func (s *Store) AsOf(ctx context.Context, cluster string, atUnix int64) (model.P
 
 // epochs returns the epochs of a cluster of which anything is kept, ascending.
 func (s *Store) epochs(ctx context.Context, cluster string) ([]int64, error) {
-	folder := "snap/" + cluster + "/"
-	input := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &folder, Delimiter: aws.String("/")}
+	names, err := s.folders(ctx, "snap/"+cluster+"/")
+	if err != nil {
+		return nil, err
+	}
 	var epochs []int64
-	for pages := s3.NewListObjectsV2Paginator(s.client, input); pages.HasMorePages(); {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, translate(err, "list s3://%s/%s", s.bucket, folder)
-		}
-		for _, shared := range page.CommonPrefixes {
-			if epoch, known := numberAfter(strings.TrimSuffix(aws.ToString(shared.Prefix), "/"), folder); known {
-				epochs = append(epochs, epoch)
-			}
+	for _, name := range names {
+		if epoch, known := numberAfter(name, ""); known {
+			epochs = append(epochs, epoch)
 		}
 	}
 	return epochs, nil

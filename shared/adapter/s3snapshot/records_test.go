@@ -171,3 +171,56 @@ func TestAsOfIsTheSnapshotOfThen(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// D7: what another version found is read again by day and version, and what is recorded is listed in the order of ids, whatever the kind.
+func TestD7WhatAnotherVersionFoundIsKept(t *testing.T) {
+	_, store := start(t)
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Unix()
+	var want []model.Recorded
+	for i := range 4 {
+		at := noon + int64(i)*daySecond/2
+		r := model.Recorded{ID: idAt(at, i), Kind: model.KindProvision, Day: Day(at)}
+		var err error
+		if i%2 == 0 {
+			err = store.Put(t.Context(), model.Decision{ID: r.ID, Cluster: "prod", AtUnix: at})
+		} else {
+			r.Kind = model.KindDisrupt
+			err = store.PutDisruption(t.Context(), model.Disrupted{ID: r.ID, Cluster: "prod", AtUnix: at})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, r)
+	}
+	if got, err := store.Recorded(t.Context(), "prod", noon, noon+2*daySecond); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	if names, err := store.Clusters(t.Context()); err != nil || !slices.Equal(names, []string{"prod"}) {
+		t.Errorf("%v, %v", names, err)
+	}
+	day := Day(noon)
+	if _, err := store.ShadowIndex(t.Context(), "prod", day, "new"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("before anything was found: %v", err)
+	}
+	for _, by := range []string{"new", "newer"} {
+		found := model.Shadowed{Decision: want[0].ID, Cluster: "prod", By: by, Panic: by}
+		index := model.ShadowIndex{Cluster: "prod", Day: day, By: by, Entries: []model.ShadowEntry{{Decision: want[0].ID, Verdict: model.ShadowDiffers}}}
+		for _, err := range []error{store.PutShadow(t.Context(), day, found), store.PutShadowIndex(t.Context(), index)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := store.Shadow(t.Context(), "prod", day, by, want[0].ID); err != nil || got.Panic != by {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if got, err := store.ShadowIndex(t.Context(), "prod", day, by); err != nil || got.By != by || !slices.Equal(got.Entries, index.Entries) {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	if builds, err := store.Shadows(t.Context(), "prod", day); err != nil || !slices.Equal(builds, []string{"new", "newer"}) {
+		t.Errorf("%v, %v", builds, err)
+	}
+	if names, err := store.ShadowClusters(t.Context()); err != nil || !slices.Equal(names, []string{"prod"}) {
+		t.Errorf("%v, %v", names, err)
+	}
+}

@@ -75,6 +75,16 @@ func Judged(d *model.Disrupted, facts Facts) model.DisruptPlan {
 	return Disruption(d.Asked, facts.Snapshot, facts.Types, d.Named)
 }
 
+// Compared makes a decision's plans once more and says how each differs.
+func Compared(d *model.Decision, facts Facts) ([]model.Plan, []model.Difference) {
+	plans := Provisioned(d, facts)
+	differences := make([]model.Difference, len(plans))
+	for i := range plans {
+		differences[i] = Differ(&d.Rounds[i].Plan, &plans[i])
+	}
+	return plans, differences
+}
+
 // Identical reports whether two plans are the same to the last byte of their encoding.
 func Identical[T any](a, b T) bool {
 	one, err := json.Marshal(a)
