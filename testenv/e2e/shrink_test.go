@@ -84,6 +84,7 @@ func TestF120_ClusterShrinks(t *testing.T) {
 	c.oneEach(t)
 	c.usageIsOf(t)
 	byEviction(t, audit(t, c.Kube, scaled), "shrinks", time.Time{})
+	c.decidedAlike(t)
 	nodes.kept(t)
 }
 
