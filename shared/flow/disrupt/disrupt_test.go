@@ -587,6 +587,33 @@ func TestIdleClusterCostsTwoReads(t *testing.T) {
 	}
 }
 
+// A tick is no hint for a cluster where a glance tells that a run would find nothing to do, and is one where it does not, or where
+// nobody can tell.
+func TestTickLeavesIdleClustersAlone(t *testing.T) {
+	h := newHouse(t, 3)
+	fan := func(want int) {
+		t.Helper()
+		h.hints = nil
+		sent, err := h.flow(nil).FanOut(t.Context(), "2026-03-01T12:00:00Z")
+		if err != nil || sent != want || len(h.hints) != want {
+			t.Errorf("%d sent, %v, %d hints; want %d", sent, err, len(h.hints), want)
+		}
+	}
+	fan(1) // nobody has looked yet
+	h.pass(60)
+	fan(0)
+	h.nodes["n0"].Pods = nil
+	h.publish() // another snapshot
+	fan(1)
+	h.pass(60)
+	fan(0)
+	h.errs["glance"] = errors.New("throttled")
+	fan(1)
+	delete(h.errs, "glance")
+	h.now += 300 // the memory of the look is too old
+	fan(1)
+}
+
 // B3, S30: of two judges that went by the same turn of a pool one is refused, and looks again.
 func TestB3S30SecondJudgeOfTheSameTurnIsRefused(t *testing.T) {
 	h := newHouse(t, 4)

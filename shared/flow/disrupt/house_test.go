@@ -433,10 +433,8 @@ func (h *house) PutDisruption(_ context.Context, decision model.Disrupted) error
 	return nil
 }
 
-// run looks once, in a process of its own that may be stopped at its effects.
-func (h *house) run(effects disrupt.Effects, told bool) error {
-	h.t.Helper()
-	h.runs++
+// flow is the one under test, in a process of its own that may be stopped at its effects.
+func (h *house) flow(effects disrupt.Effects) *disrupt.Flow {
 	flow := &disrupt.Flow{
 		Registry: h, Leases: h, Book: h, Commands: h, Snapshots: h, Machines: h, Plans: h, Drains: h, Hints: h, Decisions: h, Connector: h,
 		Now:   func() time.Time { return time.Unix(h.now, 0) },
@@ -464,6 +462,14 @@ func (h *house) run(effects disrupt.Effects, told bool) error {
 			}
 		}
 	}
+	return flow
+}
+
+// run looks once.
+func (h *house) run(effects disrupt.Effects, told bool) error {
+	h.t.Helper()
+	h.runs++
+	flow := h.flow(effects)
 	var err error
 	h.outcome, err = flow.Run(h.t.Context(), disrupt.Request{Cluster: cluster, Owner: fmt.Sprintf("run %d", h.runs), Deadline: flow.Now().Add(60 * time.Second), Told: told})
 	return err

@@ -12,19 +12,39 @@ import (
 )
 
 // FanOut turns the tick of each minute into one hint per attached cluster, so that a slow or broken cluster delays no
-// other. Paused clusters get theirs too: what was on its way when they were paused is undone. It returns how many hints were
-// sent; the error joins those that were not.
+// other. Paused clusters get theirs too: what was on its way when they were paused is undone. One where a glance says that
+// there is nothing to do gets none. It returns how many hints were sent; the error joins those that were not.
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
 	registrations, err := f.Registry.Clusters(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("list attached clusters: %w", err)
 	}
-	return fault.Each(registrations, func(reg model.Registration) error {
+	sent := 0
+	_, err = fault.Each(registrations, func(reg model.Registration) error {
+		if f.rests(ctx, reg) {
+			return nil
+		}
 		if err := f.Hints.Judge(ctx, reg.Cluster, ownKey+tick, 0); err != nil {
 			return fmt.Errorf("hint the judge of cluster %s: %w", reg.Cluster, err)
 		}
+		sent++
 		return nil
 	})
+	return sent, err
+}
+
+// rests reports whether a run would find at its first glance that there is nothing to do. Whatever cannot be read does not rest.
+func (f *Flow) rests(ctx context.Context, reg model.Registration) bool {
+	pointer, notes, nowUnix, err := f.Book.Glance(ctx, reg.Cluster)
+	if err != nil {
+		return false
+	}
+	r := &run{Flow: f, settings: f.Settings.withDefaults(), notes: notes, ahead: nowUnix - f.Now().Unix()}
+	if !r.settled(pointer) {
+		return false
+	}
+	r.later(notes.AgainUnix)
+	return !r.hintMissing()
 }
 
 // ownKey begins the keys of hints this flow sends because time has passed. Whoever else sends one has seen something change.
