@@ -237,12 +237,14 @@ func (r *run) do(ctx context.Context) error {
 	r.recordLate(ctx, &cases)
 
 	// 5. Written down before anything is done, and before it is forgotten.
-	err = r.effect(ctx, EffectNote, func() (err error) {
-		_, err = r.Notebook.Note(ctx, r.fence, cases)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("write the casebook of cluster %s: %w", reg.Cluster, err)
+	if !r.idle(findings, cases) {
+		err = r.effect(ctx, EffectNote, func() (err error) {
+			_, err = r.Notebook.Note(ctx, r.fence, cases)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("write the casebook of cluster %s: %w", reg.Cluster, err)
+		}
 	}
 	r.reached("noted")
 

@@ -489,6 +489,40 @@ func TestEveryEffectMayGoWrong(t *testing.T) {
 	}
 }
 
+// The casebook of a cluster without machines is written every few minutes, and at once where something is to be remembered.
+func TestIdleClusterIsNotedEveryFewMinutes(t *testing.T) {
+	w := start(t, world.Options{})
+	cases := func() model.Casebook {
+		t.Helper()
+		survey, err := w.Ledger.Survey(t.Context(), world.Registration())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return survey.Cases
+	}
+	pass(t, w, time.Minute)
+	before := cases().Version
+	pass(t, w, 30*time.Minute)
+	if n := cases().Version - before; n < 5 || n > 10 {
+		t.Errorf("it was written %d times in half an hour", n)
+	}
+	if age := w.Clock.Now().Unix() - cases().AtUnix; age > 10*60 {
+		t.Errorf("it is %d s old: suspicions would begin anew", age)
+	}
+	w.Fleet.GiveMore(2)
+	w.Cluster.AddPods("web", 1, big())
+	w.Tick(time.Second)
+	if _, err := w.Process(world.Fault{}).Run(t.Context(), provision.TriggerBatch); err != nil {
+		t.Fatal(err)
+	}
+	w.Tick(5 * time.Second)
+	before = cases().Version
+	passOnce(t, w, func(context.Context, *world.Process, *interruption.Flow) {})
+	if c := cases(); c.Version == before || len(c.Suspects) == 0 {
+		t.Errorf("a machine that nobody owns is not remembered: %+v", c)
+	}
+}
+
 // A tick becomes one hint for each attached cluster; one that is paused gets none.
 func TestTickFansOut(t *testing.T) {
 	w := start(t, world.Options{})

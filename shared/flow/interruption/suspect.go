@@ -2,6 +2,7 @@ package interruption
 
 import (
 	"context"
+	"reflect"
 	"sort"
 	"time"
 
@@ -67,6 +68,18 @@ func (r *run) suspect(findings []lifecycle.Finding) (due []lifecycle.Finding, ca
 		return a.Subject < b.Subject
 	})
 	return due, cases, again
+}
+
+// idle reports whether a casebook need not be written: the cluster has no machines, nothing looks wrong, and all that is new is when
+// that was seen. It is written every few minutes all the same, or suspicions would begin anew.
+func (r *run) idle(findings []lifecycle.Finding, cases model.Casebook) bool {
+	before := r.survey.Cases
+	if before.Version == 0 || len(findings) > 0 || r.out.Instances > 0 || r.out.Claims > 0 || len(r.survey.Intents) > 0 ||
+		r.survey.NowUnix-before.AtUnix >= int64(r.settings.Continuous.Seconds())/3 {
+		return false
+	}
+	cases.AtUnix, cases.SeenVersion, cases.SeenUnix, cases.CheckedUnix = before.AtUnix, before.SeenVersion, before.SeenUnix, before.CheckedUnix
+	return reflect.DeepEqual(cases, before)
 }
 
 // carries reports whether any node of a finding carries pods, and says so where nobody can tell.
