@@ -110,6 +110,19 @@ func TestPodsThatWaitMakeARegionBusy(t *testing.T) {
 	}
 }
 
+// Where nobody bought anything for a while, whether somebody does is looked at every fifth minute.
+func TestIdleRegionIsLookedAtEveryFifthMinute(t *testing.T) {
+	r := newRegion(t)
+	r.want("types", "prices", "spot")
+	r.Clock.Advance(time.Hour + time.Minute)
+	r.claim()
+	for range 4 {
+		r.want()
+		r.Clock.Advance(time.Minute)
+	}
+	r.want("spot")
+}
+
 // A part that fails does not keep the others, is tried again after five minutes, and what was known of it stays.
 func TestPR01RegionKeepsWhatCannotBeReadAndTriesAgain(t *testing.T) {
 	r := newRegion(t)

@@ -231,8 +231,14 @@ func (p *regionPass) due(ctx context.Context, known model.MachineCatalog, priceL
 	parts.Types = age(known.ReadUnix) >= p.settings.TypesEvery
 	parts.Prices = priceList && age(known.PriceUnix) >= p.settings.PricesEvery
 	spotAge := age(known.SpotUnix)
-	parts.Spot = spotAge >= p.settings.TypesEvery || spotAge >= p.settings.SpotEvery && (parts.Types || p.busy(ctx))
+	parts.Spot = spotAge >= p.settings.TypesEvery || spotAge >= p.settings.SpotEvery && (parts.Types || p.asks(spotAge) && p.busy(ctx))
 	return parts
+}
+
+// asks reports whether it is worth reading ledgers to know whether somebody may buy by spot prices of that age: each minute, and where
+// nobody did for a while every fifth.
+func (p *regionPass) asks(spotAge time.Duration) bool {
+	return spotAge < 2*p.settings.SpotEvery || p.now()/60%5 == 0
 }
 
 // busy reports whether some cluster of the region has claims, or pods that wait for one. What cannot be read counts as
