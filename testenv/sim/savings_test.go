@@ -11,45 +11,19 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// books is what an installation would have kept of a run, as the ledger was written.
-type books struct {
-	decisions []model.Decision
-	removals  []model.Removal
-	ledger    model.Ledger
-}
-
-// kept returns the books of a run: claims when they were launched, when they were closed, and as they are; commands as they are.
-func (d *diary) kept() books {
-	var out books
-	claims, commands := map[string]model.Claim{}, map[string]model.Command{}
-	for _, e := range d.entries {
-		fact, ok := e.Fact.(world.LedgerWritten)
-		if !ok {
-			continue
-		}
-		for _, change := range fact.Claims {
-			before, after := change.Before, change.After
-			switch {
-			case after == nil:
-				continue // forgotten; what it was is written down
-			case after.State == model.Launched && (before == nil || before.State == model.Intended):
-				out.decisions = append(out.decisions, model.Decision{ID: after.Decision, AtUnix: e.At.Unix(), Rounds: []model.Round{{Launched: []model.Claim{*after}}}})
-			case after.State == model.Gone && after.InstanceID != "" && before != nil && before.State != model.Gone:
-				out.removals = append(out.removals, model.Removal{Claim: *after, Node: after.NodeName, Reason: after.FailureCode, Command: before.Command, PricePerHour: after.Price, GoneUnix: e.At.Unix()})
-			}
-			claims[after.Name] = *after
-		}
-		for _, change := range fact.Commands {
-			commands[change.After.ID] = *change.After
-		}
+// savings returns what is told of a run's savings, from the records and the ledger that the run left, and the ledger.
+func (d *diary) savings(t *testing.T) (*explain.Saving, model.Ledger) {
+	t.Helper()
+	flow, scene := archive{d.world}.scene(t)
+	reg, err := flow.Cluster(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, c := range claims {
-		out.ledger.Claims = append(out.ledger.Claims, c)
+	saving, err := flow.Savings(t.Context(), reg, world.Start.Unix())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, c := range commands {
-		out.ledger.Commands = append(out.ledger.Commands, c)
-	}
-	return out
+	return saving, scene.Book.Ledger
 }
 
 // curve returns what the run's machines cost by now, and what they would have without the commands that were done: as if every machine
@@ -98,8 +72,8 @@ func (d *diary) curve(commands []model.Command) (cost, without float64) {
 	return cost, without
 }
 
-// within fails the test unless two amounts are within one per cent of each other.
-func within(t *testing.T, what string, got model.MicroUSD, want float64) {
+// near fails the test unless two amounts are within one per cent of each other.
+func near(t *testing.T, what string, got model.MicroUSD, want float64) {
 	t.Helper()
 	if off := math.Abs(float64(got)-want) / want; off > 0.01 || want == 0 {
 		t.Errorf("%s: %d by the books, %.0f by the fleet: %.2f%% apart", what, got, want, 100*off)
@@ -125,12 +99,11 @@ func TestD19SavingsSumToTheCostCurve(t *testing.T) {
 			c.Scenario.Pools = []model.Pool{thrifty("web", 30, world.Need(model.LabelCapacityType, model.OnDemand))}
 			c.Scenario.Workloads[0].Shape, c.Scenario.Workloads[0].Steps = test.shape, test.steps
 			d := play(t, c)
-			kept := d.kept()
-			s := explain.Savings(kept.decisions, nil, kept.removals, &kept.ledger, world.Start.Unix(), d.world.Clock.Now().Unix())
-			cost, without := d.curve(kept.ledger.Commands)
-			within(t, "the fleet's own sum", d.world.Fleet.Cost(), cost)
-			within(t, "spent", s.Spent, cost)
-			within(t, "spent and saved", s.Spent+s.Saved, without)
+			s, ledger := d.savings(t)
+			cost, without := d.curve(ledger.Commands)
+			near(t, "the fleet's own sum", d.world.Fleet.Cost(), cost)
+			near(t, "spent", s.Spent, cost)
+			near(t, "spent and saved", s.Spent+s.Saved, without)
 			if s.Saved <= 0 || len(s.Moves) == 0 || s.Regrets != 0 {
 				t.Errorf("saved %d by %d moves with %d regrets: the test shows nothing", s.Saved, len(s.Moves), s.Regrets)
 			}
@@ -148,9 +121,8 @@ func TestD19AMoveUndoneWithinTheHourIsARegret(t *testing.T) {
 		c.Scenario.Pools = []model.Pool{thrifty("web", 30, world.Need(model.LabelCapacityType, model.OnDemand))}
 		c.Scenario.Workloads[0].Shape, c.Scenario.Types = world.Shape(700, 1<<30), []string{"m5.large"}
 		c.Scenario.Workloads[0].Steps = []world.Step{{At: world.Start.Add(10 * time.Minute), Replicas: 3}, {At: world.Start.Add(after), Replicas: 8}}
-		d := play(t, c)
-		kept := d.kept()
-		return explain.Savings(kept.decisions, nil, kept.removals, &kept.ledger, world.Start.Unix(), d.world.Clock.Now().Unix())
+		saving, _ := play(t, c).savings(t)
+		return saving
 	}
 	moved := func(s *explain.Saving) bool {
 		return slices.ContainsFunc(s.Moves, func(m explain.Move) bool { return m.State == explain.MoveDone && m.PodsMoved > 0 })

@@ -1,8 +1,10 @@
 package sim_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,32 +38,22 @@ func (a archive) AsOf(_ context.Context, cluster string, _ int64) (model.Pointer
 }
 
 func (a archive) Decisions(_ context.Context, _ string, fromUnix, toUnix int64) ([]model.Decision, error) {
-	var out []model.Decision
-	seen := map[string]bool{}
-	for _, e := range a.Log.Since(0) {
-		fact, ok := e.Fact.(world.LedgerWritten)
-		if !ok {
-			continue
-		}
-		for _, change := range fact.Claims {
-			if change.After == nil || change.After.Decision == "" || seen[change.After.Decision] {
-				continue
-			}
-			seen[change.After.Decision] = true
-			if d, kept := a.Store.Decision(change.After.Decision); kept && fromUnix <= d.AtUnix && d.AtUnix < toUnix {
-				out = append(out, d)
-			}
-		}
-	}
-	return out, nil
+	return within(a.Store.Decisions(), fromUnix, toUnix, func(d model.Decision) int64 { return d.AtUnix }), nil
 }
 
-func (a archive) Disruptions(context.Context, string, int64, int64) ([]model.Disrupted, error) {
-	return nil, nil
+func (a archive) Disruptions(_ context.Context, _ string, fromUnix, toUnix int64) ([]model.Disrupted, error) {
+	return within(a.Store.Disruptions(), fromUnix, toUnix, func(d model.Disrupted) int64 { return d.AtUnix }), nil
 }
 
-func (a archive) Removals(context.Context, string, int64, int64) ([]model.Removal, error) {
-	return nil, nil
+func (a archive) Removals(_ context.Context, _ string, fromUnix, toUnix int64) ([]model.Removal, error) {
+	return within(a.Store.Removals(), fromUnix, toUnix, func(r model.Removal) int64 { return r.GoneUnix }), nil
+}
+
+// within returns the records of a span, by time, then in their order.
+func within[T any](records []T, fromUnix, toUnix int64, at func(T) int64) []T {
+	records = slices.DeleteFunc(records, func(r T) bool { return at(r) < fromUnix || at(r) >= toUnix })
+	slices.SortStableFunc(records, func(a, b T) int { return cmp.Compare(at(a), at(b)) })
+	return records
 }
 
 func (a archive) FindDecision(_ context.Context, _, id string) (model.Decision, error) {
