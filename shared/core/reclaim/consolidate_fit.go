@@ -14,19 +14,19 @@ type fitter struct {
 	snapshot *model.Snapshot
 	dims     []string
 	nodes    []*model.Node
-	index    map[string]int  // into nodes, by name
-	free     []int64         // by node and dimension; all below 0 of a node that takes none
-	requests map[int][]int64 // by shape
+	index    map[string]int // into nodes, by name
+	free     []int64        // by node and dimension; all below 0 of a node that takes none
+	requests [][]int64      // by shape; nil = not looked up yet
 }
 
 func newFitter(snapshot *model.Snapshot) fitter {
-	names := map[string]bool{model.Pods: true}
+	names := map[string]bool{model.CPU: true, model.Pods: true}
 	for i := range snapshot.Shapes {
 		for name := range snapshot.Shapes[i].Requests { // sorted below
 			names[name] = true
 		}
 	}
-	return fitter{snapshot: snapshot, dims: slices.Sorted(maps.Keys(names)), index: make(map[string]int), requests: make(map[int][]int64)}
+	return fitter{snapshot: snapshot, dims: slices.Sorted(maps.Keys(names)), index: make(map[string]int), requests: make([][]int64, len(snapshot.Shapes))}
 }
 
 // add adds a node without any pod.
@@ -53,8 +53,9 @@ func (f *fitter) room(n int) []int64 { return f.free[n*len(f.dims) : (n+1)*len(f
 func (f *fitter) request(shape int) []int64 {
 	known := f.requests[shape]
 	if known == nil {
-		for _, name := range f.dims {
-			known = append(known, max(0, f.snapshot.Shapes[shape].Requests[name]))
+		known = make([]int64, len(f.dims))
+		for d, name := range f.dims {
+			known[d] = max(0, f.snapshot.Shapes[shape].Requests[name])
 		}
 		f.requests[shape] = known
 	}
