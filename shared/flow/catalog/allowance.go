@@ -55,7 +55,7 @@ func (p purse) settle(ctx context.Context, throttled bool) error {
 // change brings the allowance up to date, changes it and writes it, again where somebody else was faster. Where what
 // returns false nothing is written.
 func (p purse) change(ctx context.Context, what func(*model.Allowance) bool) error {
-	const tries = 8
+	const tries = 25 // fifty clusters that take at once are in each other's way
 	var err error
 	for range tries {
 		stored, readErr := p.port.Allowance(ctx, p.reg)

@@ -2,6 +2,7 @@ package provision
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/joiner-sh/joiner/shared/core/allowance"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -125,10 +126,23 @@ func (r *run) giveBack(ctx context.Context, got granted, dry int, throttled bool
 	}
 }
 
+// again asks for another look at the cluster where something was put off because EC2's API was used up for now: calls come back each
+// second, and the next sweep is up to a minute away. The hint is behind this run in its group, and one a second is taken at most, so
+// that however long that goes on a cluster costs a run a second.
+func (r *run) again(ctx context.Context) {
+	if !r.putOffCalls {
+		return
+	}
+	key := fmt.Sprintf("again/%d", r.now())
+	if err := r.effect(ctx, EffectAgain, func() error { return r.Hints.Sweep(ctx, r.reg.Cluster, key) }); err != nil {
+		r.problem("ask for another look; the next sweep goes on: %v", err)
+	}
+}
+
 // change brings the allowance up to date, changes it and writes it, again where somebody else was faster. Where what
 // returns false nothing is written.
 func (r *run) change(ctx context.Context, what func(*model.Allowance) bool) error {
-	const tries = 8
+	const tries = 25 // fifty clusters that take at once are in each other's way
 	var err error
 	for range tries {
 		next := r.settings.rates().Refilled(r.ledger.Allowance, r.now())

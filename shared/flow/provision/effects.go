@@ -29,6 +29,7 @@ const (
 	EffectJudge    = "judge"    // judge told that a command's replacements came on or failed
 	EffectDecision = "decision" // decision record kept
 	EffectTell     = "tell"     // events and conditions
+	EffectAgain    = "again"    // another look asked for; only where EC2's API was used up for now
 	EffectCollect  = "collect"  // launch templates nobody uses deleted; once in a while
 )
 

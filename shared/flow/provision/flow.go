@@ -230,6 +230,7 @@ type run struct {
 	changed       map[string]bool      // pools whose health is to be told, by name
 	newlyUnplaced bool                 // the last plan leaves other pods without a place than the last that was kept, or for other reasons
 	starved       bool                 // launches were not made so that others may
+	putOffCalls   bool                 // something was put off because EC2's API was used up for now
 	wishes        []*wish              // NodeClaims made by hand that are due
 	nameUsed      map[string]bool      // names of replacements that turned out to be in use
 	podAt         map[string]int       // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
@@ -315,6 +316,7 @@ func (r *run) do(ctx context.Context) error {
 		r.problem("read the catalogue of %s ahead of need: %v", r.reg.Region, err)
 	}
 	r.learn(ctx)
+	r.again(ctx)
 	return failure
 }
 

@@ -65,7 +65,7 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 		got := r.take(ctx, len(wave), true, r.keep())
 		if got.calls == 0 {
 			r.problem("%d launches wait: EC2's API is used up for now, by all clusters of the region together", len(wave)+len(attempts))
-			r.starved = got.kept
+			r.starved, r.putOffCalls = got.kept, r.putOffCalls || !got.kept
 			attempts = append(wave, attempts...)
 			break
 		}

@@ -331,6 +331,7 @@ func (r *run) lookUp(ctx context.Context, class model.Class) (model.ClassStatus,
 		calls++
 	}
 	if !r.look(ctx, calls) {
+		r.putOffCalls = true
 		return model.ClassStatus{}, fault.New(fault.Throttled, "", "EC2's API is used up for now, by all clusters of the region together")
 	}
 	status, err := r.site.Catalog.Resolve(ctx, class, queries)
