@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -21,6 +22,7 @@ const (
 type Source struct {
 	Kind   string        // one of kinds
 	Target string        // what it hits: a port, such as "ledger", or a program; empty = everything
+	Of     string        // the cluster whose runs' operations it hits; empty = everybody's
 	Rate   float64       // how much of what it may hit it does, 0 to 1
 	From   time.Duration // since the start of the run
 	Until  time.Duration
@@ -131,7 +133,7 @@ func (e *engine) trouble(p *process, op world.Op) trouble {
 	}
 	for i := range e.config.Plan {
 		s := &e.config.Plan[i]
-		if !onOperations[s.Kind] || s.Target != "" && s.Target != portOf(op.Name) {
+		if !onOperations[s.Kind] || s.Target != "" && s.Target != portOf(op.Name) || s.Of != "" && !strings.HasSuffix(op.Process, "@"+s.Of) {
 			continue
 		}
 		if key, roll, hit := e.strikes(s, p.key, p.ops); hit {

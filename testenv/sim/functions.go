@@ -20,66 +20,71 @@ import (
 func (e *engine) deploy() []*function {
 	versions := []provision.Settings{{Build: "new"}, {Build: "old", ClaimsPerCall: 3, MaxRounds: 3}}
 	versions = versions[:max(1, e.config.Scenario.Versions)]
-	births := func(p *process) *provision.Flow {
-		flow := e.world.Ports(p, p.name).Provision(p.now, versions[p.draws.IntN(len(versions))])
+	births := func(p *process, cluster string) *provision.Flow {
+		flow := e.world.Ports(p, e.actor(p, cluster)).Provision(p.now, versions[p.draws.IntN(len(versions))])
 		flow.Abreast = p.abreast
 		return flow
 	}
-	deaths := func(p *process) *interruption.Flow {
-		flow := e.world.Ports(p, p.name).Interruption(p.now, interruption.Settings{})
+	deaths := func(p *process, cluster string) *interruption.Flow {
+		flow := e.world.Ports(p, e.actor(p, cluster)).Interruption(p.now, interruption.Settings{})
 		flow.Abreast = func(n int, do func(i int)) { p.spread(n, 50, do) } // as Settings.Parallel says, of claims
 		return flow
 	}
-	classes := func(p *process) *catalog.Flow {
-		return e.world.Ports(p, p.name).Catalog(p.now, catalog.Settings{})
+	classes := func(p *process, cluster string) *catalog.Flow {
+		return e.world.Ports(p, e.actor(p, cluster)).Catalog(p.now, catalog.Settings{})
 	}
-	choices := func(p *process) *disrupt.Flow {
+	choices := func(p *process, cluster string) *disrupt.Flow {
 		build := versions[p.draws.IntN(len(versions))].Build
-		flow := e.world.Ports(p, p.name).Disrupt(p.now, disrupt.Settings{Build: build})
+		flow := e.world.Ports(p, e.actor(p, cluster)).Disrupt(p.now, disrupt.Settings{Build: build})
 		flow.Abreast = func(n int, do func(i int)) { p.spread(n, 20, do) } // as Settings.Parallel says
 		return flow
 	}
+	most := e.config.Scenario.sideBySide()
 	functions := []*function{
 		{
-			engine: e, name: "provision", queue: e.world.Plan.Queue,
+			engine: e, name: "provision", queue: e.world.Plan.Queue, most: most,
 			onTick: func(ctx context.Context, p *process, tick string) error {
-				_, err := births(p).FanOut(ctx, tick)
+				_, err := births(p, "").FanOut(ctx, tick)
 				return err
 			},
 			onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
-				request := provision.Request{Cluster: world.Name, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
-				fresh := false
-				for _, hint := range readable(batch) {
-					if !provision.Spent(hint, p.now()) {
-						request.Take(hint)
-						fresh = true
+				return eachCluster(p, batch, func(cluster string, hints []wire.Hint) error {
+					request := provision.Request{Cluster: cluster, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
+					fresh := false
+					for _, hint := range hints {
+						if !provision.Spent(hint, p.now()) {
+							request.Take(hint)
+							fresh = true
+						}
 					}
-				}
-				if !fresh {
-					return nil
-				}
-				_, err := births(p).Run(ctx, request)
-				return err
+					if !fresh {
+						return nil
+					}
+					_, err := births(p, cluster).Run(ctx, request)
+					return err
+				})
 			},
 		},
 		{
-			engine: e, name: "interruption", queue: e.world.Looks.Queue,
+			engine: e, name: "interruption", queue: e.world.Looks.Queue, most: 2 * most,
 			onTick: func(ctx context.Context, p *process, tick string) error {
-				_, err := deaths(p).FanOut(ctx, tick)
+				_, err := deaths(p, "").FanOut(ctx, tick)
 				return err
 			},
 			onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
-				return errands(ctx, p, deaths(p), readable(batch))
+				return eachCluster(p, batch, func(cluster string, hints []wire.Hint) error {
+					return errands(ctx, p, deaths(p, cluster), cluster, hints)
+				})
 			},
 		},
 		{
-			engine: e, name: "notices", queue: e.world.Notices,
+			engine: e, name: "notices", queue: e.world.Notices, most: 10,
 			onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
 				var received []interruption.Received
 				for _, message := range batch {
 					received = append(received, interruption.Received{Message: message.ID, Body: []byte(message.Body)})
 				}
-				failed, _ := deaths(p).Notices(ctx, received, p.now().Add(world.InvocationTimeout))
+				failed, _ := deaths(p, "").Notices(ctx, received, p.now().Add(world.InvocationTimeout))
 				if len(failed) > 0 {
 					return &unfinished{failed}
 				}
@@ -87,19 +92,18 @@ func (e *engine) deploy() []*function {
 			},
 		},
 		{
-			engine: e, name: "catalog", queue: e.world.Configs.Queue,
+			engine: e, name: "catalog", queue: e.world.Configs.Queue, most: most,
 			onTick: func(ctx context.Context, p *process, tick string) error {
-				_, err := classes(p).FanOut(ctx, tick)
+				_, err := classes(p, "").FanOut(ctx, tick)
 				return err
 			},
 			onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
-				hints := readable(batch)
-				if len(hints) == 0 {
-					return nil
-				}
-				changed := slices.ContainsFunc(hints, func(h wire.Hint) bool { return h.Reason == wire.ReasonConfig })
-				_, err := classes(p).Run(ctx, catalog.Request{Cluster: world.Name, Config: changed, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)})
-				return err
+				return eachCluster(p, batch, func(cluster string, hints []wire.Hint) error {
+					changed := slices.ContainsFunc(hints, func(h wire.Hint) bool { return h.Reason == wire.ReasonConfig })
+					request := catalog.Request{Cluster: cluster, Config: changed, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
+					_, err := classes(p, cluster).Run(ctx, request)
+					return err
+				})
 			},
 		},
 	}
@@ -107,23 +111,22 @@ func (e *engine) deploy() []*function {
 		return functions
 	}
 	return append(functions, &function{
-		engine: e, name: "disrupt", queue: e.world.Judges.Queue, atOnce: e.config.Scenario.Judges,
+		engine: e, name: "disrupt", queue: e.world.Judges.Queue, most: most, atOnce: e.config.Scenario.Judges,
 		onTick: func(ctx context.Context, p *process, tick string) error {
-			_, err := choices(p).FanOut(ctx, tick)
+			_, err := choices(p, "").FanOut(ctx, tick)
 			return err
 		},
 		onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
-			return e.judge(ctx, p, choices(p), readable(batch))
+			return eachCluster(p, batch, func(cluster string, hints []wire.Hint) error {
+				return e.judge(ctx, p, choices(p, cluster), cluster, hints)
+			})
 		},
 	})
 }
 
 // judge looks once at what may be given back.
-func (e *engine) judge(ctx context.Context, p *process, flow *disrupt.Flow, hints []wire.Hint) error {
-	if len(hints) == 0 {
-		return nil
-	}
-	request := disrupt.Request{Cluster: world.Name, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
+func (e *engine) judge(ctx context.Context, p *process, flow *disrupt.Flow, cluster string, hints []wire.Hint) error {
+	request := disrupt.Request{Cluster: cluster, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
 	for _, hint := range hints {
 		request.Take(hint)
 	}
@@ -137,44 +140,72 @@ type unfinished struct{ messages []string }
 
 func (u *unfinished) Error() string { return fmt.Sprintf("messages %v are to come again", u.messages) }
 
-// errands carries out what hints to the function that ends machines ask for: drains first, then looks, each cluster's once.
-// What could not be carried through is asked for again, with the rest of the batch.
-func errands(ctx context.Context, p *process, flow *interruption.Flow, hints []wire.Hint) error {
+// errands carries out what hints to the function that ends machines ask for about a cluster: drains first, then a look. What
+// could not be carried through is asked for again, with the cluster's other hints of the batch.
+func errands(ctx context.Context, p *process, flow *interruption.Flow, cluster string, hints []wire.Hint) error {
 	var failed error
 	for _, drains := range []bool{true, false} {
-		requests, order := map[string]*interruption.Request{}, []string{}
+		var request *interruption.Request
 		for _, hint := range hints {
 			if (hint.Reason == wire.ReasonDrain) != drains {
 				continue
 			}
-			if requests[hint.Cluster] == nil {
-				requests[hint.Cluster] = &interruption.Request{Cluster: hint.Cluster, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
-				order = append(order, hint.Cluster)
+			if request == nil {
+				request = &interruption.Request{Cluster: cluster, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
 			}
-			requests[hint.Cluster].Take(hint)
+			request.Take(hint)
 		}
-		for _, cluster := range order {
-			var err error
-			if drains {
-				_, err = flow.Drain(ctx, *requests[cluster])
-			} else {
-				_, err = flow.Run(ctx, *requests[cluster])
-			}
-			failed = errors.Join(failed, err)
+		var err error
+		switch {
+		case request == nil:
+		case drains:
+			_, err = flow.Drain(ctx, *request)
+		default:
+			_, err = flow.Run(ctx, *request)
 		}
+		failed = errors.Join(failed, err)
 	}
 	return failed
 }
 
-// readable returns the hints of a batch; what nobody can read is dropped.
-func readable(batch []world.Message) []wire.Hint {
-	var hints []wire.Hint
+// eachCluster does something about every cluster that hints of a batch speak of, side by side as the functions' handlers do, so
+// that the batch ends with the slowest. The messages of those it could not be done for come again. What nobody can read is
+// dropped.
+func eachCluster(p *process, batch []world.Message, do func(cluster string, hints []wire.Hint) error) error {
+	hints, messages, order := map[string][]wire.Hint{}, map[string][]string{}, []string{}
 	for _, message := range batch {
-		if hint, err := wire.DecodeHint([]byte(message.Body)); err == nil {
-			hints = append(hints, hint)
+		hint, err := wire.DecodeHint([]byte(message.Body))
+		if err != nil {
+			continue
+		}
+		if hints[hint.Cluster] == nil {
+			order = append(order, hint.Cluster)
+		}
+		hints[hint.Cluster], messages[hint.Cluster] = append(hints[hint.Cluster], hint), append(messages[hint.Cluster], message.ID)
+	}
+	if len(order) == 1 {
+		return do(order[0], hints[order[0]])
+	}
+	errs := make([]error, len(order))
+	p.spread(len(order), len(order), func(i int) { errs[i] = do(order[i], hints[order[i]]) })
+	var failed []string
+	for i, err := range errs {
+		if err != nil {
+			failed = append(failed, messages[order[i]]...)
 		}
 	}
-	return hints
+	if failed == nil {
+		return nil
+	}
+	return &unfinished{failed}
+}
+
+// actor names a process at work on one cluster, where there are several: what the log knows it by.
+func (e *engine) actor(p *process, cluster string) string {
+	if len(e.worlds) == 1 || cluster == "" {
+		return p.name
+	}
+	return p.name + "@" + cluster
 }
 
 // ticks gives the ticks of the schedule to every function.

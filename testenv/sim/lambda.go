@@ -17,8 +17,10 @@ type function struct {
 	queue   *world.Queue
 	onTick  func(ctx context.Context, p *process, tick string) error // nil where there is none
 	onBatch func(ctx context.Context, p *process, batch []world.Message) error
-	polling bool // a poll is on the agenda
-	atOnce  int  // invocations that get the same batch at once; 0 = one
+	polls   int // on the agenda
+	most    int // batches it is given at once; 0 = as many as there are
+	given   int // batches it is at work on
+	atOnce  int // invocations that get the same batch at once; 0 = one
 
 	batches int               // it was given
 	kept    [][]world.Message // some of them
@@ -27,16 +29,32 @@ type function struct {
 // attempts is how often an asynchronous invocation is tried. Source: Lambda developer guide, asynchronous invocation.
 const attempts = 3
 
-// due polls where messages can be received.
+// pollers is how many batches are received side by side where functions are limited at all. Source: Lambda developer guide, SQS
+// event source mappings: polling begins with five concurrent batches.
+const pollers = 5
+
+// batchSize is how many messages one batch has at most. Source: the event source mappings of infra/cdk.
+const batchSize = 10
+
+// due polls where messages can be received, unless as many batches are being worked on as may be.
 func (f *function) due() {
-	if f.polling || f.queue.Visible() == 0 {
-		return
+	visible := -1
+	for f.polls == 0 || f.most > 0 && f.polls < pollers && f.polls*batchSize < visible {
+		if f.most > 0 && f.given+f.polls >= f.most {
+			return
+		}
+		if visible < 0 {
+			visible = f.queue.Visible()
+		}
+		if visible == 0 {
+			return
+		}
+		f.polls++
+		f.agenda.Add(f.now().Add(f.steady.skewed(20*time.Millisecond, 600*time.Millisecond)), func() {
+			f.polls--
+			f.poll()
+		})
 	}
-	f.polling = true
-	f.agenda.Add(f.now().Add(f.steady.skewed(20*time.Millisecond, 600*time.Millisecond)), func() {
-		f.polling = false
-		f.poll()
-	})
 }
 
 // tick invokes the function for the tick of a minute; where that fails it is tried again, after one minute and after two.
@@ -59,7 +77,7 @@ func (f *function) tick(tick string, attempt int) {
 func (f *function) poll() {
 	var batch []world.Message
 	_ = f.world.Log.As("poller", func() (err error) {
-		batch, err = f.queue.Receive(context.Background(), 10)
+		batch, err = f.queue.Receive(context.Background(), batchSize)
 		return err // the next poll comes anyway
 	})
 	f.look()
@@ -73,7 +91,9 @@ func (f *function) poll() {
 	}
 	for i := range times {
 		key := fmt.Sprintf("%s %d", batch[0].Receipt, i)
+		f.given++
 		f.invoke(key, func(ctx context.Context, p *process) error { return f.onBatch(ctx, p, batch) }, func(err error) {
+			f.given--
 			var rest *unfinished
 			switch {
 			case err == nil:
@@ -81,7 +101,7 @@ func (f *function) poll() {
 			case errors.As(err, &rest):
 				f.done(slices.DeleteFunc(slices.Clone(batch), func(m world.Message) bool { return slices.Contains(rest.messages, m.ID) }))
 			}
-		}, func() {})
+		}, func() { f.given-- })
 	}
 }
 

@@ -101,9 +101,9 @@ func (e *engine) misbehave() {
 			during(func() { w.Stale(age) }, func() { w.Stale(0) })
 		case KindLag:
 			lag := d.skewed(time.Second, 3*time.Minute)
-			during(func() { e.watchers.setLag(lag) }, func() { e.watchers.setLag(0) })
+			during(func() { e.watchers[0].setLag(lag) }, func() { e.watchers[0].setLag(0) })
 		case KindMute:
-			during(func() { e.watchers.silence(until) }, func() {})
+			during(func() { e.watchers[0].silence(until) }, func() {})
 		case KindQueue:
 			share := func() float64 { return s.Rate * d.Float64() / 2 }
 			chances := world.QueueChances{Duplicate: share(), Delay: share() / 4, Reorder: share(), Few: share(), Lose: share()}
@@ -309,7 +309,7 @@ func (e *engine) heal() {
 	for _, id := range w.Kubelets.Heal() {
 		w.Fleet.FailMachine(id)
 	}
-	e.watchers.setLag(0)
+	e.watchers[0].setLag(0)
 	for _, p := range e.alive {
 		p.skew = 0
 	}

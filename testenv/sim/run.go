@@ -104,7 +104,8 @@ func (s *Stats) count(fact world.Fact) {
 // engine is one run.
 type engine struct {
 	config    Config
-	world     *world.World
+	world     *world.World   // of the first cluster
+	worlds    []*world.World // of all clusters, that one first
 	agenda    agenda.Agenda
 	running   *strand // that runs now; nil between
 	trace     *trace
@@ -119,8 +120,8 @@ type engine struct {
 	healed    bool
 	over      bool
 	functions []*function
-	watchers  *watchers
-	steady    draws // of what belongs to no process
+	watchers  []*watchers // of each cluster, in the order of worlds
+	steady    draws       // of what belongs to no process
 }
 
 // Run makes one run.
@@ -151,7 +152,8 @@ func newEngine(config Config) *engine {
 	if config.Checkers != nil {
 		e.checkers = config.Checkers()
 	}
-	e.world = config.world()
+	e.worlds = config.worlds()
+	e.world = e.worlds[0]
 	e.trace = newTrace(world.Start, config.Tell)
 	e.look()
 	return e
@@ -175,7 +177,7 @@ func (e *engine) play() {
 	if len(e.found) == 0 {
 		e.quiet()
 	}
-	if len(e.found) == 0 {
+	if len(e.found) == 0 && len(e.worlds) == 1 {
 		e.again()
 	}
 }
@@ -231,7 +233,9 @@ func (e *engine) look() {
 		for _, f := range e.functions {
 			f.due()
 		}
-		e.watchers.due()
+		for _, w := range e.watchers {
+			w.due()
+		}
 	}
 }
 

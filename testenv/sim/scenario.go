@@ -26,6 +26,12 @@ type Scenario struct {
 	Room      []Room // that CapacityBuffers keep free
 	Judges    int    // that are at work at once; 0 = one
 
+	// Neighbours are so many clusters attached to the same control plane beside the first: with the same pools, and with the
+	// workloads Neighbour returns for the i-th, from 1 on, or with the first's where that is nil. Faults that hit no operation
+	// are the first's own.
+	Neighbours int
+	Neighbour  func(i int) []world.Workload
+
 	// Arrange prepares the world, and has things happen in it some time after the run began; nil = nothing besides.
 	Arrange func(w *world.World, at func(after time.Duration, do func()))
 }
@@ -296,8 +302,8 @@ func Town(seed uint64, deployments int, length time.Duration) Config {
 	return Config{Seed: seed, Scenario: s}
 }
 
-// world makes the world of a run, with its classes, pools and workloads.
-func (c *Config) world() *world.World {
+// worlds makes the worlds of a run's clusters, with their classes, pools and workloads.
+func (c *Config) worlds() []*world.World {
 	options := world.Options{
 		Types: c.Scenario.Types, Scheduler: 50 * time.Millisecond,
 		Draws: func(model string) *rand.Rand { return newDraws(c.Seed, "model "+model).Rand },
@@ -313,12 +319,39 @@ func (c *Config) world() *world.World {
 	options.Choices = c.Scenario.Choices
 	options.Finalizers, options.Events = true, world.Span{Min: 200 * time.Millisecond, Max: 3 * time.Second}
 	worldOptions(c.Plan, &options)
-	w := world.New(options)
+	worlds := []*world.World{world.New(options)}
+	c.populate(worlds[0], c.Scenario.Workloads)
+	for i := range c.Scenario.Neighbours {
+		w, workloads := worlds[0].Attach(Neighbour(i+1)), c.Scenario.Workloads
+		if c.Scenario.Neighbour != nil {
+			workloads = c.Scenario.Neighbour(i + 1)
+		}
+		c.populate(w, workloads)
+		worlds = append(worlds, w)
+	}
+	return worlds
+}
+
+// Neighbour is the name of the i-th cluster beside the first, from 1 on.
+func Neighbour(i int) string { return fmt.Sprintf("neighbour-%02d", i) }
+
+// sideBySide is how many clusters the functions handle at once: 10, or as many as are attached; 0 = no limit, where there is
+// only one. The template gives each function that many batches of its queue at once (twice as many to the one that ends
+// machines), and reserves a little more than that, so that a tick always finds room. Source: functions in infra/cdk.
+func (s *Scenario) sideBySide() int {
+	if s.Neighbours == 0 {
+		return 0
+	}
+	return max(10, s.Neighbours+1)
+}
+
+// populate makes what people want in a cluster.
+func (c *Config) populate(w *world.World, workloads []world.Workload) {
 	w.Cluster.AddClass(world.Class("default"))
 	for _, pool := range c.Scenario.Pools {
 		w.Cluster.AddPool(pool)
 	}
-	for _, workload := range c.Scenario.Workloads {
+	for _, workload := range workloads {
 		w.Workloads.Add(workload)
 	}
 	for _, budget := range c.Scenario.Ends.Budgets {
@@ -327,13 +360,18 @@ func (c *Config) world() *world.World {
 	for i, shape := range c.Scenario.Ends.Daemons {
 		w.Cluster.AddDaemonSet(fmt.Sprintf("daemon-%d", i), shape)
 	}
-	return w
 }
 
 // begin puts on the agenda what the run begins with.
 func (e *engine) begin() {
 	e.functions = e.deploy()
-	e.watchers = &watchers{engine: e}
+	for i, w := range e.worlds {
+		name := world.Name
+		if i > 0 {
+			name = Neighbour(i)
+		}
+		e.watchers = append(e.watchers, &watchers{engine: e, world: w, name: name})
+	}
 	if e.config.Scenario.Choices {
 		e.shelve()
 	}
@@ -367,8 +405,10 @@ func (e *engine) begin() {
 			})
 		})
 	}
-	for range replicaCount {
-		e.agenda.Add(e.now().Add(e.steady.between(0, 3*time.Second)), e.watchers.start)
+	for _, w := range e.watchers {
+		for range replicaCount {
+			e.agenda.Add(e.now().Add(e.steady.between(0, 3*time.Second)), w.start)
+		}
 	}
 }
 

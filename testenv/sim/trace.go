@@ -76,7 +76,7 @@ func (t *trace) entry(e world.Entry) {
 	_, _ = t.hash.Write(b)
 	_, _ = t.hash.Write(text)
 	t.scratch = b
-	t.keep(e.At, func() string { return "    " + describe(e) })
+	t.keep(e.At, func() string { return "    [" + e.Actor + "] " + describe(e) })
 }
 
 func (t *trace) keep(at time.Time, text func() string) {

@@ -13,6 +13,8 @@ import (
 // watchers are the replicas of the watcher and the lease they compete for.
 type watchers struct {
 	*engine
+	world    *world.World // of their cluster
+	name     string       // of it
 	replicas []*replica
 	leader   *replica  // that holds the lease; nil = nobody
 	freeAt   time.Time // when the lease of a leader that is gone may be taken
@@ -40,7 +42,7 @@ func (w *watchers) start() {
 	w.replicas = append(w.replicas, r)
 	w.spawn("watcher", "", 0, func(ctx context.Context, p *process) error {
 		r.process = p
-		ports := w.world.Ports(p, p.name)
+		ports := w.world.Ports(p, w.actor(p, w.name))
 		r.forwarder = ports.Forward(p.now, p.wait, forward.Settings{})
 		r.watch = w.world.Cluster.Watch(p.draws.skewed(10*time.Millisecond, 2*time.Second))
 		p.wait(ctx, nil, forever)
@@ -127,8 +129,8 @@ func (w *watchers) follow(r *replica, at time.Time) {
 
 // followed notes how far a replica has followed the cluster.
 func (w *watchers) followed(r *replica) {
-	_ = w.world.Log.As(r.name, func() error {
-		w.world.Log.Note(world.WatchFollowed{Cluster: world.Name, Version: r.watch.Version()})
+	_ = w.world.Log.As(w.actor(r.process, w.name), func() error {
+		w.world.Log.Note(world.WatchFollowed{Cluster: w.name, Version: r.watch.Version()})
 		return nil
 	})
 }

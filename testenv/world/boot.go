@@ -15,10 +15,20 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 )
 
-// machines starts the kubelets of machines that EC2 began to run and ends those of machines that ended, as the log says.
+// machines starts the kubelets of machines that EC2 began to run and ends those of machines that ended, as the log says: the
+// kubelets of the cluster whose tags a machine carries, and those of the first one where nobody's does.
 type machines struct {
 	world *World
-	seen  int64 // entries of the log
+	seen  int64             // entries of the log
+	homes map[string]*World // of machines that belong to other clusters than the first, by id
+}
+
+// home returns whose kubelets a machine is one of.
+func (m *machines) home(id string) *World {
+	if w := m.homes[id]; w != nil {
+		return w
+	}
+	return m.world
 }
 
 func (m *machines) Next() (time.Time, bool) {
@@ -34,11 +44,17 @@ func (m *machines) Run(now time.Time) {
 		m.seen = entry.Seq
 		switch fact := entry.Fact.(type) {
 		case InstanceStarted:
-			m.world.Kubelets.Start(fact.Instance, fact.UserData, entry.At)
+			if w := m.world.account.worlds[fact.Cluster]; w != nil && w != m.world {
+				if m.homes == nil {
+					m.homes = map[string]*World{}
+				}
+				m.homes[fact.Instance.ID] = w
+			}
+			m.home(fact.Instance.ID).Kubelets.Start(fact.Instance, fact.UserData, entry.At)
 		case InstanceStopped:
-			m.world.Kubelets.Silence(fact.ID)
+			m.home(fact.ID).Kubelets.Silence(fact.ID)
 		case InstanceEnded:
-			m.world.Kubelets.End(fact.ID)
+			m.home(fact.ID).Kubelets.End(fact.ID)
 		}
 	}
 	m.world.Kubelets.Run(now)

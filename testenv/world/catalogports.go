@@ -55,9 +55,10 @@ func (p configPort) Ready(ctx context.Context, cluster, key string) error {
 
 type classPort struct{ *Ports }
 
-// Connect opens the one cluster there is.
-func (p classPort) Connect(ctx context.Context, _ model.Registration) (catalog.Site, error) {
+// Connect opens a cluster.
+func (p classPort) Connect(ctx context.Context, reg model.Registration) (catalog.Site, error) {
 	return read(ctx, p.Ports, "site.connect", func() (catalog.Site, error) {
+		p := classPort{p.at(reg)}
 		cluster := clusterPort(p)
 		return catalog.Site{Cluster: p, Claims: cluster, Reporter: cluster, Catalog: p, Profiles: p, Trials: p, Machines: p}, nil
 	})

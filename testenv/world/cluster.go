@@ -86,6 +86,9 @@ func NewCluster(name string, now func() time.Time, log *Log) *Cluster {
 
 func (c *Cluster) uid(kind string) string {
 	c.uids++
+	if c.name != Name { // others' objects have the same names, but no UID is given twice
+		kind = c.name + "-" + kind
+	}
 	return fmt.Sprintf("%s-uid-%04d", kind, c.uids)
 }
 
@@ -98,6 +101,7 @@ func (c *Cluster) Refuse(ask func(request string) error) {
 }
 
 func (c *Cluster) asked(request string) error {
+	c.log.Touch(c.name, "object")
 	if c.refuse == nil {
 		return nil
 	}

@@ -86,9 +86,10 @@ func (p ledgerPort) ByInstance(ctx context.Context, ids []string) ([]model.Found
 
 type collectPort struct{ *Ports }
 
-// Connect opens the one cluster there is.
-func (p collectPort) Connect(ctx context.Context, _ model.Registration) (interruption.Site, error) {
+// Connect opens a cluster.
+func (p collectPort) Connect(ctx context.Context, reg model.Registration) (interruption.Site, error) {
 	return read(ctx, p.Ports, "site.connect", func() (interruption.Site, error) {
+		p := collectPort{p.at(reg)}
 		return interruption.Site{Cluster: p, Objects: p, Pods: p, Reporter: p, Fleet: p, Health: p}, nil
 	})
 }

@@ -44,9 +44,10 @@ func (p judgePort) Replace(ctx context.Context, cluster, key string) error {
 	})
 }
 
-// Connect opens the one cluster there is.
-func (p judgePort) Connect(ctx context.Context, _ model.Registration) (disrupt.Site, error) {
+// Connect opens a cluster.
+func (p judgePort) Connect(ctx context.Context, reg model.Registration) (disrupt.Site, error) {
 	return read(ctx, p.Ports, "site.connect", func() (disrupt.Site, error) {
+		p := judgePort{p.at(reg)}
 		return disrupt.Site{Objects: p, Reporter: clusterPort(p)}, nil
 	})
 }

@@ -4,7 +4,7 @@
 // It is simple where that changes no rule, and strict where a rule is at stake: the ledger commits on the same conditions
 // as the real one, the fleet honours client tokens, runs dry and shows machines late, machines join with the taints and
 // labels their user data says, and the scheduler binds a pod only where Kubernetes would let it run. A Process is one
-// invocation; it can be told to die or to lose an answer at its n-th effect.
+// invocation; it can be told to die or to lose an answer at its n-th effect. Attach puts further clusters under the same control plane.
 //
 //	w := world.New(world.Options{})
 //	w.Cluster.AddClass(world.Class("default"))

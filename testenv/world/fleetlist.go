@@ -21,6 +21,7 @@ func (f *Fleet) Find(_ context.Context, intent string) ([]model.Instance, error)
 	for _, m := range f.byIntent[intent] {
 		if f.visible(m) && (living(m) || m.State == stateStopping || m.State == stateStopped) {
 			out = append(out, m.Instance)
+			f.log.Touch(m.Cluster, "machine")
 		}
 	}
 	return f.twice(byID(out)), nil
@@ -37,6 +38,7 @@ func (f *Fleet) Owned(_ context.Context, cluster string) ([]model.Instance, erro
 	for _, m := range f.listed {
 		if f.visible(m) && owned(m, cluster) {
 			out = append(out, m.Instance)
+			f.log.Touch(m.Cluster, "machine")
 		}
 	}
 	return f.twice(f.halved(byID(out))), nil
@@ -51,6 +53,7 @@ func (f *Fleet) Describe(_ context.Context, ids []string) ([]model.Instance, err
 	var out []model.Instance
 	for _, m := range f.shown(ids) {
 		out = append(out, m.Instance)
+		f.log.Touch(m.Cluster, "machine")
 	}
 	return f.twice(byID(out)), nil
 }

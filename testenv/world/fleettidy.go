@@ -64,6 +64,7 @@ func (f *Fleet) Tag(_ context.Context, id string, tags map[string]string) (bool,
 	if m == nil || !f.visible(m) {
 		return false, fault.New(fault.NotFound, "", "instance %s is not shown", id)
 	}
+	f.log.Touch(m.Cluster, "machine")
 	next, added := maps.Clone(m.Tags), false
 	if next == nil {
 		next = map[string]string{}

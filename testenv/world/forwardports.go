@@ -15,7 +15,7 @@ func (p *Ports) Forward(
 ) *forward.Forwarder {
 	port := forwardPort{p}
 	return forward.New(forward.Config{
-		Cluster: Name, Owner: p.process, Publisher: port, Pointer: port, Queue: port, Ends: endPort{p}, Now: now, Wait: wait, Settings: settings,
+		Cluster: p.world.name, Owner: p.process, Publisher: port, Pointer: port, Queue: port, Ends: endPort{p}, Now: now, Wait: wait, Settings: settings,
 	})
 }
 

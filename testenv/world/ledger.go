@@ -106,6 +106,9 @@ func NewLedger(now func() time.Time) *Ledger {
 }
 
 func (l *Ledger) book(cluster string) *book {
+	if l.log != nil {
+		l.log.Touch(cluster, "ledger")
+	}
 	if l.books[cluster] == nil {
 		l.books[cluster] = &book{
 			claims: map[string]model.Claim{}, intents: map[string]model.Intent{}, usage: map[string]model.Usage{}, classes: map[string]model.ClassRecord{}, index: map[string]indexed{},

@@ -14,6 +14,7 @@ type Log struct {
 
 	mu      sync.Mutex
 	actor   string
+	crowded bool // there are several clusters, so that who touches whose is noted
 	entries []Entry
 }
 
@@ -52,11 +53,28 @@ func (l *Log) As(actor string, do func() error) error {
 	return do()
 }
 
+// Touch notes that somebody looks at or changes what is one cluster's, where there are several: writes have facts of their own, reads
+// have this.
+func (l *Log) Touch(cluster, what string) {
+	l.mu.Lock()
+	crowded := l.crowded && l.actor != ""
+	l.mu.Unlock()
+	if crowded {
+		l.Note(Touched{Cluster: cluster, What: what})
+	}
+}
+
 // Since returns the entries after the n-th, without copying them.
 func (l *Log) Since(n int64) []Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.entries[n:len(l.entries):len(l.entries)]
+}
+
+// Touched is somebody who looks at or changes what is one cluster's.
+type Touched struct {
+	Cluster string
+	What    string // ledger, object, snapshot, decision, machine
 }
 
 // FleetCalled is one call of CreateFleet that reached EC2, whether or not its answer reached the caller.
@@ -224,6 +242,7 @@ type FaultInjected struct {
 	What    string // such as "dies after ledger.record"
 }
 
+func (Touched) fact()          {}
 func (FleetCalled) fact()      {}
 func (InstanceStarted) fact()  {}
 func (InstanceWarned) fact()   {}

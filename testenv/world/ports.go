@@ -32,9 +32,19 @@ func (p *Ports) Provision(now func() time.Time, settings provision.Settings) *pr
 	}
 }
 
-// Connect opens the one cluster there is.
-func (p *Ports) Connect(ctx context.Context, _ model.Registration) (provision.Site, error) {
+// at is the same process's view of one cluster of the account. Whoever is registered and not attached shows the first's objects.
+func (p *Ports) at(reg model.Registration) *Ports {
+	w := p.world.account.worlds[reg.Cluster]
+	if w == nil || w == p.world {
+		return p
+	}
+	return &Ports{world: w, gate: p.gate, process: p.process}
+}
+
+// Connect opens a cluster.
+func (p *Ports) Connect(ctx context.Context, reg model.Registration) (provision.Site, error) {
 	return read(ctx, p, "site.connect", func() (provision.Site, error) {
+		p := p.at(reg)
 		cluster := clusterPort{p}
 		return provision.Site{Cluster: cluster, Wishes: cluster, Reporter: cluster, Fleet: fleetPort{p}, Templates: fleetPort{p}, Tagger: fleetPort{p}, Catalog: catalogPort{p}}, nil
 	})

@@ -67,7 +67,7 @@ func (p *Process) Run(ctx context.Context, trigger string) (provision.Outcome, e
 
 // RunRequest runs the flow once; cluster, owner and deadline are filled in.
 func (p *Process) RunRequest(ctx context.Context, request provision.Request) (provision.Outcome, error) {
-	request.Cluster, request.Owner, request.Deadline = Name, p.owner, p.world.Clock.Now().Add(InvocationTimeout)
+	request.Cluster, request.Owner, request.Deadline = p.world.name, p.owner, p.world.Clock.Now().Add(InvocationTimeout)
 	return p.Flow().Run(ctx, request)
 }
 

@@ -15,6 +15,7 @@ import (
 
 // Put keeps a decision, as it is written down.
 func (s *Store) Put(_ context.Context, decision model.Decision) error {
+	s.touch(decision.Cluster, "decision")
 	return keepRecord(s, s.decisions, decision.ID, decision)
 }
 
@@ -28,6 +29,7 @@ func (s *Store) Decisions() []model.Decision { return allRecords[model.Decision]
 
 // PutDisruption keeps a decision about giving back, as it is written down.
 func (s *Store) PutDisruption(_ context.Context, decision model.Disrupted) error {
+	s.touch(decision.Cluster, "decision")
 	return keepRecord(s, s.disrupted, decision.ID, decision)
 }
 

@@ -17,18 +17,25 @@ import (
 // Store is the bucket with what the watcher publishes and with decision records. An object of a snapshot is never written
 // over: the same bytes again are no error, other bytes are a Conflict.
 type Store struct {
+	log    *Log // told whose is looked at; nil = nobody
 	now    func() time.Time
 	chance *rand.Rand // nil: nothing happens by chance
 
 	mu        sync.Mutex
 	objects   map[string][]byte
-	archive   map[string][]byte          // every object there ever was: what became of records' lifetimes is not played
-	decoded   map[string]*model.Snapshot // by key of the base: the snapshot that was asked for last
-	decisions map[string][]byte          // records as they are stored, by id
+	archive   map[string][]byte  // every object there ever was: what became of records' lifetimes is not played
+	decoded   map[string]decoded // by cluster: the snapshot that was asked for last
+	decisions map[string][]byte  // records as they are stored, by id
 	disrupted map[string][]byte
 	removals  map[string][]byte // by claim
 	outage    time.Time         // until then nothing gets through
 	chances   StoreChances
+}
+
+// decoded is a snapshot that was read, and the key of the base it was read from.
+type decoded struct {
+	base     string
+	snapshot *model.Snapshot
 }
 
 // StoreChances say how often a call goes wrong by chance, each between 0 and 1.
@@ -40,7 +47,7 @@ type StoreChances struct {
 // NewStore returns an empty store. Nothing happens by chance where chance is nil.
 func NewStore(now func() time.Time, chance *rand.Rand) *Store {
 	return &Store{
-		now: now, chance: chance, objects: map[string][]byte{}, archive: map[string][]byte{}, decoded: map[string]*model.Snapshot{},
+		now: now, chance: chance, objects: map[string][]byte{}, archive: map[string][]byte{}, decoded: map[string]decoded{},
 		decisions: map[string][]byte{}, disrupted: map[string][]byte{}, removals: map[string][]byte{},
 	}
 }
@@ -59,6 +66,12 @@ func (s *Store) enter() (unlock func(), err error) {
 	return s.mu.Unlock, err
 }
 
+func (s *Store) touch(cluster, what string) {
+	if s.log != nil {
+		s.log.Touch(cluster, what)
+	}
+}
+
 func baseKey(cluster string, epoch, seq int64) string {
 	return fmt.Sprintf("snap/%s/%d/base-%d", cluster, epoch, seq)
 }
@@ -69,12 +82,14 @@ func segmentKey(cluster string, epoch, seq int64) string {
 
 // PutBase stores an encoded base and returns its key.
 func (s *Store) PutBase(_ context.Context, cluster string, epoch, seq int64, data []byte) (string, error) {
+	s.touch(cluster, "snapshot")
 	key := baseKey(cluster, epoch, seq)
 	return key, s.put(key, data)
 }
 
 // PutSegment stores an encoded segment.
 func (s *Store) PutSegment(_ context.Context, cluster string, epoch, seq int64, data []byte) error {
+	s.touch(cluster, "snapshot")
 	return s.put(segmentKey(cluster, epoch, seq), data)
 }
 
@@ -102,6 +117,7 @@ func (s *Store) At(_ context.Context, pointer model.Pointer) (*model.Snapshot, e
 	if err != nil {
 		return nil, err
 	}
+	s.touch(pointer.Cluster, "snapshot")
 	if pointer.HeadSeq < pointer.BaseSeq {
 		return nil, fault.New(fault.Invalid, "Malformed", "the head %d of cluster %s is before its base %d", pointer.HeadSeq, pointer.Cluster, pointer.BaseSeq)
 	}
@@ -114,8 +130,8 @@ func (s *Store) At(_ context.Context, pointer model.Pointer) (*model.Snapshot, e
 			return nil, fault.New(fault.NotFound, "NoSuchKey", "no object %s", key)
 		}
 	}
-	snapshot := s.decoded[pointer.BaseKey]
-	if snapshot == nil || snapshot.Seq > pointer.HeadSeq {
+	snapshot := s.decoded[pointer.Cluster].snapshot
+	if snapshot == nil || s.decoded[pointer.Cluster].base != pointer.BaseKey || snapshot.Seq > pointer.HeadSeq {
 		if snapshot, err = wire.DecodeBase(base); err != nil {
 			return nil, err
 		}
@@ -134,7 +150,7 @@ func (s *Store) At(_ context.Context, pointer model.Pointer) (*model.Snapshot, e
 	if snapshot, err = wire.Apply(snapshot, deltas...); err != nil {
 		return nil, err
 	}
-	s.decoded = map[string]*model.Snapshot{pointer.BaseKey: snapshot}
+	s.decoded[pointer.Cluster] = decoded{pointer.BaseKey, snapshot}
 	return snapshot, nil
 }
 

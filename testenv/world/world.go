@@ -54,7 +54,7 @@ type World struct {
 	Judges   LookQueue // of disrupt
 	Events   *Events   // on their way there
 	Configs  HintQueue // of catalog
-	Profiles Profiles
+	Profiles *Profiles
 	Ticks    *Schedule // of each minute
 
 	Kubelets  *Kubelets
@@ -63,9 +63,16 @@ type World struct {
 	Volumes   *Volumes
 
 	options Options
+	name    string        // of the cluster
 	stale   time.Duration // how old what the API server lists is
-	ids     atomic.Int64
-	timed   []timed // in the order they run in where several are due at once
+	account *account
+}
+
+// account is what the worlds of all clusters of an account and region share besides their models.
+type account struct {
+	ids    atomic.Int64
+	timed  []timed           // in the order they run in where several are due at once
+	worlds map[string]*World // by the name of the cluster
 }
 
 // timed is a model in which things happen by themselves as time passes.
@@ -105,17 +112,15 @@ func New(options Options) *World {
 	if kubelets.BootMin == 0 {
 		kubelets.BootMin, kubelets.Ready = options.Boot, options.Ready
 	}
-	w := &World{Clock: clock.NewFake(Start), options: options}
+	w := &World{Clock: clock.NewFake(Start), Profiles: &Profiles{}, options: options, account: &account{worlds: map[string]*World{}}}
 	w.Log = NewLog(w.Clock.Now)
 	w.Ledger = NewLedger(w.Clock.Now)
 	w.Ledger.log = w.Log
 	w.Ledger.Tear(draws("ledger"))
-	w.Cluster = NewCluster(Name, w.Clock.Now, w.Log)
-	w.Cluster.HoldClaims(options.Finalizers)
-	w.Cluster.choices = options.Choices
 	w.Catalog = newCatalog(w.Clock.Now, options.Types)
 	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, fleet)
 	w.Store = NewStore(w.Clock.Now, draws("store"))
+	w.Store.log = w.Log
 	w.Shelf = NewShelf(w.Clock.Now)
 	w.Dead = NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "plan-dead", FIFO: true})
 	w.Plan = HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{
@@ -130,23 +135,37 @@ func New(options Options) *World {
 	w.Fleet.events = w.Events
 	w.Configs = HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "catalog", FIFO: true, Visibility: options.PlanVisibility, Rand: draws("configs")})}
 	w.Ticks = NewSchedule(ScheduleOptions{Start: Start.Add(time.Minute), Jitter: Span{Max: 2 * time.Second}, Rand: draws("ticks")})
-	w.Kubelets = NewKubelets(w.Cluster, kubelets, draws("kubelets"), w.room)
-	w.Scheduler = NewScheduler(w.Cluster, options.Scheduler)
-	w.Workloads = NewWorkloads(w.Cluster, draws("workloads"), time.Second)
-	w.Volumes = NewVolumes(w.Cluster, draws("volumes"), options.Detach)
-	w.timed = []timed{
+	w.options.Kubelets, w.options.Draws = kubelets, draws
+	w.settle(Name, draws)
+	w.account.timed = []timed{
 		w.Fleet, &machines{world: w}, w.Workloads, w.Scheduler, w.Volumes, w.Plan, w.Looks, w.Judges, w.Events, w.Notices, w.Configs, w.Ticks,
-	}
-	if err := w.Ledger.Register(context.Background(), Registration()); err != nil {
-		panic(fmt.Sprintf("register the cluster: %v", err)) // an in-memory write of plain data
 	}
 	return w
 }
 
-// Registration is how the cluster is attached.
-func Registration() model.Registration {
+// settle makes the cluster itself, with nothing in it, and attaches it.
+func (w *World) settle(name string, draws func(model string) *rand.Rand) {
+	w.name = name
+	w.Cluster = NewCluster(name, w.Clock.Now, w.Log)
+	w.Cluster.HoldClaims(w.options.Finalizers)
+	w.Cluster.choices = w.options.Choices
+	w.Kubelets = NewKubelets(w.Cluster, w.options.Kubelets, draws("kubelets"), w.room)
+	w.Scheduler = NewScheduler(w.Cluster, w.options.Scheduler)
+	w.Workloads = NewWorkloads(w.Cluster, draws("workloads"), time.Second)
+	w.Volumes = NewVolumes(w.Cluster, draws("volumes"), w.options.Detach)
+	w.account.worlds[name] = w
+	if err := w.Ledger.Register(context.Background(), RegistrationOf(name)); err != nil {
+		panic(fmt.Sprintf("register the cluster: %v", err)) // an in-memory write of plain data
+	}
+}
+
+// Registration is how the cluster every world begins with is attached.
+func Registration() model.Registration { return RegistrationOf(Name) }
+
+// RegistrationOf is how the cluster of that name is attached.
+func RegistrationOf(name string) model.Registration {
 	return model.Registration{
-		Cluster: Name, Account: "123456789012", Region: catalog.Region, Endpoint: "https://world.example", CA: []byte("-----BEGIN CERTIFICATE-----"),
+		Cluster: name, Account: "123456789012", Region: catalog.Region, Endpoint: "https://world.example", CA: []byte("-----BEGIN CERTIFICATE-----"),
 		ServiceCIDR: "172.20.0.0/16", ClusterDNS: "172.20.0.10", Version: "1.36",
 	}
 }
@@ -155,7 +174,7 @@ func Registration() model.Registration {
 func (w *World) Next() (time.Time, bool) {
 	var next time.Time
 	found := false
-	for _, model := range w.timed {
+	for _, model := range w.account.timed {
 		if at, due := model.Next(); due && (!found || at.Before(next)) {
 			next, found = at, true
 		}
@@ -172,7 +191,7 @@ func (w *World) Run() {
 		if !due || next.After(now) {
 			return
 		}
-		for _, model := range w.timed {
+		for _, model := range w.account.timed {
 			if at, due := model.Next(); due && !at.After(now) {
 				model.Run(now)
 			}
@@ -199,5 +218,5 @@ func (w *World) Stale(ago time.Duration) { w.stale = ago }
 
 // newID returns ids that sort by the order they were asked for in.
 func (w *World) newID() string {
-	return fmt.Sprintf("01WORLD%019d", w.ids.Add(1))
+	return fmt.Sprintf("01WORLD%019d", w.account.ids.Add(1))
 }
