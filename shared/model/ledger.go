@@ -154,7 +154,6 @@ type Allowance struct {
 	CallsMilli      int64 `json:"calls,omitempty"`  // calls that may be made at once, in thousandths
 	ReadsMilli      int64 `json:"reads,omitempty"`  // calls that only read and may be made at once, in thousandths
 	DryMilli        int64 `json:"dry,omitempty"`    // launches that may come back without capacity, in thousandths
-	DryUnix         int64 `json:"dryAt,omitempty"`  // when one last did
 	ClosedUntilUnix int64 `json:"closed,omitempty"` // nobody calls before: EC2 asked for less
 	ClosedSeconds   int64 `json:"closedFor,omitempty"`
 }
@@ -182,6 +181,8 @@ type Notes struct {
 
 	CallsMilli int64 `json:"calls,omitempty"`   // thousandths of calls of EC2's API that launches took lately, as of
 	CallsUnix  int64 `json:"callsAt,omitempty"` // this time
+	DryMilli   int64 `json:"dry,omitempty"`     // thousandths of launches that came back without capacity lately, as of
+	DryUnix    int64 `json:"dryAt,omitempty"`   // this time, when one last did
 }
 
 // UnplacedNote says which pods a plan left without a place, and why.

@@ -77,11 +77,11 @@ func (r Rates) spare(a model.Allowance) int64 {
 	return max(0, a.CallsMilli-2*int64(r.CallBurst)*Milli/keptFraction)
 }
 
-// Lately returns how many of used thousandths of calls, counted at a time, still count at now: one call a second is
+// Lately returns how many of used thousandths of calls, counted at a time, still count at now: so many a minute are
 // forgotten, and a time that a wrong clock wrote at once.
-func Lately(used, at, now int64) int64 {
+func Lately(used, at, now, perMinute int64) int64 {
 	if elapsed := now - at; elapsed >= -skewSeconds {
-		return max(0, min(used, 60*Milli)-max(0, elapsed)*Milli)
+		return max(0, min(used, 60*Milli)-min(max(0, elapsed), 3600)*perMinute*Milli/60)
 	}
 	return 0
 }

@@ -82,7 +82,7 @@ func TestShareLeavesCallsForWhoTookFew(t *testing.T) {
 	for now := int64(1000); now < 1060; now++ {
 		a.Version = 1
 		a = rates.Refilled(a, now)
-		greedy = Lately(greedy, now-1, now)
+		greedy = Lately(greedy, now-1, now, 60)
 		got := Take(&a, now, min(100, rates.Share(a, greedy)))
 		greedy += int64(got) * Milli
 		taken += got
@@ -99,11 +99,11 @@ func TestShareLeavesCallsForWhoTookFew(t *testing.T) {
 }
 
 func TestLatelyForgetsAndBelievesNoWrongClock(t *testing.T) {
-	for _, c := range []struct{ used, at, now, want int64 }{
-		{10_000, 1000, 1000, 10_000}, {10_000, 1000, 1004, 6_000}, {10_000, 1000, 2000, 0},
-		{1e9, 1000, 1000, 60_000}, {10_000, 5000, 1000, 0}, {10_000, 1030, 1000, 10_000}, {0, 0, 1000, 0},
+	for _, c := range []struct{ used, at, now, perMinute, want int64 }{
+		{10_000, 1000, 1000, 60, 10_000}, {10_000, 1000, 1004, 60, 6_000}, {10_000, 1000, 2000, 60, 0}, {10_000, 1000, 1090, 2, 7_000},
+		{1e9, 1000, 1000, 60, 60_000}, {1e9, 1000, 1e18, 60, 0}, {10_000, 5000, 1000, 60, 0}, {10_000, 1030, 1000, 60, 10_000}, {0, 0, 1000, 60, 0},
 	} {
-		if got := Lately(c.used, c.at, c.now); got != c.want {
+		if got := Lately(c.used, c.at, c.now, c.perMinute); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}

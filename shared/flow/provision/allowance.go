@@ -10,16 +10,20 @@ import (
 )
 
 // EC2 throttles an account by the region, whichever cluster calls, and so do we before it has to: calls are taken from
-// one token bucket all clusters share, and those that only read from another. A third bucket counts launches that come back without capacity: in a stock-out
-// they are all there is, and a few a minute are enough to find out that it is over.
+// one token bucket all clusters share, and those that only read from another. A third bucket counts launches that come back without
+// capacity: in a stock-out they are all there is, and a few a minute are enough to find out that it is over.
 //
-// While no launch has come back dry for calmAfter nobody asks the third bucket beforehand. From the first one on each
-// launch takes of it first and gives back what was not dry, so that however many clusters launch at once, no more
-// launches come back dry than it allows.
+// A cluster few of whose launches came back dry lately does not ask the third bucket beforehand; what did come back dry is taken of it
+// afterwards. From dryFree on each launch takes of it first and gives back what was not dry, so that no more come back dry than
+// it allows. How much is left of it does not matter to the others: a cluster that asks on and on for what is not to be had would
+// have them all wait in line behind it.
 
 const (
-	calmAfter = int64(600) // seconds without a dry launch after which the third bucket is not asked any more
-	dryKept   = 4          // dry launches a first choice leaves for pools that may have capacity
+	calmAfter = int64(600)           // seconds without a dry launch of its own after which a cluster's launches of a pool go side by side from the first
+	dryFree   = 8 * allowance.Milli  // dry launches of its own lately from which on a cluster asks the third bucket first
+	dryMost   = 20 * allowance.Milli // of which so many are remembered at most, and
+	dryForget = int64(2)             // so many forgotten a minute: all of them after ten minutes
+	dryKept   = 4                    // dry launches a first choice leaves for pools that may have capacity
 	milli     = allowance.Milli
 )
 
@@ -40,7 +44,7 @@ type granted struct {
 func (r *run) take(ctx context.Context, n int, launches bool, keep int) granted {
 	var got granted
 	err := r.change(ctx, func(a *model.Allowance) bool {
-		got = granted{kept: launches && r.dryLately(*a)}
+		got = granted{kept: launches && r.dries() >= dryFree}
 		most := n
 		if launches {
 			most = min(n, r.settings.rates().Share(*a, r.callsLately()))
@@ -80,7 +84,7 @@ func (r *run) spare(ctx context.Context, n int) granted {
 
 // callsLately returns how many thousandths of calls this cluster's launches took lately.
 func (r *run) callsLately() int64 {
-	return allowance.Lately(r.ledger.Notes.CallsMilli, r.ledger.Notes.CallsUnix, r.now())
+	return allowance.Lately(r.ledger.Notes.CallsMilli, r.ledger.Notes.CallsUnix, r.now(), 60)
 }
 
 // look takes n calls that only read, or none, and reports whether it got them. More than there ever are at once is as many
@@ -97,22 +101,28 @@ func (r *run) look(ctx context.Context, n int) bool {
 	return granted && err == nil
 }
 
-// dryLately reports whether launches anywhere in the region came back dry a short time ago.
-func (r *run) dryLately(a model.Allowance) bool {
-	return a.DryUnix != 0 && r.now()-a.DryUnix <= calmAfter
+// dries returns how many thousandths of launches of this cluster came back dry lately.
+func (r *run) dries() int64 {
+	return allowance.Lately(r.ledger.Notes.DryMilli, r.ledger.Notes.DryUnix, r.now(), dryForget)
+}
+
+// dryLately reports whether launches of this cluster came back dry a short time ago.
+func (r *run) dryLately() bool {
+	return r.ledger.Notes.DryUnix != 0 && r.now()-r.ledger.Notes.DryUnix <= calmAfter
 }
 
 // giveBack settles what became of the calls taken: how many came back dry, and whether EC2 asked for fewer calls.
 func (r *run) giveBack(ctx context.Context, got granted, dry int, throttled bool) {
+	if dry > 0 {
+		r.ledger.Notes.DryMilli = min(r.dries()+int64(dry)*milli, dryMost)
+		r.ledger.Notes.DryUnix, r.noted = r.now(), true
+	}
 	err := r.change(ctx, func(a *model.Allowance) bool {
 		before := *a
 		if got.kept {
 			a.DryMilli = min(int64(r.settings.DryBurst)*milli, a.DryMilli+int64(got.calls-dry)*milli)
 		} else {
 			a.DryMilli = max(0, a.DryMilli-int64(dry)*milli)
-		}
-		if dry > 0 {
-			a.DryUnix = r.now()
 		}
 		if throttled {
 			allowance.Throttled(a, r.now())

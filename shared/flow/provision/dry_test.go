@@ -420,3 +420,92 @@ func TestScenario7RollingShortageOverAHundredOffers(t *testing.T) {
 	settle(t, w)
 	sound(t, w)
 }
+
+// dryBut has EC2 run out, in a way that each launch finds out of one offer alone, of all of someTypes but one.
+func dryBut(w *world.World, left string) {
+	for _, name := range someTypes {
+		if name != left {
+			w.Fleet.Short(world.Shortage{Code: "InsufficientInstanceCapacity", Offer: model.OfferKey{InstanceType: name}, OneAtATime: true})
+		}
+	}
+}
+
+// asksFor is a pod that can run on machines of that type alone.
+func asksFor(name string) model.PodShape {
+	shape := world.Shape(1500, gib)
+	shape.NodeSelector = map[string]string{model.LabelInstanceType: name}
+	return shape
+}
+
+// D8: one cluster asks for what is not to be had, in a pool and in its fallback, for ten minutes. Another, whose launches come back dry
+// now and then too, launches what there is at once, each time.
+func TestD8ClusterInAStockOutKeepsNobodyElseFromLaunching(t *testing.T) {
+	w := world.New(world.Options{Types: someTypes})
+	dryBut(w, "m5.large")
+	w.Cluster.AddClass(world.Class("default"))
+	for i, name := range []string{"first", "fallback"} {
+		pool := world.Pool(name, "default", world.Need("team", "a"), world.Need(model.LabelArch, []string{"amd64", "arm64"}[i]))
+		pool.Weight = int32(100 - 90*i)
+		w.Cluster.AddPool(pool)
+	}
+	lasting := world.Shape(1500, 7*gib)
+	lasting.NodeSelector = map[string]string{"team": "a"}
+	other := w.Attach("other")
+	other.Cluster.AddClass(world.Class("default"))
+	other.Cluster.AddPool(world.Pool("default", "default"))
+	pending(w, "web", 60, lasting)
+	waited := 0
+	for i := range 40 {
+		run(t, w, provision.TriggerSweep)
+		if i%8 == 1 {
+			pending(other, fmt.Sprint("lost-", i), 1, asksFor("c5.large"))
+		}
+		if i%4 == 3 {
+			pending(other, fmt.Sprint("web-", i), 1, asksFor("m5.large"))
+		}
+		if out := run(t, other, provision.TriggerSweep); i%4 == 3 && out.Claims != 1 {
+			waited++
+			t.Errorf("sweep %d: %d claims, problems %v", i, out.Claims, out.Problems)
+		}
+		w.Tick(15 * time.Second)
+	}
+	if a := load(t, w).Allowance; a.DryMilli > 6*1000 || waited > 0 {
+		t.Errorf("%d launches waited; the third bucket has %d left", waited, a.DryMilli)
+	}
+}
+
+// R46 of a region: twelve clusters want what is not to be had, and each launch finds out about one offer alone. Each has a few launches of
+// its own that may come back dry, and what is more all of them share.
+func TestR46StockOutIsProbedAndNotHammeredByManyClusters(t *testing.T) {
+	w := start(t, world.Options{Types: someTypes})
+	dryBut(w, "")
+	all := []*world.World{w}
+	for i := range 11 {
+		other := w.Attach(fmt.Sprintf("other-%02d", i))
+		other.Cluster.AddClass(world.Class("default"))
+		other.Cluster.AddPool(world.Pool("default", "default"))
+		all = append(all, other)
+	}
+	for _, w := range all {
+		w.Cluster.AddPods("web", 20, world.Shape(1500, gib))
+	}
+	for minute := range 6 {
+		before := w.Fleet.Calls()
+		for range 4 {
+			w.Tick(15 * time.Second)
+			for _, w := range all {
+				run(t, w, provision.TriggerSweep)
+			}
+		}
+		most := 10 + 8 + 2*len(all) // the bucket, what comes back to it in a minute, and what each cluster forgets in one
+		if minute == 0 {
+			most += 8 * len(all)
+		}
+		if calls := w.Fleet.Calls() - before; calls > most {
+			t.Errorf("%d calls in minute %d, at most %d", calls, minute, most)
+		}
+	}
+	if n := w.Fleet.Calls(); n <= len(someTypes)*6 {
+		t.Errorf("%d calls in all: no offer was tried twice", n)
+	}
+}

@@ -85,8 +85,8 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 	return again, err
 }
 
-// wave takes the next launches off the list, without those of pools that came back dry in this round. Where launches came
-// back dry lately, a pool's first launch goes alone: what it meets the others would meet too.
+// wave takes the next launches off the list, without those of pools that came back dry in this round. Where launches of this cluster
+// came back dry lately, a pool's first launch goes alone: what it meets the others would meet too.
 func (r *run) wave(attempts *[]*attempt, dry, gave map[string]bool) []*attempt {
 	var wave, later []*attempt
 	alone := map[string]bool{}
@@ -98,7 +98,7 @@ func (r *run) wave(attempts *[]*attempt, dry, gave map[string]bool) []*attempt {
 		case len(wave) == waveSize, alone[pool]:
 			later = append(later, a)
 		default:
-			alone[pool] = !gave[pool] && r.dryLately(r.ledger.Allowance)
+			alone[pool] = !gave[pool] && r.dryLately()
 			wave = append(wave, a)
 		}
 	}
