@@ -1,0 +1,192 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/sim"
+	"github.com/joiner-sh/joiner/testenv/sim/audit"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// scarce are types that are on sale in a neighbourhood and of which there is nothing to be had, cheap ones among them. A call finds
+// that out of one offer at a time.
+var scarce = func() (names []string) {
+	for _, t := range catalog.Types() {
+		if strings.HasPrefix(t.Name, "r") && strings.HasSuffix(t.Name, "large") && len(names) < 20 {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}()
+
+// neighbourhood is a run of so many clusters on one control plane, in each of which applications grow now and then, all of them at
+// the very same moment twice: at the beginning, and after four minutes.
+func neighbourhood(seed uint64, clusters int) sim.Config {
+	grown := func(cluster int) []world.Workload {
+		var out []world.Workload
+		for i := range 3 {
+			w := world.Workload{Kind: world.Deployment, Name: fmt.Sprintf("app-%d", i), Shape: world.Shape(900+int64(100*i), 2<<30), Replicas: 3}
+			w.Shape.Labels = map[string]string{"app": w.Name}
+			own := time.Duration(60+(cluster*7+i*53)%150) * time.Second
+			w.Steps = []world.Step{{At: world.Start.Add(own), Replicas: 7}, {At: world.Start.Add(4 * time.Minute), Replicas: 12}, {At: world.Start.Add(4*time.Minute + own), Replicas: 18}}
+			out = append(out, w)
+		}
+		return out
+	}
+	batch := world.Pool("batch", "default", world.Need(model.LabelCapacityType, model.OnDemand))
+	batch.Weight = 10
+	return sim.Config{Seed: seed, Scenario: sim.Scenario{
+		Length: 8 * time.Minute, Types: slices.Concat([]string{"m5.large", "m6g.large", "c5.xlarge", "m5.2xlarge"}, scarce), Versions: 1,
+		Pools: []model.Pool{world.Pool("web", "default"), batch}, Workloads: grown(0), Neighbours: clusters - 1, Neighbour: grown,
+		Arrange: shortage,
+	}}
+}
+
+// shortage has EC2 run out of the scarce types.
+func shortage(w *world.World, _ func(time.Duration, func())) {
+	for _, name := range scarce {
+		w.Fleet.Short(world.Shortage{Code: "InsufficientInstanceCapacity", Offer: model.OfferKey{InstanceType: name}, OneAtATime: true})
+	}
+}
+
+// p95 plays a neighbourhood and returns how long the neighbours' pods waited from hint to launch, at the 95th percentile, and what
+// happened besides. Nothing crosses from one cluster to another meanwhile.
+func p95(t *testing.T, c sim.Config) (time.Duration, *tally) {
+	waits, crossing, seen := sim.NewWaits(), audit.NewCrossing(), &tally{}
+	c.Checkers = func() []audit.Checker { return []audit.Checker{waits, crossing, seen} }
+	r := sim.Run(c)
+	if len(r.Violations) > 0 {
+		t.Fatal(report(r))
+	}
+	for _, kind := range []string{"ledger", "lease", "snapshot", "decision", "message", "object", "launch", "machine", "Pod", "Node", "NodeClaim"} {
+		if crossing.Seen()[kind] < 10*c.Scenario.Neighbours {
+			t.Errorf("%d times a %s was looked at: that shows nothing (%v)", crossing.Seen()[kind], kind, crossing.Seen())
+		}
+	}
+	waited, still := waits.Of(func(cluster string) bool { return cluster != world.Name })
+	if still > 0 || len(waited) < 20*c.Scenario.Neighbours {
+		t.Fatalf("%d pods of neighbours waited and were launched for, %d wait still", len(waited), still)
+	}
+	at := func(percent int) time.Duration { return waited[(len(waited)-1)*percent/100].Round(time.Millisecond) }
+	t.Logf("%d pods of %d neighbours from hint to launch: p50 %s, p90 %s, p95 %s, p99 %s, all %s", len(waited), c.Scenario.Neighbours, at(50), at(90), at(95), at(99), at(100))
+	t.Logf("%+v", *seen)
+	t.Log(r.Stats.String())
+	return at(95), seen
+}
+
+// tally counts what the first cluster did to others, as a checker without a rule.
+type tally struct {
+	Calls, Dry  int // of CreateFleet by the first cluster, and of these without a machine
+	Messages    int // sent for it
+	Invocations int // in all
+}
+
+func (c *tally) Check(entries []world.Entry) []audit.Violation {
+	for _, e := range entries {
+		switch fact := e.Fact.(type) {
+		case world.FleetCalled:
+			if fact.Cluster == world.Name {
+				if c.Calls++; len(fact.Instances) == 0 {
+					c.Dry++
+				}
+			}
+		case world.MessageMoved:
+			if fact.Verb == "send" && fact.Group == world.Name {
+				c.Messages++
+			}
+		case world.ProcessMoved:
+			if fact.Verb == "start" {
+				c.Invocations++
+			}
+		}
+	}
+	return nil
+}
+
+func (*tally) Quiet(time.Time) []audit.Violation { return nil }
+
+// D8: of fifty clusters on one control plane one is hostile and noisy. The p95 of the other 49 from hint to launch stays within 20 % of
+// what it is while that one is as calm as they are, and state never crosses. The short form has twelve.
+func TestD8FiftyClustersOneOfThemHostile(t *testing.T) {
+	t.Parallel()
+	beside(t, 1, 12, 720)
+	if long() {
+		beside(t, 2, 12, 1500)
+		beside(t, 3, 12, 720)
+		beside(t, 1, 50, 1500)
+	}
+}
+
+// beside holds that of so many clusters those do as well that have a hostile one beside them, with bursts of so many pods, as they do
+// where it is calm.
+func beside(t *testing.T, seed uint64, clusters, pods int) {
+	t.Helper()
+	calm, _ := p95(t, neighbourhood(seed, clusters))
+	noisy, noise := p95(t, hostile(neighbourhood(seed, clusters), pods))
+	if noisy > calm*12/10 {
+		t.Errorf("seed %d, %d clusters: p95 from hint to launch is %s beside a hostile one with bursts of %d pods, %s without", seed, clusters, noisy, pods, calm)
+	}
+	if calm > 20*time.Second {
+		t.Errorf("seed %d, %d clusters: p95 from hint to launch is %s though nobody is hostile", seed, clusters, calm)
+	}
+	if noise.Messages < 3000 || noise.Calls < 50 || noise.Dry < 10 {
+		t.Errorf("seed %d: the hostile cluster makes too little noise to show anything: %+v", seed, *noise)
+	}
+}
+
+// hostile makes the first cluster of a neighbourhood as bad a neighbour as one can be without rights to anything but itself, with
+// bursts of so many pods: one right before all the others grow, and one before and after it.
+func hostile(c sim.Config, pods int) sim.Config {
+	length := c.Scenario.Length
+	c.Plan = []sim.Source{ // its API server is slow, and refuses a third of what it is asked
+		{Kind: sim.KindSlow, Target: "cluster", Of: world.Name, Rate: 0.1, Until: length},
+		{Kind: sim.KindError, Target: "cluster", Of: world.Name, Rate: 0.3, Until: length},
+	}
+	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+		shortage(w, at)
+		w.Cluster.AddPool(world.Pool("dry", "default", world.Need(model.LabelInstanceType, scarce...)))
+		w.Cluster.AddPool(world.Pool("lost", "nowhere", world.Need("no/such", "thing")))
+		for i := range 20 {
+			class := world.Class(fmt.Sprintf("nonsense-%d", i))
+			class.Subnets = nil
+			w.Cluster.AddClass(class)
+			w.Cluster.AddPool(world.Pool(fmt.Sprintf("nonsense-%d", i), class.Name, world.Need(model.LabelArch, "abacus")))
+		}
+		burst := func(n int) func() {
+			return func() {
+				name := fmt.Sprintf("burst-%d", n)
+				w.Cluster.AddPods(name, pods, world.Shape(700, 1<<30))
+				dry := world.Shape(900, 1<<30)
+				dry.NodeSelector = map[string]string{model.LabelNodePool: "dry"}
+				w.Cluster.AddPods(name+"-dry", 100, dry)
+			}
+		}
+		for n, second := range []time.Duration{30, 235, 330} {
+			at(second*time.Second, burst(n))
+		}
+		number := int64(1_000_000)
+		for after := 5 * time.Second; after < length; after += 250 * time.Millisecond {
+			at(after, func() {
+				number++
+				ctx := context.Background()
+				hint := wire.Hint{
+					Cluster: world.Name, Epoch: number % 7, Seq: number, Number: number, Reason: wire.ReasonBatch,
+					SentAtMillis: w.Clock.Now().UnixMilli(), Pods: []model.PodRef{{Namespace: "default", Name: "nobody", UID: fmt.Sprint("nobody-", number)}},
+				}
+				_ = w.Plan.Send(ctx, hint)
+				_ = w.Configs.Send(ctx, hint)
+				_ = w.Looks.Look(ctx, world.Name, fmt.Sprint(number), 0)
+				_, _ = w.Plan.Queue.Send(ctx, world.Outgoing{Body: "{", Group: world.Name, Dedup: fmt.Sprint("poison", number)})
+			})
+		}
+	}
+	return c
+}
