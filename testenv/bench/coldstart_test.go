@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"net/http/httptest"
 	"path/filepath"
@@ -55,13 +56,18 @@ func BenchmarkColdStart(b *testing.B) {
 			"JOINER_TABLE": "joiner", "JOINER_BUCKET": "joiner-data", "JOINER_QUEUE_URL": server.URL + "/own", "JOINER_INTERRUPTION_QUEUE_URL": server.URL + "/ends",
 			"JOINER_CATALOG_QUEUE_URL": server.URL + "/catalog", "JOINER_DISRUPTION_QUEUE_URL": server.URL + "/judge",
 		}}
-		b.Run(f.name, func(b *testing.B) { coldStart(b, function, f.event, server.URL) })
+		b.Run(f.name, func(b *testing.B) { coldStart(b, function, f.event, server.URL, config.Credentials) })
 	}
 }
 
 // coldStart starts one function again and again.
-func coldStart(b *testing.B, function lambdaruntime.Function, event []byte, url string) {
-	runner, err := lambdaruntime.New(lambdaruntime.Config{EndpointURL: url})
+func coldStart(b *testing.B, function lambdaruntime.Function, event []byte, url string, credentials aws.CredentialsProvider) {
+	runner, err := lambdaruntime.New(lambdaruntime.Config{
+		Region: "us-west-2", EndpointURL: url,
+		Credentials: func(ctx context.Context, _ lambdaruntime.Function) (aws.Credentials, error) {
+			return credentials.Retrieve(ctx)
+		},
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
