@@ -46,7 +46,7 @@ func main() {
 	objects := s3.NewFromConfig(config)
 	shelf := s3catalog.New(objects, s.Bucket, s3catalog.Settings{})
 	flow := &catalog.Flow{
-		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Shelf: shelf,
+		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Glances: ledger, Shelf: shelf,
 		Hints:     hints{own: sqsqueue.New(queues, s.QueueURL), plan: sqsqueue.New(queues, s.PlanURL)},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
 		Now:       time.Now,

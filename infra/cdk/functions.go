@@ -35,7 +35,7 @@ type function struct {
 // source is a queue that feeds a function.
 type source struct {
 	Queue       string // id
-	Concurrency int    // at most so many batches at once; 0 = as many as there are
+	Concurrency int    // at most so many batches at once where there are more than a few clusters; 0 = as many as there are
 }
 
 // functions are those of the region.
@@ -48,7 +48,7 @@ func functions(o Options) []function {
 		Name: "joiner-provision", ID: "Provision", Program: "provision", About: "Launches machines and makes them nodes",
 		MemoryMB: o.PlannerMemoryMB, TimeoutS: 30, Concurrency: each + 1,
 		Queues: []source{{"Plan", each}}, Sends: []string{"Plan", "Disruption"}, Ticks: true, Recursive: true,
-		Table: join(read, written, []string{"DeleteItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"decisions"}, Assumes: true, Switch: true,
+		Table: join(read, written, []string{"DeleteItem", "BatchGetItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"decisions"}, Assumes: true, Switch: true,
 		Settings: join(ofMachines, ofPolicies),
 	}, {
 		Name: "joiner-interruption", ID: "Interruption", Program: "interruption", About: "Empties nodes, ends machines and closes their claims",
@@ -59,7 +59,7 @@ func functions(o Options) []function {
 		Name: "joiner-catalog", ID: "Catalog", Program: "catalog", About: "Resolves node classes and knows what can be bought",
 		MemoryMB: 1024, TimeoutS: 120, Concurrency: each + 2,
 		Queues: []source{{"Catalog", each}}, Sends: []string{"Catalog", "Plan", "Disruption"}, Ticks: true, Recursive: true,
-		Table: join(read, []string{"PutItem", "UpdateItem", "DeleteItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"catalog", "versions"}, Assumes: true,
+		Table: join(read, []string{"PutItem", "UpdateItem", "DeleteItem", "BatchGetItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"catalog", "versions"}, Assumes: true,
 		Settings: ofMachines,
 	}, {
 		Name: "joiner-disrupt", ID: "Disrupt", Program: "disrupt", About: "Decides which nodes to give back by choice",
@@ -171,13 +171,19 @@ func (r *region) environment(f function) *map[string]*string {
 	return &env
 }
 
+// fewClusters is for how many clusters queues but that of notices are read without a bound. Lambda polls a queue that is idle with two
+// pollers where no bound is set, else with five, and every ask is billed: that is the most of what an idle installation costs. A cluster
+// has one or two batches of a queue under way, because whoever holds its lease does all there is to do. Notices come in rushes. Source:
+// Lambda developer guide, "Configuring scaling behavior for SQS event source mappings".
+const fewClusters = 10
+
 // feed has a queue feed a function. What a batch could not handle comes back alone.
 func (r *region) feed(f function, made awslambda.CfnFunction, from source) {
 	properties := &awslambda.CfnEventSourceMappingProps{
 		FunctionName: made.Ref(), EventSourceArn: r.queues[from.Queue].AttrArn(), BatchSize: n(10), Enabled: jsii.Bool(true),
 		FunctionResponseTypes: texts("ReportBatchItemFailures"),
 	}
-	if from.Concurrency > 0 && (r.o.Reserve || from.Queue == "Notices") {
+	if from.Concurrency > 0 && (r.o.Reserve && r.o.MaxClusters > fewClusters || from.Queue == "Notices") {
 		properties.ScalingConfig = &awslambda.CfnEventSourceMapping_ScalingConfigProperty{MaximumConcurrency: n(from.Concurrency)}
 	}
 	mapping := awslambda.NewCfnEventSourceMapping(r.stack, s(f.ID+"From"+from.Queue), properties)

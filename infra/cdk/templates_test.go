@@ -201,12 +201,12 @@ func regionWanted() map[string]wanted {
 	for id, f := range map[string]struct {
 		name                         string
 		memory, timeout, concurrency int
-		sources                      map[string]int // with how many batches at once
+		sources                      map[string]int // with how many batches at once; 0 = no bound
 	}{
-		"Provision":    {"joiner-provision", 1769, 30, 11, map[string]int{"Plan": 10}},
-		"Interruption": {"joiner-interruption", 884, 30, 31, map[string]int{"Interruption": 20, "Notices": 10}},
-		"Catalog":      {"joiner-catalog", 1024, 120, 12, map[string]int{"Catalog": 10}},
-		"Disrupt":      {"joiner-disrupt", 1769, 55, 11, map[string]int{"Disruption": 10}},
+		"Provision":    {"joiner-provision", 1769, 30, 11, map[string]int{"Plan": 0}},
+		"Interruption": {"joiner-interruption", 884, 30, 31, map[string]int{"Interruption": 0, "Notices": 10}},
+		"Catalog":      {"joiner-catalog", 1024, 120, 12, map[string]int{"Catalog": 0}},
+		"Disrupt":      {"joiner-disrupt", 1769, 55, 11, map[string]int{"Disruption": 0}},
 	} {
 		all[id] = wanted{"AWS::Lambda::Function", fmt.Sprintf(`{"FunctionName": %q, "Runtime": "provided.al2023", "Handler": "bootstrap", "Architectures": ["arm64"],
 			"MemorySize": %d, "Timeout": %d, "ReservedConcurrentExecutions": %d, "RecursiveLoop": "Allow", "Role": %s,
@@ -218,8 +218,12 @@ func regionWanted() map[string]wanted {
 			"Target": {"Arn": %s, "RoleArn": %s, "Input": "{\"sweep\":\"<aws.scheduler.scheduled-time>\"}", "RetryPolicy": {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 1}}}`,
 			f.name, attribute(id, "Arn"), attribute("ScheduleRole", "Arn"))}
 		for queue, most := range f.sources {
+			bound := ""
+			if most > 0 {
+				bound = fmt.Sprintf(`, "ScalingConfig": {"MaximumConcurrency": %d}`, most)
+			}
 			all[id+"From"+queue] = wanted{"AWS::Lambda::EventSourceMapping", fmt.Sprintf(`{"FunctionName": %s, "EventSourceArn": %s, "BatchSize": 10, "Enabled": true,
-				"FunctionResponseTypes": ["ReportBatchItemFailures"], "ScalingConfig": {"MaximumConcurrency": %d}}`, ref(id), attribute(queue+"Queue", "Arn"), most)}
+				"FunctionResponseTypes": ["ReportBatchItemFailures"]%s}`, ref(id), attribute(queue+"Queue", "Arn"), bound)}
 		}
 	}
 	for id, r := range map[string][3]string{

@@ -184,6 +184,10 @@ type JudgeNotes struct {
 	// is read each time.
 	Constrained bool `json:"constrained,omitempty"`
 
+	// Empty says that there was nothing of ours at that look, nor for an hour before: no machine, launch or command, no room to be kept, no
+	// pod that waits, no class that is not ready.
+	Empty bool `json:"empty,omitempty"`
+
 	HintUnix int64 `json:"hint,omitempty"` // for when the next look was asked for; 0 = for none
 	// Blocked says of nodes why they stay, as people were last told, by node.
 	Told []ToldNode `json:"told,omitempty"`

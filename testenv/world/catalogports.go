@@ -18,7 +18,7 @@ import (
 func (p *Ports) Catalog(now func() time.Time, settings catalog.Settings) *catalog.Flow {
 	ledger := ledgerPort{p}
 	return &catalog.Flow{
-		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Hints: configPort{p}, Judges: newsPort{p}, Connector: classPort{p},
+		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Hints: configPort{p}, Glances: ledger, Judges: newsPort{p}, Connector: classPort{p},
 		Now: now, Settings: settings,
 	}
 }

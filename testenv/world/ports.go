@@ -27,7 +27,7 @@ func (p *Ports) Provision(now func() time.Time, settings provision.Settings) *pr
 	return &provision.Flow{
 		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
 		Machines: shelfPort{p}, Memories: ledger,
-		Decisions: store, Snapshots: store, Hints: hintsPort{p}, Judges: newsPort{p}, Connector: p,
+		Decisions: store, Snapshots: store, Hints: hintsPort{p}, Glances: ledger, Judges: newsPort{p}, Connector: p,
 		Now: now, NewID: p.world.newID, Settings: settings,
 	}
 }

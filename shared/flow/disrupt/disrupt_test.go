@@ -614,6 +614,17 @@ func TestTickLeavesIdleClustersAlone(t *testing.T) {
 	fan(1)
 }
 
+// What was found of a cluster says whether there was anything of ours in it.
+func TestLookNotesWhetherAClusterIsEmpty(t *testing.T) {
+	for nodes, want := range map[int]bool{0: true, 1: false} {
+		h := newHouse(t, nodes)
+		h.pass(60)
+		if _, notes, _, err := h.ledger.Glance(t.Context(), cluster); err != nil || notes.Ledger == "" || notes.Empty != want {
+			t.Errorf("%d nodes: %+v, %v", nodes, notes, err)
+		}
+	}
+}
+
 // B3, S30: of two judges that went by the same turn of a pool one is refused, and looks again.
 func TestB3S30SecondJudgeOfTheSameTurnIsRefused(t *testing.T) {
 	h := newHouse(t, 4)

@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -46,7 +48,20 @@ func (r *run) found(catalog string, againUnix int64, constrained bool) {
 	}
 	r.notes.AtUnix, r.notes.Epoch, r.notes.Seq = r.now(), r.snapshot.Epoch, r.snapshot.Seq
 	r.notes.Ledger, r.notes.Catalog, r.notes.AgainUnix, r.notes.Constrained = r.digest(), catalog, againUnix, constrained
+	r.notes.Empty = r.empty()
 	r.renoted = true
+}
+
+// empty reports whether there is nothing of ours in the cluster and nobody asks for anything, so that sweeps may come less often.
+func (r *run) empty() bool {
+	s, l := r.snapshot, &r.ledger
+	if len(l.Claims)+len(l.Ended)+len(l.Intents)+len(s.Claims)+len(s.Buffers) > 0 || len(l.Classes) != len(s.Classes) || len(r.openIDs()) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(l.Classes, func(c model.ClassRecord) bool { return len(c.Status.Problems) > 0 }) &&
+		!slices.ContainsFunc(s.Classes, func(c model.Class) bool { return c.DeletedUnix != 0 }) &&
+		!slices.ContainsFunc(s.Pools, func(p model.Pool) bool { return p.DeletedUnix != 0 || p.Replicas != nil }) &&
+		!slices.ContainsFunc(s.Nodes, func(n model.Node) bool { return n.Finalizer }) && len(pack.Pending(s)) == 0
 }
 
 // forget takes a look's memory back. It is written before the first command of a run, so that none is left alone for the sake
@@ -56,7 +71,7 @@ func (r *run) forget(ctx context.Context) error {
 		return nil
 	}
 	next := r.notes
-	next.Ledger, next.Catalog, next.AgainUnix, next.Constrained = "", "", 0, false
+	next.Ledger, next.Catalog, next.AgainUnix, next.Constrained, next.Empty = "", "", 0, false, false
 	err := r.effect(ctx, EffectForget, func() (err error) {
 		next, err = r.Book.Recall(ctx, r.fence, next)
 		return err

@@ -31,7 +31,8 @@ type Flow struct {
 	Memories   Memories
 	Connector  Connector
 	Hints      Hints
-	Judges     Judges // nil = the judge's own tick finds what became of replacements
+	Glances    Glances // nil = clusters are swept each minute
+	Judges     Judges  // nil = the judge's own tick finds what became of replacements
 
 	Now      func() time.Time
 	NewID    func() string // unique and sorted by time, such as a ULID

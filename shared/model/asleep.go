@@ -1,0 +1,19 @@
+package model
+
+import "time"
+
+// How long what a cluster was found like is believed, and how often one that sleeps is looked at all the same.
+const (
+	sleepsForSeconds   = 600
+	silentAfterSeconds = 45 // since the watcher's last heartbeat: then nobody would say that something has come up
+	sweepEveryMinutes  = 5
+)
+
+// SweepDue reports whether a sweep of the cluster is due with a tick, given in RFC 3339: each minute, and every fifth while the cluster
+// sleeps. It does where the judge found it empty and the watcher, which lives, has published nothing since.
+func (n *JudgeNotes) SweepDue(pointer *Pointer, nowUnix int64, tick string) bool {
+	sleeps := n.Empty && n.Ledger != "" && pointer != nil && pointer.Epoch == n.Epoch && pointer.HeadSeq == n.Seq &&
+		nowUnix-pointer.HeartbeatAt <= silentAfterSeconds && nowUnix-n.AtUnix < sleepsForSeconds
+	at, err := time.Parse(time.RFC3339, tick)
+	return !sleeps || err != nil || at.Minute()%sweepEveryMinutes == 0
+}
