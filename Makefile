@@ -141,12 +141,25 @@ build: $(FUNCTIONS:%=$(DIST)/amd64/%.zip) $(FUNCTIONS:%=$(DIST)/arm64/%.zip) $(B
 
 zips: $(FUNCTIONS:%=$(DIST)/$(ARCH)/%.zip) ## function zips for ARCH (arm64, amd64), which the stacks are made with
 
+sizes: $(foreach a,amd64 arm64,$(FUNCTIONS:%=$(DIST)/$(a)/%.zip) $(DIST)/$(a)/watcher $(DIST)/$(a)/joiner) ## how large each program is, for both architectures; fails where a function's zip is above 10 MB for arm64, which is what is deployed, or 11.5 MB for amd64
+	@cd tools && $(GO) run ./sizes -most 11500000 $(call sized,amd64)
+	@cd tools && $(GO) run ./sizes -most 10000000 $(call sized,arm64)
+
+sized = $(foreach f,$(FUNCTIONS),$(f)/$(1)=../$(DIST)/$(1)/$(f)/bootstrap,../$(DIST)/$(1)/$(f).zip) watcher/$(1)=../$(DIST)/$(1)/watcher joiner/$(1)=../$(DIST)/$(1)/joiner
+
+cost: ## what the control plane costs a month, with the arithmetic: two clusters simulated for two days each (some minutes of CPU), README.md's table written anew; COSTFLAGS=-recorded prices what was measured last
+	@$(GO) run ./testenv/cost/cmd $(COSTFLAGS)
+
 image: $(DIST)/amd64/watcher $(DIST)/arm64/watcher ## the watcher's image for both architectures, an OCI layout in dist/watcher; PUSH=REPOSITORY:TAG pushes it; prints the digest the chart wants
 	@cd tools && $(GO) run ./image -out ../$(DIST)/watcher $(if $(PUSH),-push $(PUSH)) amd64=../$(DIST)/amd64/watcher arm64=../$(DIST)/arm64/watcher
 
 $(DIST)/%/watcher: FORCE
 	@mkdir -p $(DIST)/$*
 	GOOS=linux GOARCH=$* $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/watcher
+
+$(DIST)/%/joiner: FORCE
+	@mkdir -p $(DIST)/$*
+	GOOS=linux GOARCH=$* $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS) -X main.version=$(VERSION)' -o $@ ./cmd/joiner
 
 $(DIST)/%.zip: FORCE
 	@mkdir -p $(DIST)/$*
@@ -163,4 +176,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: help console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check licences sbom vuln generated build clean FORCE
+.PHONY: help console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check sizes cost licences sbom vuln generated build clean FORCE
