@@ -1,0 +1,63 @@
+// Command cmd measures what the control plane is billed for, prints the bill with its arithmetic, and writes README.md's table.
+//
+//	go run ./testenv/cost/cmd                 # from the root; some minutes
+//	go run ./testenv/cost/cmd -only idle      # the other scenarios as they were measured last
+//	go run ./testenv/cost/cmd -recorded       # measures nothing
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/joiner-sh/joiner/testenv/cost"
+)
+
+func main() {
+	recorded := flag.Bool("recorded", false, "measure nothing; go by what was measured last")
+	only := flag.String("only", "", "measure the scenarios alone whose name begins so")
+	flag.Parse()
+	if err := run(*recorded, *only); err != nil {
+		fmt.Fprintln(os.Stderr, "cost:", err)
+		os.Exit(1)
+	}
+}
+
+func run(recorded bool, only string) error {
+	const records, template, readme = "testenv/cost/testdata/usage.json", "infra/cdk/templates/region.json", "README.md"
+	if !recorded {
+		before, err := cost.ReadRecords(records)
+		if err != nil {
+			return err
+		}
+		measured, err := cost.MeasureAll(context.Background(), cost.Scenarios, only, before)
+		if err != nil {
+			return err
+		}
+		if err := cost.WriteRecords(records, measured); err != nil {
+			return err
+		}
+	}
+	measured, err := cost.ReadRecords(records)
+	if err != nil {
+		return err
+	}
+	deployment, err := cost.ReadDeployment(template)
+	if err != nil {
+		return err
+	}
+	for _, r := range measured {
+		fmt.Printf("\n%s: %g hours of %d nodes, as 30 days\n", r.Scenario, r.Hours, r.Nodes)
+		cost.Print(os.Stdout, cost.Bill(r.Month(), deployment))
+	}
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		return err
+	}
+	next, err := cost.Rewrite(string(text), cost.Table(measured, deployment))
+	if err != nil {
+		return fmt.Errorf("%s: %w", readme, err)
+	}
+	return os.WriteFile(readme, []byte(next), 0o644)
+}

@@ -1,0 +1,327 @@
+package cost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"time"
+
+	sdksqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/adapter/s3catalog"
+	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
+	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
+	"github.com/joiner-sh/joiner/shared/flow/catalog"
+	"github.com/joiner-sh/joiner/shared/flow/disrupt"
+	"github.com/joiner-sh/joiner/shared/flow/interruption"
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// function is one of the functions: what it does with a tick, and with a batch of a queue. Each returns an error where the batch is
+// to come again.
+type function struct {
+	name   string // as in the template
+	queues []string
+	tick   func(ctx context.Context, log *slog.Logger, tick string) error
+	batch  func(ctx context.Context, log *slog.Logger, request batch) error
+}
+
+// batch is what an invocation was given.
+type batch struct {
+	hints    []wire.Hint
+	notices  []interruption.Received
+	owner    string
+	deadline time.Time
+}
+
+func (a *Account) fifo(name string) *sqsqueue.Queue {
+	return sqsqueue.New(a.clients.sqs, a.queues[name])
+}
+
+func (a *Account) delayed(name string) *sqsqueue.Delayed {
+	return sqsqueue.NewDelayed(a.clients.sqs, a.queues[name])
+}
+
+// inTurn does one thing after the other, so that runs are alike.
+func inTurn(n int, do func(i int)) {
+	for i := range n {
+		do(i)
+	}
+}
+
+// deploy returns the functions, wired as their programs are.
+func (a *Account) deploy() map[string]*function {
+	ledger := dynamoledger.New(a.clients.dynamodb, table)
+	store, shelf := s3snapshot.New(a.clients.s3, bucket), s3catalog.New(a.clients.s3, bucket, s3catalog.Settings{})
+	ports, hints := a.world.Ports(gate{&a.meter}, "function"), asks{a}
+
+	births := ports.Provision(a.now, provision.Settings{Build: "0123456789ab"})
+	births.Registry, births.Leases, births.Claims, births.Births, births.Offers = ledger, ledger, ledger, ledger, ledger
+	births.Allowances, births.Memory, births.Memories = ledger, ledger, ledger
+	births.Decisions, births.Snapshots, births.Machines = store, store, shelf
+	births.Hints, births.Judges, births.Glances, births.Abreast = hints, news{a}, ledger, inTurn
+
+	deaths := ports.Interruption(a.now, interruption.Settings{})
+	deaths.Registry, deaths.Leases, deaths.Notebook, deaths.Claims, deaths.Finder = ledger, ledger, ledger, ledger, ledger
+	deaths.Steps, deaths.Offers, deaths.Removals = ledger, ledger, store
+	deaths.Hints, deaths.Plans, deaths.Drains, deaths.Judges, deaths.Abreast = hints, hints, hints, news{a}, inTurn
+
+	choices := ports.Disrupt(a.now, disrupt.Settings{Build: "0123456789ab"})
+	choices.Registry, choices.Leases, choices.Book, choices.Commands = ledger, ledger, ledger, ledger
+	choices.Snapshots, choices.Decisions, choices.Machines = store, store, shelf
+	choices.Hints, choices.Plans, choices.Drains, choices.Abreast = judges{a}, hints, hints, inTurn
+
+	classes := ports.Catalog(a.now, catalog.Settings{})
+	classes.Registry, classes.Leases, classes.Records, classes.Allowances, classes.Shelf = ledger, ledger, ledger, ledger, shelf
+	classes.Hints, classes.Judges, classes.Glances = classHints{a}, news{a}, ledger
+	region := a.world.Region(&world.Market{Catalog: a.world.Catalog}, a.now)
+	region.Registry, region.Books, region.Snapshots, region.Shelf, region.Learnings, region.Allowances = ledger, ledger, store, shelf, ledger, ledger
+
+	all := map[string]*function{}
+	for _, f := range []*function{provisioning(births), ending(deaths), judging(choices), resolving(classes, region)} {
+		all[f.name] = f
+	}
+	return all
+}
+
+func provisioning(flow *provision.Flow) *function {
+	return &function{
+		name: "Provision", queues: []string{planQueue},
+		tick: func(ctx context.Context, log *slog.Logger, tick string) error {
+			sent, err := flow.FanOut(ctx, tick)
+			log.Info("sweep", "tick", tick, "clusters", sent, "error", err)
+			return err
+		},
+		batch: func(ctx context.Context, log *slog.Logger, b batch) error {
+			request := provision.Request{Cluster: world.Name, Owner: b.owner, Deadline: b.deadline}
+			for _, hint := range b.hints {
+				request.Take(hint)
+			}
+			outcome, err := flow.Run(ctx, request)
+			log.Info("provision", "outcome", outcome, "error", err)
+			return err
+		},
+	}
+}
+
+func ending(flow *interruption.Flow) *function {
+	return &function{
+		name: "Interruption", queues: []string{interruptionQueue, noticesQueue},
+		tick: func(ctx context.Context, log *slog.Logger, tick string) error {
+			sent, err := flow.FanOut(ctx, tick)
+			log.Info("sweep", "tick", tick, "clusters", sent, "error", err)
+			return err
+		},
+		batch: func(ctx context.Context, log *slog.Logger, b batch) error {
+			if len(b.notices) > 0 {
+				failed, outcome := flow.Notices(ctx, b.notices, b.deadline)
+				log.Info("notices", "outcome", outcome)
+				if len(failed) > 0 {
+					return fmt.Errorf("%d notices are to come again", len(failed))
+				}
+			}
+			var drain, look *interruption.Request
+			for _, hint := range b.hints {
+				to := &look
+				if hint.Reason == wire.ReasonDrain {
+					to = &drain
+				}
+				if *to == nil {
+					*to = &interruption.Request{Cluster: world.Name, Owner: b.owner, Deadline: b.deadline}
+				}
+				(*to).Take(hint)
+			}
+			var failed error
+			if drain != nil {
+				outcome, err := flow.Drain(ctx, *drain)
+				log.Info("drain", "outcome", outcome, "error", err)
+				failed = err
+			}
+			if look != nil {
+				outcome, err := flow.Run(ctx, *look)
+				log.Info("interruption", "outcome", outcome, "error", err)
+				failed = errors.Join(failed, err)
+			}
+			return failed
+		},
+	}
+}
+
+func judging(flow *disrupt.Flow) *function {
+	return &function{
+		name: "Disrupt", queues: []string{disruptionQueue},
+		tick: func(ctx context.Context, log *slog.Logger, tick string) error {
+			sent, err := flow.FanOut(ctx, tick)
+			log.Info("sweep", "tick", tick, "clusters", sent, "error", err)
+			return err
+		},
+		batch: func(ctx context.Context, log *slog.Logger, b batch) error {
+			request := disrupt.Request{Cluster: world.Name, Owner: b.owner, Deadline: b.deadline}
+			for _, hint := range b.hints {
+				request.Take(hint)
+			}
+			outcome, err := flow.Run(ctx, request)
+			log.Info("disrupt", "outcome", outcome, "error", err)
+			return err
+		},
+	}
+}
+
+func resolving(flow *catalog.Flow, region *catalog.Region) *function {
+	return &function{
+		name: "Catalog", queues: []string{catalogQueue},
+		tick: func(ctx context.Context, log *slog.Logger, tick string) error {
+			sent, err := flow.FanOut(ctx, tick)
+			log.Info("sweep", "tick", tick, "clusters", sent, "error", err)
+			outcomes, regionErr := region.Run(ctx)
+			for _, outcome := range outcomes {
+				if len(outcome.Refreshed)+len(outcome.Problems) > 0 {
+					log.Info("region", "outcome", outcome)
+				}
+			}
+			return errors.Join(err, regionErr)
+		},
+		batch: func(ctx context.Context, log *slog.Logger, b batch) error {
+			changed := slices.ContainsFunc(b.hints, func(h wire.Hint) bool { return h.Reason == wire.ReasonConfig })
+			outcome, err := flow.Run(ctx, catalog.Request{Cluster: world.Name, Config: changed, Owner: b.owner, Deadline: b.deadline})
+			log.Info("catalog", "outcome", outcome, "error", err)
+			return err
+		},
+	}
+}
+
+// invocationTimeout is what is left of an invocation when it begins.
+const invocationTimeout = 30 * time.Second
+
+// invoke runs one invocation and meters it.
+func (a *Account) invoke(f *function, do func(log *slog.Logger) error) error {
+	out := &counter{}
+	log := slog.New(slog.NewJSONHandler(out, nil)).With("program", f.name, "request", "00000000-0000-0000-0000-000000000000")
+	end := a.meter.invocation(f.name)
+	err := do(log)
+	end(out.bytes)
+	return err
+}
+
+// tickAll gives a tick to every function.
+func (a *Account) tickAll(ctx context.Context, tick time.Time) error {
+	for _, name := range []string{"Provision", "Interruption", "Catalog", "Disrupt"} {
+		f := a.functions[name]
+		a.meter.add(Usage{Schedules: 1})
+		err := a.invoke(f, func(log *slog.Logger) error { return f.tick(ctx, log, tick.UTC().Format(time.RFC3339)) })
+		if err != nil {
+			return fmt.Errorf("tick of %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// poll hands a batch of every queue that shows messages to its function, and reports whether there was any. What a poller asks for and
+// deletes is metered as one request each; what it asks in vain is not, see Deployment.
+func (a *Account) poll(ctx context.Context) (bool, error) {
+	any := false
+	for _, name := range []string{"Provision", "Interruption", "Catalog", "Disrupt"} {
+		for _, queue := range a.functions[name].queues {
+			if depth, _ := a.cloud.SQS.Depth(queue); depth.Visible == 0 {
+				continue
+			}
+			took, err := a.take(ctx, a.functions[name], queue)
+			if err != nil {
+				return true, err
+			}
+			any = any || took
+		}
+	}
+	return any, nil
+}
+
+// take receives a batch and invokes the function with it. A batch that failed stays in the queue and comes again.
+func (a *Account) take(ctx context.Context, f *function, queue string) (bool, error) {
+	url := a.queues[queue]
+	out, err := a.clients.sqs.ReceiveMessage(ctx, &sdksqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 10})
+	if err != nil || len(out.Messages) == 0 {
+		return false, err
+	}
+	b := batch{owner: *out.Messages[0].MessageId, deadline: a.now().Add(invocationTimeout)}
+	var done []sqstypes.DeleteMessageBatchRequestEntry
+	for _, m := range out.Messages {
+		if hint, err := wire.DecodeHint([]byte(*m.Body)); err == nil {
+			b.hints = append(b.hints, hint)
+		} else {
+			b.notices = append(b.notices, interruption.Received{Message: *m.MessageId, Body: []byte(*m.Body)})
+		}
+		done = append(done, sqstypes.DeleteMessageBatchRequestEntry{Id: m.MessageId, ReceiptHandle: m.ReceiptHandle})
+	}
+	if err := a.invoke(f, func(log *slog.Logger) error { return f.batch(ctx, log, b) }); err != nil {
+		a.meter.failed(f.name, err)
+		return true, nil
+	}
+	_, err = a.clients.sqs.DeleteMessageBatch(ctx, &sdksqs.DeleteMessageBatchInput{QueueUrl: &url, Entries: done})
+	return true, err
+}
+
+// counter counts what is written.
+type counter struct{ bytes int64 }
+
+// Write counts.
+func (c *counter) Write(p []byte) (int, error) {
+	c.bytes += int64(len(p))
+	return len(p), nil
+}
+
+var _ io.Writer = (*counter)(nil)
+
+// asks are the hints functions send each other, as their programs do.
+type asks struct{ *Account }
+
+func (s asks) Sweep(ctx context.Context, cluster, tick string) error {
+	return s.fifo(planQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: tick})
+}
+
+func (s asks) Plan(ctx context.Context, cluster, key string) error {
+	return s.fifo(planQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key})
+}
+
+func (s asks) Replace(ctx context.Context, cluster, key string) error {
+	return s.fifo(planQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonReplace, Tick: key})
+}
+
+func (s asks) Look(ctx context.Context, cluster, key string, after time.Duration) error {
+	return s.delayed(interruptionQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key}, after)
+}
+
+func (s asks) Drain(ctx context.Context, cluster, key string, after time.Duration) error {
+	return s.delayed(interruptionQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key}, after)
+}
+
+// judges are looks the judge asks for itself.
+type judges struct{ *Account }
+
+func (j judges) Judge(ctx context.Context, cluster, key string, after time.Duration) error {
+	return j.delayed(disruptionQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonJudge, Tick: key}, after)
+}
+
+// news are looks of the judge that others ask for.
+type news struct{ *Account }
+
+func (n news) Judge(ctx context.Context, cluster, key string) error {
+	return judges(n).Judge(ctx, cluster, key, 0)
+}
+
+// classHints are what the function of the catalogue sends.
+type classHints struct{ *Account }
+
+func (h classHints) Look(ctx context.Context, cluster, key string) error {
+	return h.fifo(catalogQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key})
+}
+
+func (h classHints) Ready(ctx context.Context, cluster, key string) error {
+	return h.fifo(planQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonConfig, Tick: key})
+}

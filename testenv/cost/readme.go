@@ -1,0 +1,57 @@
+package cost
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markers of README.md between which the table stands.
+const (
+	markBegin = "<!-- cost: begin, written by make cost -->\n"
+	markEnd   = "<!-- cost: end -->\n"
+)
+
+// Table returns the table of README.md for what is recorded of scenarios.
+func Table(recorded []Recorded, d Deployment) string {
+	var b strings.Builder
+	bills := make([][]Line, len(recorded))
+	row := func(name string, cell func(lines []Line) string) {
+		fmt.Fprintf(&b, "| %s |", name)
+		for _, lines := range bills {
+			fmt.Fprintf(&b, " %s |", cell(lines))
+		}
+		b.WriteString("\n")
+	}
+	for i, r := range recorded {
+		bills[i] = Bill(r.Month(), d)
+	}
+	fmt.Fprintf(&b, "| a month, %s, %s |", region, pricedAt)
+	for _, r := range recorded {
+		fmt.Fprintf(&b, " %s |", r.Scenario)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("--:|", len(recorded)) + "\n")
+	for i, line := range bills[0] {
+		row(fmt.Sprintf("%s: %s", line.Service, line.Item.Name), func(lines []Line) string {
+			l := lines[i]
+			return fmt.Sprintf("%s %s = $%.2f", count(l.Quantity), l.Item.Unit, l.USD())
+		})
+	}
+	for _, sum := range sums {
+		name := sum.name
+		row("**"+name+"**", func(lines []Line) string {
+			list, billed := Sum(lines, sum.kinds...)
+			return fmt.Sprintf("**$%.2f** ($%.2f)", list, billed)
+		})
+	}
+	return b.String()
+}
+
+// Rewrite returns a text with the table between its markers replaced.
+func Rewrite(text, table string) (string, error) {
+	before, rest, found := strings.Cut(text, markBegin)
+	_, after, ended := strings.Cut(rest, markEnd)
+	if !found || !ended {
+		return "", fmt.Errorf("there is no %q and %q after it", strings.TrimSpace(markBegin), strings.TrimSpace(markEnd))
+	}
+	return before + markBegin + table + markEnd + after, nil
+}
