@@ -19,8 +19,10 @@ func TestPlansAboutGivingBackHold(t *testing.T) {
 	if report.Failed() {
 		t.Errorf("%d findings, %d errors", len(report.Findings), len(report.Errors))
 	}
-	if report.Doubted*1000 > report.Commands {
-		t.Errorf("%d of %d commands do not hold when they are looked at once more, want one in a thousand at most", report.Doubted, report.Commands)
+	// Commands of a plan share no room, but what is moved by one may keep a pod of another away, by affinity or spread, until it has
+	// moved. That one is taken back and decided again once the other is done. To join all that might would have one failure undo all.
+	if report.Doubted*100 > report.Commands {
+		t.Errorf("%d of %d commands do not hold when they are looked at once more, want one in a hundred at most", report.Doubted, report.Commands)
 	}
 	if report.Commands < 50 || report.Moved < 50 {
 		t.Errorf("%d commands move %d pods: that is no test", report.Commands, report.Moved)
