@@ -9,15 +9,17 @@ import (
 )
 
 // Desk makes many plans of one cluster one after another: what-ifs, which differ in the nodes there are, in where pods are bound,
-// in what is used of limits and in which pods are to be placed. What the others of an Input say has to stay as it was. A Desk
-// is for one goroutine.
+// in what is used of limits and in which pods are to be placed. Claims come and go, too; of one name they are the same but for their
+// pods. What the others of an Input say has to stay as it was. A Desk is for one goroutine.
 type Desk struct {
 	dims    dimensions
 	lore    *lore
 	markets *markets
 	daemons []daemon
 	pools   []*pool
-	rates   *Rates // the last that were asked for
+	rates   *Rates             // the last that were asked for
+	asked   []asked            // by shape, as far as looked up
+	drafts  map[draftKey]*site // of claims on their way; nothing of them is written to
 }
 
 // NewDesk prepares for plans that differ from the input as said above.
@@ -25,7 +27,7 @@ func NewDesk(in Input) *Desk {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	d := &Desk{dims: everyDimension(in.Snapshot), lore: newLore(in.Snapshot.Shapes, in.IgnorePreferences)}
+	d := &Desk{dims: everyDimension(in.Snapshot), lore: newLore(in.Snapshot.Shapes, in.IgnorePreferences), asked: make([]asked, len(in.Snapshot.Shapes)), drafts: make(map[draftKey]*site)}
 	d.lore.dims = d.dims
 	d.markets, d.daemons = newMarkets(&in, d.dims), daemonsOf(in.Snapshot, d.dims)
 	d.pools = newPools(&in, d.dims, d.markets, d.daemons)

@@ -1,12 +1,13 @@
 package pack
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
-// A desk's plans are those made from nothing, whatever was planned at it before.
+// A desk's plans are those made from nothing, whatever was planned at it before, and whichever claims have come since.
 func TestDeskPlansWhatIsPlannedFromNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawRules(t)
@@ -15,8 +16,12 @@ func TestDeskPlansWhatIsPlannedFromNothing(t *testing.T) {
 		all := Pending(in.Snapshot)
 		for part := 1; part <= 3; part++ {
 			in.Pending = append([]int{}, all[:len(all)*part/3]...)
-			if got, want := encoded(t, desk.Plan(in, 0)), encoded(t, Plan(in)); got != want {
+			plan := Plan(in)
+			if got, want := encoded(t, desk.Plan(in, 0)), encoded(t, plan); got != want {
 				t.Fatalf("%d of %d pods: at the desk\n%s\nfrom nothing\n%s", len(in.Pending), len(all), got, want)
+			}
+			for i := range plan.Claims {
+				in.Claims = append(slices.Clip(in.Claims), asLedger(plan.Claims[i]))
 			}
 		}
 	})

@@ -7,8 +7,31 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// draftKey is what the site of a claim on its way depends on.
+type draftKey struct {
+	claim               string // its name: of one name they are alike in all plans of a desk, but for the pods they are promised to
+	withPorts, withSets bool
+}
+
 // fromClaim describes a claim whose node has not joined.
 func (p *places) fromClaim(claim *model.Claim) *site {
+	if p.drafts == nil {
+		return p.draft(claim)
+	}
+	key := draftKey{claim.Name, p.needPorts, p.needFoes}
+	known := p.drafts[key]
+	if known == nil {
+		known = p.draft(claim)
+		known.ports, known.coming, known.open = slices.Clip(known.ports), slices.Clip(known.coming), make(map[string][]string)
+		p.drafts[key] = known
+	}
+	s := *known
+	s.free, s.promised = slices.Clone(known.free), claim.Pods
+	return &s
+}
+
+// draft describes a claim whose node has not joined, whatever was made before.
+func (p *places) draft(claim *model.Claim) *site {
 	s := &site{name: claim.Name, labels: p.claimLabels(claim), taints: claim.Taints, promised: claim.Pods, number: -1}
 	s.labels[model.LabelHostname] = newHostname
 	m := p.markets.of(claim.Class)

@@ -77,6 +77,8 @@ type places struct {
 	needDisks bool
 
 	daemonTerms map[*market][]*reading // of daemons; filled when asked for
+	asked       []asked                // by shape, as far as looked up
+	drafts      map[draftKey]*site     // of claims on their way, by what they depend on; nil where each is made once
 
 	claimOf map[string]*model.Claim // by node name: the live claim the node belongs to
 	joined  map[string]bool         // by claim name: its node is in the snapshot
@@ -88,17 +90,23 @@ func newPlaces(in *Input, dims dimensions, markets *markets, daemons []daemon, a
 	for i := range daemons {
 		p.sets[daemonName{daemons[i].namespace, daemons[i].name}] = i
 	}
+	if in.desk != nil {
+		p.asked, p.drafts = in.desk.asked, in.desk.drafts
+	} else {
+		p.asked = make([]asked, len(in.Snapshot.Shapes))
+	}
 	p.indexClaims()
 	return p
 }
 
 // indexClaims joins claims and nodes, by provider ID or by name.
 func (p *places) indexClaims() {
-	p.claimOf, p.joined = make(map[string]*model.Claim), make(map[string]bool)
 	if len(p.in.Claims) == 0 {
 		return
 	}
-	byProvider, byNode := make(map[string]*model.Claim), make(map[string]*model.Claim)
+	most := len(p.in.Claims)
+	p.claimOf, p.joined = make(map[string]*model.Claim, most), make(map[string]bool, most)
+	byProvider, byNode := make(map[string]*model.Claim, most), make(map[string]*model.Claim, most)
 	for i := range p.in.Claims {
 		claim := &p.in.Claims[i]
 		if claim.ProviderID != "" {
@@ -206,23 +214,35 @@ type daemonName struct{ namespace, name string }
 // hold takes what pod i holds of its node off the site's room, and notes which daemon it is, if any.
 func (p *places) hold(s *site, i int, running []bool) {
 	pod := &p.in.Snapshot.Pods[i]
-	shape := &p.in.Snapshot.Shapes[pod.Shape]
-	for d, name := range p.dims {
-		if amount := shape.Requests[name]; amount > 0 {
-			s.free[d] = saturatingSub(s.free[d], amount)
-		}
+	asks := &p.asked[pod.Shape]
+	if asks.amounts == nil {
+		shape := &p.in.Snapshot.Shapes[pod.Shape]
+		*asks = asked{p.dims.requests(shape.Requests), shape.OwnerKind == "DaemonSet"}
 	}
-	if shape.OwnerKind == "DaemonSet" {
-		if d, known := p.sets[daemonName{pod.Namespace, shape.OwnerName}]; known {
+	for d, amount := range asks.amounts {
+		s.free[d] = saturatingSub(s.free[d], amount)
+	}
+	if asks.daemon {
+		if d, known := p.sets[daemonName{pod.Namespace, p.in.Snapshot.Shapes[pod.Shape].OwnerName}]; known {
 			running[d] = true
 		}
 	}
+	if !p.needPorts && !p.needDisks {
+		return
+	}
+	shape := &p.in.Snapshot.Shapes[pod.Shape]
 	if p.needPorts {
 		s.ports = append(s.ports, shape.HostPorts...)
 	}
 	if p.needDisks && len(pod.Claims)+len(shape.Ephemeral) > 0 {
 		s.attachAll(p.census.volumes.Attachments(pod, shape))
 	}
+}
+
+// asked is what pods of a shape ask of a node they are on.
+type asked struct {
+	amounts vector // each ≥ 0; nil = not looked up yet
+	daemon  bool   // they are of a DaemonSet
 }
 
 // fromNode describes a node. Until it is initialised, what its claim says fills in what the node does not say yet, and
