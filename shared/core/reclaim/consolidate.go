@@ -309,7 +309,11 @@ func (o *optimiser) withoutHomeless(group []*asset, homeless []model.Unschedulab
 
 // owners returns the group's nodes by pod.
 func (o *optimiser) owners(group []*asset) map[model.PodRef]*asset {
-	out := make(map[model.PodRef]*asset)
+	count := 0
+	for _, a := range group {
+		count += len(a.Pods)
+	}
+	out := make(map[model.PodRef]*asset, count)
 	for _, a := range group {
 		for _, i := range a.Pods {
 			out[refOf(&o.v.in.Snapshot.Pods[i])] = a

@@ -51,7 +51,12 @@ func (o *optimiser) misfits(p *part, savings model.MicroUSD) *model.KeptReason {
 func (o *optimiser) bindingOf(p *part) *binding {
 	fit := &o.scene.fit
 	b := &binding{claims: p.claims, dims: len(fit.dims), cpu: slices.Index(fit.dims, model.CPU), size: make([]int64, len(p.claims)*len(fit.dims)), may: make([][]int, len(p.claims))}
-	of := make(map[model.PodRef]int)
+	count := 0
+	for i := range p.claims {
+		count += len(p.claims[i].Pods)
+	}
+	of := make(map[model.PodRef]int, count)
+	b.pods = make([]boundPod, 0, count)
 	for i := range p.claims {
 		claim := &p.claims[i]
 		for _, ref := range claim.Pods {

@@ -329,13 +329,15 @@ func refOf(pod *model.Pod) model.PodRef {
 	return model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
-// input returns what core/pack is asked: the fork without some nodes more, and the pods to place, some of them moved by choice.
+// input returns what core/pack is asked: the fork without some nodes more, and the pods to place, some of them moved by choice. One
+// without nodes is good until the next such is asked for.
 func (v *view) input(without []*member, pods, settled []int) pack.Input {
 	snapshot := *v.snapshot
 	claims := v.coming
 	if len(without) > 0 {
-		snapshot.Nodes = withoutNodes(snapshot.Nodes, without)
-		claims = withoutClaims(claims, without)
+		v.left.nodes = appendNodes(v.left.nodes[:0], snapshot.Nodes, without)
+		v.left.claims = appendClaims(v.left.claims[:0], claims, without)
+		snapshot.Nodes, claims = v.left.nodes, v.left.claims
 	}
 	return pack.Input{
 		Snapshot: &snapshot, Catalogs: v.in.Catalogs, ClassProblems: v.in.ClassProblems, Claims: claims, Usage: v.usage(), Marks: v.in.Marks,
@@ -384,12 +386,16 @@ func saltOf(salt string, without []*member) string {
 	return strings.Join(names, "/")
 }
 
+// withoutNodes returns the nodes that are none of the members'.
 func withoutNodes(nodes []model.Node, without []*member) []model.Node {
+	return appendNodes(make([]model.Node, 0, len(nodes)), nodes, without)
+}
+
+func appendNodes(out, nodes []model.Node, without []*member) []model.Node {
 	names := make(map[string]bool, len(without))
 	for _, m := range without {
 		names[m.name()] = true
 	}
-	out := make([]model.Node, 0, len(nodes))
 	for i := range nodes {
 		if !names[nodes[i].Name] {
 			out = append(out, nodes[i])
@@ -398,14 +404,21 @@ func withoutNodes(nodes []model.Node, without []*member) []model.Node {
 	return out
 }
 
+// withoutClaims returns the claims that are none of the members', with room for some more.
 func withoutClaims(claims []model.Claim, without []*member) []model.Claim {
+	return appendClaims(make([]model.Claim, 0, len(claims)+moreClaims), claims, without)
+}
+
+// moreClaims is for how many replacements there is room, so that most commands' need no other list.
+const moreClaims = 16
+
+func appendClaims(out, claims []model.Claim, without []*member) []model.Claim {
 	names := make(map[string]bool, len(without))
 	for _, m := range without {
 		if m.Claim != nil {
 			names[m.Claim.Name] = true
 		}
 	}
-	out := make([]model.Claim, 0, len(claims))
 	for i := range claims {
 		if !names[claims[i].Name] {
 			out = append(out, claims[i])

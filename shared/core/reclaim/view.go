@@ -33,6 +33,7 @@ type view struct {
 	room     *room
 	totals   map[string]totals // by pool; see whole
 	desk     *pack.Desk        // see plans
+	left     remains           // scratch: see input
 
 	types  map[string]map[string]*model.InstanceType // by class and name, as far as asked for
 	breaks map[string]int64                          // by class; see broken
@@ -47,6 +48,12 @@ type view struct {
 	chosen      []model.PlannedCommand // so far
 	constrained bool                   // budgets alone kept something back
 	again       int64                  // see model.DisruptPlan.AgainUnix
+}
+
+// remains is what is left of a cluster without some nodes.
+type remains struct {
+	nodes  []model.Node
+	claims []model.Claim
 }
 
 // fork is a cluster as it will be once every open command, and those of the plan so far, are carried out.
