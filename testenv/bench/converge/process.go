@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/bench/measure"
 	"github.com/joiner-sh/joiner/testenv/bench/problem"
 )
@@ -21,6 +22,7 @@ type ask struct {
 	Spec    problem.Spec
 	Options Options
 	Once    bool // one decision, which is not carried out, and no object of the problem held beside it
+	Drifted int  // so many nodes have drifted, spread over all; only with Once
 }
 
 // Serve does nothing in a program started by hand. In one that Start or Once started it does what it was asked, prints the
@@ -47,7 +49,9 @@ func serve(text string) error {
 		if err := a.Spec.Validate(); err != nil {
 			return err
 		}
-		result = once(a.Spec.Running())
+		in := a.Spec.Running()
+		drift(in.Claims, a.Drifted)
+		result = once(in)
 	} else {
 		p, err := problem.New(a.Spec)
 		if err != nil {
@@ -58,6 +62,14 @@ func serve(text string) error {
 		}
 	}
 	return json.NewEncoder(os.Stdout).Encode(result)
+}
+
+// drift has so many of the claims drifted, spread over all.
+func drift(claims []model.Claim, count int) {
+	for n := range min(count, len(claims)) {
+		claim := &claims[n*len(claims)/count]
+		claim.Drift, claim.DriftUnix = model.ReasonDrifted, claim.CreatedUnix+1
+	}
 }
 
 // once makes one decision.
@@ -82,8 +94,11 @@ func once(in reclaim.Input) Result {
 // Start converges the problem in a new process of this program, whose main calls Serve first.
 func Start(spec problem.Spec, o Options) (Result, error) { return start(ask{Spec: spec, Options: o}) }
 
-// Once makes one decision of the problem in a new process of this program, whose main calls Serve first.
-func Once(spec problem.Spec) (Result, error) { return start(ask{Spec: spec, Once: true}) }
+// Once makes one decision of the problem in a new process of this program, whose main calls Serve first. So many of its nodes have
+// drifted.
+func Once(spec problem.Spec, drifted int) (Result, error) {
+	return start(ask{Spec: spec, Once: true, Drifted: drifted})
+}
 
 func start(a ask) (Result, error) {
 	text, err := json.Marshal(a)
