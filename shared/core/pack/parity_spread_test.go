@@ -192,7 +192,8 @@ func TestF062MatchLabelKeysSpreadEachRevisionOnItsOwn(t *testing.T) {
 	}
 }
 
-func TestF063NodeAffinityPolicy(t *testing.T) {
+// The peer began to honour the policy and took it back.
+func TestF063_R53_NodeAffinityPolicy(t *testing.T) {
 	ignore := func(s *model.Spread) { s.IgnoreNodeAffinity = true }
 	twoZones := needing(oneOf(model.LabelZone, "a", "b"))
 	honoured := newWorld(64).pool("general", nil).zoned(0, "c").pods("web", 4, asPod(appPod("web"), twoZones, spreadBy(model.LabelZone, 1)))

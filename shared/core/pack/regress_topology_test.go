@@ -37,6 +37,24 @@ func TestR52ANodeWithoutOneOfTheLabelsIsNotCounted(t *testing.T) {
 	}
 }
 
+// Zones are those of every pool a pod may use, and of no pool it may not: not those of one pool at a time.
+func TestR53ZonesOfAllPoolsThatAPodMayUseCount(t *testing.T) {
+	in := func(zones ...string) func(*model.Pool) {
+		return func(p *model.Pool) { p.Template.Requirements = []model.Requirement{oneOf(model.LabelZone, zones...)} }
+	}
+	both := newWorld(64).pool("some", in("a", "b")).pool("other", in("c"))
+	both.pods("web", 6, asPod(appPod("web"), spreadBy(model.LabelZone, 1)))
+	if got := both.perDomain(both.complete(t), model.LabelZone, "web"); countsOf(got) != "2 2 2" {
+		t.Errorf("pods by zone: %v", got)
+	}
+	ofSome := func(s *model.PodShape) { s.NodeSelector = map[string]string{model.LabelNodePool: "some"} }
+	one := newWorld(64).pool("some", in("a", "b")).pool("other", in("c")).zoned(0, "c")
+	one.pods("web", 6, asPod(appPod("web"), ofSome, spreadBy(model.LabelZone, 1)))
+	if got := one.perDomain(one.complete(t), model.LabelZone, "web"); countsOf(got) != "3 3" {
+		t.Errorf("pods of one pool by zone: %v", got)
+	}
+}
+
 func TestR54ZonesOfVolumesAreNotZonesOfCounts(t *testing.T) {
 	w := newWorld(64).pool("general", nil).storage("standard", nil).pods("db", 3, asPod(appPod("db"), spreadBy(model.LabelZone, 1)))
 	w.withClaim("db", func(i int, v *model.Volume) { boundIn(testZones[i], v) })
