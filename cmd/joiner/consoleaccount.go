@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -77,6 +78,7 @@ func (a *accountSource) Records(ctx context.Context, fromUnix, toUnix int64) (ou
 	if out.Disruptions, err = a.flow.Records.Disruptions(ctx, a.reg.Cluster, fromUnix, toUnix); err != nil {
 		return out, err
 	}
+	out.Disruptions = slices.DeleteFunc(out.Disruptions, func(d model.Disrupted) bool { return len(d.Plan.Commands) == 0 }) // nothing came of them
 	out.Removals, err = a.flow.Records.Removals(ctx, a.reg.Cluster, fromUnix, toUnix)
 	return out, err
 }

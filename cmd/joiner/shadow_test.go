@@ -141,9 +141,8 @@ func (l *liveRecords) otherwise(t *testing.T) map[string]shadow.Otherwise {
 	}
 	for i := range l.judged {
 		d := &l.judged[i]
-		is := d.Plan
-		d.Plan.Commands, d.Plan.PriceAfter = nil, d.Plan.PriceBefore
-		if len(is.Commands) > 0 {
+		if is := d.Plan; len(is.Commands) > 0 {
+			d.Plan.Commands, d.Plan.PriceAfter = nil, d.Plan.PriceBefore
 			want[d.ID] = shadow.Otherwise{Decision: d.ID, Kind: model.KindDisrupt, AtUnix: d.AtUnix, Live: is.PriceBefore, Shadow: is.PriceAfter}
 		}
 	}

@@ -188,6 +188,7 @@ type JudgeNotes struct {
 	// pod that waits, no class that is not ready.
 	Empty bool `json:"empty,omitempty"`
 
+	KeptUnix int64 `json:"kept,omitempty"` // when a look that gave nothing back was last kept; 0 = never
 	HintUnix int64 `json:"hint,omitempty"` // for when the next look was asked for; 0 = for none
 	// Blocked says of nodes why they stay, as people were last told, by node.
 	Told []ToldNode `json:"told,omitempty"`

@@ -424,6 +424,37 @@ func TestStopsUndoWhatIsOpen(t *testing.T) {
 	drained(t, h, "c-n0")
 }
 
+// D7: a look that gives nothing back is kept once an hour with what was asked, so that a version that would give more back can be asked the
+// same; a cluster without nodes leaves nothing.
+func TestD7ALookThatGivesNothingBackIsKeptEachHour(t *testing.T) {
+	h := newHouse(t, 2)
+	h.plan = func(reclaim.Input) model.DisruptPlan {
+		return model.DisruptPlan{Kept: []model.KeptNode{{Node: "n0", Reasons: []model.KeptReason{{Code: reclaim.NothingToGain}}}}}
+	}
+	kept := func(want int, when string) {
+		t.Helper()
+		if out := h.look(); out.Decision != "" || len(h.decisions) != want {
+			t.Fatalf("%s: %d looks are kept, want %d: %+v", when, len(h.decisions), want, out)
+		}
+	}
+	kept(1, "at first")
+	h.pass(1801) // it is planned again by then
+	kept(1, "half an hour later")
+	h.pass(1801)
+	kept(2, "an hour later")
+	if h.plans != 3 {
+		t.Errorf("it was planned %d times, want 3: the test shows nothing", h.plans)
+	}
+	for _, d := range h.decisions {
+		if d.ID == "" || d.Asked == nil || d.Input == nil || len(d.Committed) > 0 || len(d.Plan.Kept) != 1 {
+			t.Errorf("%+v", d)
+		}
+	}
+	h.plan = nil
+	h.pass(3601)
+	kept(2, "without nodes")
+}
+
 // A pause begins nothing.
 func TestPausedClusterIsLeftAlone(t *testing.T) {
 	h := newHouse(t, 2)

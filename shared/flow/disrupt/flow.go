@@ -169,6 +169,7 @@ type run struct {
 	asked    *model.JudgeQuestion    // what plan answers
 	named    map[string]string       // names that replacements have got, by those they were planned with
 	plan     *model.DisruptPlan      // nil = nothing was planned
+	record   string                  // id under which it is kept; empty = it is not
 	fresh    []*step                 // commands this run committed
 
 	judging sync.Mutex // held while a command is judged once more

@@ -58,9 +58,12 @@ func (r *run) propose(ctx context.Context) {
 		r.later(max(plan.AgainUnix, r.now()+seconds(r.settings.LookEvery)))
 	}
 	if len(plan.Commands) > 0 {
-		r.out.Decision = id
+		r.out.Decision, r.record = id, id
 		r.commit(ctx, id, &plan)
 		return
+	}
+	if len(plan.Kept) > 0 && r.now()-r.notes.KeptUnix >= quietEvery {
+		r.record, r.notes.KeptUnix, r.renoted = id, r.now(), true
 	}
 	if idle && (!plan.Constrained || plan.AgainUnix != 0) {
 		r.found(r.machines.Version, plan.AgainUnix, plan.Constrained)
@@ -321,9 +324,13 @@ func digestOf(ids []string) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:16]
 }
 
-// keepDecision keeps the record of a decision that led to anything.
+// quietEvery is after how many seconds a look that gives nothing back is kept, though it leads to nothing: a version that would give
+// more back can be asked the same.
+const quietEvery = 3600
+
+// keepDecision keeps the record of a decision that led to anything, and each hour of one that did not.
 func (r *run) keepDecision(ctx context.Context) {
-	if r.plan == nil || r.out.Decision == "" {
+	if r.record == "" {
 		return
 	}
 	committed := r.out.Committed
@@ -331,7 +338,7 @@ func (r *run) keepDecision(ctx context.Context) {
 		committed = []string{}
 	}
 	decision := model.Disrupted{
-		ID: r.out.Decision, Cluster: r.reg.Cluster, AtUnix: r.now(), Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq, Build: r.settings.Build,
+		ID: r.record, Cluster: r.reg.Cluster, AtUnix: r.now(), Epoch: r.snapshot.Epoch, Seq: r.snapshot.Seq, Build: r.settings.Build,
 		Plan: *r.plan, Committed: committed, Machines: *r.out.Machines, Named: r.named,
 		Input: &model.DecisionInput{Account: r.reg.Account, Region: r.reg.Region, Snapshot: &r.pointer},
 		Asked: replay.TrimJudge(r.asked, r.snapshot),
