@@ -164,7 +164,7 @@ func (a *Auditor) triedAgain(fact world.FleetCalled) {
 	}
 	for _, p := range fact.Pools {
 		d, was := a.dried[p]
-		if !was || a.entry.At.Sub(d.at) > a.rules.ProbeEvery || a.books.intents[fact.Intent] == nil || a.books.intents[fact.Intent].recordedAt.Sub(d.at) < 10*time.Second {
+		if !was || a.entry.At.Sub(d.at) > a.rules.ProbeEvery || a.books.intents[fact.Intent] == nil || a.books.intents[fact.Intent].recordedAt.Sub(d.at) < unknowing {
 			continue
 		}
 		d.tries++
@@ -231,6 +231,10 @@ func throttled(code string) bool {
 	return false
 }
 
+// unknowing is how long after an offer came back dry a launch may be recorded whose run had read the ledger before: of one run there are
+// several, which it planned at once.
+const unknowing = 10 * time.Second
+
 // probes is A8: what is marked as without capacity is tried at most once in a while, and being told to ask less often
 // marks nothing.
 func (a *Auditor) probes(id string) {
@@ -239,7 +243,8 @@ func (a *Auditor) probes(id string) {
 	for _, p := range pools {
 		about := model.Mark{OfferKey: p}
 		m, marked := a.books.marks[about]
-		if !marked || i.recordedAt.Sub(m.at) > a.rules.ProbeEvery {
+		since := i.recordedAt.Sub(m.at)
+		if !marked || since > a.rules.ProbeEvery || since < unknowing && m.tries > 0 {
 			continue
 		}
 		if i.recordedAt.Unix() >= m.ForgetUnix && m.ForgetUnix-m.AtUnix >= 600 {
