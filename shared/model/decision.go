@@ -13,6 +13,9 @@ type Decision struct {
 	Machines CatalogUse `json:"machines"` // what prices and machine types it was decided by
 	Pending  int        `json:"pending"`
 	Launched []string   `json:"launched"` // claim names
+	// Open says that the record was written before the last round's launches, and that whoever wrote it died before it could say what came
+	// of them: the ledger says, and removals.
+	Open bool `json:"open,omitempty"`
 
 	Input *DecisionInput `json:"input,omitempty"` // nil in lists, and in records of versions that did not keep it
 }
@@ -27,7 +30,8 @@ type Round struct {
 	Asked *Question `json:"asked,omitempty"` // what Plan answers; nil where Decision.Input is
 }
 
-// Disrupted is the record of one decision about giving back, as Decision is of one to provision.
+// Disrupted is the record of one decision about giving back, as Decision is of one to provision. Once an hour it is of one that gives
+// nothing back.
 type Disrupted struct {
 	ID        string      `json:"id"`
 	Cluster   string      `json:"cluster"`

@@ -62,8 +62,12 @@ func judgedBy(scene *explain.Scene, found explain.Found) string {
 func (f *Flow) market(ctx context.Context, reg model.Registration, birth *model.Decision, claim *model.Claim) ([]model.InstanceType, error) {
 	var q *model.Question
 	for r := range birth.Rounds {
-		if launched := birth.Rounds[r].Launched; slices.ContainsFunc(launched, func(c model.Claim) bool { return c.Name == claim.Name }) {
-			q = birth.Rounds[r].Asked
+		round := &birth.Rounds[r]
+		if slices.ContainsFunc(round.Plan.Claims, func(c model.PlannedClaim) bool { return c.Name == claim.Name }) {
+			q = round.Asked
+		}
+		if slices.ContainsFunc(round.Launched, func(c model.Claim) bool { return c.Name == claim.Name }) {
+			break
 		}
 	}
 	if q == nil {

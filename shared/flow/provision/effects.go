@@ -14,6 +14,7 @@ const (
 	EffectSpend    = "spend"    // calls of EC2's API taken from, or given back to, what all clusters share
 	EffectProbe    = "probe"    // probe of a half-open offer taken; only where one is wanted
 	EffectRemember = "remember" // planner's notes written
+	EffectPlan     = "plan"     // decision record kept before its launches, beside the calls that are taken
 	EffectRecord   = "record"   // intent and claims written
 	EffectCalling  = "calling"  // another attempt of an unfinished launch noted; only where there is something to recover
 	EffectLaunch   = "launch"   // CreateFleet
@@ -35,7 +36,7 @@ const (
 
 // AllEffects lists the effects of a run that has nothing to recover, in that order.
 var AllEffects = []string{
-	EffectSpend, EffectRemember, EffectRecord, EffectLaunch, EffectMark, EffectSettle, EffectShow, EffectNote, EffectNode, EffectAdvance, EffectDecision, EffectTell,
+	EffectSpend, EffectRemember, EffectPlan, EffectRecord, EffectLaunch, EffectMark, EffectSettle, EffectShow, EffectNote, EffectNode, EffectAdvance, EffectDecision, EffectTell,
 }
 
 // effect carries out one effect under the eyes of Effects.

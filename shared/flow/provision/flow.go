@@ -229,6 +229,7 @@ type run struct {
 	questioned    map[string]bool      // by node: it was asked which pods are on it; "" = which wait
 	putOff        map[string]string    // why launches of a pool were put off, by pool
 	changed       map[string]bool      // pools whose health is to be told, by name
+	planKept      bool                 // the decision's record was stored before a launch of this run
 	newlyUnplaced bool                 // the last plan leaves other pods without a place than the last that was kept, or for other reasons
 	starved       bool                 // launches were not made so that others may
 	putOffCalls   bool                 // something was put off because EC2's API was used up for now

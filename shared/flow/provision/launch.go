@@ -62,7 +62,7 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 			again = true
 			break
 		}
-		got := r.take(ctx, len(wave), true, r.keep())
+		got := r.takeFor(ctx, wave, first, round.Plan)
 		if got.calls == 0 {
 			r.problem("%d launches wait: EC2's API is used up for now, by all clusters of the region together", len(wave)+len(attempts))
 			r.starved, r.putOffCalls = got.kept, r.putOffCalls || !got.kept
@@ -83,6 +83,21 @@ func (r *run) launch(ctx context.Context, catalogs map[string][]model.InstanceTy
 		r.dryRounds[pool]++
 	}
 	return again, err
+}
+
+// takeFor takes the calls of a wave of launches, and beside that has the plan kept that the first of them are of.
+func (r *run) takeFor(ctx context.Context, wave []*attempt, first bool, plan model.Plan) (got granted) {
+	if !first {
+		return r.take(ctx, len(wave), true, r.keep())
+	}
+	r.parallel(2, func(i int) {
+		if i == 0 {
+			got = r.take(ctx, len(wave), true, r.keep())
+		} else {
+			r.keepPlan(ctx, plan)
+		}
+	})
+	return got
 }
 
 // wave takes the next launches off the list, without those of pools that came back dry in this round. Where launches of this cluster

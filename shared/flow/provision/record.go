@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -21,6 +23,24 @@ type posed struct {
 // sameFor is after how many seconds a decision is kept that left the same pods without a place as the last one that was.
 const sameFor = 3600
 
+// planWithin is how long at most launches wait until their plan is kept.
+const planWithin = time.Second
+
+// keepPlan stores the record before anything of a plan is launched, so that machines of a run that dies later have one. What comes of the
+// plan is not in it; keepDecision replaces it. Where it cannot be kept the launches are made all the same.
+func (r *run) keepPlan(ctx context.Context, plan model.Plan) {
+	r.planKept = true
+	decision := r.decision
+	decision.Open = true
+	decision.Rounds = append(slices.Clone(decision.Rounds), model.Round{Plan: plan})
+	r.withInput(&decision)
+	ctx, cancel := context.WithTimeout(ctx, planWithin)
+	defer cancel()
+	if err := r.effect(ctx, EffectPlan, func() error { return r.Decisions.Put(ctx, decision) }); err != nil {
+		r.problem("keep the plan of decision %s: %v", decision.ID, err)
+	}
+}
+
 // keepDecision stores the record with what was asked, so that it can be made once more. A decision that launched nothing and leaves
 // the same pods for the same reasons as before is not worth keeping each minute.
 func (r *run) keepDecision(ctx context.Context) {
@@ -28,18 +48,24 @@ func (r *run) keepDecision(ctx context.Context) {
 		r.out.Decision = ""
 		return
 	}
-	if input, err := r.input(); err != nil {
-		r.problem("keep what decision %s was asked: %v", r.decision.ID, err)
-	} else {
-		r.decision.Input = input
-		for i := range r.decision.Rounds {
-			a := &r.posed[i]
-			r.decision.Rounds[i].Asked = replay.Trim(a.question, a.snapshot, a.pending)
-		}
-	}
+	r.withInput(&r.decision)
 	err := r.effect(ctx, EffectDecision, func() error { return r.Decisions.Put(ctx, r.decision) })
 	if err != nil {
 		r.problem("keep decision %s: %v", r.decision.ID, err)
+	}
+}
+
+// withInput adds to a record what was asked.
+func (r *run) withInput(decision *model.Decision) {
+	input, err := r.input()
+	if err != nil {
+		r.problem("keep what decision %s was asked: %v", decision.ID, err)
+		return
+	}
+	decision.Input = input
+	for i := range decision.Rounds {
+		a := &r.posed[i]
+		decision.Rounds[i].Asked = replay.Trim(a.question, a.snapshot, a.pending)
 	}
 }
 
@@ -61,7 +87,7 @@ func (r *run) input() (*model.DecisionInput, error) {
 // worth reports whether the decision is to be kept.
 func (r *run) worth() bool {
 	routine := r.request.Trigger == TriggerSweep || r.request.Trigger == TriggerRoom
-	return !routine || len(r.decision.Launched) > 0 || r.newlyUnplaced
+	return !routine || len(r.decision.Launched) > 0 || r.newlyUnplaced || r.planKept
 }
 
 // unplaced notes which pods the last plan leaves without a place, and whether that is news.

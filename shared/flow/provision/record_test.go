@@ -1,10 +1,12 @@
 package provision_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/replay"
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/world"
@@ -64,6 +66,53 @@ func TestD6ADecisionIsMadeOnceMoreFromItsRecord(t *testing.T) {
 			facts.Types = nil // so that it can come out otherwise
 			if plan := replay.Provisioned(&d, facts)[0]; replay.Identical(plan, d.Rounds[0].Plan) {
 				t.Error("nothing it goes by is asked")
+			}
+		})
+	}
+}
+
+// first is a store that shows the first record of each decision, and does not answer about it where it is stuck.
+type first struct {
+	*world.Store
+	stuck bool
+	show  func(model.Decision)
+}
+
+func (f *first) Put(ctx context.Context, d model.Decision) error {
+	if !d.Open {
+		return f.Store.Put(ctx, d)
+	}
+	f.show(d)
+	if f.stuck {
+		<-ctx.Done()
+		return fault.Wrap(fault.Internal, "", ctx.Err(), "keep %s", d.ID)
+	}
+	return f.Store.Put(ctx, d)
+}
+
+// D4: the plan is on record before any of its launches is in the ledger, and its outcome once it is known. A store that does not answer
+// holds no launch up.
+func TestD4ThePlanIsKeptBeforeItsLaunches(t *testing.T) {
+	for name, stuck := range map[string]bool{"kept": false, "the store does not answer": true} {
+		t.Run(name, func(t *testing.T) {
+			w := start(t, world.Options{})
+			pending(w, "web", 5, model.PodShape{Namespace: "shop", Requests: model.Resources{model.CPU: 1500, model.Memory: gib}})
+			planned := 0
+			flow := w.Process(world.Fault{}).Flow()
+			flow.Decisions = &first{w.Store, stuck, func(d model.Decision) {
+				planned = len(d.Rounds[0].Plan.Claims)
+				ledger, err := w.Ledger.Load(t.Context(), model.Registration{Cluster: world.Name})
+				if err != nil || len(ledger.Claims) > 0 || d.Input == nil || d.Rounds[0].Asked == nil || len(d.Rounds[0].Launched) > 0 {
+					t.Errorf("%d claims are recorded before their plan %+v is, %v", len(ledger.Claims), d, err)
+				}
+			}}
+			out, err := flow.Run(t.Context(), provision.Request{Trigger: provision.TriggerBatch, Cluster: world.Name, Owner: "one", Deadline: w.Clock.Now().Add(world.InvocationTimeout)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, known := w.Store.Decision(out.Decision)
+			if !known || d.Open || planned == 0 || len(d.Launched) != planned || len(d.Rounds[0].Launched) != planned {
+				t.Errorf("%d machines were planned: %+v", planned, d)
 			}
 		})
 	}
