@@ -212,7 +212,7 @@ type ClassRefusal struct {
 	Inputs    string `json:"inputs"` // digest of the class as it was; another one is tried at once
 	Reason    string `json:"reason"` // such as Unauthorized
 	Message   string `json:"message"`
-	Failures  int    `json:"failures"` // in a row, ≥ 1
+	Failures  int    `json:"failures"` // in a row, none of them ten minutes after the one before was over; ≥ 1
 	UntilUnix int64  `json:"until"`    // nothing is launched from it before
 }
 

@@ -404,6 +404,27 @@ func TestRefusedClassIsHeldSaysSoAndIsTriedAgain(t *testing.T) {
 	}
 }
 
+// R51: a refusal is in a row with one that ended a moment ago. One of an hour ago, after which nobody asked or EC2 only had no capacity, says
+// nothing about how long to wait for another.
+func TestRefusalsLongAgoAreNotInARow(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	pending(w, "web", 1, world.Shape(900, gib))
+	refusal := func(after time.Duration, failures int, wait int64) {
+		t.Helper()
+		w.Tick(after)
+		w.Fleet.RefuseNextWith("UnauthorizedOperation")
+		run(t, w, provision.TriggerSweep)
+		is := load(t, w).Notes.Refusals
+		if len(is) != 1 || is[0].Failures != failures || is[0].UntilUnix != w.Clock.Now().Unix()+wait {
+			t.Fatalf("after %s: %+v, want %d in a row and %d s to wait", after, is, failures, wait)
+		}
+	}
+	refusal(0, 1, 60)
+	refusal(70*time.Second, 2, 120)
+	refusal(2*time.Minute+9*time.Minute, 3, 240)
+	refusal(4*time.Minute+11*time.Minute, 1, 60)
+}
+
 // reservation of m5.large in the first zone.
 func reservation(id string, free int64) model.Reservation {
 	return model.Reservation{ID: id, InstanceType: "m5.large", Zone: "us-west-2a", MatchCriteria: "targeted", Total: 10, Free: free}

@@ -79,14 +79,15 @@ func (r *run) refused(class model.Class, pool string, err error, blocked map[str
 	return true
 }
 
-// refuse leaves a class alone for a while, the longer the more often in a row, and says so on the class.
+// refuse leaves a class alone for a while, the longer the more often in a row, and says so on the class. A refusal that has been over for
+// refusedAtMost is not in a row with this one.
 func (r *run) refuse(class model.Class, reason, message string) {
 	refusal := model.ClassRefusal{Class: class.Name, Inputs: inputsOf(class), Reason: reason, Message: message, Failures: 1}
 	var others []model.ClassRefusal
 	for _, before := range r.ledger.Notes.Refusals {
 		if before.Class != class.Name {
 			others = append(others, before)
-		} else if before.Inputs == refusal.Inputs {
+		} else if before.Inputs == refusal.Inputs && r.now()-before.UntilUnix < refusedAtMost {
 			refusal.Failures = before.Failures + 1
 		}
 	}
