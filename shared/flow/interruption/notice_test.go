@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -523,6 +524,10 @@ func TestR59_S35_MissingQueueIsNoEndOfTheWorld(t *testing.T) {
 
 // R61, S35: a call that never answers takes neither the rest of its batch nor the batch's answer with it.
 func TestR61_S35_CallThatHangsEndsBeforeTheInvocation(t *testing.T) {
+	synctest.Test(t, oneCallHangs)
+}
+
+func oneCallHangs(t *testing.T) {
 	o := newOffice()
 	o.hangs = "node-spot"
 	flow := &Flow{Registry: o, Finder: o, Steps: o, Plans: o, Drains: o, Offers: o, Hints: o, Connector: o, Now: time.Now, Settings: Settings{StopBefore: time.Minute}}
