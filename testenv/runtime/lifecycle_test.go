@@ -95,7 +95,7 @@ func TestCallerWhoGivesUpDoesNotEndTheInvocation(t *testing.T) {
 }
 
 func TestFailedInitIsTriedOnceMore(t *testing.T) {
-	runner := newRunner(t, lambdaruntime.Config{InitTimeout: 500 * time.Millisecond})
+	runner := newRunner(t, lambdaruntime.Config{InitTimeout: 3 * time.Second})
 	for _, mode := range []string{"exit", "hang"} {
 		t.Run(mode+" once", func(t *testing.T) {
 			once := filepath.Join(t.TempDir(), "once")

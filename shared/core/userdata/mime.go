@@ -109,6 +109,12 @@ func readParts(text string) ([]part, error) {
 // headerName is what a part's header may be called. Messages are read with less care than parts.
 var headerName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
+// forbidden reports whether no header's value may have the character: RFC 5322 §2.2 leaves control characters out, but the tab. Line breaks
+// are what is left of folding.
+func forbidden(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\r' && r != '\n' || r == 0x7f
+}
+
 // readWhole returns a message that is no multipart as one part.
 func readWhole(message *mail.Message) ([]part, error) {
 	header := textproto.MIMEHeader(message.Header)
@@ -116,6 +122,11 @@ func readWhole(message *mail.Message) ([]part, error) {
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		if !headerName.MatchString(name) {
 			return nil, fmt.Errorf("%q is no name of a header", name)
+		}
+		for _, value := range header[name] {
+			if at := strings.IndexFunc(value, forbidden); at >= 0 {
+				return nil, fmt.Errorf("header %s has the character %q, which none may have", name, value[at])
+			}
 		}
 	}
 	body, err := io.ReadAll(message.Body)

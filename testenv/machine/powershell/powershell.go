@@ -140,6 +140,7 @@ func (r *reader) lineComment() {
 
 func (r *reader) comment() error {
 	begun := r.line
+	r.at += 2 // its # does not end it, too
 	for !r.ended() {
 		if r.has("#>") {
 			r.at += 2
