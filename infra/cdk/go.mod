@@ -27,3 +27,6 @@ require (
 	golang.org/x/tools/cmd/godoc v0.1.0-deprecated // indirect
 	golang.org/x/tools/godoc v0.1.0-deprecated // indirect
 )
+
+// What npm installs has folders that are no Go packages.
+ignore ./node_modules
