@@ -29,16 +29,17 @@ func (r *run) owed() []owing {
 		}
 	}
 	r.heldBack = false
+	dry := r.notHad()
 	for i := range r.ledger.Commands {
 		command := &r.ledger.Commands[i]
 		if command.State != model.CommandReplacing || r.lacks(command) {
 			continue
 		}
-		doubts := slices.ContainsFunc(command.Replacements, func(p model.PlannedClaim) bool { return !got[p.Name] && r.doubtful(&p) })
+		doubts := slices.ContainsFunc(command.Replacements, func(p model.PlannedClaim) bool { return !got[p.Name] && doubtful(&p, dry) })
 		for _, planned := range command.Replacements {
 			switch {
 			case known[planned.Name] || r.nameUsed[planned.Name]:
-			case doubts && !r.doubtful(&planned):
+			case doubts && !doubtful(&planned, dry):
 				r.heldBack = true
 			default:
 				out = append(out, owing{command, planned})
@@ -55,16 +56,47 @@ func (r *run) lacks(command *model.Command) bool {
 	})
 }
 
-// doubtful reports whether the replacement may be bought as something that another command did not get within the last day.
-func (r *run) doubtful(planned *model.PlannedClaim) bool {
+// notHad returns what commands did not get within the last day, and what all of that has in common: where a zone is dry, or all of spot,
+// what was never asked for there is as doubtful as what was.
+func (r *run) notHad() []model.Mark {
+	var dry []model.Mark
 	for i := range r.ledger.Commands {
-		for _, mark := range r.ledger.Commands[i].Dry {
-			for _, name := range planned.InstanceTypes {
-				for _, zone := range planned.Zones {
-					for _, kind := range planned.CapacityTypes {
-						if offer.Covers(mark, model.OfferKey{InstanceType: name, Zone: zone, CapacityType: kind}) {
-							return true
-						}
+		dry = append(dry, r.ledger.Commands[i].Dry...)
+	}
+	if len(dry) < 2 {
+		return dry
+	}
+	common := dry[0]
+	for _, mark := range dry[1:] {
+		if mark.Group != common.Group || mark.Reservation != common.Reservation {
+			return dry
+		}
+		common.InstanceType = same(common.InstanceType, mark.InstanceType)
+		common.Zone = same(common.Zone, mark.Zone)
+		common.CapacityType = same(common.CapacityType, mark.CapacityType)
+	}
+	if common.OfferKey == (model.OfferKey{}) {
+		return dry
+	}
+	return append(dry, common)
+}
+
+// same returns what both are; empty where they differ.
+func same(a, b string) string {
+	if a != b {
+		return ""
+	}
+	return a
+}
+
+// doubtful reports whether the replacement may be bought as something that was not to be had.
+func doubtful(planned *model.PlannedClaim, dry []model.Mark) bool {
+	for _, mark := range dry {
+		for _, name := range planned.InstanceTypes {
+			for _, zone := range planned.Zones {
+				for _, kind := range planned.CapacityTypes {
+					if offer.Covers(mark, model.OfferKey{InstanceType: name, Zone: zone, CapacityType: kind}) {
+						return true
 					}
 				}
 			}

@@ -1,6 +1,7 @@
 package provision_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -325,39 +326,61 @@ func TestR43FailedReplacementIsNotAskedForAgainAndTheJudgeIsTold(t *testing.T) {
 	}
 }
 
-// R39: what an earlier command did not get is asked for first, and nothing else is bought for the command where it is not to be had
-// this time either; where it is, the rest follows in the same run.
+// R39: what an earlier command did not get is asked for first, and so is what was never tried but has in common with all of that what it
+// has in common itself. Nothing else is bought for the command where it is not to be had this time either; where it is, the rest follows
+// in the same run.
 func TestR39WhatWasNotToBeHadIsAskedForFirst(t *testing.T) {
-	for _, dry := range []bool{true, false} {
-		w, old, planned := deployed(t, 2, world.Shape(800, gib), "m5.xlarge")
-		of := func(name, instanceType string) model.PlannedClaim {
-			p := called(planned, name)
-			p.InstanceTypes, p.Offer.InstanceType = []string{instanceType}, instanceType
-			p.Requirements = slices.Clone(p.Requirements)
-			for i := range p.Requirements {
-				if p.Requirements[i].Key == model.LabelInstanceType {
-					p.Requirements[i].Values = p.InstanceTypes
+	xlarge := model.OfferKey{InstanceType: "m5.xlarge", CapacityType: model.OnDemand}
+	spot := func(name string) model.OfferKey { return model.OfferKey{InstanceType: name, CapacityType: model.Spot} }
+	for name, c := range map[string]struct {
+		dry      []model.OfferKey // that an earlier command did not get
+		doubtful model.OfferKey
+		broken   model.OfferKey
+	}{
+		"what was tried":       {[]model.OfferKey{{InstanceType: "m5.xlarge"}}, xlarge, model.OfferKey{InstanceType: "m5.xlarge"}},
+		"of what is all dry":   {[]model.OfferKey{spot("c5.large"), spot("c5.xlarge")}, spot("m5.xlarge"), model.OfferKey{CapacityType: model.Spot}},
+		"of a zone that is so": {[]model.OfferKey{{InstanceType: "c5.large", Zone: "us-west-2b"}, {InstanceType: "c5.xlarge", Zone: "us-west-2b"}}, model.OfferKey{InstanceType: "m5.xlarge", Zone: "us-west-2b", CapacityType: model.OnDemand}, model.OfferKey{Zone: "us-west-2b"}},
+	} {
+		for _, dry := range []bool{true, false} {
+			w, old, planned := deployed(t, 2, world.Shape(800, gib), "m5.xlarge")
+			of := func(name string, key model.OfferKey) model.PlannedClaim {
+				key.Zone = cmp.Or(key.Zone, "us-west-2a")
+				p := called(planned, name)
+				p.InstanceTypes, p.Zones, p.CapacityTypes, p.Offer = []string{key.InstanceType}, []string{key.Zone}, []string{key.CapacityType}, key
+				p.Price, p.Requirements = 200_000, slices.Clone(p.Requirements)
+				for i := range p.Requirements {
+					switch p.Requirements[i].Key {
+					case model.LabelInstanceType:
+						p.Requirements[i].Values = p.InstanceTypes
+					case model.LabelZone:
+						p.Requirements[i].Values = p.Zones
+					case model.LabelCapacityType:
+						p.Requirements[i].Values = p.CapacityTypes
+					}
 				}
+				return p
 			}
-			return p
+			j := judge(t, w)
+			undone := j.commit(model.CommandUndoing, old)
+			undone.FailureCode = model.ReplacementFailed
+			for _, key := range c.dry {
+				undone.Dry = append(undone.Dry, model.Mark{OfferKey: key})
+			}
+			old = j.end(undone, model.CommandUndone)
+			if dry {
+				w.Fleet.Break(c.broken, "InsufficientInstanceCapacity")
+			}
+			j.commit(model.CommandReplacing, old, of("default-sure", model.OfferKey{InstanceType: "m5.large", CapacityType: model.OnDemand}), of("default-doubtful", c.doubtful))
+			bought := 0
+			for range 3 {
+				bought += run(t, w, provision.TriggerReplace).Claims
+				w.Tick(time.Minute)
+			}
+			if want := map[bool]int{true: 0, false: 2}[dry]; bought != want {
+				t.Errorf("%s, not to be had %v: %d machines, want %d", name, dry, bought, want)
+			}
+			sound(t, w)
 		}
-		j := judge(t, w)
-		undone := j.commit(model.CommandUndoing, old)
-		undone.FailureCode, undone.Dry = model.ReplacementFailed, []model.Mark{{OfferKey: model.OfferKey{InstanceType: "m5.xlarge"}}}
-		old = j.end(undone, model.CommandUndone)
-		if dry {
-			w.Fleet.Break(model.OfferKey{InstanceType: "m5.xlarge"}, "InsufficientInstanceCapacity")
-		}
-		j.commit(model.CommandReplacing, old, of("default-sure", "m5.large"), of("default-doubtful", "m5.xlarge"))
-		bought := 0
-		for range 3 {
-			bought += run(t, w, provision.TriggerReplace).Claims
-			w.Tick(time.Minute)
-		}
-		if want := map[bool]int{true: 0, false: 2}[dry]; bought != want {
-			t.Errorf("not to be had %v: %d machines, want %d", dry, bought, want)
-		}
-		sound(t, w)
 	}
 }
 
