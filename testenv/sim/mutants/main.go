@@ -78,7 +78,7 @@ func run(how tool, only string, sound bool, miss int) error {
 		}
 	}
 	results := make([]outcome, len(chosen))
-	slots := make(chan struct{}, max(1, runtime.NumCPU()))
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var group sync.WaitGroup
 	for i, d := range chosen {
 		slots <- struct{}{}
