@@ -57,12 +57,19 @@ sim-mutants: ## thirty-odd mistakes put into the flows one at a time: the simula
 bench: ## benchmarks, and how each figure of the design is met; BENCH=regexp picks some
 	$(GO) test -timeout 60m -run '^$$' -bench '$(or $(BENCH),.)' -benchmem ./shared/... ./cmd/... ./testenv/bench/...
 
-bench-peer: ## the same problems side by side with Karpenter's scheduler; COMPARE="--only bench --large", "--consolidate --nodes 100,500" and the like
-	@mkdir -p $(BIN)
-	cd testenv/bench/peer && $(GO) build -o ../../../$(BIN)/peer .
-	$(GO) build -o $(BIN)/compare ./testenv/bench/compare
+bench-peer: $(BIN)/peer $(BIN)/compare ## the same problems side by side with Karpenter's scheduler; COMPARE="--only bench --large" and the like
 	$(BIN)/compare --peer $(BIN)/peer $(COMPARE)
-	$(if $(COMPARE),,$(BIN)/compare --peer $(BIN)/peer --consolidate)
+
+bench-converge: $(BIN)/peer $(BIN)/compare ## clusters of which nodes are given back until nothing is left to, side by side with Karpenter's consolidation (half an hour); CONVERGE="--nodes 100 --seeds 1,2,3 --only underused" and the like
+	$(BIN)/compare --peer $(BIN)/peer --consolidate $(CONVERGE)
+
+$(BIN)/peer: FORCE
+	@mkdir -p $(BIN)
+	cd testenv/bench/peer && $(GO) build -o ../../../$@ .
+
+$(BIN)/compare: FORCE
+	@mkdir -p $(BIN)
+	$(GO) build -o $@ ./testenv/bench/compare
 
 fuzz: ## every fuzz test, FUZZTIME (default 10m) in all
 	./testenv/fuzz.sh $(or $(FUZZTIME),10m)
@@ -176,4 +183,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: help console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer fuzz check sizes cost licences sbom vuln generated build clean FORCE
+.PHONY: help console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE

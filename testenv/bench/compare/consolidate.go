@@ -48,7 +48,7 @@ func numbers(flag, text string) ([]int, error) {
 	return out, nil
 }
 
-const clusterHeading = "cluster                  whose  decisions  commands  nodes back/new   pods moved  fewest  median s     max s     cpu s  nothing s  allocated      peak       $/h before and after  of bound  broken"
+const clusterHeading = "cluster                  whose  decisions  commands  nodes back/new   pods moved  fewest  median s     max s     all s max cpu s all cpu s  nothing s  allocated      peak       $/h before and after  of bound  broken"
 
 // consolidations gives each cluster to both until nothing of it is left to be given back.
 func consolidations(c config) (ok bool, err error) {
@@ -114,8 +114,8 @@ func consolidation(c config, folder string, spec problem.Spec) (fine bool, err e
 		return false, err
 	}
 	clusterLine(name, "peer", theirs, least, fewest)
-	fmt.Printf("%-24s %-5s %10s %9s %15s %12s %7s %9s %9s %9s %10s %10s %9s %26s\n", "", "ratio", count(theirs.Decisions, ours.Decisions), count(theirs.Commands, ours.Commands), "",
-		count(theirs.PodsMoved, ours.PodsMoved), "", over(theirs.MedianSeconds, ours.MedianSeconds), over(theirs.MaxSeconds, ours.MaxSeconds), over(theirs.CPUSeconds, ours.CPUSeconds), over(theirs.LastSeconds, ours.LastSeconds),
+	fmt.Printf("%-24s %-5s %10s %9s %15s %12s %7s %9s %9s %9s %9s %9s %10s %10s %9s %26s\n", "", "ratio", count(theirs.Decisions, ours.Decisions), count(theirs.Commands, ours.Commands), "",
+		count(theirs.PodsMoved, ours.PodsMoved), "", over(theirs.MedianSeconds, ours.MedianSeconds), over(theirs.MaxSeconds, ours.MaxSeconds), over(theirs.TotalSeconds, ours.TotalSeconds), over(theirs.CPUSeconds, ours.CPUSeconds), over(theirs.TotalCPUSeconds, ours.TotalCPUSeconds), over(theirs.LastSeconds, ours.LastSeconds),
 		over(float64(theirs.AllocBytes), float64(ours.AllocBytes)), over(float64(theirs.PeakBytes), float64(ours.PeakBytes)), over(theirs.PriceLast, ours.PriceLast))
 	return fine && (!theirs.Finished || ours.PriceLast <= theirs.PriceLast*(1+1e-9)), nil
 }
@@ -134,7 +134,7 @@ func clusterLine(name, whose string, r converge.Result, least float64, fewest in
 	if !r.Finished {
 		nothing = "cut short"
 	}
-	fmt.Printf("%-24s %-5s %10d %9d %15s %12d %7s %9.3f %9.3f %9.3f %10s %7.0f MB %6.0f MB %12.3f → %11.3f %9s %7d\n", name, whose, r.Decisions, r.Commands,
-		fmt.Sprintf("%d/%d", r.Removed, r.Added), r.PodsMoved, moves, r.MedianSeconds, r.MaxSeconds, r.CPUSeconds, nothing, float64(r.AllocBytes)/1e6, float64(r.PeakBytes)/1e6,
+	fmt.Printf("%-24s %-5s %10d %9d %15s %12d %7s %9.3f %9.3f %9.3f %9.3f %9.3f %10s %7.0f MB %6.0f MB %12.3f → %11.3f %9s %7d\n", name, whose, r.Decisions, r.Commands,
+		fmt.Sprintf("%d/%d", r.Removed, r.Added), r.PodsMoved, moves, r.MedianSeconds, r.MaxSeconds, r.TotalSeconds, r.CPUSeconds, r.TotalCPUSeconds, nothing, float64(r.AllocBytes)/1e6, float64(r.PeakBytes)/1e6,
 		r.PriceFirst, r.PriceLast, ofBound, len(r.Violations))
 }

@@ -24,23 +24,24 @@ type Options struct {
 
 // Result is what came of it, as the peer says it, too.
 type Result struct {
-	Decisions     int     `json:"decisions"` // that had commands
-	Commands      int     `json:"commands"`
-	Removed       int     `json:"removed"` // nodes given back
-	Added         int     `json:"added"`   // nodes that took their place
-	PodsMoved     int     `json:"podsMoved"`
-	MedianSeconds float64 `json:"medianSeconds"` // of the decisions that had commands
-	MaxSeconds    float64 `json:"maxSeconds"`    //
-	CPUSeconds    float64 `json:"cpuSeconds"`    // the most processor time of any decision
-	LastSeconds   float64 `json:"lastSeconds"`   // of the one that found nothing
-	TotalSeconds  float64 `json:"totalSeconds"`
-	AllocBytes    uint64  `json:"allocBytes"` // the most of any decision
-	PeakBytes     uint64  `json:"peakBytes"`  // resident, the problem included
-	PriceFirst    float64 `json:"priceFirst"` // dollars per hour
-	PriceLast     float64 `json:"priceLast"`
-	NodesFirst    int     `json:"nodesFirst"`
-	NodesLast     int     `json:"nodesLast"`
-	Finished      bool    `json:"finished"` // a decision found nothing
+	Decisions       int     `json:"decisions"` // that had commands
+	Commands        int     `json:"commands"`
+	Removed         int     `json:"removed"` // nodes given back
+	Added           int     `json:"added"`   // nodes that took their place
+	PodsMoved       int     `json:"podsMoved"`
+	MedianSeconds   float64 `json:"medianSeconds"` // of the decisions that had commands
+	MaxSeconds      float64 `json:"maxSeconds"`    //
+	CPUSeconds      float64 `json:"cpuSeconds"`    // the most processor time of any decision
+	LastSeconds     float64 `json:"lastSeconds"`   // of the one that found nothing
+	TotalSeconds    float64 `json:"totalSeconds"`
+	TotalCPUSeconds float64 `json:"totalCPUSeconds"` // processor time of all decisions
+	AllocBytes      uint64  `json:"allocBytes"`      // the most of any decision
+	PeakBytes       uint64  `json:"peakBytes"`       // resident, the problem included
+	PriceFirst      float64 `json:"priceFirst"`      // dollars per hour
+	PriceLast       float64 `json:"priceLast"`
+	NodesFirst      int     `json:"nodesFirst"`
+	NodesLast       int     `json:"nodesLast"`
+	Finished        bool    `json:"finished"` // a decision found nothing
 
 	Violations []check.Violation `json:"violations,omitempty"` // of all plans; their messages start with the decision
 	Steps      []Step            `json:"steps,omitempty"`
@@ -68,6 +69,7 @@ func Run(p *problem.Problem, decide Decide, o Options) (Result, error) {
 		plan, stats := measure.Disrupt(in, decide)
 		took := stats.PlanSeconds
 		out.TotalSeconds += took
+		out.TotalCPUSeconds += stats.CPUSeconds
 		out.CPUSeconds = max(out.CPUSeconds, stats.CPUSeconds)
 		out.AllocBytes, out.PeakBytes = max(out.AllocBytes, stats.AllocBytes), max(out.PeakBytes, stats.PeakBytes)
 		if !o.Unchecked {

@@ -22,23 +22,24 @@ import (
 // converged is what came of a cluster of which everything was given back that Karpenter would: the form in which our own
 // runner says it, too.
 type converged struct {
-	Decisions     int     `json:"decisions"` // looks that led to commands
-	Commands      int     `json:"commands"`
-	Removed       int     `json:"removed"` // nodes given back
-	Added         int     `json:"added"`   // nodes that took their place
-	PodsMoved     int     `json:"podsMoved"`
-	MedianSeconds float64 `json:"medianSeconds"` // of the looks that led to commands
-	MaxSeconds    float64 `json:"maxSeconds"`    //
-	CPUSeconds    float64 `json:"cpuSeconds"`    // the most processor time of any look
-	LastSeconds   float64 `json:"lastSeconds"`   // of the look that found nothing; 0 where time was up before
-	TotalSeconds  float64 `json:"totalSeconds"`
-	AllocBytes    uint64  `json:"allocBytes"` // the most of any look
-	PeakBytes     uint64  `json:"peakBytes"`
-	PriceFirst    float64 `json:"priceFirst"` // dollars per hour
-	PriceLast     float64 `json:"priceLast"`
-	NodesFirst    int     `json:"nodesFirst"`
-	NodesLast     int     `json:"nodesLast"`
-	Finished      bool    `json:"finished"` // there was time for the look that found nothing
+	Decisions       int     `json:"decisions"` // looks that led to commands
+	Commands        int     `json:"commands"`
+	Removed         int     `json:"removed"` // nodes given back
+	Added           int     `json:"added"`   // nodes that took their place
+	PodsMoved       int     `json:"podsMoved"`
+	MedianSeconds   float64 `json:"medianSeconds"` // of the looks that led to commands
+	MaxSeconds      float64 `json:"maxSeconds"`    //
+	CPUSeconds      float64 `json:"cpuSeconds"`    // the most processor time of any look
+	LastSeconds     float64 `json:"lastSeconds"`   // of the look that found nothing; 0 where time was up before
+	TotalSeconds    float64 `json:"totalSeconds"`
+	TotalCPUSeconds float64 `json:"totalCPUSeconds"` // processor time of all looks
+	AllocBytes      uint64  `json:"allocBytes"`      // the most of any look
+	PeakBytes       uint64  `json:"peakBytes"`
+	PriceFirst      float64 `json:"priceFirst"` // dollars per hour
+	PriceLast       float64 `json:"priceLast"`
+	NodesFirst      int     `json:"nodesFirst"`
+	NodesLast       int     `json:"nodesLast"`
+	Finished        bool    `json:"finished"` // there was time for the look that found nothing
 }
 
 // unhurried holds every command for good at once: the real validation waits 15 seconds and simulates once more.
@@ -59,6 +60,7 @@ func consolidate(c *cluster, types []*cloudprovider.InstanceType, limit time.Dur
 			return nil, err
 		}
 		out.TotalSeconds += l.seconds
+		out.TotalCPUSeconds += l.cpuSeconds
 		out.CPUSeconds = max(out.CPUSeconds, l.cpuSeconds)
 		out.AllocBytes, out.PeakBytes = max(out.AllocBytes, l.allocBytes), max(out.PeakBytes, l.peakBytes)
 		if l.command == nil {

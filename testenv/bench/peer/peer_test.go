@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -17,21 +18,43 @@ import (
 
 // TestPeerAnswersEveryFamily gives a small problem of each family to both planners, as `make bench-peer` gives large ones.
 func TestPeerAnswersEveryFamily(t *testing.T) {
+	out := compare(t, "--pods", "60", "--runs", "1")
+	ours, peers := strings.Count(out, " ours "), strings.Count(out, " peer ")
+	if ours < 10 || ours != peers {
+		t.Errorf("%d answers of ours and %d of the peer, want the same number, 10 at least:\n%s", ours, peers, out)
+	}
+}
+
+// TestPeerConvergesBesideOurs gives small clusters to both until nothing of them is left to be given back, as
+// `make bench-converge` gives large ones: both end, and ours costs no more than the peer's.
+func TestPeerConvergesBesideOurs(t *testing.T) {
+	out := compare(t, "--consolidate", "--nodes", "16", "--seeds", "1,2", "--timeout", "2m")
+	rows := regexp.MustCompile(`(?m)^(underused|packed)-n16-s[12] +(ours|peer) +(\d+) .*→ +([0-9.]+) `).FindAllStringSubmatch(out, -1)
+	if len(rows) != 8 || strings.Contains(out, "cut short") {
+		t.Fatalf("%d rows, want one of each for four clusters, none of them cut short:\n%s", len(rows), out)
+	}
+	for _, row := range rows {
+		if row[1] == "underused" && row[3] == "0" {
+			t.Errorf("%s decides nothing about a cluster of which half is not used:\n%s", row[2], out)
+		}
+	}
+}
+
+// compare builds the peer and returns what the comparison says, which has to end well.
+func compare(t *testing.T, flags ...string) string {
+	t.Helper()
 	bin := filepath.Join(t.TempDir(), "peer")
 	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	compare := exec.Command("go", "run", "./testenv/bench/compare", "--peer", bin, "--pods", "60", "--runs", "1")
-	compare.Dir = "../../.."
-	compare.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
-	out, err := compare.CombinedOutput()
+	command := exec.Command("go", append([]string{"run", "./testenv/bench/compare", "--peer", bin}, flags...)...)
+	command.Dir = "../../.."
+	command.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
+	out, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("compare: %v\n%s", err, out)
 	}
-	ours, peers := strings.Count(string(out), " ours "), strings.Count(string(out), " peer ")
-	if ours < 10 || ours != peers {
-		t.Errorf("%d answers of ours and %d of the peer, want the same number, 10 at least:\n%s", ours, peers, out)
-	}
+	return string(out)
 }
 
 func pod(name, node string, tag string) *corev1.Pod {
