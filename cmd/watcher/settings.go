@@ -17,7 +17,6 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
-	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/forward"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -97,7 +96,7 @@ func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) forwa
 		Queue:     s.queue(queues, logger),
 		Ends:      delayed(queues, s.EndsURL),
 		Empties:   delayed(queues, s.JudgeURL),
-		Former:    former{ledger, objects, s.Bucket},
+		Former:    forward.Newest{Ledger: ledger, Snapshots: s3snapshot.New(objects, s.Bucket)},
 		Now:       time.Now, Wait: wait,
 		Tell:     func(note forward.Note) { log(logger, note) },
 		Settings: forward.Settings{QuietWindow: s.BatchQuiet, MaxWindow: s.BatchMax, IdleWindow: s.IdlePublish},
@@ -121,25 +120,6 @@ func delayed(client *sqs.Client, url string) forward.Queue {
 		return nil
 	}
 	return atOnce{sqsqueue.NewDelayed(client, url)}
-}
-
-// former reads what was published last. It keeps nothing of it.
-type former struct {
-	ledger  *dynamoledger.Ledger
-	objects *s3.Client
-	bucket  string
-}
-
-// Former returns the cluster's newest snapshot.
-func (f former) Former(ctx context.Context, cluster string) (*model.Snapshot, error) {
-	pointer, _, _, err := f.ledger.Glance(ctx, cluster)
-	if err != nil {
-		return nil, err
-	}
-	if pointer == nil {
-		return nil, fault.New(fault.NotFound, "", "nothing of cluster %s was published yet", cluster)
-	}
-	return s3snapshot.New(f.objects, f.bucket).At(ctx, *pointer)
 }
 
 // atOnce is a queue of messages that may come later, none of which does.

@@ -1,29 +1,16 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
-	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/disrupt"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/samples"
 )
 
-// told are the samples that are not 0, as text, sorted.
-func told(samples []boot.Sample) []string {
-	var out []string
-	for _, s := range samples {
-		if s.Value != 0 {
-			out = append(out, fmt.Sprintf("%s%v %g", s.Series.Name, s.Values, s.Value))
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
 func TestF151LookAtWhatToGiveBackIsMeasured(t *testing.T) {
-	got := told(measured(disrupt.Outcome{
+	got := samples.Told(measured(disrupt.Outcome{
 		Cluster: "prod", Undone: 1, Savings: 0.25, PriceBefore: 4.5, Committed: []string{"x-0", "x-1", "x-2"},
 		Decided: []disrupt.Decided{{Reason: model.ReasonEmpty, Commands: 2}, {Reason: model.ReasonUnderutilized, Replaces: true, Commands: 1}},
 	}))
@@ -34,7 +21,7 @@ func TestF151LookAtWhatToGiveBackIsMeasured(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("measured\n%q, want\n%q", got, want)
 	}
-	if got := told(measured(disrupt.Outcome{Cluster: "prod", Skipped: "nothing has changed"})); len(got) != 0 {
+	if got := samples.Told(measured(disrupt.Outcome{Cluster: "prod", Skipped: "nothing has changed"})); len(got) != 0 {
 		t.Errorf("of an idle look %q was measured", got)
 	}
 }

@@ -1,26 +1,14 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/samples"
 )
-
-// told are the samples that are not 0, as text, sorted.
-func told(samples []boot.Sample) []string {
-	var out []string
-	for _, s := range samples {
-		if s.Value != 0 {
-			out = append(out, fmt.Sprintf("%s%v %g", s.Series.Name, s.Values, s.Value))
-		}
-	}
-	slices.Sort(out)
-	return out
-}
 
 func TestF151EndsAreMeasured(t *testing.T) {
 	ended := []interruption.Ended{
@@ -45,7 +33,7 @@ func TestF151EndsAreMeasured(t *testing.T) {
 		"an idle drain run": {drained(interruption.DrainOutcome{Cluster: "prod"}), nil},
 	} {
 		slices.Sort(test.want)
-		if got := told(test.got); !slices.Equal(got, test.want) {
+		if got := samples.Told(test.got); !slices.Equal(got, test.want) {
 			t.Errorf("%s is measured as\n%q, want\n%q", name, got, test.want)
 		}
 	}

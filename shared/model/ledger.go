@@ -39,17 +39,6 @@ type Roles struct {
 	Adopt        string `json:"adopt,omitempty"` // for people who take over a cluster from Karpenter
 }
 
-// Active returns the registrations that are not paused, in the same order.
-func Active(registrations []Registration) []Registration {
-	var active []Registration
-	for _, r := range registrations {
-		if !r.Paused {
-			active = append(active, r)
-		}
-	}
-	return active
-}
-
 // Access is equal for registrations by which the same API server and account are reached with the same rights.
 func (r *Registration) Access() string {
 	return fmt.Sprintf("%s %s %+v %s %s %x", r.Region, r.Endpoint, r.Roles, r.ExternalID, r.RelayURL, r.CA)

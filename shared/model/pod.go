@@ -47,6 +47,15 @@ type PodRef struct {
 // Key returns namespace/name.
 func (r PodRef) Key() string { return r.Namespace + "/" + r.Name }
 
+// Keys returns the keys of pods, in their order.
+func Keys(pods []PodRef) []string {
+	out := make([]string, len(pods))
+	for i := range pods {
+		out[i] = pods[i].Key()
+	}
+	return out
+}
+
 // PodShape is everything of a pod's spec that scheduling looks at. Pods of one workload share one shape, so work is
 // done per shape and not per pod. Slices are in the order of the object unless said otherwise.
 type PodShape struct {

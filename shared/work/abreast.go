@@ -16,3 +16,10 @@ func Abreast(n, most int, do func(i int)) {
 	}
 	group.Wait()
 }
+
+// InTurn calls do(0) … do(n-1) one after the other: it stands for Abreast where every run has to be like the last.
+func InTurn(n int, do func(i int)) {
+	for i := range n {
+		do(i)
+	}
+}

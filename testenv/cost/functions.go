@@ -21,6 +21,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/shared/work"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -49,13 +50,6 @@ func (a *Account) delayed(name string) *sqsqueue.Delayed {
 	return sqsqueue.NewDelayed(a.clients.sqs, a.queues[name])
 }
 
-// inTurn does one thing after the other, so that runs are alike.
-func inTurn(n int, do func(i int)) {
-	for i := range n {
-		do(i)
-	}
-}
-
 // deploy returns the functions, wired as their programs are.
 func (a *Account) deploy() map[string]*function {
 	ledger := dynamoledger.New(a.clients.dynamodb, table)
@@ -66,17 +60,17 @@ func (a *Account) deploy() map[string]*function {
 	births.Registry, births.Leases, births.Claims, births.Births, births.Offers = ledger, ledger, ledger, ledger, ledger
 	births.Allowances, births.Memory, births.Memories = ledger, ledger, ledger
 	births.Decisions, births.Snapshots, births.Machines = store, store, shelf
-	births.Hints, births.Judges, births.Glances, births.Abreast = hints, news{a}, ledger, inTurn
+	births.Hints, births.Judges, births.Glances, births.Abreast = hints, news{a}, ledger, work.InTurn
 
 	deaths := ports.Interruption(a.now, interruption.Settings{})
 	deaths.Registry, deaths.Leases, deaths.Notebook, deaths.Claims, deaths.Finder = ledger, ledger, ledger, ledger, ledger
 	deaths.Steps, deaths.Offers, deaths.Removals = ledger, ledger, store
-	deaths.Hints, deaths.Plans, deaths.Drains, deaths.Judges, deaths.Abreast = hints, hints, hints, news{a}, inTurn
+	deaths.Hints, deaths.Plans, deaths.Drains, deaths.Judges, deaths.Abreast = hints, hints, hints, news{a}, work.InTurn
 
 	choices := ports.Disrupt(a.now, disrupt.Settings{Build: "0123456789ab"})
 	choices.Registry, choices.Leases, choices.Book, choices.Commands = ledger, ledger, ledger, ledger
 	choices.Snapshots, choices.Decisions, choices.Machines = store, store, shelf
-	choices.Hints, choices.Plans, choices.Drains, choices.Abreast = judges{a}, hints, hints, inTurn
+	choices.Hints, choices.Plans, choices.Drains, choices.Abreast = judges{a}, hints, hints, work.InTurn
 
 	classes := ports.Catalog(a.now, catalog.Settings{})
 	classes.Registry, classes.Leases, classes.Records, classes.Allowances, classes.Shelf = ledger, ledger, ledger, ledger, shelf
@@ -91,14 +85,19 @@ func (a *Account) deploy() map[string]*function {
 	return all
 }
 
+// sweep is what a function does at its tick: it hints every cluster that is to be looked at.
+func sweep(fanOut func(ctx context.Context, tick string) (int, error)) func(context.Context, *slog.Logger, string) error {
+	return func(ctx context.Context, log *slog.Logger, tick string) error {
+		sent, err := fanOut(ctx, tick)
+		log.Info("sweep", "tick", tick, "clusters", sent, "error", err)
+		return err
+	}
+}
+
 func provisioning(flow *provision.Flow) *function {
 	return &function{
 		name: "Provision", queues: []string{planQueue},
-		tick: func(ctx context.Context, log *slog.Logger, tick string) error {
-			sent, err := flow.FanOut(ctx, tick)
-			log.Info("sweep", "tick", tick, "clusters", sent, "error", err)
-			return err
-		},
+		tick: sweep(flow.FanOut),
 		batch: func(ctx context.Context, log *slog.Logger, b batch) error {
 			request := provision.Request{Cluster: world.Name, Owner: b.owner, Deadline: b.deadline}
 			for _, hint := range b.hints {
@@ -114,11 +113,7 @@ func provisioning(flow *provision.Flow) *function {
 func ending(flow *interruption.Flow) *function {
 	return &function{
 		name: "Interruption", queues: []string{interruptionQueue, noticesQueue},
-		tick: func(ctx context.Context, log *slog.Logger, tick string) error {
-			sent, err := flow.FanOut(ctx, tick)
-			log.Info("sweep", "tick", tick, "clusters", sent, "error", err)
-			return err
-		},
+		tick: sweep(flow.FanOut),
 		batch: func(ctx context.Context, log *slog.Logger, b batch) error {
 			if len(b.notices) > 0 {
 				failed, outcome := flow.Notices(ctx, b.notices, b.deadline)
@@ -157,11 +152,7 @@ func ending(flow *interruption.Flow) *function {
 func judging(flow *disrupt.Flow) *function {
 	return &function{
 		name: "Disrupt", queues: []string{disruptionQueue},
-		tick: func(ctx context.Context, log *slog.Logger, tick string) error {
-			sent, err := flow.FanOut(ctx, tick)
-			log.Info("sweep", "tick", tick, "clusters", sent, "error", err)
-			return err
-		},
+		tick: sweep(flow.FanOut),
 		batch: func(ctx context.Context, log *slog.Logger, b batch) error {
 			request := disrupt.Request{Cluster: world.Name, Owner: b.owner, Deadline: b.deadline}
 			for _, hint := range b.hints {
@@ -178,8 +169,7 @@ func resolving(flow *catalog.Flow, region *catalog.Region) *function {
 	return &function{
 		name: "Catalog", queues: []string{catalogQueue},
 		tick: func(ctx context.Context, log *slog.Logger, tick string) error {
-			sent, err := flow.FanOut(ctx, tick)
-			log.Info("sweep", "tick", tick, "clusters", sent, "error", err)
+			err := sweep(flow.FanOut)(ctx, log, tick)
 			outcomes, regionErr := region.Run(ctx)
 			for _, outcome := range outcomes {
 				if len(outcome.Refreshed)+len(outcome.Problems) > 0 {

@@ -7,9 +7,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
-	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/forward"
-	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
@@ -34,7 +32,7 @@ func newWatcher(ctx context.Context, a *Account) *watcher {
 	w.forwarder = forward.New(forward.Config{
 		Cluster: world.Name, Owner: "watcher-0", Publisher: store, Pointer: ledger,
 		Queue: &sqsqueue.Routes{Plan: a.fifo(planQueue), Catalog: a.fifo(catalogQueue)},
-		Ends:  now{a.delayed(interruptionQueue)}, Empties: now{a.delayed(disruptionQueue)}, Former: former{ledger, store},
+		Ends:  now{a.delayed(interruptionQueue)}, Empties: now{a.delayed(disruptionQueue)}, Former: forward.Newest{Ledger: ledger, Snapshots: store},
 		Now: a.now, Settings: forward.Settings{CallTimeout: time.Minute}, // on a machine that does other things too
 		Wait: func(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 			w.wake = wake
@@ -99,21 +97,3 @@ type now struct{ *sqsqueue.Delayed }
 
 // Send sends a hint.
 func (n now) Send(ctx context.Context, hint wire.Hint) error { return n.Delayed.Send(ctx, hint, 0) }
-
-// former reads what was published last.
-type former struct {
-	ledger *dynamoledger.Ledger
-	store  *s3snapshot.Store
-}
-
-// Former returns the cluster's newest snapshot.
-func (f former) Former(ctx context.Context, cluster string) (*model.Snapshot, error) {
-	pointer, _, _, err := f.ledger.Glance(ctx, cluster)
-	if err != nil {
-		return nil, err
-	}
-	if pointer == nil {
-		return nil, fault.New(fault.NotFound, "", "nothing of cluster %s was published yet", cluster)
-	}
-	return f.store.At(ctx, *pointer)
-}

@@ -167,7 +167,7 @@ func RoundOf(r *model.Round) Round {
 		}
 	}
 	for _, n := range r.Plan.Nominations {
-		out.Existing = append(out.Existing, Move{n.Node, keys(n.Pods)})
+		out.Existing = append(out.Existing, Move{n.Node, model.Keys(n.Pods)})
 	}
 	for i := range r.Failed {
 		out.Failed = append(out.Failed, Failed{r.Failed[i].Name, r.Failed[i].FailureCode, r.Failed[i].FailureMessage})
@@ -221,7 +221,7 @@ func newNodes(claims []model.PlannedClaim) []NewNode {
 		c := &claims[i]
 		node := NewNode{
 			Name: c.Name, Pool: c.Pool, Type: c.Offer.InstanceType, Zone: c.Offer.Zone, Capacity: c.Offer.CapacityType, Price: c.Price,
-			Types: notNil(c.InstanceTypes), Zones: notNil(c.Zones), Capacities: notNil(c.CapacityTypes), Requests: []string{}, Pods: keys(c.Pods),
+			Types: notNil(c.InstanceTypes), Zones: notNil(c.Zones), Capacities: notNil(c.CapacityTypes), Requests: []string{}, Pods: model.Keys(c.Pods),
 		}
 		for _, name := range resource.Names(c.Requests) {
 			node.Requests = append(node.Requests, name+" "+amount(name, c.Requests[name]))
@@ -259,14 +259,6 @@ func unplaced(list []model.Unschedulable) []Waiting {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Waiting) int { return cmp.Compare(b.Pods, a.Pods) })
-	return out
-}
-
-func keys(pods []model.PodRef) []string {
-	out := make([]string, len(pods))
-	for i := range pods {
-		out[i] = pods[i].Key()
-	}
 	return out
 }
 

@@ -103,7 +103,7 @@ func commandOf(planned *model.PlannedCommand, byName map[string]*Row) Command {
 		out.Goes = append(out.Goes, node)
 	}
 	for _, move := range planned.Moves {
-		out.Moves = append(out.Moves, Move{move.Node, keys(move.Pods)})
+		out.Moves = append(out.Moves, Move{move.Node, model.Keys(move.Pods)})
 	}
 	return out
 }

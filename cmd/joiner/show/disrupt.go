@@ -84,7 +84,7 @@ func DisruptJSON(out io.Writer, d *Disruption) error {
 			command.Replacements = append(command.Replacements, claimOf(&c.Replacements[k]))
 		}
 		for _, m := range c.Moves {
-			command.Moves = append(command.Moves, nominationJSON{m.Node, keys(m.Pods)})
+			command.Moves = append(command.Moves, nominationJSON{m.Node, model.Keys(m.Pods)})
 		}
 		written.Commands = append(written.Commands, command)
 	}

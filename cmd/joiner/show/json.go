@@ -97,7 +97,7 @@ func planOf(r *Result) planJSON {
 		written.Claims = append(written.Claims, claimOf(&r.Plan.Claims[i]))
 	}
 	for _, n := range r.Plan.Nominations {
-		written.Nominations = append(written.Nominations, nominationJSON{n.Node, keys(n.Pods)})
+		written.Nominations = append(written.Nominations, nominationJSON{n.Node, model.Keys(n.Pods)})
 	}
 	for _, u := range r.Plan.Unschedulable {
 		entry := unschedulableJSON{Pod: u.Pod.Key(), Reasons: make([]reasonJSON, 0, len(u.Reasons))}
@@ -120,7 +120,7 @@ func claimOf(c *model.PlannedClaim) claimJSON {
 		Requests:      make(map[string]string, len(c.Requests)),
 		Labels:        c.Labels,
 		Taints:        c.Taints,
-		Pods:          keys(c.Pods),
+		Pods:          model.Keys(c.Pods),
 	}
 	for name, amount := range c.Requests {
 		out.Requests[name] = resource.Format(name, amount)
@@ -130,14 +130,6 @@ func claimOf(c *model.PlannedClaim) claimJSON {
 	}
 	if out.Taints == nil {
 		out.Taints = []model.Taint{}
-	}
-	return out
-}
-
-func keys(pods []model.PodRef) []string {
-	out := make([]string, len(pods))
-	for i := range pods {
-		out[i] = pods[i].Key()
 	}
 	return out
 }

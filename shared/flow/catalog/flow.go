@@ -10,6 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // Flow is both passes with their ports and their clock. It keeps nothing between runs.
@@ -19,7 +20,7 @@ type Flow struct {
 	Records    Records
 	Allowances Allowances
 	Hints      Hints
-	Glances    Glances // nil = clusters are swept each minute
+	Glances    work.Glances // nil = clusters are swept each minute
 	Connector  Connector
 	Shelf      Shelf  // where the region pass keeps the machine catalogue; nil = each pass reads EC2 itself
 	Judges     Judges // told of claims that have newly drifted; nil = nobody is
@@ -229,34 +230,11 @@ func (r *run) release(ctx context.Context) {
 	}
 }
 
-// FanOut turns the tick of each minute into one hint per attached cluster, so that a slow or broken cluster delays no
-// other. A cluster that sleeps gets one every fifth minute. It returns how many hints were sent; the error joins those that were not.
+// FanOut turns the tick of each minute into one hint per cluster that is awake, as work.FanOut says.
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
-	registrations, err := f.Registry.Clusters(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("list attached clusters: %w", err)
-	}
-	sent := 0
-	_, err = fault.Each(model.Active(registrations), func(reg model.Registration) error {
-		if f.sleeps(ctx, reg, tick) {
-			return nil
-		}
-		if err := f.Hints.Look(ctx, reg.Cluster, tick); err != nil {
-			return fmt.Errorf("hint a pass over cluster %s: %w", reg.Cluster, err)
-		}
-		sent++
-		return nil
+	return work.FanOut(ctx, f.Registry, "pass", work.Asleep(ctx, f.Glances, tick), func(cluster string) error {
+		return f.Hints.Look(ctx, cluster, tick)
 	})
-	return sent, err
-}
-
-// sleeps reports whether a cluster needs no sweep with this tick. One of which nothing can be read is swept.
-func (f *Flow) sleeps(ctx context.Context, reg model.Registration, tick string) bool {
-	if f.Glances == nil {
-		return false
-	}
-	pointer, notes, nowUnix, err := f.Glances.Glance(ctx, reg.Cluster)
-	return err == nil && !notes.SweepDue(pointer, nowUnix, tick)
 }
 
 func (r *run) reached(what string) { r.out.Millis[what] = r.Now().Sub(r.started).Milliseconds() }

@@ -144,10 +144,3 @@ type Machines interface {
 	// DeleteTemplates deletes every launch template of the cluster's class. It may be repeated.
 	DeleteTemplates(ctx context.Context, cluster, class string) error
 }
-
-// Glances tells at little cost whether a cluster needs a sweep.
-type Glances interface {
-	// Glance reads the watcher's pointer (nil = no watcher was ever here) and the judge's notes, consistently, and the ledger's
-	// own time.
-	Glance(ctx context.Context, cluster string) (pointer *model.Pointer, notes model.JudgeNotes, nowUnix int64, err error)
-}

@@ -17,6 +17,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/disrupt"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/shared/work"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -456,11 +457,7 @@ func (h *house) flow(effects disrupt.Effects) *disrupt.Flow {
 		Settings: h.settings, Effects: effects,
 	}
 	if flow.Abreast == nil {
-		flow.Abreast = func(n int, do func(int)) {
-			for i := range n {
-				do(i)
-			}
-		}
+		flow.Abreast = work.InTurn
 	}
 	return flow
 }

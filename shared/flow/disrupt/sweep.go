@@ -2,35 +2,21 @@ package disrupt
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
-// FanOut turns the tick of each minute into one hint per attached cluster, so that a slow or broken cluster delays no
-// other. Paused clusters get theirs too: what was on its way when they were paused is undone. One where a glance says that
-// there is nothing to do gets none. It returns how many hints were sent; the error joins those that were not.
+// FanOut turns the tick of each minute into one hint per cluster that does not rest, as work.FanOut says. Paused clusters get
+// theirs too: what was on its way when they were paused is undone.
 func (f *Flow) FanOut(ctx context.Context, tick string) (int, error) {
-	registrations, err := f.Registry.Clusters(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("list attached clusters: %w", err)
-	}
-	sent := 0
-	_, err = fault.Each(registrations, func(reg model.Registration) error {
-		if f.rests(ctx, reg) {
-			return nil
-		}
-		if err := f.Hints.Judge(ctx, reg.Cluster, ownKey+tick, 0); err != nil {
-			return fmt.Errorf("hint the judge of cluster %s: %w", reg.Cluster, err)
-		}
-		sent++
-		return nil
+	rests := func(reg model.Registration) bool { return f.rests(ctx, reg) }
+	return work.FanOut(ctx, f.Registry, "judgement", rests, func(cluster string) error {
+		return f.Hints.Judge(ctx, cluster, ownKey+tick, 0)
 	})
-	return sent, err
 }
 
 // rests reports whether a run would find at its first glance that there is nothing to do. Whatever cannot be read does not rest.

@@ -3,8 +3,10 @@ package forward
 import (
 	"context"
 
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // Publisher stores encoded snapshots. The flow never gives two different contents for one epoch and sequence number, and
@@ -31,6 +33,27 @@ type Pointer interface {
 type Former interface {
 	// Former returns the cluster's newest snapshot. NotFound where there is none.
 	Former(ctx context.Context, cluster string) (*model.Snapshot, error)
+}
+
+// Newest is a Former that reads the pointer in the ledger and the snapshot it points at. It keeps nothing of them.
+type Newest struct {
+	Ledger    work.Glances
+	Snapshots interface {
+		// At returns the snapshot that a pointer points at.
+		At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error)
+	}
+}
+
+// Former returns the cluster's newest snapshot.
+func (n Newest) Former(ctx context.Context, cluster string) (*model.Snapshot, error) {
+	pointer, _, _, err := n.Ledger.Glance(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	if pointer == nil {
+		return nil, fault.New(fault.NotFound, "", "nothing of cluster %s was published yet", cluster)
+	}
+	return n.Snapshots.At(ctx, *pointer)
 }
 
 // Queue takes hints.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // S28: what AWS takes back ends at once though an open command has it; the claim goes on saying of which command it is, so that the
@@ -295,11 +296,7 @@ func TestR63UnfinishedMessagesComeAgain(t *testing.T) {
 	}
 	flow := &Flow{
 		Registry: o, Finder: o, Steps: o, Plans: o, Drains: o, Offers: o, Hints: o, Connector: o, Now: func() time.Time { return at },
-		Abreast: func(n int, do func(int)) {
-			for i := range n {
-				do(i)
-			}
-		},
+		Abreast: work.InTurn,
 	}
 	failed, out = flow.Notices(t.Context(), []Received{message("spot"), message("demand")}, at.Add(20*time.Second))
 	if !slices.Equal(failed, []string{"spot"}) || out.Begun["spot_interrupted"] != 1 || o.claim("spot").State != model.Initialized {

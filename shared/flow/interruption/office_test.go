@@ -13,6 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // The account, region and time of the office's tests.
@@ -199,11 +200,7 @@ func (o *office) handle(batch ...Received) ([]string, NoticesOutcome) {
 	at := time.Unix(officeNow, 0)
 	flow := &Flow{
 		Registry: o, Finder: o, Steps: o, Plans: o, Drains: o, Offers: o, Hints: o, Connector: o, Now: func() time.Time { return at },
-		Abreast: func(n int, do func(int)) {
-			for i := range n {
-				do(i)
-			}
-		},
+		Abreast: work.InTurn,
 	}
 	return flow.Notices(context.Background(), batch, at.Add(20*time.Second))
 }

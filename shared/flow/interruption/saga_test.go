@@ -9,6 +9,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -150,6 +151,8 @@ func TestC6_TwoDrainRunsAtOnce(t *testing.T) {
 		w, claim = burdened(t)
 		var inside bool
 		playWith(t, w, 4*time.Minute, func(_ context.Context, _ *world.Process, flow *interruption.Flow) {
+			// One call after another: the model's calls take no time, and the clock must not be moved in the middle of one.
+			flow.Abreast = work.InTurn
 			flow.Effects = everyEffect{func() {
 				if n++; n != at+3 || inside {
 					return

@@ -14,6 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // Flow is provisioning with its ports and its clock. It keeps nothing between runs.
@@ -31,8 +32,8 @@ type Flow struct {
 	Memories   Memories
 	Connector  Connector
 	Hints      Hints
-	Glances    Glances // nil = clusters are swept each minute
-	Judges     Judges  // nil = the judge's own tick finds what became of replacements
+	Glances    work.Glances // nil = clusters are swept each minute
+	Judges     Judges       // nil = the judge's own tick finds what became of replacements
 
 	Now      func() time.Time
 	NewID    func() string // unique and sorted by time, such as a ULID

@@ -201,10 +201,3 @@ type Catalog interface {
 	// could be found out at all.
 	Resolve(ctx context.Context, class model.Class, images []model.ImageQuery) (model.ClassStatus, error)
 }
-
-// Glances tells at little cost whether a cluster needs a sweep.
-type Glances interface {
-	// Glance reads the watcher's pointer (nil = no watcher was ever here) and the judge's notes, consistently, and the ledger's
-	// own time.
-	Glance(ctx context.Context, cluster string) (pointer *model.Pointer, notes model.JudgeNotes, nowUnix int64, err error)
-}

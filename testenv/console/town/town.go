@@ -1,6 +1,7 @@
 package town
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -192,19 +193,9 @@ func (t *Town) snapshot() *model.Snapshot {
 		Cluster: "harbour", Epoch: 3, Seq: t.seq, AtUnix: t.now, Shapes: t.shapes, Pods: slices.Clone(t.pods), Nodes: slices.Clone(t.nodes), Pools: pools(), Classes: []model.Class{class()},
 		Namespaces: []model.Namespace{{Name: "ci"}, {Name: "data"}, {Name: "lab"}, {Name: "ml"}, {Name: "payments"}, {Name: "platform"}, {Name: "shop"}},
 	}
-	slices.SortFunc(s.Pods, func(a, b model.Pod) int { return compare(a.Key(), b.Key()) })
-	slices.SortFunc(s.Nodes, func(a, b model.Node) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(s.Pods, func(a, b model.Pod) int { return cmp.Compare(a.Key(), b.Key()) })
+	slices.SortFunc(s.Nodes, func(a, b model.Node) int { return cmp.Compare(a.Name, b.Name) })
 	return s
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // provision plans for the pods that wait, binds those that fit what is there, and asks for nodes for the others.
@@ -543,7 +534,7 @@ func (t *Town) Look(context.Context) (*console.Cluster, error) {
 	defer t.mu.Unlock()
 	if t.shown == nil {
 		claims := t.live()
-		slices.SortFunc(claims, func(a, b model.Claim) int { return compare(a.Name, b.Name) })
+		slices.SortFunc(claims, func(a, b model.Claim) int { return cmp.Compare(a.Name, b.Name) })
 		t.shown = console.NewCluster("harbour", "a town of testenv", &explain.Scene{
 			Ask:  t.ask(t.snapshot()),
 			Book: &explain.Book{Ledger: model.Ledger{Claims: claims, NowUnix: t.now, Pointer: &model.Pointer{Cluster: "harbour", HeartbeatAt: t.now}}},

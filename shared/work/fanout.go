@@ -1,0 +1,57 @@
+package work
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Registry lists the clusters that are attached.
+type Registry interface {
+	Clusters(ctx context.Context) ([]model.Registration, error)
+}
+
+// Glances tells at little cost whether a cluster needs a sweep.
+type Glances interface {
+	// Glance reads the watcher's pointer (nil = no watcher was ever here) and the judge's notes, consistently, and the ledger's
+	// own time.
+	Glance(ctx context.Context, cluster string) (pointer *model.Pointer, notes model.JudgeNotes, nowUnix int64, err error)
+}
+
+// FanOut turns the tick of each minute into one hint per attached cluster, so that a slow or broken cluster delays no other. A
+// cluster that rests gets none. what names the hint in errors ("sweep"). It returns how many hints were sent; the error joins
+// those that were not.
+func FanOut(ctx context.Context, registry Registry, what string, rests func(model.Registration) bool, hint func(cluster string) error) (sent int, err error) {
+	registrations, err := registry.Clusters(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("list attached clusters: %w", err)
+	}
+	_, err = fault.Each(registrations, func(reg model.Registration) error {
+		if rests(reg) {
+			return nil
+		}
+		if err := hint(reg.Cluster); err != nil {
+			return fmt.Errorf("hint a %s of cluster %s: %w", what, reg.Cluster, err)
+		}
+		sent++
+		return nil
+	})
+	return sent, err
+}
+
+// Paused reports whether a cluster is left alone by what its owner asked for.
+func Paused(reg model.Registration) bool { return reg.Paused }
+
+// Asleep returns what reports whether a cluster needs no sweep with this tick: it is paused, or it sleeps and gets one every
+// fifth minute only (model.JudgeNotes.SweepDue). One of which nothing can be read is swept; without glances, all are.
+func Asleep(ctx context.Context, glances Glances, tick string) func(model.Registration) bool {
+	return func(reg model.Registration) bool {
+		if reg.Paused || glances == nil {
+			return reg.Paused
+		}
+		pointer, notes, nowUnix, err := glances.Glance(ctx, reg.Cluster)
+		return err == nil && !notes.SweepDue(pointer, nowUnix, tick)
+	}
+}
