@@ -21,13 +21,17 @@ func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 	nodes := p.in.Snapshot.Nodes
 	p.moving, p.keys, p.signs = moving, keys, make(map[string]int)
 	p.few = waiting*fewPart <= len(nodes) && !p.asIs && !p.needFoes
+	p.cache = p.cacheFor()
 	if p.few && p.book.empty() && p.ascending() {
 		p.inTurn = true
 		p.total = len(nodes) + len(p.coming())
 		return
 	}
 	numbers := make(map[string]int32, len(nodes)) // of duplicates the first counts
-	p.sites, p.noted = make([]*site, 0, len(nodes)), make([]byte, 0, 16*len(keys)*len(nodes))
+	p.sites = make([]*site, 0, len(nodes))
+	if p.cache == nil {
+		p.noted = make([]byte, 0, 16*len(keys)*len(nodes))
+	}
 	backing, room := make([]site, len(nodes)), make(vector, len(nodes)*len(p.dims))
 	for i := range nodes {
 		if _, twice := numbers[nodes[i].Name]; !twice {
@@ -38,7 +42,7 @@ func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 			p.sites = append(p.sites, s)
 		}
 	}
-	if !p.few { // else sites are told apart before pods are looked at, while what they are is at hand
+	if !p.few && p.cache == nil { // else sites are told apart before pods are looked at, while what they are is at hand
 		p.locate(numbers)
 		p.readAll()
 	}
@@ -54,7 +58,7 @@ func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 		}
 		p.finders[n] = newFinder(len(p.dims), p.bySign[n], p.sites)
 	}
-	if p.few {
+	if p.few && p.cache == nil {
 		p.locate(numbers)
 	}
 	p.tallyUp()
@@ -79,9 +83,13 @@ func (p *places) ascending() bool {
 // describe makes the site of a node, whose pods are not looked at yet. s.free may be given to write to.
 func (p *places) describe(s *site, node *model.Node, number int) {
 	claim := p.claimOf[node.Name]
-	s.number, s.unread = number, true
-	p.fromNode(s, node)
-	p.note(s, p.keys)
+	if p.cache != nil {
+		p.cache.copyTo(s, p, number)
+	} else {
+		s.number, s.unread, s.cache = number, true, -1
+		p.fromNode(s, node)
+		p.note(s, p.keys)
+	}
 	s.restless = p.in.Restless[node.Name]
 	s.closed = !p.asIs && (node.DeletedUnix != 0 || draining(node) || claim != nil && !claim.Live())
 }
@@ -153,13 +161,12 @@ func (p *places) sign(from int) []int {
 	var grown []int
 	b := make([]byte, 0, 256)
 	for i := from; i < len(p.sites); i++ {
-		s := p.sites[i]
-		b = p.appendSign(b[:0], s)
-		n, known := p.signs[string(b)]
-		if !known {
-			n = len(p.signs)
-			p.signs[string(b)] = n
-			p.bySign, p.finders = append(p.bySign, nil), append(p.finders, finder{})
+		s, n := p.sites[i], 0
+		if s.cache >= 0 {
+			n = p.knownSign(s)
+		} else {
+			b = p.appendSign(b[:0], s)
+			n = p.signOf(b, s.restless)
 		}
 		s.signature = n
 		if s.closed || s.blind {
@@ -174,7 +181,7 @@ func (p *places) sign(from int) []int {
 	return grown
 }
 
-// appendSign writes down what of the site the classes can see.
+// appendSign writes down what of the site the classes can see, but for whether it is restless.
 func (p *places) appendSign(b []byte, s *site) []byte {
 	b = append(b, s.noted...)
 	for _, t := range s.taints {
@@ -189,10 +196,40 @@ func (p *places) appendSign(b []byte, s *site) []byte {
 	if !s.initialized {
 		b = append(append(b, end...), "coming"+end...)
 	}
-	if s.restless {
-		b = append(append(b, end...), "restless"+end...)
-	}
 	return b
+}
+
+// signOf numbers a text and whether the site is restless.
+func (p *places) signOf(text []byte, restless bool) int {
+	if restless {
+		text = append(append(text, end...), "restless"+end...)
+	}
+	n, known := p.signs[string(text)]
+	if !known {
+		n = len(p.signs)
+		p.signs[string(text)] = n
+		p.bySign, p.finders = append(p.bySign, nil), append(p.finders, finder{})
+	}
+	return n
+}
+
+// knownSign is signOf what the cache knows of the site.
+func (p *places) knownSign(s *site) int {
+	if p.known == nil {
+		p.known = p.cache.signsOf(p.keys)
+	}
+	text := p.known.text(p, s)
+	for len(p.byText) < len(p.known.texts) {
+		p.byText = append(p.byText, [2]int{-1, -1})
+	}
+	n := &p.byText[text][0]
+	if s.restless {
+		n = &p.byText[text][1]
+	}
+	if *n < 0 {
+		*n = p.signOf([]byte(p.known.texts[text]), s.restless)
+	}
+	return *n
 }
 
 // locate notes which node each pod holds something of. numbers are the nodes' by name; nil where they are as the nodes lie.

@@ -143,7 +143,7 @@ func (b *board) merge(c, other *class, n int) *class {
 		members = append(members, other)
 		unit.stride += other.stride
 		unit.resources = resource.Add(unit.resources, other.resources)
-		unit.readings = nil
+		unit.readings = new(readings)
 		unit.terms, unit.there, unit.own = crossTerms(c.terms, other.terms), crossTerms(c.there, other.there), crossTerms(c.own, other.own)
 		unit.ownThere = crossTerms(c.ownThere, other.ownThere)
 		unit.tolerations = slices.Concat(c.tolerations, other.tolerations)

@@ -26,7 +26,7 @@ type class struct {
 	terms       []requirement.Requirements // own together with where its volumes may be
 	needs       []requirement.Requirements // terms without what it would merely rather have
 	there       []requirement.Requirements // the same on a node that exists, where volumes are more particular
-	readings    []*reading                 // of there, by market; filled when asked for
+	readings    *readings                  // of there
 	volumeTerms []requirement.Requirements // what its volumes say of a node that exists; nil = nothing
 	preferred   []requirement.Requirements // what it would rather have, heaviest first
 	tolerations [][]model.Toleration       // of each pod of a unit; all must tolerate
@@ -383,7 +383,7 @@ func (c *census) newClass(info *shapeInfo, shape *model.PodShape, v bound) *clas
 	c.space = c.space[1:]
 	*out = class{
 		resources: info.resources, request: info.request, venue: info.venue, priority: shape.Priority, own: info.demand.terms, terms: info.demand.terms,
-		there: info.demand.there, ownThere: info.demand.there, stuck: info.demand.named,
+		there: info.demand.there, ownThere: info.demand.there, readings: &info.demand.readings, stuck: info.demand.named,
 		preferred: info.demand.preferred, tolerations: info.tolerations, selector: shape.NodeSelector, ports: shape.HostPorts,
 		uses: info.uses, soft: info.soft, adds: info.adds, keys: info.keys, stride: 1, foes: info.foes,
 	}
@@ -391,7 +391,7 @@ func (c *census) newClass(info *shapeInfo, shape *model.PodShape, v bound) *clas
 		out.terms = crossTerms(out.own, v.anew)
 	}
 	if v.there != nil {
-		out.there, out.volumeTerms = crossTerms(out.there, v.there), v.there
+		out.there, out.volumeTerms, out.readings = crossTerms(out.there, v.there), v.there, new(readings)
 	}
 	if len(out.terms) == 0 {
 		return nil

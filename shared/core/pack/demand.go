@@ -23,6 +23,7 @@ type demand struct {
 	named     *model.Reason              // why no new node will do
 	preferred []requirement.Requirements // heaviest first, then as written
 	names     []string                   // of nodes it asks for or refuses
+	readings  readings                   // of there
 	no        *model.Reason
 }
 

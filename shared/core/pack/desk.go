@@ -20,6 +20,7 @@ type Desk struct {
 	rates   *Rates             // the last that were asked for
 	asked   []asked            // by shape, as far as looked up
 	drafts  map[draftKey]*site // of claims on their way; nothing of them is written to
+	caches  map[cacheKey]*siteCache
 }
 
 // NewDesk prepares for plans that differ from the input as said above.
@@ -27,7 +28,7 @@ func NewDesk(in Input) *Desk {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	d := &Desk{dims: everyDimension(in.Snapshot), lore: newLore(in.Snapshot.Shapes, in.IgnorePreferences), asked: make([]asked, len(in.Snapshot.Shapes)), drafts: make(map[draftKey]*site)}
+	d := &Desk{dims: everyDimension(in.Snapshot), lore: newLore(in.Snapshot.Shapes, in.IgnorePreferences), asked: make([]asked, len(in.Snapshot.Shapes)), drafts: make(map[draftKey]*site), caches: make(map[cacheKey]*siteCache)}
 	d.lore.dims = d.dims
 	d.markets, d.daemons = newMarkets(&in, d.dims), daemonsOf(in.Snapshot, d.dims)
 	d.pools = newPools(&in, d.dims, d.markets, d.daemons)

@@ -27,6 +27,57 @@ func TestDeskPlansWhatIsPlannedFromNothing(t *testing.T) {
 	})
 }
 
+// Nor does it matter which nodes were there before, which pods were elsewhere, and which index a pod had.
+func TestDeskPlansWhatIsPlannedFromNothingWhileNodesAndPodsChange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawRules(t)
+		in := w.in
+		desk := NewDesk(in)
+		nodes := in.Snapshot.Nodes
+		for range rapid.IntRange(2, 6).Draw(t, "plans") {
+			snapshot := *in.Snapshot
+			snapshot.Nodes, snapshot.Pods = nil, slices.Clone(snapshot.Pods)
+			for i := range nodes {
+				if rapid.IntRange(0, 3).Draw(t, "there") > 0 {
+					snapshot.Nodes = append(snapshot.Nodes, nodes[i])
+				}
+			}
+			for i := range snapshot.Pods {
+				switch pod := &snapshot.Pods[i]; rapid.IntRange(0, 9).Draw(t, "pod") {
+				case 0:
+					pod.NodeName = ""
+				case 1:
+					if len(nodes) > 0 {
+						pod.NodeName = nodes[rapid.IntRange(0, len(nodes)-1).Draw(t, "node")].Name
+					}
+				case 2: // as where the lists of two plans are of some pods each
+					other := rapid.IntRange(0, len(snapshot.Pods)-1).Draw(t, "other")
+					snapshot.Pods[i], snapshot.Pods[other] = snapshot.Pods[other], snapshot.Pods[i]
+				}
+			}
+			in.Snapshot, in.Pending, in.Restless = &snapshot, []int{}, map[string]bool{}
+			for i := range snapshot.Pods {
+				if rapid.IntRange(0, 2).Draw(t, "waits") == 0 && !snapshot.Pods[i].Terminal() {
+					in.Pending = append(in.Pending, i)
+				}
+			}
+			in.Settled = in.Pending[:len(in.Pending)/2]
+			for i := range snapshot.Nodes {
+				if rapid.IntRange(0, 4).Draw(t, "restless") == 0 {
+					in.Restless[snapshot.Nodes[i].Name] = true
+				}
+			}
+			plan := Plan(in)
+			if got, want := encoded(t, desk.Plan(in, 0)), encoded(t, plan); got != want {
+				t.Fatalf("%d nodes, %d pods to place: at the desk\n%s\nfrom nothing\n%s", len(snapshot.Nodes), len(in.Pending), got, want)
+			}
+			if len(plan.Claims) > 0 {
+				in.Claims = append(slices.Clip(in.Claims), asLedger(plan.Claims[0]))
+			}
+		}
+	})
+}
+
 // What pods are worth is a bound on what any plan for them costs.
 func TestRatesAreBelowWhatPlansCost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -32,7 +32,7 @@ func (p *places) fromClaim(claim *model.Claim) *site {
 
 // draft describes a claim whose node has not joined, whatever was made before.
 func (p *places) draft(claim *model.Claim) *site {
-	s := &site{name: claim.Name, labels: p.claimLabels(claim), taints: claim.Taints, promised: claim.Pods, number: -1}
+	s := &site{name: claim.Name, labels: p.claimLabels(claim), taints: claim.Taints, promised: claim.Pods, number: -1, cache: -1}
 	s.labels[model.LabelHostname] = newHostname
 	m := p.markets.of(claim.Class)
 	if claim.InstanceType == "" {

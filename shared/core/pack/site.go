@@ -22,6 +22,7 @@ type site struct {
 	free        vector
 	promised    []model.PodRef // pods that were planned onto it
 	number      int            // of its node in the order of the snapshot; −1 for a claim on its way
+	cache       int32          // the site of the cache it was copied from; −1 = none
 	unread      bool           // what runs on its node is not taken off free, ports and volumes yet
 
 	// A claim that has not launched may still become any of several machines: market and mask are set, and a pod fits
@@ -59,6 +60,11 @@ type places struct {
 	nodeOf []int32      // by pod: the number of the node it holds something of; −1 = none
 	on     podsOn       // the same by node; only where few
 	sets   map[daemonName]int
+
+	cache  *siteCache   // nil = none
+	cached []int32      // by node: its site in the cache
+	known  *cachedSigns // of the sites in the cache
+	byText [][2]int     // by text of known: its signature, and that of restless sites; −1 = not looked up
 
 	inTurn bool    // not all sites are made yet: more makes the next ones
 	next   int     // of the nodes: the first without a site
@@ -309,7 +315,7 @@ func (s *site) meets(c *class) bool {
 	if s.market == nil {
 		return meetsAny(c.there, s)
 	}
-	return c.readFor(s.market).sure(s)
+	return c.readings.of(c.there, s.market).sure(s)
 }
 
 // reading is what terms of a class or a daemon say, to be asked of many claims on their way.
@@ -319,15 +325,18 @@ type reading struct {
 	met    []bitset                   // by term: the columns that meet the rest of it
 }
 
-// readFor reads the class's terms for claims of the market, once.
-func (c *class) readFor(m *market) *reading {
-	for _, r := range c.readings {
+// readings are some terms as read for claims of markets; filled when asked for.
+type readings []*reading
+
+// of reads the terms, which are always the same, for claims of the market, once.
+func (list *readings) of(terms []requirement.Requirements, m *market) *reading {
+	for _, r := range *list {
 		if r.market == m {
 			return r
 		}
 	}
-	r := newReading(c.there, m)
-	c.readings = append(c.readings, r)
+	r := newReading(terms, m)
+	*list = append(*list, r)
 	return r
 }
 
@@ -489,19 +498,18 @@ func (p *places) lineUp(list []int) {
 		return
 	}
 	cpu, memory := slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
-	shape := make(map[int]float64, len(list))
 	for _, n := range list {
-		shape[n] = float64(p.sites[n].free[cpu]) / float64(max(1, p.sites[n].free[memory]))
+		p.sites[n].shape = float64(p.sites[n].free[cpu]) / float64(max(1, p.sites[n].free[memory]))
 	}
 	slices.SortFunc(list, func(a, b int) int {
-		if x, y := p.sites[a].initialized, p.sites[b].initialized; x != y {
-			return compareBools(y, x)
+		x, y := p.sites[a], p.sites[b]
+		if x.initialized != y.initialized {
+			return compareBools(y.initialized, x.initialized)
 		}
-		return cmp.Or(cmp.Compare(shape[a], shape[b]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(x.shape, y.shape), cmp.Compare(a, b))
 	})
 	for slot, n := range list {
 		p.sites[n].slot = slot
-		p.sites[n].shape = shape[n]
 	}
 }
 

@@ -392,13 +392,54 @@ func withoutNodes(nodes []model.Node, without []*member) []model.Node {
 }
 
 func appendNodes(out, nodes []model.Node, without []*member) []model.Node {
-	names := make(map[string]bool, len(without))
-	for _, m := range without {
-		names[m.name()] = true
-	}
+	names := nodesOf(without)
 	for i := range nodes {
-		if !names[nodes[i].Name] {
+		if !names.has(nodes[i].Name) {
 			out = append(out, nodes[i])
+		}
+	}
+	return out
+}
+
+// names are names of a few nodes or claims, or of many.
+type names struct {
+	one  string
+	more map[string]bool // nil = there is one at most
+}
+
+func (n *names) has(name string) bool {
+	if n.more != nil {
+		return n.more[name]
+	}
+	return name == n.one && name != ""
+}
+
+func (n *names) add(name string) {
+	switch {
+	case n.more != nil:
+		n.more[name] = true
+	case n.one == "":
+		n.one = name
+	default:
+		n.more = map[string]bool{n.one: true, name: true}
+	}
+}
+
+// nodesOf returns the names of the members' nodes.
+func nodesOf(members []*member) names {
+	var out names
+	for _, m := range members {
+		out.add(m.name())
+	}
+	return out
+}
+
+// claimsOf returns the names of the members' claims.
+func claimsOf(members []*member) names {
+	var out names
+	for _, m := range members {
+		if m.Claim != nil {
+			out.add(m.Claim.Name)
 		}
 	}
 	return out
@@ -413,14 +454,9 @@ func withoutClaims(claims []model.Claim, without []*member) []model.Claim {
 const moreClaims = 16
 
 func appendClaims(out, claims []model.Claim, without []*member) []model.Claim {
-	names := make(map[string]bool, len(without))
-	for _, m := range without {
-		if m.Claim != nil {
-			names[m.Claim.Name] = true
-		}
-	}
+	names := claimsOf(without)
 	for i := range claims {
-		if !names[claims[i].Name] {
+		if !names.has(claims[i].Name) {
 			out = append(out, claims[i])
 		}
 	}
@@ -495,11 +531,14 @@ func (v *view) carryOut(command *model.PlannedCommand, members []*member) {
 	v.follow(command, members)
 }
 
-// takeAway takes nodes and their claims out of the fork.
+// takeAway takes nodes and their claims out of the fork, whose own the lists of them are.
 func (v *view) takeAway(members []*member) {
-	if len(members) > 0 {
-		v.snapshot.Nodes, v.coming = withoutNodes(v.snapshot.Nodes, members), withoutClaims(v.coming, members)
+	if len(members) == 0 {
+		return
 	}
+	nodes, claims := nodesOf(members), claimsOf(members)
+	v.snapshot.Nodes = slices.DeleteFunc(v.snapshot.Nodes, func(n model.Node) bool { return nodes.has(n.Name) })
+	v.coming = slices.DeleteFunc(v.coming, func(c model.Claim) bool { return claims.has(c.Name) })
 }
 
 // follow makes the fork show what follows from a command, but for its nodes: those are taken away, before or after.

@@ -1,0 +1,239 @@
+package pack
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// siteCache keeps the sites of nodes from one plan of a desk to the next, with what runs on them taken off: only those whose pods
+// have changed are made anew. Nodes of one name are the same in all plans of a desk, and so are their claims, but for their pods.
+type siteCache struct {
+	index map[string]int32 // sites, by node name
+	sites []cachedSite
+	pods  []cachedPod             // by index into the snapshot's pods, as they were last
+	signs map[string]*cachedSigns // by the keys of labels they are of
+
+	at     []int32 // scratch: by site, which of the snapshot's nodes it is of; −1 = none
+	moving []bool  // scratch: by pod
+}
+
+// cacheKey says what sites are made for: of what nobody asks for they say nothing.
+type cacheKey struct{ ports, foes, disks bool }
+
+// cachedSite is a site on which nothing is planned.
+type cachedSite struct {
+	site
+	made    bool // and what runs there is what ran there then
+	claimed bool // its node has a claim
+}
+
+// cachedPod is a pod as it was last. Pods of one index need not be one pod.
+type cachedPod struct {
+	key   string // its UID; its namespace and name where it has none
+	node  string
+	shape int32
+	on    int32 // the site of its node; −1 = there is none
+	holds int32 // the site it holds something of; −1 = none
+}
+
+// is reports whether it was that pod, on the same node.
+func (k *cachedPod) is(pod *model.Pod) bool {
+	return pod.NodeName == k.node && int(k.shape) == pod.Shape && (pod.UID != "" && pod.UID == k.key || pod.UID == "" && pod.Key() == k.key)
+}
+
+// cachedSigns are what classes can see of sites, but for whether they are restless, which each plan says anew.
+type cachedSigns struct {
+	texts   []string
+	numbers map[string]int32 // of texts
+	of      []int32          // by site: its text; −1 = not looked up
+}
+
+// cacheFor returns what is known of the sites there are; nil where there is no cache, or it is of no use: where two nodes have one name,
+// and where pods name the node they are to be on.
+func (p *places) cacheFor() *siteCache {
+	if p.in.desk == nil || p.asIs || len(p.census.names) > 0 {
+		return nil
+	}
+	key := cacheKey{p.needPorts, p.needFoes, p.needDisks}
+	c := p.in.desk.caches[key]
+	if c == nil {
+		c = &siteCache{index: make(map[string]int32), signs: make(map[string]*cachedSigns)}
+		p.in.desk.caches[key] = c
+	}
+	if !c.lookAtNodes(p) {
+		return nil
+	}
+	c.lookAtPods(p)
+	c.makeSites(p)
+	return c
+}
+
+// lookAtNodes finds the sites of the nodes there are; false where one is there twice.
+func (c *siteCache) lookAtNodes(p *places) bool {
+	nodes, known := p.in.Snapshot.Nodes, len(c.sites)
+	for n := range c.at {
+		c.at[n] = -1
+	}
+	p.cached = make([]int32, len(nodes))
+	for i := range nodes {
+		n, is := c.index[nodes[i].Name]
+		if !is {
+			n = int32(len(c.sites))
+			c.index[nodes[i].Name] = n
+			c.sites, c.at = append(c.sites, cachedSite{}), append(c.at, -1)
+		}
+		if c.at[n] >= 0 {
+			return false
+		}
+		c.at[n], p.cached[i] = int32(i), n
+	}
+	if len(c.sites) > known { // there may be pods on the new ones
+		for i := range c.pods {
+			if pod := &c.pods[i]; pod.on < 0 && pod.node != "" {
+				pod.on = c.siteOf(pod.node)
+			}
+		}
+	}
+	return true
+}
+
+// siteOf returns the site of a node, −1 where none is known.
+func (c *siteCache) siteOf(node string) int32 {
+	if n, is := c.index[node]; is {
+		return n
+	}
+	return -1
+}
+
+// lookAtPods notes of which node each pod holds something, and which sites it makes others than they were.
+func (c *siteCache) lookAtPods(p *places) {
+	pods := p.in.Snapshot.Pods
+	for len(c.pods) < len(pods) {
+		c.pods, c.moving = append(c.pods, cachedPod{on: -1, holds: -1}), append(c.moving, false)
+	}
+	for i := len(pods); i < len(c.pods); i++ {
+		c.hold(&c.pods[i], -1)
+	}
+	for i := range p.moving { // each on its own: the order does not matter
+		c.moving[i] = true
+	}
+	p.nodeOf = make([]int32, len(pods))
+	for i := range pods {
+		pod, known := &pods[i], &c.pods[i]
+		if !known.is(pod) {
+			c.hold(known, -1)
+			*known = cachedPod{key: cmp.Or(pod.UID, pod.Key()), node: pod.NodeName, shape: int32(pod.Shape), on: c.siteOf(pod.NodeName), holds: -1}
+		}
+		holds := int32(-1)
+		if known.on >= 0 && !c.moving[i] && onNode(p.in.Snapshot, i, nil) {
+			holds = known.on
+		}
+		if c.hold(known, holds); holds >= 0 {
+			p.nodeOf[i] = c.at[holds]
+		} else {
+			p.nodeOf[i] = -1
+		}
+	}
+	for i := range p.moving {
+		c.moving[i] = false
+	}
+}
+
+// hold notes that a pod holds something of a site, and of none it held something of before.
+func (c *siteCache) hold(pod *cachedPod, site int32) {
+	if pod.holds == site {
+		return
+	}
+	for _, n := range []int32{pod.holds, site} {
+		if n >= 0 {
+			c.sites[n].made = false
+		}
+	}
+	pod.holds = site
+}
+
+// makeSites makes those of the sites there are that are not what they were.
+func (c *siteCache) makeSites(p *places) {
+	nodes := p.in.Snapshot.Nodes
+	var list []int32 // nodes
+	for i := range nodes {
+		claimed, known := p.claimOf[nodes[i].Name] != nil, &c.sites[p.cached[i]]
+		if known.made && (known.claimed == claimed || nodes[i].Initialized()) {
+			continue
+		}
+		*known = cachedSite{made: true, claimed: claimed}
+		p.fromNode(&known.site, &nodes[i])
+		known.cache = p.cached[i]
+		known.unread, list = true, append(list, int32(i))
+	}
+	if len(list) == 0 {
+		return
+	}
+	running, place := make([]bool, len(list)*len(p.daemons)), make([]int32, len(nodes))
+	for n, i := range list {
+		place[i] = int32(n)
+	}
+	for i, n := range p.nodeOf {
+		if n >= 0 && c.sites[p.cached[n]].unread {
+			p.hold(&c.sites[p.cached[n]].site, i, running[int(place[n])*len(p.daemons):][:len(p.daemons)])
+		}
+	}
+	for n, i := range list {
+		s := &c.sites[p.cached[i]].site
+		p.reserveDaemons(s, running[n*len(p.daemons):][:len(p.daemons)])
+		s.unread = false
+	}
+}
+
+// copyTo makes s the site of a node, to plan on. What it has for its room it keeps.
+func (c *siteCache) copyTo(s *site, p *places, number int) {
+	known, room := &c.sites[p.cached[number]].site, s.free
+	*s = *known
+	copy(room, known.free)
+	s.free, s.number, s.ports, s.coming, s.promised = room, number, slices.Clip(s.ports), slices.Clip(s.coming), nil
+	if claim := p.claimOf[known.name]; claim != nil {
+		s.promised = claim.Pods
+	}
+	if known.attached != nil {
+		s.attached = make(map[string]map[string]bool, len(known.attached))
+		for driver, volumes := range known.attached { // each on its own: the order does not matter
+			s.attached[driver] = maps.Clone(volumes)
+		}
+	}
+}
+
+// signsOf returns what is known of what classes can see of sites, if these are the keys of labels they ask about.
+func (c *siteCache) signsOf(keys []string) *cachedSigns {
+	text := strings.Join(keys, end)
+	known := c.signs[text]
+	if known == nil {
+		known = &cachedSigns{numbers: make(map[string]int32)}
+		c.signs[text] = known
+	}
+	for len(known.of) < len(c.sites) {
+		known.of = append(known.of, -1)
+	}
+	return known
+}
+
+// text returns the number of what classes can see of the site.
+func (k *cachedSigns) text(p *places, s *site) int32 {
+	n := k.of[s.cache]
+	if n >= 0 {
+		return n
+	}
+	p.noted = p.noted[:0]
+	p.note(s, p.keys)
+	text := string(p.appendSign(nil, s))
+	n, known := k.numbers[text]
+	if !known {
+		n = int32(len(k.texts))
+		k.numbers[text], k.texts = n, append(k.texts, text)
+	}
+	k.of[s.cache] = n
+	return n
+}
