@@ -72,7 +72,7 @@ func newAccount(t *testing.T) *installedAccount {
 	c.Register("ec2", ec2model.NewHandler(a.machines))
 	c.Register("iam", iammodel.NewHandler(a.machines, c.Policies))
 	c.Register("servicequotas", servicequotas.NewHandler(a.quotas))
-	c.Register("scheduler", schedule.NewHandler(a.schedules))
+	c.Register("events", schedule.NewHandler(a.schedules))
 	c.Register("ssm", ssmmodel.NewHandler(ssmmodel.New(ssmmodel.Options{})))
 	c.Register("dynamodb", dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{Account: c.Account(), Region: c.Region()})))
 	config := c.Config()
@@ -125,9 +125,9 @@ func (a *installedAccount) install(t *testing.T, config aws.Config) {
 		Version: "0.1.0", Account: a.Account(), Region: a.Region(), Table: "joiner", Bucket: "joiner-data", ExternalID: "9b1c", Stop: "/joiner/stop",
 		Queues: map[string]string{"plan": aws.ToString(plan.QueueUrl)}, Functions: map[string]string{"provision": "arn:1", "catalog": "arn:2", "webhook": "arn:3"},
 	})
-	for _, name := range []string{"joiner-provision", "joiner-catalog"} {
+	for name, arn := range map[string]string{"provision": "arn:1", "catalog": "arn:2"} {
 		never := func(context.Context, []byte) error { return nil }
-		if err := a.schedules.Create(schedule.Schedule{Name: name, Group: "joiner", Expression: "rate(1 minute)", Input: "{}", Target: never}); err != nil {
+		if err := a.schedules.Create(schedule.Schedule{Name: name, Group: tickRule, TargetARN: arn, Expression: "rate(1 minute)", Input: "{}", Target: never}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -494,18 +494,16 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 			a.allow(t, "disrupt", "ec2:*")
 			back = append(back, func() { a.allow(t, "disrupt", "sqs:SendMessage") })
 		}, 1, "rights", "function disrupt may ec2:TerminateInstances"},
-		{"a schedule that is disabled", func(*testing.T) {
-			a.schedules.SetDisabled("joiner-catalog", true)
-			back = append(back, func() { a.schedules.SetDisabled("joiner-catalog", false) })
-		}, 2, "schedules", "the schedule is DISABLED"},
-		{"a schedule that is gone", func(*testing.T) {
-			a.schedules.SetDisabled("joiner-provision", true)
-			a.put(t, installationParameter, strings.Replace(a.text(t, installationParameter), `"provision":"arn:1"`, `"interruption":"arn:1"`, 1))
+		{"ticks that are disabled", func(*testing.T) {
+			a.schedules.SetDisabled(tickRule, true)
+			back = append(back, func() { a.schedules.SetDisabled(tickRule, false) })
+		}, 2, "ticks", "the rule is DISABLED"},
+		{"a function that is not ticked", func(*testing.T) {
+			a.put(t, installationParameter, strings.Replace(a.text(t, installationParameter), `"provision":"arn:1"`, `"interruption":"arn:9"`, 1))
 			back = append(back, func() {
-				a.schedules.SetDisabled("joiner-provision", false)
-				a.put(t, installationParameter, strings.Replace(a.text(t, installationParameter), `"interruption":"arn:1"`, `"provision":"arn:1"`, 1))
+				a.put(t, installationParameter, strings.Replace(a.text(t, installationParameter), `"interruption":"arn:9"`, `"provision":"arn:1"`, 1))
 			})
-		}, 2, "schedules", "there is no such schedule"},
+		}, 2, "ticks", "the rule joiner-tick does not invoke it"},
 		{"a quota that is used up", func(*testing.T) {
 			a.quotas.Set("L-1216C47A", 0)
 			back = append(back, func() { a.quotas.Set("L-1216C47A", 5) })

@@ -28,7 +28,7 @@ import (
 const (
 	skewLimit      = 30 * time.Second // signatures are good for five minutes, leases for less
 	beatLimit      = 90               // s; a watcher says each few seconds that it lives
-	tickLimit      = 5 * 60           // s; there is a tick each minute
+	tickLimit      = 7 * 60           // s; there is a tick each minute, and a cluster that sleeps is looked at with every fifth
 	noStop         = "go"
 	watcherAccount = "joiner-watcher"
 )
@@ -58,7 +58,7 @@ func (p *patient) checks() []doctor.Check {
 		checks = append(checks, doctor.Check{Name: "stop switch", Object: p.at.Stop, Look: p.stopSwitch})
 	}
 	if len(p.at.Functions) > 0 {
-		checks = append(checks, doctor.Check{Name: "schedules", Object: "group " + scheduleGroup, Look: p.schedules})
+		checks = append(checks, doctor.Check{Name: "ticks", Object: "rule " + tickRule, Look: p.tickRule})
 	}
 	checks = append(checks, doctor.Check{Name: "quotas", Object: "vCPUs", Look: p.quotas})
 	for _, id := range sortedKeys(p.at.Queues) {

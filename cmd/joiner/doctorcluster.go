@@ -218,7 +218,7 @@ func (p *patient) ticks(ctx context.Context, reg model.Registration) ([]doctor.F
 			}
 			found = append(found, doctor.Finding{
 				Level: doctor.Fail, Seen: fmt.Sprintf("function %s was last at work for it: %s", f.function, when),
-				Do: "see that the schedule joiner-" + f.function + " of the group joiner is enabled, and read the function's log",
+				Do: "see that the rule " + tickRule + " is enabled, and read the log of joiner-" + f.function,
 			})
 		}
 	}

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/scheduler"
-	schedulertypes "github.com/aws/aws-sdk-go-v2/service/scheduler/types"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	eventtypes "github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
@@ -16,38 +17,46 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// scheduleGroup is the group of the schedules that the region's stack makes, one for each function.
-const scheduleGroup = "joiner"
+// tickRule is the rule of EventBridge by which the region's stack has each function invoked each minute.
+const tickRule = "joiner-tick"
 
-// schedules looks whether the functions are called each minute.
-func (p *patient) schedules(ctx context.Context) ([]doctor.Finding, error) {
-	states := map[string]schedulertypes.ScheduleState{}
-	pages := scheduler.NewListSchedulesPaginator(scheduler.NewFromConfig(p.at.config), &scheduler.ListSchedulesInput{GroupName: aws.String(scheduleGroup)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
+// tickRule looks whether the functions are called each minute.
+func (p *patient) tickRule(ctx context.Context) ([]doctor.Finding, error) {
+	client := eventbridge.NewFromConfig(p.at.config)
+	rule, err := client.DescribeRule(ctx, &eventbridge.DescribeRuleInput{Name: aws.String(tickRule)})
+	var none *eventtypes.ResourceNotFoundException
+	if errors.As(err, &none) {
+		return one(doctor.Fail, "there is no such rule", "deploy the region's stack again"), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if rule.State != eventtypes.RuleStateEnabled {
+		return one(doctor.Fail, fmt.Sprintf("the rule is %s: functions miss what lost messages would have said, and clusters without a watcher", rule.State),
+			"enable it in the console of EventBridge, or deploy the region's stack again"), nil
+	}
+	called := map[string]bool{}
+	input := &eventbridge.ListTargetsByRuleInput{Rule: aws.String(tickRule)}
+	for {
+		page, err := client.ListTargetsByRule(ctx, input)
 		if err != nil {
 			return nil, err
 		}
-		for i := range page.Schedules {
-			states[aws.ToString(page.Schedules[i].Name)] = page.Schedules[i].State
+		for i := range page.Targets {
+			called[aws.ToString(page.Targets[i].Arn)] = true
+		}
+		if input.NextToken = page.NextToken; input.NextToken == nil {
+			break
 		}
 	}
 	var found []doctor.Finding
 	for _, function := range sortedKeys(p.at.Functions) {
-		name := "joiner-" + function
-		switch state, there := states[name]; {
-		case function == "webhook": // nobody calls it by the clock
-		case !there:
-			found = append(found, doctor.Finding{Level: doctor.Fail, Object: name, Seen: "there is no such schedule in the group " + scheduleGroup, Do: "deploy the region's stack again"})
-		case state != schedulertypes.ScheduleStateEnabled:
-			found = append(found, doctor.Finding{
-				Level: doctor.Fail, Object: name, Seen: fmt.Sprintf("the schedule is %s: the function misses what lost messages would have said, and clusters without a watcher", state),
-				Do: "enable it in the console of EventBridge Scheduler, or deploy the region's stack again",
-			})
+		if arn := p.at.Functions[function]; function != "webhook" && !called[arn] { // which nobody calls by the clock
+			found = append(found, doctor.Finding{Level: doctor.Fail, Object: function, Seen: "the rule " + tickRule + " does not invoke it", Do: "deploy the region's stack again"})
 		}
 	}
 	if len(found) == 0 {
-		found = one(doctor.OK, "each function's schedule is enabled", "")
+		found = one(doctor.OK, "each function is invoked each minute", "")
 	}
 	return found, nil
 }

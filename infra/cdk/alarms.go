@@ -50,7 +50,7 @@ func alarms(o Options) []alarm {
 	out = append(out,
 		alarm{ID: "ThrottleAlarm", About: "Functions are throttled: raise context maxClusters, or the account's quota of concurrent executions", Metrics: throttles, Least: 1, Minutes: 1, Of: 3, In: 5},
 		alarm{ID: "RecursionAlarm", About: "Lambda stopped functions for calling themselves: their recursive loop setting is no longer Allow", Metrics: dropped, Least: 1, Minutes: 5, Of: 1, In: 1},
-		alarm{ID: "TickAlarm", About: "joiner-provision was not invoked for five minutes: see schedules of the group joiner",
+		alarm{ID: "TickAlarm", About: "joiner-provision was not invoked for five minutes: see the rule " + tickRule,
 			Metrics: []metric{{"AWS/Lambda", "Invocations", "FunctionName", "joiner-provision"}}, Least: 1, Below: true, Minutes: 5, Of: 1, In: 1},
 		alarm{ID: "TableAlarm", About: "DynamoDB throttles the table joiner: see its metrics for the partition that is hot",
 			Metrics: []metric{{"AWS/DynamoDB", "ReadThrottleEvents", "TableName", "joiner"}, {"AWS/DynamoDB", "WriteThrottleEvents", "TableName", "joiner"}}, Least: 1, Minutes: 1, Of: 3, In: 5},

@@ -171,10 +171,11 @@ func (r *region) environment(f function) *map[string]*string {
 	return &env
 }
 
-// fewClusters is for how many clusters queues but that of notices are read without a bound. Lambda polls a queue that is idle with two
-// pollers where no bound is set, else with five, and every ask is billed: that is the most of what an idle installation costs. A cluster
-// has one or two batches of a queue under way, because whoever holds its lease does all there is to do. Notices come in rushes. Source:
-// Lambda developer guide, "Configuring scaling behavior for SQS event source mappings".
+// fewClusters is for how many clusters queues are read without a bound. Lambda polls a queue that is idle with two pollers where no bound
+// is set, else with five, and every ask is billed: that is the most of what an idle installation costs. A cluster has one or two batches
+// of a queue under way, because whoever holds its lease does all there is to do. Notices come in rushes, of ten to a batch: Lambda begins with
+// five batches at once and adds five a second, and the function has room for more than it adds in the seconds a rush of hundreds lasts. Source: Lambda
+// developer guide, "Configuring scaling behavior for SQS event source mappings".
 const fewClusters = 10
 
 // feed has a queue feed a function. What a batch could not handle comes back alone.
@@ -183,7 +184,7 @@ func (r *region) feed(f function, made awslambda.CfnFunction, from source) {
 		FunctionName: made.Ref(), EventSourceArn: r.queues[from.Queue].AttrArn(), BatchSize: n(10), Enabled: jsii.Bool(true),
 		FunctionResponseTypes: texts("ReportBatchItemFailures"),
 	}
-	if from.Concurrency > 0 && (r.o.Reserve && r.o.MaxClusters > fewClusters || from.Queue == "Notices") {
+	if from.Concurrency > 0 && r.o.Reserve && r.o.MaxClusters > fewClusters {
 		properties.ScalingConfig = &awslambda.CfnEventSourceMapping_ScalingConfigProperty{MaximumConcurrency: n(from.Concurrency)}
 	}
 	mapping := awslambda.NewCfnEventSourceMapping(r.stack, s(f.ID+"From"+from.Queue), properties)

@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsssm"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -48,20 +48,20 @@ func newRegion(scope constructs.Construct, id string, o Options) awscdk.Stack {
 	r.makeBucket()
 	r.makeQueues()
 	r.makeSwitch()
-	targets := map[string]*string{}
+	ticking := map[string]awslambda.CfnFunction{}
 	for _, f := range functions(o) {
 		made := r.program(f)
 		for _, from := range f.Queues {
 			r.feed(f, made, from)
 		}
 		if f.Ticks {
-			targets[f.ID] = made.AttrArn()
+			ticking[f.ID] = made
 		}
 		if f.Program == "webhook" {
 			r.makeWebhook(f, made)
 		}
 	}
-	r.makeSchedules(targets)
+	r.makeTicks(ticking)
 	r.makeRules()
 	r.protectQueues()
 	r.makeAlarms()
@@ -219,37 +219,37 @@ func (r *region) makeSwitch() {
 	})
 }
 
-// makeSchedules invokes functions each minute. A tick that is late by a minute is of no use: the next one is there.
-func (r *region) makeSchedules(targets map[string]*string) {
-	var arns []*string
+// tickRule is the rule by which functions are invoked each minute.
+const tickRule = "joiner-tick"
+
+// makeTicks invokes functions each minute, by one rule with a target for each: a rule has five at most, and what EventBridge itself puts
+// on the bus by the clock is not billed, where EventBridge Scheduler asks for $1 a million invocations. Functions say in policies of
+// their own who may invoke them. A tick that is late by a minute is of no use: the next one is there.
+func (r *region) makeTicks(ticking map[string]awslambda.CfnFunction) {
+	var targets []any
 	for _, f := range functions(r.o) {
-		if f.Ticks {
-			arns = append(arns, targets[f.ID])
-		}
-	}
-	awsscheduler.NewCfnScheduleGroup(r.stack, s("Schedules"), &awsscheduler.CfnScheduleGroupProps{Name: s("joiner")})
-	role := newRole(r.stack, r.o, roleOf{
-		ID: "ScheduleRole", Name: sub("joiner-schedule-${AWS::Region}"), About: "EventBridge Scheduler: invokes Joiner's functions each minute",
-		Trust: document(trust("scheduler.amazonaws.com", map[string]any{"StringEquals": map[string]any{
-			"aws:SourceAccount": sub("${AWS::AccountId}"),
-			"aws:SourceArn":     sub("arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule-group/joiner"),
-		}})),
-		Rights: document(allow("Invoke", []string{"lambda:InvokeFunction"}, arns, nil)),
-	})
-	for _, f := range functions(r.o) {
-		if !f.Ticks {
+		made := ticking[f.ID]
+		if made == nil {
 			continue
 		}
-		schedule := awsscheduler.NewCfnSchedule(r.stack, s(f.ID+"Tick"), &awsscheduler.CfnScheduleProps{
-			Name: s(f.Name), GroupName: s("joiner"), Description: s("The tick of each minute"), State: s("ENABLED"),
-			ScheduleExpression: s("rate(1 minute)"),
-			FlexibleTimeWindow: &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{Mode: s("OFF")},
-			Target: &awsscheduler.CfnSchedule_TargetProperty{
-				Arn: targets[f.ID], RoleArn: role.AttrArn(), Input: s(`{"sweep":"<aws.scheduler.scheduled-time>"}`),
-				RetryPolicy: &awsscheduler.CfnSchedule_RetryPolicyProperty{MaximumRetryAttempts: n(1), MaximumEventAgeInSeconds: n(60)},
+		targets = append(targets, &awsevents.CfnRule_TargetProperty{
+			Id: s(f.Program), Arn: made.AttrArn(),
+			InputTransformer: &awsevents.CfnRule_InputTransformerProperty{
+				InputPathsMap: map[string]*string{"time": s("$.time")}, InputTemplate: s(`{"sweep":<time>}`),
 			},
+			RetryPolicy: &awsevents.CfnRule_RetryPolicyProperty{MaximumEventAgeInSeconds: n(60), MaximumRetryAttempts: n(1)},
 		})
-		schedule.AddResourceDependency(r.stack.Node().FindChild(s("Schedules")).(awscdk.CfnResource), nil)
+	}
+	rule := awsevents.NewCfnRule(r.stack, s("TickRule"), &awsevents.CfnRuleProps{
+		Name: s(tickRule), Description: s("The tick of each minute"), State: s("ENABLED"), ScheduleExpression: s("rate(1 minute)"), Targets: targets,
+	})
+	for _, f := range functions(r.o) {
+		if made := ticking[f.ID]; made != nil {
+			awslambda.NewCfnPermission(r.stack, s(f.ID+"Ticks"), &awslambda.CfnPermissionProps{
+				Action: s("lambda:InvokeFunction"), FunctionName: made.AttrArn(), Principal: s("events.amazonaws.com"),
+				SourceAccount: sub("${AWS::AccountId}"), SourceArn: rule.AttrArn(),
+			})
+		}
 	}
 }
 

@@ -165,11 +165,8 @@ func regionWanted() map[string]wanted {
 		"BucketPolicy": {"AWS::S3::BucketPolicy", `{"Bucket": {"Ref": "Bucket"}, "PolicyDocument": {"Statement": [` + tlsOnly + `]}}`},
 		"Stop":         {"AWS::SSM::Parameter", `{"Name": "/joiner/stop", "Type": "String", "Value": "go", "AllowedPattern": "^(go|disruption|everything)$"}`},
 		"Installation": {"AWS::SSM::Parameter", `{"Name": "/joiner/installation", "Type": "String"}`},
-		"Schedules":    {"AWS::Scheduler::ScheduleGroup", `{"Name": "joiner"}`},
-		"ScheduleRole": {"AWS::IAM::Role", `{"RoleName": ` + filled("joiner-schedule-${AWS::Region}") + `,
-			"AssumeRolePolicyDocument": {"Statement": [{"Principal": {"Service": "scheduler.amazonaws.com"}, "Condition": {"StringEquals": {"aws:SourceAccount": {"Fn::Sub": "${AWS::AccountId}"},
-				"aws:SourceArn": {"Fn::Sub": "arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule-group/joiner"}}}}]},
-			"Policies": [{"PolicyDocument": {"Statement": [{"Action": ["lambda:InvokeFunction"], "Resource": [` + attribute("Provision", "Arn") + `, ` + attribute("Interruption", "Arn") + `, ` + attribute("Catalog", "Arn") + `, ` + attribute("Disrupt", "Arn") + `]}]}}]}`},
+		"TickRule": {"AWS::Events::Rule", `{"Name": "joiner-tick", "State": "ENABLED", "ScheduleExpression": "rate(1 minute)", "Targets": [` +
+			tickTarget("Provision") + `, ` + tickTarget("Interruption") + `, ` + tickTarget("Catalog") + `, ` + tickTarget("Disrupt") + `]}`},
 		"CapacityDashboard": {"AWS::CloudWatch::Dashboard", `{"DashboardName": ` + filled("Joiner-Capacity-${AWS::Region}") + `}`},
 		"HealthDashboard":   {"AWS::CloudWatch::Dashboard", `{"DashboardName": ` + filled("Joiner-Health-${AWS::Region}") + `}`},
 	}
@@ -204,7 +201,7 @@ func regionWanted() map[string]wanted {
 		sources                      map[string]int // with how many batches at once; 0 = no bound
 	}{
 		"Provision":    {"joiner-provision", 1769, 30, 11, map[string]int{"Plan": 0}},
-		"Interruption": {"joiner-interruption", 884, 30, 31, map[string]int{"Interruption": 0, "Notices": 10}},
+		"Interruption": {"joiner-interruption", 884, 30, 31, map[string]int{"Interruption": 0, "Notices": 0}},
 		"Catalog":      {"joiner-catalog", 1024, 120, 12, map[string]int{"Catalog": 0}},
 		"Disrupt":      {"joiner-disrupt", 1769, 55, 11, map[string]int{"Disruption": 0}},
 	} {
@@ -214,9 +211,8 @@ func regionWanted() map[string]wanted {
 		all[id+"Logs"] = wanted{"AWS::Logs::LogGroup", fmt.Sprintf(`{"LogGroupName": "/aws/lambda/%s", "RetentionInDays": 14}`, f.name)}
 		all[id+"Invoke"] = wanted{"AWS::Lambda::EventInvokeConfig", fmt.Sprintf(`{"FunctionName": %s, "Qualifier": "$LATEST", "MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}`, ref(id))}
 		all[id+"Role"] = wanted{"AWS::IAM::Role", fmt.Sprintf(`{"RoleName": {"Fn::Sub": "%s-${AWS::Region}"}, "AssumeRolePolicyDocument": {"Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "lambda.amazonaws.com"}}]}}`, f.name)}
-		all[id+"Tick"] = wanted{"AWS::Scheduler::Schedule", fmt.Sprintf(`{"Name": %q, "GroupName": "joiner", "State": "ENABLED", "ScheduleExpression": "rate(1 minute)", "FlexibleTimeWindow": {"Mode": "OFF"},
-			"Target": {"Arn": %s, "RoleArn": %s, "Input": "{\"sweep\":\"<aws.scheduler.scheduled-time>\"}", "RetryPolicy": {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 1}}}`,
-			f.name, attribute(id, "Arn"), attribute("ScheduleRole", "Arn"))}
+		all[id+"Ticks"] = wanted{"AWS::Lambda::Permission", fmt.Sprintf(`{"Action": "lambda:InvokeFunction", "FunctionName": %s, "Principal": "events.amazonaws.com",
+			"SourceAccount": {"Fn::Sub": "${AWS::AccountId}"}, "SourceArn": %s}`, attribute(id, "Arn"), attribute("TickRule", "Arn"))}
 		for queue, most := range f.sources {
 			bound := ""
 			if most > 0 {
@@ -245,6 +241,12 @@ func regionWanted() map[string]wanted {
 		all[id] = wanted{"AWS::CloudWatch::Alarm", a}
 	}
 	return all
+}
+
+// tickTarget is how the rule of each minute invokes a function.
+func tickTarget(id string) string {
+	return fmt.Sprintf(`{"Arn": %s, "InputTransformer": {"InputPathsMap": {"time": "$.time"}, "InputTemplate": "{\"sweep\":<time>}"},
+		"RetryPolicy": {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 1}}`, attribute(id, "Arn"))
 }
 
 const (

@@ -65,14 +65,12 @@ var kinds = map[string]kind{
 	"AWS::S3::Bucket": {name: "BucketName", attributes: map[string]string{
 		"Arn": "arn:{partition}:s3:::{name}", "DomainName": "{name}.s3.{suffix}", "RegionalDomainName": "{name}.s3.{region}.{suffix}",
 	}},
-	"AWS::S3::BucketPolicy":         {ref: "{id}"},
-	"AWS::SNS::Subscription":        {ref: "{id}"},
-	"AWS::SNS::Topic":               {name: "TopicName", ref: "arn:{partition}:sns:{region}:{account}:{name}", attributes: map[string]string{"TopicArn": "arn:{partition}:sns:{region}:{account}:{name}", "TopicName": "{name}"}},
-	"AWS::SNS::TopicPolicy":         {ref: "{id}"},
-	"AWS::SQS::QueuePolicy":         {ref: "{id}"},
-	"AWS::SSM::Parameter":           {name: "Name", attributes: map[string]string{"Type": "String"}},
-	"AWS::Scheduler::Schedule":      {name: "Name", attributes: arn("scheduler", "schedule/{group}/{name}")},
-	"AWS::Scheduler::ScheduleGroup": {name: "Name", attributes: arn("scheduler", "schedule-group/{name}")},
+	"AWS::S3::BucketPolicy":  {ref: "{id}"},
+	"AWS::SNS::Subscription": {ref: "{id}"},
+	"AWS::SNS::Topic":        {name: "TopicName", ref: "arn:{partition}:sns:{region}:{account}:{name}", attributes: map[string]string{"TopicArn": "arn:{partition}:sns:{region}:{account}:{name}", "TopicName": "{name}"}},
+	"AWS::SNS::TopicPolicy":  {ref: "{id}"},
+	"AWS::SQS::QueuePolicy":  {ref: "{id}"},
+	"AWS::SSM::Parameter":    {name: "Name", attributes: map[string]string{"Type": "String"}},
 	"AWS::SQS::Queue": {
 		name: "QueueName", fifo: true, ref: "https://sqs.{region}.{suffix}/{account}/{name}",
 		attributes: map[string]string{

@@ -357,16 +357,15 @@ func functionRows() []row {
 }
 
 func eventRows() []row {
-	events, schedules := "events.amazonaws.com", "scheduler.amazonaws.com"
+	events := "events.amazonaws.com"
+	provision := "arn:aws:lambda:us-west-2:111111111111:function:joiner-provision"
 	rule := func(account, name string) map[string][]string {
 		return keys("aws:SourceArn", "arn:aws:events:us-west-2:"+account+":rule/"+name, "aws:SourceAccount", account)
 	}
-	group := keys("aws:SourceAccount", account, "aws:SourceArn", "arn:aws:scheduler:us-west-2:111111111111:schedule-group/joiner")
 	plain := keys("aws:SecureTransport", "false")
 	return []row{
 		work("our rule's events come in", events, "sqs:SendMessage", queue("joiner-notices"), rule(account, "joiner-spot")),
-		work("schedules run by their role", schedules, "sts:AssumeRole", role("joiner-schedule-us-west-2"), group),
-		work("a schedule invokes", role("joiner-schedule-us-west-2"), "lambda:InvokeFunction", "arn:aws:lambda:us-west-2:111111111111:function:joiner-provision", nil),
+		work("the rule of each minute invokes", events, "lambda:InvokeFunction", provision, rule(account, "joiner-tick")),
 		work("Lambda runs a function by its role", "lambda.amazonaws.com", "sts:AssumeRole", ofFunction("provision"), nil),
 		work("a pod of the watcher has its role", "pods.eks.amazonaws.com", "sts:AssumeRole", ofCluster("watcher"), keys("aws:SourceAccount", account, "aws:SourceArn", "arn:aws:eks:us-west-2:111111111111:cluster/joiner-demo")),
 		attack(forger, "another account's rule of the same name", events, "sqs:SendMessage", queue("joiner-notices"), rule("999999999999", "joiner-spot")),
@@ -376,10 +375,14 @@ func eventRows() []row {
 		attack(forger, "an event straight into the plan queue", events, "sqs:SendMessage", queue("joiner-plan.fifo"), rule(account, "joiner-spot")),
 		attack(forger, "another service", "sns.amazonaws.com", "sqs:SendMessage", queue("joiner-notices"), rule(account, "joiner-spot")),
 		attack(forger, "somebody's role in the account without rights", ofCluster("disrupt"), "sqs:SendMessage", queue("joiner-notices"), nil),
-		attack(forger, "another schedule group takes on the schedules' role", schedules, "sts:AssumeRole", role("joiner-schedule-us-west-2"), keys("aws:SourceAccount", account, "aws:SourceArn", "arn:aws:scheduler:us-west-2:111111111111:schedule-group/theirs")),
-		attack(forger, "the schedules' role of another account", schedules, "sts:AssumeRole", role("joiner-schedule-us-west-2"), with(group, "aws:SourceAccount", "999999999999")),
+		attack(forger, "another rule of the account invokes", events, "lambda:InvokeFunction", provision, rule(account, "theirs")),
+		attack(forger, "a rule of warnings invokes", events, "lambda:InvokeFunction", provision, rule(account, "joiner-spot")),
+		attack(forger, "a rule of the same name in another account invokes", events, "lambda:InvokeFunction", provision, rule("999999999999", "joiner-tick")),
+		attack(forger, "EventBridge invokes for nobody in particular", events, "lambda:InvokeFunction", provision, nil),
+		attack(forger, "another service invokes", "sns.amazonaws.com", "lambda:InvokeFunction", provision, rule(account, "joiner-tick")),
 		attack(neighbour, "a pod of another cluster has the watcher's role", "pods.eks.amazonaws.com", "sts:AssumeRole", ofCluster("watcher"), keys("aws:SourceAccount", account, "aws:SourceArn", "arn:aws:eks:us-west-2:111111111111:cluster/other")),
-		attack(function, "the schedules' role sends", role("joiner-schedule-us-west-2"), "sqs:SendMessage", queue("joiner-plan.fifo"), nil),
+		attack(forger, "the rule of each minute sends", events, "sqs:SendMessage", queue("joiner-plan.fifo"), rule(account, "joiner-tick")),
+		attack(forger, "the rule of each minute warns", events, "sqs:SendMessage", queue("joiner-notices"), rule(account, "joiner-tick")),
 		attack(webhookUser, "hints without TLS", ofCluster("watcher"), "sqs:SendMessage", queue("joiner-plan.fifo"), plain),
 		attack(webhookUser, "snapshots without TLS", ofCluster("watcher"), "s3:PutObject", object("snap/joiner-demo/e1/base"), plain),
 		attack(webhookUser, "notices without TLS", events, "sqs:SendMessage", queue("joiner-notices"), with(rule(account, "joiner-spot"), "aws:SecureTransport", "false")),

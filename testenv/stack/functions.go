@@ -22,7 +22,7 @@ func kubernetesMinor() string {
 // startRuntime makes what functions run in and what calls them, and the account the templates are deployed to.
 func (s *Stack) startRuntime() error {
 	s.schedule = schedule.New(schedule.Config{Account: s.Cloud.Account(), Region: s.Cloud.Region()})
-	s.Cloud.Register("scheduler", schedule.NewHandler(s.schedule))
+	s.Cloud.Register("events", schedule.NewHandler(s.schedule))
 	s.Bus = events.NewBus(events.Config{Account: s.Cloud.Account(), Region: s.Cloud.Region(), OnDropped: func(rule string, err error) { s.say("rule %s: %v", rule, err) }})
 	s.deployments = deploy.NewAccount(deploy.Models{
 		Cloud: s.Cloud, EC2: s.EC2, EKS: s.account.eks, Parameters: s.account.parameters, Bus: s.Bus, Schedules: s.schedule,
@@ -43,9 +43,9 @@ func (s *Stack) startRuntime() error {
 	return nil
 }
 
-// SetScheduleDisabled has the schedule of a name fire no more, or again.
-func (s *Stack) SetScheduleDisabled(name string, disabled bool) {
-	s.schedule.SetDisabled(name, disabled)
+// SetTicksDisabled has the rule that invokes functions each minute fire no more, or again.
+func (s *Stack) SetTicksDisabled(disabled bool) {
+	s.schedule.SetDisabled("joiner-tick", disabled)
 }
 
 // tick sends a function the tick of a minute now, without waiting for the schedule.

@@ -90,6 +90,9 @@ func busOfTheTemplate(target delivery.Target) (*events.Bus, error) {
 		if err != nil {
 			return nil, err
 		}
+		if properties["ScheduleExpression"] != nil {
+			continue // it goes by the clock
+		}
 		text, err := json.Marshal(properties["EventPattern"])
 		if err != nil {
 			return nil, err

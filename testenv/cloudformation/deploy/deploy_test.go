@@ -279,17 +279,18 @@ func TestWhatCannotBeDeployedIsAnError(t *testing.T) {
 		return `{"Resources": {"X": {"Type": "` + kind + `", "Properties": ` + properties + `}}}`
 	}
 	for name, c := range map[string]struct{ template, want string }{
-		"a type nobody models":                {resource("AWS::SNS::Topic", `{}`), "resource X (AWS::SNS::Topic): resources of this type are not made here"},
-		"a property nobody honours":           {resource("AWS::SSM::Parameter", `{"Name": "x", "Type": "String", "Value": "v", "Tier": "Advanced"}`), `unknown field "Tier"`},
-		"an attribute SQS does not know":      {resource("AWS::SQS::Queue", `{"QueueName": "x", "Colour": "red"}`), "Colour"},
-		"a parameter's pattern":               {resource("AWS::SSM::Parameter", `{"Name": "x", "Type": "String", "Value": "v", "AllowedPattern": "^go$"}`), `Value "v" does not match`},
-		"a role Lambda may not take on":       {custom("ec2.amazonaws.com", "false"), "lambda.amazonaws.com cannot take on role"},
-		"a custom resource that fails":        {custom("lambda.amazonaws.com", "true"), "it was asked to fail"},
-		"a rule that is switched off":         {resource("AWS::Events::Rule", `{"Name": "x", "State": "DISABLED", "EventPattern": {"source": ["a"]}}`), "only rules that are ENABLED"},
-		"a rule with another target":          {resource("AWS::Events::Rule", `{"Name": "x", "EventPattern": {"source": ["a"]}, "Targets": [{"Id": "a", "Arn": "arn:aws:sns:r:a:t"}]}`), "only queues are modelled"},
-		"a mapping of a function not there":   {resource("AWS::Lambda::EventSourceMapping", `{"FunctionName": "none", "EventSourceArn": "arn:aws:sqs:r:a:q"}`), "there is no function none"},
-		"an access entry to no cluster":       {resource("AWS::EKS::AccessEntry", `{"ClusterName": "none", "PrincipalArn": "arn:aws:iam::123456789012:role/r"}`), "No cluster found"},
-		"a schedule that invokes no function": {resource("AWS::Scheduler::Schedule", `{"Name": "x", "State": "ENABLED", "FlexibleTimeWindow": {"Mode": "OFF"}, "ScheduleExpression": "rate(1 minute)", "Target": {"Arn": "arn:aws:sqs:r:a:q", "Input": "{}", "RoleArn": "r"}}`), "only functions are modelled"},
+		"a type nobody models":              {resource("AWS::SNS::Topic", `{}`), "resource X (AWS::SNS::Topic): resources of this type are not made here"},
+		"a property nobody honours":         {resource("AWS::SSM::Parameter", `{"Name": "x", "Type": "String", "Value": "v", "Tier": "Advanced"}`), `unknown field "Tier"`},
+		"an attribute SQS does not know":    {resource("AWS::SQS::Queue", `{"QueueName": "x", "Colour": "red"}`), "Colour"},
+		"a parameter's pattern":             {resource("AWS::SSM::Parameter", `{"Name": "x", "Type": "String", "Value": "v", "AllowedPattern": "^go$"}`), `Value "v" does not match`},
+		"a role Lambda may not take on":     {custom("ec2.amazonaws.com", "false"), "lambda.amazonaws.com cannot take on role"},
+		"a custom resource that fails":      {custom("lambda.amazonaws.com", "true"), "it was asked to fail"},
+		"a rule that is switched off":       {resource("AWS::Events::Rule", `{"Name": "x", "State": "DISABLED", "EventPattern": {"source": ["a"]}}`), "only rules that are ENABLED"},
+		"a rule with another target":        {resource("AWS::Events::Rule", `{"Name": "x", "EventPattern": {"source": ["a"]}, "Targets": [{"Id": "a", "Arn": "arn:aws:sns:r:a:t"}]}`), "only queues are modelled"},
+		"a mapping of a function not there": {resource("AWS::Lambda::EventSourceMapping", `{"FunctionName": "none", "EventSourceArn": "arn:aws:sqs:r:a:q"}`), "there is no function none"},
+		"an access entry to no cluster":     {resource("AWS::EKS::AccessEntry", `{"ClusterName": "none", "PrincipalArn": "arn:aws:iam::123456789012:role/r"}`), "No cluster found"},
+		"a rule by the clock with a queue":  {resource("AWS::Events::Rule", `{"Name": "x", "ScheduleExpression": "rate(1 minute)", "Targets": [{"Id": "a", "Arn": "arn:aws:sqs:r:a:q"}]}`), "only functions are modelled"},
+		"a rule by the clock and by events": {resource("AWS::Events::Rule", `{"Name": "x", "ScheduleExpression": "rate(1 minute)", "EventPattern": {"source": ["a"]}}`), "both EventPattern and ScheduleExpression"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := begin(t)

@@ -35,17 +35,24 @@ func (p *retryPolicy) policy() *delivery.Policy {
 }
 
 type ruleProperties struct {
-	Name, State  string
-	EventPattern json.RawMessage
-	Targets      []struct {
-		Arn              string
-		ID               string `json:"Id"`
-		DeadLetterConfig *struct{ Arn string }
-		RetryPolicy      *retryPolicy
-	}
+	Name, State        string
+	EventPattern       json.RawMessage
+	ScheduleExpression string
+	Targets            []ruleTarget
 }
 
-// makeRule has a rule of the bus send to queues, as far as their policies let the rule.
+type ruleTarget struct {
+	Arn              string
+	ID               string `json:"Id"`
+	DeadLetterConfig *struct{ Arn string }
+	InputTransformer *struct {
+		InputPathsMap map[string]string
+		InputTemplate string
+	}
+	RetryPolicy *retryPolicy
+}
+
+// makeRule has a rule of the bus send to queues, as far as their policies let the rule, or one by the clock invoke functions.
 func makeRule(ctx context.Context, r resource) error {
 	var p ruleProperties
 	if err := r.decode(&p); err != nil {
@@ -62,12 +69,18 @@ func makeRule(ctx context.Context, r resource) error {
 	if err != nil {
 		return err
 	}
+	if p.ScheduleExpression != "" {
+		return r.account.makeClock(r.id, name, arn, p)
+	}
 	pattern, err := events.ParsePattern(p.EventPattern)
 	if err != nil {
 		return fmt.Errorf("EventPattern: %w", err)
 	}
 	rule := events.Rule{Name: name, Pattern: pattern}
 	for _, t := range p.Targets {
+		if t.InputTransformer != nil {
+			return fmt.Errorf("target %s: InputTransformer is modelled of rules by the clock alone", t.ID)
+		}
 		target := events.Target{Policy: t.RetryPolicy.policy()}
 		if target.Send, err = r.account.toQueue(arn, t.Arn); err != nil {
 			return fmt.Errorf("target %s: %w", t.ID, err)
@@ -102,57 +115,57 @@ func (a *Account) toQueue(rule, queue string) (delivery.Target, error) {
 	}, nil
 }
 
-type scheduleProperties struct {
-	Name, ScheduleExpression, ScheduleExpressionTimezone, State string
-	FlexibleTimeWindow                                          struct{ Mode string }
-	Target                                                      struct {
-		Arn, Input, RoleArn string
-		RetryPolicy         *retryPolicy
+// scheduledTime is the only thing of the event that targets of rules by the clock may ask for here, and what package schedule calls it.
+const scheduledTime, scheduledTimeOf = "$.time", `"<aws.scheduler.scheduled-time>"`
+
+// makeClock has a rule by the clock invoke functions once the account has begun, as far as their policies let the rule.
+func (a *Account) makeClock(id, name, arn string, p ruleProperties) error {
+	if len(p.EventPattern) > 0 {
+		return fmt.Errorf("a rule with both EventPattern and ScheduleExpression is not modelled")
 	}
+	if len(p.Targets) > events.MaxTargets {
+		return fmt.Errorf("it has %d targets, the limit is %d", len(p.Targets), events.MaxTargets)
+	}
+	for _, t := range p.Targets {
+		if !strings.HasPrefix(t.Arn, "arn:aws:lambda:") {
+			return fmt.Errorf("target %s: Arn is %s; only functions are modelled as targets of rules by the clock", t.ID, t.Arn)
+		}
+		if t.InputTransformer == nil || t.DeadLetterConfig != nil {
+			return fmt.Errorf("target %s: modelled are targets with an InputTransformer and without a DeadLetterConfig", t.ID)
+		}
+		input := t.InputTransformer.InputTemplate
+		for key, path := range t.InputTransformer.InputPathsMap {
+			if path != scheduledTime {
+				return fmt.Errorf("target %s: InputPathsMap has %s; only %s is modelled", t.ID, path, scheduledTime)
+			}
+			input = strings.ReplaceAll(input, "<"+key+">", scheduledTimeOf)
+		}
+		s := schedule.Schedule{
+			Name: name + "/" + t.ID, Group: name, TargetARN: t.Arn, Expression: p.ScheduleExpression, Input: input,
+			Policy: t.RetryPolicy.policy(), Target: a.toFunction(arn, t.Arn),
+		}
+		if change := a.Changes.Schedule; change != nil {
+			change(id, &s)
+		}
+		if !a.begun {
+			a.waiting = append(a.waiting, s)
+			continue
+		}
+		if err := a.Schedules.Create(s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// makeSchedule has a schedule invoke a function, with the rights of the schedule's role, once the account has begun.
-func makeSchedule(_ context.Context, r resource) error {
-	var p scheduleProperties
-	group, _ := r.stack.Resources[r.id].Properties["GroupName"].(string)
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	if p.State != "ENABLED" || p.FlexibleTimeWindow.Mode != "OFF" {
-		return fmt.Errorf("property State is %q and the mode of FlexibleTimeWindow %q; ENABLED and OFF are modelled", p.State, p.FlexibleTimeWindow.Mode)
-	}
-	if !strings.HasPrefix(p.Target.Arn, "arn:aws:lambda:") {
-		return fmt.Errorf("property Target: Arn is %s; only functions are modelled as targets", p.Target.Arn)
-	}
-	name, err := r.name()
-	if err != nil {
-		return err
-	}
-	// What Scheduler says of itself is the group of the schedule.
-	source := "arn:aws:scheduler:" + r.account.Cloud.Region() + ":" + r.account.Cloud.Account() + ":schedule-group/" + group
-	if err := r.account.takeOn("scheduler.amazonaws.com", p.Target.RoleArn, source); err != nil {
-		return fmt.Errorf("property Target: %w", err)
-	}
-	s := schedule.Schedule{
-		Name: name, Group: group, Expression: p.ScheduleExpression, Timezone: p.ScheduleExpressionTimezone, Input: p.Target.Input,
-		Policy: p.Target.RetryPolicy.policy(), Target: r.account.toFunction(p.Target.RoleArn, p.Target.Arn),
-	}
-	if change := r.account.Changes.Schedule; change != nil {
-		change(r.id, &s)
-	}
-	if !r.account.begun {
-		r.account.waiting = append(r.account.waiting, s)
-		return nil
-	}
-	return r.account.Schedules.Create(s)
-}
-
-// toFunction invokes a function asynchronously with the rights of a role.
-func (a *Account) toFunction(role, function string) delivery.Target {
+// toFunction invokes a function asynchronously for a rule.
+func (a *Account) toFunction(rule, function string) delivery.Target {
+	asked := wire.Access{Action: "lambda:InvokeFunction", Resource: function, Context: map[string][]string{
+		"aws:sourcearn": {rule}, "aws:sourceaccount": {a.Cloud.Account()},
+	}}
 	return func(ctx context.Context, payload []byte) error {
-		asked := wire.Access{Action: "lambda:InvokeFunction", Resource: function}
-		if d := a.Cloud.Policies.Decide(policy.Role(role), asked); !d.Allowed() {
-			return fmt.Errorf("invoke %s with role %s: %v", function, role, d)
+		if d := a.Cloud.Policies.Decide(policy.Service("events.amazonaws.com"), asked); !d.Allowed() {
+			return fmt.Errorf("%s invokes %s: %v", rule, function, d)
 		}
 		name := lastPart(function)
 		return delivery.LambdaWith(a.running, clock.System(), a.Runtime, name, a.asyncOf(name), a.OnDropped)(ctx, payload)

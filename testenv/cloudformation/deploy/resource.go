@@ -31,17 +31,15 @@ var makers = map[string]func(context.Context, resource) error{
 	"AWS::S3::Bucket":                  makeBucket,
 	"AWS::SQS::Queue":                  makeQueue,
 	"AWS::SSM::Parameter":              makeParameter,
-	"AWS::Scheduler::Schedule":         makeSchedule,
 }
 
 // ignoredTypes are not made, and why nothing is lost by that.
 var ignoredTypes = map[string]string{
-	"AWS::CDK::Metadata":            "it makes nothing in AWS either",
-	"AWS::CloudWatch::Alarm":        "no metrics are kept here; what an alarm asks for is tested beside the template",
-	"AWS::CloudWatch::Dashboard":    "the same",
-	"AWS::Logs::MetricFilter":       "no metrics are kept here",
-	"AWS::Logs::LogGroup":           "what functions print goes to whoever started them, and nobody keeps it for days",
-	"AWS::Scheduler::ScheduleGroup": "schedules are known by their names alone",
+	"AWS::CDK::Metadata":         "it makes nothing in AWS either",
+	"AWS::CloudWatch::Alarm":     "no metrics are kept here; what an alarm asks for is tested beside the template",
+	"AWS::CloudWatch::Dashboard": "the same",
+	"AWS::Logs::MetricFilter":    "no metrics are kept here",
+	"AWS::Logs::LogGroup":        "what functions print goes to whoever started them, and nobody keeps it for days",
 }
 
 // policyTypes say who may do what: package rights reads them, and their properties, before anything is made.
@@ -72,9 +70,8 @@ var ignored = map[string]map[string]string{
 		"PublicAccessBlockConfiguration": "nobody gets in without a key",
 		"Tags":                           "nobody reads them",
 	},
-	"AWS::SQS::Queue":          {"Tags": "nobody reads them"},
-	"AWS::SSM::Parameter":      {"Description": "for people"},
-	"AWS::Scheduler::Schedule": {"Description": "for people", "GroupName": "schedules are known by their names alone"},
+	"AWS::SQS::Queue":     {"Tags": "nobody reads them"},
+	"AWS::SSM::Parameter": {"Description": "for people"},
 }
 
 func (a *Account) make(ctx context.Context, s *Stack, id string) error {

@@ -1,4 +1,4 @@
-// Package schedule fires targets by the clock, as EventBridge Scheduler does.
+// Package schedule fires targets by the clock, as EventBridge Scheduler and EventBridge's rules with a schedule do.
 //
 // It decides when a schedule is due and what its input reads at that time. How the target is reached, and how often a
 // failed delivery is tried again, is package delivery's.
@@ -15,5 +15,5 @@
 //	})
 //
 // Where the service is precise to the minute, this package is precise to the clock: jitter is not modelled, nor are
-// flexible time windows. NewHandler serves the list of schedules, which may be disabled.
+// flexible time windows. NewHandler serves what EventBridge says of rules by the clock, which may be disabled.
 package schedule

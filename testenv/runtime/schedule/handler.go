@@ -1,60 +1,87 @@
 package schedule
 
 import (
-	"maps"
+	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
-// The states of a schedule.
+// The states of a rule.
 const (
 	Enabled  = "ENABLED"
 	Disabled = "DISABLED"
 )
 
-// SetDisabled has a schedule fire no more, or again, as people do in the console. One that is not there is left alone.
-func (s *Scheduler) SetDisabled(name string, disabled bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e := s.running[name]; e != nil {
+// SetDisabled has the schedules of a group fire no more, or again, as people do to a rule in the console. One that is not there is left alone.
+func (s *Scheduler) SetDisabled(group string, disabled bool) {
+	for _, e := range s.group(group) {
+		s.mu.Lock()
 		e.disabled = disabled
+		s.mu.Unlock()
 	}
 }
 
-// summary is a schedule as ListSchedules has it.
-type summary struct {
-	Arn, Name, GroupName, State string
-}
-
-// NewHandler serves what there is of schedules on the wire protocol of EventBridge Scheduler: ListSchedules, in one page.
-func NewHandler(s *Scheduler) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /schedules", func(w http.ResponseWriter, r *http.Request) {
-		wire.WriteRESTJSON(w, r, http.StatusOK, map[string]any{"Schedules": s.list(r.URL.Query().Get("ScheduleGroup"), r.URL.Query().Get("State"))})
-	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		wire.WriteRESTJSONError(w, r, wire.StatusErrorf(http.StatusNotImplemented, "NotImplemented", "%s %s is not modelled", r.Method, r.URL.Path))
-	})
-	return mux
-}
-
-// list returns the schedules of a group and in a state, by name; "" = of any.
-func (s *Scheduler) list(group, state string) []summary {
+// group returns the schedules of a group, by name.
+func (s *Scheduler) group(name string) []*entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := []summary{}
-	for _, name := range slices.Sorted(maps.Keys(s.running)) {
-		e := s.running[name]
-		one := summary{Name: name, GroupName: e.schedule.group(), State: Enabled}
-		if e.disabled {
-			one.State = Disabled
-		}
-		one.Arn = "arn:aws:scheduler:" + s.config.Region + ":" + s.config.Account + ":schedule/" + one.GroupName + "/" + name
-		if (group == "" || group == one.GroupName) && (state == "" || state == one.State) {
-			out = append(out, one)
+	var out []*entry
+	for _, e := range s.running {
+		if e.schedule.group() == name {
+			out = append(out, e)
 		}
 	}
+	slices.SortFunc(out, func(a, b *entry) int { return strings.Compare(a.schedule.Name, b.schedule.Name) })
 	return out
+}
+
+// NewHandler serves on the wire protocol of EventBridge what rules are made of schedules: each group is a rule by the clock, and each
+// schedule one of its targets. It knows DescribeRule and ListTargetsByRule, in one page.
+func NewHandler(s *Scheduler) http.Handler {
+	return wire.JSON{Version: "1.1", TargetPrefix: "AWSEvents", Actions: map[string]wire.JSONAction{
+		"DescribeRule": wire.JSONFunc(s.describe), "ListTargetsByRule": wire.JSONFunc(s.targets),
+	}}
+}
+
+type (
+	ruleInput  struct{ Name, Rule string }
+	ruleOutput struct{ Name, State, ScheduleExpression string }
+	ruleTarget struct {
+		ID  string `json:"Id"`
+		ARN string `json:"Arn"`
+	}
+	targetOutput struct{ Targets []ruleTarget }
+)
+
+func noRule(name string) error {
+	return wire.Errorf("ResourceNotFoundException", "Rule %s does not exist on EventBus default.", name)
+}
+
+func (s *Scheduler) describe(_ context.Context, in *ruleInput) (*ruleOutput, error) {
+	entries := s.group(in.Name)
+	if len(entries) == 0 {
+		return nil, noRule(in.Name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := &ruleOutput{Name: in.Name, State: Enabled, ScheduleExpression: entries[0].schedule.Expression}
+	if entries[0].disabled {
+		out.State = Disabled
+	}
+	return out, nil
+}
+
+func (s *Scheduler) targets(_ context.Context, in *ruleInput) (*targetOutput, error) {
+	entries := s.group(in.Rule)
+	if len(entries) == 0 {
+		return nil, noRule(in.Rule)
+	}
+	out := &targetOutput{}
+	for _, e := range entries {
+		out.Targets = append(out.Targets, ruleTarget{e.schedule.Name, e.schedule.TargetARN})
+	}
+	return out, nil
 }

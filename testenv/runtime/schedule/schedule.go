@@ -27,8 +27,9 @@ type Config struct {
 
 // Schedule fires its target when its expression is due.
 type Schedule struct {
-	Name  string // unique among all groups
-	Group string // "default" where it is empty
+	Name      string // unique among all groups
+	Group     string // "default" where it is empty; of a target of a rule, the rule
+	TargetARN string // what NewHandler says of the target; may be empty
 	// Expression is rate(value unit), at(yyyy-mm-ddThh:mm:ss) or cron(six fields).
 	Expression string
 	// Timezone is an IANA name; empty means UTC.
