@@ -41,7 +41,7 @@ func main() {
 	own := looks{sqsqueue.NewDelayed(queues, s.QueueURL)}
 	flow := &interruption.Flow{
 		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: s3snapshot.New(s3.NewFromConfig(config), s.Bucket), Finder: ledger, Steps: ledger, Offers: ledger,
-		Hints: own, Drains: own, Plans: plans{sqsqueue.New(queues, s.PlanURL)},
+		Hints: own, Drains: own, Glances: ledger, Plans: plans{sqsqueue.New(queues, s.PlanURL)},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:       time.Now,
 		Settings:  interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin, RepairAfter: s.RepairAfter},

@@ -9,6 +9,10 @@ const (
 	sweepEveryMinutes  = 5
 )
 
+// EmptyForSeconds is for how long the judge need not look again at a cluster it found empty: a minute less than that is believed, so that its next
+// look comes in time.
+const EmptyForSeconds = sleepsForSeconds - 60
+
 // SweepDue reports whether a sweep of the cluster is due with a tick, given in RFC 3339: each minute, and every fifth while the cluster
 // sleeps. It does where the judge found it empty and the watcher, which lives, has published nothing since.
 func (n *JudgeNotes) SweepDue(pointer *Pointer, nowUnix int64, tick string) bool {

@@ -41,9 +41,6 @@ func FanOut(ctx context.Context, registry Registry, what string, rests func(mode
 	return sent, err
 }
 
-// Paused reports whether a cluster is left alone by what its owner asked for.
-func Paused(reg model.Registration) bool { return reg.Paused }
-
 // Asleep returns what reports whether a cluster needs no sweep with this tick: it is paused, or it sleeps and gets one every
 // fifth minute only (model.JudgeNotes.SweepDue). One of which nothing can be read is swept; without glances, all are.
 func Asleep(ctx context.Context, glances Glances, tick string) func(model.Registration) bool {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
+	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/world"
@@ -20,7 +21,7 @@ func TestSweepsOfClustersThatSleep(t *testing.T) {
 	}
 	ports := w.Ports(w.Process(world.Fault{}), "tick")
 	flows := map[string]func(context.Context, string) (int, error){
-		"provision": ports.Provision(w.Clock.Now, provision.Settings{}).FanOut, "catalog": ports.Catalog(w.Clock.Now, catalog.Settings{}).FanOut,
+		"provision": ports.Provision(w.Clock.Now, provision.Settings{}).FanOut, "interruption": ports.Interruption(w.Clock.Now, interruption.Settings{}).FanOut, "catalog": ports.Catalog(w.Clock.Now, catalog.Settings{}).FanOut,
 	}
 	want := func(when string, odd, fifth int) {
 		t.Helper()

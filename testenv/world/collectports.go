@@ -13,7 +13,7 @@ import (
 func (p *Ports) Interruption(now func() time.Time, settings interruption.Settings) *interruption.Flow {
 	ledger := ledgerPort{p}
 	return &interruption.Flow{
-		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: storePort{p}, Hints: lookPort{p}, Connector: collectPort{p},
+		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: storePort{p}, Hints: lookPort{p}, Glances: ledger, Connector: collectPort{p},
 		Finder: ledger, Steps: ledger, Plans: lookPort{p}, Drains: lookPort{p}, Offers: ledger, Judges: newsPort{p},
 		Now: now, Settings: settings,
 	}

@@ -526,6 +526,44 @@ func (h *house) lookAt(epoch, seq int64) disrupt.Outcome {
 	return h.outcome
 }
 
+// A watcher with no machine of ours to watch says each half minute that it lives; that is enough where nothing can be given back.
+func TestAnOlderHeartbeatIsEnoughWhereNothingCanBeGivenBack(t *testing.T) {
+	for nodes, undecided := range map[int]bool{0: false, 1: true} {
+		h := newHouse(t, nodes)
+		h.now += 30
+		if out := h.look(); strings.Contains(out.Undecided, "last sign of life is 30 s old") != undecided || undecided != (out.Undecided != "") {
+			t.Errorf("%d nodes, a heartbeat of 30 s ago: undecided %q", nodes, out.Undecided)
+		}
+		h.now += 16
+		if out := h.look(); out.Undecided == "" {
+			t.Errorf("%d nodes, a heartbeat of 46 s ago is believed", nodes)
+		}
+	}
+}
+
+// R44: where there is nothing that could be given back a look that found nothing is good for as long as the cluster is taken to sleep,
+// less a minute, in which the next look says so anew.
+func TestR44AnEmptyClusterIsLookedAtBeforeItIsTakenToBeAwake(t *testing.T) {
+	h := newHouse(t, 0)
+	h.pass(60)
+	first := h.load().Judge
+	if h.plans == 0 || !first.Empty {
+		t.Fatalf("%d plans, %+v", h.plans, first)
+	}
+	looks := map[int64]bool{}
+	for range 20 {
+		h.pass(60)
+		ledger := h.load()
+		looks[ledger.Judge.AtUnix] = true
+		if ledger.Judge.SweepDue(ledger.Pointer, h.now, "2026-03-01T12:01:00Z") {
+			t.Fatalf("%d s after the last look it is taken to be awake", h.now-ledger.Judge.AtUnix)
+		}
+	}
+	if len(looks) != 3 {
+		t.Errorf("%d looks in 21 minutes, want 3", len(looks))
+	}
+}
+
 // R44: a look that found nothing is remembered, until something changes or its time has come; one that only budgets constrained
 // is looked at again as soon as the next window opens.
 func TestR44NothingToDoIsRememberedNoLongerThanItIsTrue(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 )
 
 // A look that found nothing to do is remembered with what it depended on, so that an idle cluster costs two reads a minute. It
-// is good for some minutes at most, since what the ledger and the catalogue say is not looked at meanwhile, and never beyond
-// the time at which the plan may be another. Where only budgets kept something back the ledger is read each time, since what
+// is good for some minutes at most, since what the ledger and the catalogue say is not looked at meanwhile, somewhat longer where there is
+// nothing that could be given back, and never beyond the time at which the plan may be another. Where only budgets kept something back the ledger is read each time, since what
 // frees them may show there alone. While a command is open there is no such memory.
 
 // farthest is the longest a hint can be held back.
@@ -25,7 +25,15 @@ const farthest = 15 * time.Minute
 func (r *run) settled(pointer *model.Pointer) bool {
 	n := &r.notes
 	return !r.request.Told && pointer != nil && n.Ledger != "" && !n.Constrained && n.Epoch == pointer.Epoch && n.Seq == pointer.HeadSeq &&
-		r.now()-n.AtUnix < seconds(r.settings.MemoFor) && (n.AgainUnix == 0 || r.now() < n.AgainUnix)
+		r.now()-n.AtUnix < r.memoFor() && (n.AgainUnix == 0 || r.now() < n.AgainUnix)
+}
+
+// memoFor is for how many seconds a look that found nothing is good.
+func (r *run) memoFor() int64 {
+	if r.notes.Empty {
+		return max(model.EmptyForSeconds, seconds(r.settings.MemoFor))
+	}
+	return seconds(r.settings.MemoFor)
 }
 
 // unchanged reports whether the last look that found nothing depended on the very same.

@@ -30,7 +30,7 @@ func (r *run) see(ctx context.Context) {
 		return
 	}
 	switch age := r.now() - pointer.HeartbeatAt; {
-	case age > seconds(r.settings.FreshFor):
+	case age > r.freshFor():
 		r.unseen = fmt.Sprintf("the watcher's last sign of life is %d s old", age)
 		if age <= seconds(r.settings.SilentAfter) {
 			r.soon(missedBeat)
@@ -53,6 +53,15 @@ func (r *run) see(ctx context.Context) {
 	r.snapshot, r.beatUnix = headroom.Join(snapshot), pointer.HeartbeatAt
 	r.pointer = *pointer
 	r.pointer.HeadSeq = snapshot.Seq // it may be newer
+}
+
+// freshFor is how old the watcher's heartbeat may be, in seconds. Where the ledger has no claim there is nothing to give back, and the watcher
+// says less often that it lives.
+func (r *run) freshFor() int64 {
+	if len(r.ledger.Claims) == 0 && len(r.openIDs()) == 0 {
+		return seconds(r.settings.SilentAfter)
+	}
+	return seconds(r.settings.FreshFor)
 }
 
 // older reports whether a snapshot is older than one that was decided by.

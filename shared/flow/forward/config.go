@@ -11,6 +11,7 @@ type Settings struct {
 	MaxWindow   time.Duration // or when it has been open for so long: 5 s
 	IdleWindow  time.Duration // how long a change that nobody waits for may stay unpublished: 5 s
 	Heartbeat   time.Duration // at least so often while leading: 10 s
+	QuietBeat   time.Duration // the same while there is no machine of ours and nobody waits for one: 30 s
 	EmptyEvery  time.Duration // between two hints that nodes have become empty, at least: 5 s
 	RoomEvery   time.Duration // between two hints that room of CapacityBuffers may have been taken, at least: 10 s
 	RemindFirst time.Duration // first reminder of what still waits: 10 s; each next one after twice the time
@@ -37,6 +38,7 @@ func (s Settings) withDefaults() Settings {
 	duration(&s.MaxWindow, 5*time.Second)
 	duration(&s.IdleWindow, 5*time.Second)
 	duration(&s.Heartbeat, 10*time.Second)
+	duration(&s.QuietBeat, 30*time.Second)
 	duration(&s.EmptyEvery, 5*time.Second)
 	duration(&s.RoomEvery, 10*time.Second)
 	duration(&s.RemindFirst, 10*time.Second)

@@ -12,7 +12,7 @@
 // one segment and one hint.
 //
 // Cost: a cluster without changes causes nothing but a heartbeat each ten seconds (260,000 small writes a month, about
-// $0.16). Changes nobody waits for are published at most each five seconds: at worst 520,000 puts and as many pointer
+// $0.16), and one without machines of ours one each thirty. Changes nobody waits for are published at most each five seconds: at worst 520,000 puts and as many pointer
 // writes a month (about $3), in practice far fewer. A batch costs one put, one write and one message.
 //
 //	f := forward.New(forward.Config{Cluster: "prod", Owner: "watcher-0", Publisher: store, Pointer: ledger, Queue: queue,

@@ -125,7 +125,7 @@ func (f *Forwarder) sendHint(ctx context.Context) {
 // keepAlive sends a heartbeat where it is time. The error is that another replica leads.
 func (f *Forwarder) keepAlive(ctx context.Context) error {
 	now := f.config.Now()
-	if f.publishing != nil || f.pointer.BaseKey == "" || now.Before(f.beatAt.Add(f.settings.Heartbeat)) || !f.publishPause.over(now) {
+	if f.publishing != nil || f.pointer.BaseKey == "" || now.Before(f.nextBeat()) || !f.publishPause.over(now) {
 		return nil
 	}
 	err := f.beat(ctx)
@@ -140,12 +140,28 @@ func (f *Forwarder) keepAlive(ctx context.Context) error {
 	return nil
 }
 
+// nextBeat is when the next sign of life is due.
+func (f *Forwarder) nextBeat() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.beatAt.Add(f.beatEvery())
+}
+
+// beatEvery is how often the watcher says that it lives. Nodes are given back by a state that was confirmed ten seconds ago; where there is
+// nothing to give back, and nobody waits, functions need to know no more than that a change would be published. It is called with the lock held.
+func (f *Forwarder) beatEvery() time.Duration {
+	if len(f.pods)+len(f.nodes) > 0 || f.state.ours() {
+		return f.settings.Heartbeat
+	}
+	return max(f.settings.Heartbeat, f.settings.QuietBeat)
+}
+
 // idle returns how long there is nothing to do.
 func (f *Forwarder) idle() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.config.Now()
-	next := f.beatAt.Add(f.settings.Heartbeat)
+	next := f.beatAt.Add(f.beatEvery())
 	next = earlier(next, f.remindAfter())
 	next = earlier(next, f.room.due(&f.settings))
 	if f.closable() {

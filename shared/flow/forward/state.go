@@ -29,6 +29,19 @@ type state struct {
 	buffers    table[model.Buffer]
 }
 
+// ours reports whether there is a node or a NodeClaim of ours.
+func (s *state) ours() bool {
+	if len(s.claims.rows) > 0 {
+		return true
+	}
+	for i := range s.nodes.rows {
+		if node := s.nodes.rows[i]; node.Finalizer || node.Pool() != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // apply takes a change in and reports whether anything differs.
 func (s *state) apply(c wire.Change) bool {
 	switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // Flow is the sweep with its ports and its clock. It keeps nothing between runs: what it remembers is in the ledger.
@@ -20,6 +21,7 @@ type Flow struct {
 	Claims    Claims
 	Removals  Removals
 	Hints     Hints
+	Glances   work.Glances // nil = clusters are looked at each minute
 	Connector Connector
 
 	Finder Finder
