@@ -87,7 +87,7 @@ func Bill(u Usage, d Deployment) []Line {
 		how = append(how, fmt.Sprintf("%s %s s × %g MB", name, count(seconds), d.MemoryMB[name]))
 	}
 	add(serviceLambda, "request", Requests, invocations, "")
-	add(serviceScheduler, "tick", Requests, u.Schedules, "")
+	add(serviceEvents, "tick", Requests, u.Ticks, "one a minute, whatever is invoked by it")
 	add(serviceLambda, "compute", Compute, gigabyteSeconds, strings.Join(how, ", "))
 	add(serviceWatch, "log", Kept, u.LogBytes/gibibyte, "")
 	add(serviceWatch, "logs", Kept, u.LogBytes/gibibyte*d.LogDays/30, fmt.Sprintf("for %g days, not compressed", d.LogDays))

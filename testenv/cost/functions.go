@@ -64,7 +64,7 @@ func (a *Account) deploy() map[string]*function {
 
 	deaths := ports.Interruption(a.now, interruption.Settings{})
 	deaths.Registry, deaths.Leases, deaths.Notebook, deaths.Claims, deaths.Finder = ledger, ledger, ledger, ledger, ledger
-	deaths.Steps, deaths.Offers, deaths.Removals = ledger, ledger, store
+	deaths.Steps, deaths.Offers, deaths.Removals, deaths.Glances = ledger, ledger, store, ledger
 	deaths.Hints, deaths.Plans, deaths.Drains, deaths.Judges, deaths.Abreast = hints, hints, hints, news{a}, work.InTurn
 
 	choices := ports.Disrupt(a.now, disrupt.Settings{Build: "0123456789ab"})
@@ -202,9 +202,9 @@ func (a *Account) invoke(f *function, do func(log *slog.Logger) error) error {
 
 // tickAll gives a tick to every function.
 func (a *Account) tickAll(ctx context.Context, tick time.Time) error {
+	a.meter.add(Usage{Ticks: 1})
 	for _, name := range []string{"Provision", "Interruption", "Catalog", "Disrupt"} {
 		f := a.functions[name]
-		a.meter.add(Usage{Schedules: 1})
 		err := a.invoke(f, func(log *slog.Logger) error { return f.tick(ctx, log, tick.UTC().Format(time.RFC3339)) })
 		if err != nil {
 			return fmt.Errorf("tick of %s: %w", name, err)

@@ -13,7 +13,7 @@ import (
 type Usage struct {
 	Functions map[string]Function // by id in the template
 
-	Schedules     float64 // ticks of EventBridge Scheduler
+	Ticks         float64 // events of the rule of each minute
 	Queued        float64 // requests to standard queues, by 64 KB, but what pollers ask in vain
 	QueuedInOrder float64 // the same to FIFO queues
 	ReadUnits     float64 // of DynamoDB
@@ -36,7 +36,7 @@ type Function struct {
 // Times returns the use of so many times the span.
 func (u Usage) Times(n float64) Usage {
 	out := Usage{
-		Schedules: u.Schedules * n, Queued: u.Queued * n, QueuedInOrder: u.QueuedInOrder * n, ReadUnits: u.ReadUnits * n, WriteUnits: u.WriteUnits * n, TableBytes: u.TableBytes,
+		Ticks: u.Ticks * n, Queued: u.Queued * n, QueuedInOrder: u.QueuedInOrder * n, ReadUnits: u.ReadUnits * n, WriteUnits: u.WriteUnits * n, TableBytes: u.TableBytes,
 		Puts: u.Puts * n, Gets: u.Gets * n, PutBytes: u.PutBytes * n, LogBytes: u.LogBytes * n, Failed: u.Failed * n, Functions: map[string]Function{},
 	}
 	for name, f := range u.Functions {
@@ -48,7 +48,7 @@ func (u Usage) Times(n float64) Usage {
 // plus adds what was used meanwhile. TableBytes are those of the later one.
 func (u Usage) plus(o Usage) Usage {
 	out := Usage{
-		Schedules: u.Schedules + o.Schedules, Queued: u.Queued + o.Queued, QueuedInOrder: u.QueuedInOrder + o.QueuedInOrder, ReadUnits: u.ReadUnits + o.ReadUnits, WriteUnits: u.WriteUnits + o.WriteUnits,
+		Ticks: u.Ticks + o.Ticks, Queued: u.Queued + o.Queued, QueuedInOrder: u.QueuedInOrder + o.QueuedInOrder, ReadUnits: u.ReadUnits + o.ReadUnits, WriteUnits: u.WriteUnits + o.WriteUnits,
 		TableBytes: o.TableBytes, Puts: u.Puts + o.Puts, Gets: u.Gets + o.Gets, PutBytes: u.PutBytes + o.PutBytes, LogBytes: u.LogBytes + o.LogBytes,
 		Failed: u.Failed + o.Failed, Functions: map[string]Function{},
 	}

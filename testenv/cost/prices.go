@@ -1,5 +1,7 @@
 package cost
 
+import "math"
+
 // Item is something AWS bills for by use.
 type Item struct {
 	Name   string  // of the line, without the service
@@ -12,12 +14,12 @@ type Item struct {
 
 // The services, in the order of the bill.
 const (
-	serviceSQS       = "SQS"
-	serviceDynamoDB  = "DynamoDB"
-	serviceS3        = "S3"
-	serviceLambda    = "Lambda"
-	serviceScheduler = "EventBridge Scheduler"
-	serviceWatch     = "CloudWatch"
+	serviceSQS      = "SQS"
+	serviceDynamoDB = "DynamoDB"
+	serviceS3       = "S3"
+	serviceLambda   = "Lambda"
+	serviceEvents   = "EventBridge"
+	serviceWatch    = "CloudWatch"
 )
 
 // pricedAt is when prices were last compared with what is said of their sources.
@@ -51,8 +53,9 @@ var prices = map[string]map[string]Item{
 		"request": {Name: "requests", Unit: "requests", Per: 1e6, USD: 0.20, Free: 1e6, Source: "aws.amazon.com/lambda/pricing"},
 		"compute": {Name: "compute", Unit: "GB-s", Per: 1, USD: 0.0000133334, Free: 400_000, Source: "aws.amazon.com/lambda/pricing"},
 	},
-	serviceScheduler: {
-		"tick": {Name: "invocations", Unit: "invocations", Per: 1e6, USD: 1, Free: 14e6, Source: "aws.amazon.com/eventbridge/pricing"},
+	serviceEvents: {
+		// AWS bills no events of its own, and says nothing of those a rule makes by the clock: at list price they are custom events here.
+		"tick": {Name: "events by the clock", Unit: "events", Per: 1e6, USD: 1, Free: math.Inf(1), Source: "aws.amazon.com/eventbridge/pricing"},
 	},
 	serviceWatch: {
 		"log":       {Name: "logs taken in", Unit: "GB", Per: 1, USD: 0.50, Free: 5, Source: "aws.amazon.com/cloudwatch/pricing"},
