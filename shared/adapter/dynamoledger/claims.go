@@ -167,12 +167,11 @@ const standalone = "standalone"
 
 // putIntent is the write of an intent's item on a condition that may speak of #state.
 func (l *Ledger) putIntent(intent model.Intent, condition string, values item) (types.TransactWriteItem, error) {
-	doc, err := encode("intent "+intent.ID, intent)
-	if err != nil {
+	entry := key(clusterPK(intent.Cluster), "INTENT#"+intent.ID)
+	entry["state"] = text(string(intent.State))
+	if err := encodePacked(entry, "intent "+intent.ID, intent); err != nil {
 		return types.TransactWriteItem{}, err
 	}
-	entry := key(clusterPK(intent.Cluster), "INTENT#"+intent.ID)
-	entry["doc"], entry["state"] = doc, text(string(intent.State))
 	put := &types.Put{TableName: &l.table, Item: entry, ConditionExpression: aws.String(condition), ExpressionAttributeValues: values}
 	if values != nil {
 		put.ExpressionAttributeNames = map[string]string{"#state": "state"}
@@ -182,12 +181,11 @@ func (l *Ledger) putIntent(intent model.Intent, condition string, values item) (
 
 // putClaim is the write of a claim's item on a condition that may speak of #ver and #state.
 func (l *Ledger) putClaim(cluster string, claim model.Claim, condition string, values item) (types.TransactWriteItem, error) {
-	doc, err := encode("claim "+claim.Name, claim)
-	if err != nil {
+	entry := key(claimPK(cluster, claim.Name), "CLAIM#"+claim.Name)
+	entry["state"], entry["ver"], entry["intent"] = text(string(claim.State)), number(claim.Version), text(claim.Intent)
+	if err := encodePacked(entry, "claim "+claim.Name, claim); err != nil {
 		return types.TransactWriteItem{}, err
 	}
-	entry := key(claimPK(cluster, claim.Name), "CLAIM#"+claim.Name)
-	entry["doc"], entry["state"], entry["ver"], entry["intent"] = doc, text(string(claim.State)), number(claim.Version), text(claim.Intent)
 	if claim.Pool == "" {
 		entry[standalone] = number(1)
 	}

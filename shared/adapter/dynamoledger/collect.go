@@ -123,7 +123,7 @@ func (l *Ledger) Ending(ctx context.Context, reg model.Registration) (model.Endi
 	}
 	for _, entry := range slices.Concat(pages...) {
 		var claim model.Claim
-		if err := decode(entry, &claim); err != nil {
+		if err := decodePacked(entry, &claim); err != nil {
 			return model.Ending{}, err
 		}
 		ending.Claims = append(ending.Claims, claim)
@@ -160,7 +160,7 @@ func placeSurveyed(survey *model.Survey, entry item) error {
 	switch kind, _, _ := strings.Cut(textOf(entry, "SK"), "#"); kind {
 	case "CLAIM":
 		var claim model.Claim
-		if err := decode(entry, &claim); err != nil {
+		if err := decodePacked(entry, &claim); err != nil {
 			return err
 		}
 		survey.Claims = append(survey.Claims, claim)

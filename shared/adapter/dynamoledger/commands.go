@@ -158,7 +158,7 @@ func claimRefused(reasons []types.CancellationReason, from int, claims []model.C
 func (l *Ledger) putCommand(cluster string, command model.Command, condition string, values item) (types.TransactWriteItem, error) {
 	entry := key(clusterPK(cluster), commandSK+command.ID)
 	entry["state"], entry["ver"] = text(string(command.State)), number(command.Version)
-	if err := encodeLarge(entry, "command "+command.ID, command); err != nil {
+	if err := encodePacked(entry, "command "+command.ID, command); err != nil {
 		return types.TransactWriteItem{}, err
 	}
 	put := &types.Put{TableName: &l.table, Item: entry, ConditionExpression: aws.String(condition), ExpressionAttributeValues: values}
@@ -183,7 +183,7 @@ func (l *Ledger) nextTurn(cluster string, turn model.Turn) types.TransactWriteIt
 // placeCommand adds a command, as its item has it.
 func placeCommand(commands *[]model.Command, entry item) error {
 	var command model.Command
-	if err := decodeLarge(entry, &command); err != nil {
+	if err := decodePacked(entry, &command); err != nil {
 		return err
 	}
 	if command.Version != numberOf(entry, "ver") {

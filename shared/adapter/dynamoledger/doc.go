@@ -25,7 +25,7 @@
 // The index byInstance holds the keys of claims by their attribute instanceId: what AWS says of a machine finds its claim by
 // it, whatever the cluster.
 //
-// doc is the value as JSON, of large commands packed (gzip) as packed; the attributes beside it are what conditions compare. Every key of a cluster begins with
+// doc is the value as JSON, of claims, intents and commands packed (gzip) as packed where that is worth while; the attributes beside it are what conditions compare. Every key of a cluster begins with
 // C#<cluster>#, so that a role can be held to one cluster by its leading keys. Claims are spread over eight partitions
 // because one takes a thousand writes a second and a burst of launches wants more.
 //

@@ -48,7 +48,7 @@ func (l *Ledger) ByInstance(ctx context.Context, ids []string) ([]model.FoundCla
 		}
 		for _, entry := range items {
 			claim := model.FoundClaim{Cluster: clusterOf(textOf(entry, "PK"))}
-			if err := decode(entry, &claim.Claim); err != nil {
+			if err := decodePacked(entry, &claim.Claim); err != nil {
 				return nil, 0, err
 			}
 			if _, asked := slices.BinarySearch(ids, claim.Claim.InstanceID); asked && claim.Cluster != "" {

@@ -65,7 +65,7 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 	switch kind {
 	case "CLAIM":
 		var claim model.Claim
-		if err := decode(entry, &claim); err != nil {
+		if err := decodePacked(entry, &claim); err != nil {
 			return err
 		}
 		if claim.Live() {
@@ -128,7 +128,7 @@ func placeIntent(intents *[]model.Intent, entry item) error {
 		return nil
 	}
 	var intent model.Intent
-	if err := decode(entry, &intent); err != nil {
+	if err := decodePacked(entry, &intent); err != nil {
 		return err
 	}
 	*intents = append(*intents, intent)

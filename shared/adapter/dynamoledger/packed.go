@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -13,13 +14,19 @@ import (
 )
 
 const (
-	packFrom         = 32 << 10 // bytes of JSON from which a value that may be large is packed
+	packFrom         = 1 << 10 // bytes of JSON from which it is worth while
 	maxUnpackedBytes = 16 << 20
 )
 
-// encodeLarge gives an item a value that may be larger than an item can be: as doc, or packed where it is large. A command that moves
-// thousands of pods names each.
-func encodeLarge(entry item, what string, value any) error {
+// Writers and readers of gzip are used again: each takes more memory than what it packs.
+var (
+	packers   = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
+	unpackers = sync.Pool{New: func() any { return new(gzip.Reader) }}
+)
+
+// encodePacked gives an item a value that is read over and over, or may be larger than an item can be: as doc, or packed where it is not
+// small. A claim of twenty pods takes 4 KB, and a third of that packed; whoever plans or looks reads all of them, and pays by the size.
+func encodePacked(entry item, what string, value any) error {
 	doc, err := json.Marshal(value)
 	if err != nil {
 		return fault.Wrap(fault.Invalid, "", err, "encode %s", what)
@@ -29,7 +36,9 @@ func encodeLarge(entry item, what string, value any) error {
 		return nil
 	}
 	var packed bytes.Buffer
-	zip := gzip.NewWriter(&packed)
+	zip := packers.Get().(*gzip.Writer)
+	defer packers.Put(zip)
+	zip.Reset(&packed)
 	_, err = zip.Write(doc)
 	if err == nil {
 		err = zip.Close()
@@ -44,13 +53,15 @@ func encodeLarge(entry item, what string, value any) error {
 	return nil
 }
 
-// decodeLarge reads what encodeLarge wrote.
-func decodeLarge(entry item, into any) error {
+// decodePacked reads what encodePacked wrote.
+func decodePacked(entry item, into any) error {
 	packed, ok := entry["packed"].(*types.AttributeValueMemberB)
 	if !ok {
 		return decode(entry, into)
 	}
-	zip, err := gzip.NewReader(bytes.NewReader(packed.Value))
+	zip := unpackers.Get().(*gzip.Reader)
+	defer unpackers.Put(zip)
+	err := zip.Reset(bytes.NewReader(packed.Value))
 	if err == nil {
 		err = json.NewDecoder(io.LimitReader(zip, maxUnpackedBytes)).Decode(into)
 	}
@@ -60,7 +71,7 @@ func decodeLarge(entry item, into any) error {
 	return nil
 }
 
-// sameDoc reports whether two items have the same value, as encodeLarge wrote it.
+// sameDoc reports whether two items have the same value, as encodePacked wrote it.
 func sameDoc(a, b item) bool {
 	packed := func(i item) []byte {
 		if value, ok := i["packed"].(*types.AttributeValueMemberB); ok {
