@@ -12,8 +12,12 @@ CONSOLE := cmd/joiner/console/ui
 BROWSER := testenv/console/browser
 CDK := infra/cdk/node_modules/.bin/cdk
 FUNCTIONS := provision interruption catalog disrupt webhook
-LDFLAGS := -s -w -buildid=
-VERSION ?= $(shell git describe --always --tags 2>/dev/null)
+MODULE := github.com/joiner-sh/joiner
+# The version that programs and stacks say they are: the same for everybody who builds a commit. A tree without git is "dev".
+VERSION ?= $(or $(if $(wildcard .git),$(shell git describe --always --tags --abbrev=12 --dirty 2>/dev/null)),dev)
+LDFLAGS = -s -w -buildid= -X $(MODULE)/shared/boot.version=$(VERSION)
+# Functions are fetched before a cold start: others' code in them is compiled for size (nothing inlined), ours and Go's own for speed.
+SMALL := -gcflags=all=-l -gcflags=std= -gcflags=$(MODULE)/...=
 export CGO_ENABLED ?= 0
 
 help: ## list the targets
@@ -148,9 +152,11 @@ build: $(FUNCTIONS:%=$(DIST)/amd64/%.zip) $(FUNCTIONS:%=$(DIST)/arm64/%.zip) $(B
 
 zips: $(FUNCTIONS:%=$(DIST)/$(ARCH)/%.zip) ## function zips for ARCH (arm64, amd64), which the stacks are made with
 
-sizes: $(foreach a,amd64 arm64,$(FUNCTIONS:%=$(DIST)/$(a)/%.zip) $(DIST)/$(a)/watcher $(DIST)/$(a)/joiner) ## how large each program is, for both architectures; fails where a function's zip is above 10 MB for arm64, which is what is deployed, or 11.5 MB for amd64
-	@cd tools && $(GO) run ./sizes -most 11500000 $(call sized,amd64)
-	@cd tools && $(GO) run ./sizes -most 10000000 $(call sized,arm64)
+version: ## the version that what is built says it is
+	@echo '$(VERSION)'
+
+sizes: $(foreach a,amd64 arm64,$(FUNCTIONS:%=$(DIST)/$(a)/%.zip) $(DIST)/$(a)/watcher $(DIST)/$(a)/joiner) ## how large each program is, for both architectures; fails where a function's zip is above 10 MB
+	@cd tools && $(GO) run ./sizes -most 10000000 $(call sized,amd64) $(call sized,arm64)
 
 sized = $(foreach f,$(FUNCTIONS),$(f)/$(1)=../$(DIST)/$(1)/$(f)/bootstrap,../$(DIST)/$(1)/$(f).zip) watcher/$(1)=../$(DIST)/$(1)/watcher joiner/$(1)=../$(DIST)/$(1)/joiner
 
@@ -166,21 +172,22 @@ $(DIST)/%/watcher: FORCE
 
 $(DIST)/%/joiner: FORCE
 	@mkdir -p $(DIST)/$*
-	GOOS=linux GOARCH=$* $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS) -X main.version=$(VERSION)' -o $@ ./cmd/joiner
+	GOOS=linux GOARCH=$* $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/joiner
 
 $(DIST)/%.zip: FORCE
 	@mkdir -p $(DIST)/$*
-	GOOS=linux GOARCH=$(firstword $(subst /, ,$*)) $(GO) build -trimpath -buildvcs=false -tags lambda.norpc -ldflags '$(LDFLAGS)' -o $(DIST)/$*/bootstrap ./functions/$(notdir $*)
-	cd tools && $(GO) run ./zip ../$(DIST)/$*/bootstrap ../$@
+	GOOS=linux GOARCH=$(firstword $(subst /, ,$*)) $(GO) build -trimpath -buildvcs=false -tags lambda.norpc $(SMALL) -ldflags '$(LDFLAGS)' -o $(DIST)/$*/bootstrap ./functions/$(notdir $*)
+	$(GO) run -C tools ./zip $(abspath $(DIST)/$*/bootstrap $@)
+	@echo '$(VERSION)' >$(dir $@)VERSION
 
 $(BIN)/watcher: FORCE
 	$(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/watcher
 
 $(BIN)/joiner: FORCE
-	$(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS) -X main.version=$(VERSION)' -o $@ ./cmd/joiner
+	$(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/joiner
 
 clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: help console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE
+.PHONY: help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE

@@ -21,6 +21,7 @@ import (
 
 	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
 	"github.com/joiner-sh/joiner/shared/adapter/ssmswitch"
+	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -86,7 +87,7 @@ func (p *patient) installation(context.Context) ([]doctor.Finding, error) {
 		return one(doctor.Warn, p.at.unread.Error(), "deploy the region's stack; without it bucket, queues and stop switch are not looked at"), nil
 	}
 	seen := "version " + p.at.Version
-	if own := versionText(); p.at.Version != "" && own != "devel" && own != p.at.Version {
+	if own := boot.Build(); p.at.Version != "" && own != "dev" && own != p.at.Version {
 		return one(doctor.Warn, seen+", and this command is "+own, "use the command of the installation's version, or deploy this one"), nil
 	}
 	return one(doctor.OK, seen, ""), nil

@@ -3,13 +3,11 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
-)
 
-// version is set when the program is built for others.
-var version = ""
+	"github.com/joiner-sh/joiner/shared/boot"
+)
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -40,19 +38,8 @@ func newVersion() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(command.OutOrStdout(), "joiner %s %s/%s %s\n", versionText(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+			_, err := fmt.Fprintf(command.OutOrStdout(), "joiner %s %s/%s %s\n", boot.Build(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 			return err
 		},
 	}
-}
-
-// versionText returns the version the program was built as, "devel" where nobody said.
-func versionText() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
 }

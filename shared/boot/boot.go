@@ -57,8 +57,14 @@ func Logger(program string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{Level: level})).With("program", program)
 }
 
-// Build names the version this binary was built from: the module version, else the commit, else "dev".
+// version is what the linker was told with -X; empty where nobody said, as of `go run`.
+var version string
+
+// Build names the version this binary was built from: what the linker was told, else the commit, else the module's version, else "dev".
 func Build() string {
+	if version != "" {
+		return version
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "dev"

@@ -91,3 +91,15 @@ func TestSettingsNamesEveryMissingVariable(t *testing.T) {
 		t.Errorf("%v: %s", err, text)
 	}
 }
+
+// What the linker was told is the version, whatever else is known.
+func TestBuildIsWhatTheLinkerWasTold(t *testing.T) {
+	if Build() == "" {
+		t.Error("a test's own build has no name")
+	}
+	version = "v1.2.3"
+	t.Cleanup(func() { version = "" })
+	if got := Build(); got != "v1.2.3" {
+		t.Errorf("got %q", got)
+	}
+}
