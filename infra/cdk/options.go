@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,7 +20,7 @@ import (
 // Options are what people choose. The key of each in the context is the name beside it.
 type Options struct {
 	Clusters            []Cluster         // cluster (one name), clusters (names with commas between, or a list of objects)
-	Version             string            // version: of the functions' code; dev
+	Version             string            // version: of the functions' code; what file VERSION beside the zips says, or dev
 	Architecture        string            // architecture: of functions, arm64 (default) or x86_64
 	Zips                string            // zips: folder of the functions' zips; ../../dist/arm64 or ../../dist/amd64
 	LogRetentionDays    int               // logRetentionDays: 14
@@ -55,16 +58,17 @@ type Cluster struct {
 	SSMParameters string `json:"ssmParameters"` // ssmParameters: path of people's own parameters that node classes name images by
 }
 
-// context reads values by key; nil = not given.
+// context reads values by key; nil = not given. All of them are an object by key.
 type context interface {
 	TryGetContext(key *string) interface{}
+	GetAllContext(defaults *map[string]interface{}) interface{}
 }
 
 // readOptions reads every option and reports all that make no sense at once.
 func readOptions(from context) (Options, error) {
 	r := reader{from: from}
 	o := Options{
-		Version: r.text("version", "dev"), Architecture: r.text("architecture", "arm64"), LogRetentionDays: r.number("logRetentionDays", 14),
+		Version: r.text("version", ""), Architecture: r.text("architecture", "arm64"), LogRetentionDays: r.number("logRetentionDays", 14),
 		KMSKeyARN: r.text("kmsKeyArn", ""), PermissionsBoundary: r.text("permissionsBoundary", ""),
 		VPCSubnets: r.list("subnetIds"), VPCGroups: r.list("securityGroupIds"), IsolatedVPC: r.flag("isolatedVpc", false),
 		Webhook: r.flag("webhook", false), MaxClusters: r.number("maxClusters", 0), Reserve: r.flag("reserve", true),
@@ -73,10 +77,21 @@ func readOptions(from context) (Options, error) {
 		DenyTypes: r.list("denyInstanceTypes"), ImageOwners: r.list("imageOwners"), Adopters: r.list("adopters"),
 	}
 	o.Zips = r.text("zips", "../../dist/"+map[bool]string{true: "amd64", false: "arm64"}[o.Architecture == "x86_64"])
+	o.Version = cmp.Or(o.Version, versionOf(o.Zips))
 	o.Clusters, o.Settings = r.clusters(), r.object("settings")
 	o = o.withDefaults()
+	r.unknown()
 	r.problems = append(r.problems, o.check()...)
 	return o, errors.Join(r.problems...)
+}
+
+// versionOf is the version that zips in a folder were built as; "" where nobody said.
+func versionOf(folder string) string {
+	text, err := os.ReadFile(filepath.Join(folder, "VERSION"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // withDefaults fills in what follows from other options.
@@ -94,6 +109,14 @@ var (
 	clusterName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$`)
 	accountID   = regexp.MustCompile(`^[0-9]{12}$`)
 	roleName    = regexp.MustCompile(`^[\w+=,.@-]{1,64}$`)
+
+	keyARN       = regexp.MustCompile(`^arn:aws[\w-]*:kms:[\w-]+:[0-9]{12}:key/[\w-]+$`)
+	policyARN    = regexp.MustCompile(`^arn:aws[\w-]*:iam::([0-9]{12}|aws):policy/[\w+=,.@/-]+$`)
+	topicARN     = regexp.MustCompile(`^arn:aws[\w-]*:sns:[\w-]+:[0-9]{12}:[\w.-]+$`)
+	principalARN = regexp.MustCompile(`^arn:aws[\w-]*:(iam|sts)::[0-9]{12}:(root|(role|user|assumed-role)/[\w+=,.@/-]+)$`)
+
+	// Keys of ours are words; those of CDK itself, which it writes down here and there, have signs in them.
+	ownKey = regexp.MustCompile(`^[A-Za-z0-9]+$`)
 	// Those CloudWatch Logs takes.
 	retentions = []int{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
 )
@@ -112,8 +135,25 @@ func (o Options) check() []error {
 	problem(o.IsolatedVPC && len(o.VPCSubnets) == 0, "context isolatedVpc: it is for functions in a VPC; give subnetIds and securityGroupIds too")
 	problem(o.MaxClusters < max(1, len(o.Clusters)), "context maxClusters %d: it is less than the %d clusters named, or than one", o.MaxClusters, len(o.Clusters))
 	problem(o.PlannerMemoryMB < 512 || o.PlannerMemoryMB > 10240, "context plannerMemory %d: give MB from 512 to 10240", o.PlannerMemoryMB)
-	for key, arn := range map[string]string{"kmsKeyArn": o.KMSKeyARN, "permissionsBoundary": o.PermissionsBoundary, "alarmTopicArn": o.AlarmTopicARN} {
-		problem(arn != "" && !strings.HasPrefix(arn, "arn:"), "context %s %q: give an ARN", key, arn)
+	for _, one := range []struct {
+		key, arn string
+		of       *regexp.Regexp
+		such     string
+	}{
+		{"kmsKeyArn", o.KMSKeyARN, keyARN, "of a key (an alias is none), such as arn:aws:kms:us-west-2:111111111111:key/ID"},
+		{"permissionsBoundary", o.PermissionsBoundary, policyARN, "of a policy, such as arn:aws:iam::111111111111:policy/NAME"},
+		{"alarmTopicArn", o.AlarmTopicARN, topicARN, "of a topic, such as arn:aws:sns:us-west-2:111111111111:NAME"},
+	} {
+		problem(one.arn != "" && !one.of.MatchString(one.arn), "context %s %q: give an ARN %s", one.key, one.arn, one.such)
+	}
+	for _, arn := range o.Adopters {
+		problem(!principalARN.MatchString(arn), "context adopters %q: give ARNs of roles or users, such as arn:aws:iam::111111111111:role/NAME", arn)
+	}
+	for _, id := range o.VPCSubnets {
+		problem(!strings.HasPrefix(id, "subnet-"), "context subnetIds %q: give ids, such as subnet-0123456789abcdef0", id)
+	}
+	for _, id := range o.VPCGroups {
+		problem(!strings.HasPrefix(id, "sg-"), "context securityGroupIds %q: give ids, such as sg-0123456789abcdef0", id)
 	}
 	problem(o.HubAccount != "" && !accountID.MatchString(o.HubAccount), "context hubAccount %q: give the 12 digits of an account", o.HubAccount)
 	for name := range o.Settings {
@@ -151,11 +191,31 @@ func settingsOf() []string {
 // reader reads the context, whose values are text where the command line gives them and JSON where cdk.json does.
 type reader struct {
 	from     context
+	asked    map[string]bool // keys that something was read by
 	problems []error
 }
 
+// value is what the context says under a key; nil = nothing.
+func (r *reader) value(key string) any {
+	if r.asked == nil {
+		r.asked = map[string]bool{}
+	}
+	r.asked[key] = true
+	return r.from.TryGetContext(jsii.String(key))
+}
+
+// unknown reports keys that nothing was read by: what people misspell would else be as if they had not written it.
+func (r *reader) unknown() {
+	all, _ := r.from.GetAllContext(nil).(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if ownKey.MatchString(key) && !r.asked[key] {
+			r.problems = append(r.problems, fmt.Errorf("context %s: there is no such key; there are %s", key, strings.Join(slices.Sorted(maps.Keys(r.asked)), ", ")))
+		}
+	}
+}
+
 func (r *reader) text(key, otherwise string) string {
-	switch value := r.from.TryGetContext(jsii.String(key)).(type) {
+	switch value := r.value(key).(type) {
 	case nil:
 		return otherwise
 	case string:
@@ -189,7 +249,7 @@ func (r *reader) number(key string, otherwise int) int {
 
 // object reads a JSON object of texts, or the text of one.
 func (r *reader) object(key string) map[string]string {
-	value := r.from.TryGetContext(jsii.String(key))
+	value := r.value(key)
 	if value == nil {
 		return nil
 	}
@@ -210,7 +270,7 @@ func (r *reader) object(key string) map[string]string {
 // list reads a JSON list, or text with commas between.
 func (r *reader) list(key string) []string {
 	var out []string
-	if values, ok := r.from.TryGetContext(jsii.String(key)).([]any); ok {
+	if values, ok := r.value(key).([]any); ok {
 		for _, value := range values {
 			out = append(out, fmt.Sprint(value))
 		}
@@ -250,8 +310,10 @@ func (r *reader) clusters() []Cluster {
 	}
 	if one := r.text("cluster", ""); one != "" {
 		add(one)
+	} else if r.value("cluster") != nil {
+		r.problems = append(r.problems, errors.New(`context cluster "": give the name of an EKS cluster, or leave the key out for the region's stack alone`))
 	}
-	switch many := r.from.TryGetContext(jsii.String("clusters")).(type) {
+	switch many := r.value("clusters").(type) {
 	case nil:
 	case []any:
 		for _, value := range many {

@@ -3,14 +3,21 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
 )
 
 // given is a context of tests: JSON values by key.
 type given map[string]any
 
 func (g given) TryGetContext(key *string) interface{} { return g[*key] }
+
+func (g given) GetAllContext(*map[string]interface{}) interface{} { return map[string]any(g) }
 
 func contextFrom(t *testing.T, text string) given {
 	t.Helper()
@@ -53,7 +60,17 @@ func TestOptionsRefused(t *testing.T) {
 		`{"cluster": "a", "clusterAccount": "222222222222"}`:               "by context hubAccount",
 		`{"cluster": "a", "nodeRole": "arn:aws:iam::1:role/x"}`:            "give the name of a role, without path and ARN",
 		`{"cluster": "a", "ssmParameters": "/images/*"}`:                   "has no wildcard",
-		`{"kmsKeyArn": "alias/x"}`:                                         `context kmsKeyArn "alias/x": give an ARN`,
+		`{"kmsKeyArn": "alias/x"}`:                                         `context kmsKeyArn "alias/x": give an ARN of a key`,
+		`{"kmsKeyArn": "arn:aws:kms:us-west-2:111111111111:alias/x"}`:      "an alias is none",
+		`{"kmsKeyArn": "arn:aws:s3:::joiner"}`:                             `context kmsKeyArn "arn:aws:s3:::joiner": give an ARN of a key`,
+		`{"permissionsBoundary": "arn:aws:iam::111111111111:role/x"}`:      "give an ARN of a policy",
+		`{"alarmTopicArn": "arn:aws:sqs:us-west-2:111111111111:x"}`:        "give an ARN of a topic",
+		`{"adopters": "alice"}`:                                            `context adopters "alice": give ARNs`,
+		`{"subnetIds": "vpc-1", "securityGroupIds": "sg-1"}`:               `context subnetIds "vpc-1"`,
+		`{"subnetIds": "subnet-1", "securityGroupIds": "default"}`:         `context securityGroupIds "default"`,
+		`{"cluster": ""}`:                                                  `context cluster "": give the name`,
+		`{"Cluster": "shop"}`:                                              "context Cluster: there is no such key; there are adopters, ",
+		`{"kmsKeyARN": "arn:aws:kms:us-west-2:111111111111:key/1"}`:        "context kmsKeyARN: there is no such key",
 		`{"maxClusters": 1, "clusters": "a,b"}`:                            "context maxClusters 1",
 		`{"plannerMemory": 64}`:                                            "context plannerMemory 64",
 		`{"settings": {"JOINER_COLOUR": "red"}}`:                           "context settings, JOINER_COLOUR: no function reads it",
@@ -68,6 +85,48 @@ func TestOptionsRefused(t *testing.T) {
 	_, err := readOptions(contextFrom(t, `{"architecture": "mips", "logRetentionDays": 15, "webhook": "x"}`))
 	if lines := strings.Count(err.Error(), "\n") + 1; lines != 3 {
 		t.Errorf("%d of three mistakes are told: %v", lines, err)
+	}
+}
+
+// CDK tells all keys of the context, its own among them: those people misspelt are found in a real app, too.
+func TestMisspeltKeysOfAnApp(t *testing.T) {
+	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false), Context: &map[string]interface{}{"cluster": "shop", "clustres": "a", "@aws-cdk/core:validateAgainstDefaultRules": true}})
+	_, err := readOptions(contextOf(app))
+	if err == nil || strings.Count(err.Error(), "\n") > 0 || !strings.HasPrefix(err.Error(), "context clustres: there is no such key") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// What CDK keeps in the context for itself is nobody's mistake.
+func TestKeysOfCDKAreLeftAlone(t *testing.T) {
+	text := `{"@aws-cdk/core:validateAgainstDefaultRules": true, "acknowledged-issue-numbers": [1], "cli-telemetry": false, "aws:cdk:bundling-stacks": ["**"], "vpc-provider:account=1": {}}`
+	if _, err := readOptions(contextFrom(t, text)); err != nil {
+		t.Error(err)
+	}
+}
+
+// The installation says the version its zips were built as, unless people say another.
+func TestVersionIsThatOfTheZips(t *testing.T) {
+	folder := t.TempDir()
+	read := func(more string) string {
+		t.Helper()
+		o, err := readOptions(contextFrom(t, fmt.Sprintf(`{"zips": %q%s}`, folder, more)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.Version
+	}
+	if got := read(""); got != "dev" {
+		t.Errorf("without a file VERSION: %q", got)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "VERSION"), []byte("v1.2.3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(""); got != "v1.2.3" {
+		t.Errorf("with one: %q", got)
+	}
+	if got := read(`, "version": "mine"`); got != "mine" {
+		t.Errorf("where people say so: %q", got)
 	}
 }
 
