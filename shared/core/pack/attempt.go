@@ -125,8 +125,12 @@ func (r *run) shortlist(o *option, seed int, e *effort) []int {
 	out = append(out, o.endless[:min(len(o.endless), e.own)]...)
 	out = r.fewest(out, o, request, r.counts[seed], e.fit)
 	added := 0
-	for _, c := range mix {
-		if added < e.mix && holds(c) {
+	for rank := 0; added < e.mix; rank++ {
+		c, is := mix.at(rank)
+		if !is {
+			break
+		}
+		if holds(c) {
 			out = append(out, c)
 			added++
 		}
@@ -156,10 +160,6 @@ func (r *run) won(a *area, column int) {
 
 // fewest adds the offers that carry the units there are, and no more, for the lowest price.
 func (r *run) fewest(out []int, o *option, request vector, count, most int) []int {
-	type ratio struct {
-		column         int
-		price, carried int64
-	}
 	var space [32]ratio
 	top := space[:min(most, len(space))]
 	n := 0
@@ -209,31 +209,66 @@ func (r *run) allowed(o *option) []int {
 	return some
 }
 
-// best returns the n columns with the lowest price for what they carry.
-func (r *run) best(columns []int, n int, carried func(column int) int64) []int {
-	type ratio struct {
-		column         int
-		price, carried int64
+// ranking is columns by the lowest price for what they carry, which are put in order as far as they are asked for.
+type ranking struct {
+	ranked []int
+	rest   []ratio // a heap, the best first
+}
+
+// ratio is what a column carries for its price.
+type ratio struct {
+	column         int
+	price, carried int64
+}
+
+// before reports whether a is better than b, which is of another column.
+func (a *ratio) before(b *ratio) bool {
+	c := compareRatios(a.price, a.carried, b.price, b.carried)
+	return c < 0 || c == 0 && a.column < b.column
+}
+
+func newRanking(list []ratio) *ranking {
+	k := &ranking{rest: list}
+	for i := len(list)/2 - 1; i >= 0; i-- {
+		k.sink(i)
 	}
-	list := make([]ratio, len(columns))
-	for i, c := range columns {
-		list[i] = ratio{c, r.pool.market.columns[c].price, carried(c)}
+	return k
+}
+
+// at returns the column of that rank; false where there are fewer.
+func (k *ranking) at(rank int) (int, bool) {
+	for len(k.ranked) <= rank && len(k.rest) > 0 {
+		last := len(k.rest) - 1
+		k.ranked = append(k.ranked, k.rest[0].column)
+		k.rest[0], k.rest = k.rest[last], k.rest[:last]
+		k.sink(0)
 	}
-	slices.SortFunc(list, func(a, b ratio) int { // no two are of one column
-		if c := compareRatios(a.price, a.carried, b.price, b.carried); c != 0 {
-			return c
+	if rank >= len(k.ranked) {
+		return 0, false
+	}
+	return k.ranked[rank], true
+}
+
+// sink puts the i-th of the heap where it belongs among those below it.
+func (k *ranking) sink(i int) {
+	for {
+		best := 2*i + 1
+		if best >= len(k.rest) {
+			return
 		}
-		return cmp.Compare(a.column, b.column)
-	})
-	out := make([]int, 0, n)
-	for _, x := range list[:min(n, len(list))] {
-		out = append(out, x.column)
+		if right := best + 1; right < len(k.rest) && k.rest[right].before(&k.rest[best]) {
+			best = right
+		}
+		if !k.rest[best].before(&k.rest[i]) {
+			return
+		}
+		k.rest[i], k.rest[best] = k.rest[best], k.rest[i]
+		i = best
 	}
-	return out
 }
 
 // rankByMix ranks an area's offers by what they charge for their part of all that is left to place there.
-func (r *run) rankByMix(a *area) []int {
+func (r *run) rankByMix(a *area) *ranking {
 	total := make([]float64, r.dims)
 	for _, l := range r.samples(thorough.sample) {
 		lot := &r.lots[l]
@@ -243,12 +278,8 @@ func (r *run) rankByMix(a *area) []int {
 			}
 		}
 	}
-	columns := make([]int, 0, len(a.types))
-	for _, e := range a.types[:a.plainOrAll()] {
-		columns = append(columns, e.column)
-	}
 	const scale = 1 << 40
-	ranked := r.best(columns, len(columns), func(c int) int64 {
+	carried := func(c int) int64 {
 		room := r.pool.room[r.pool.market.columns[c].instance]
 		most := 0.0
 		for d, amount := range total {
@@ -263,8 +294,12 @@ func (r *run) rankByMix(a *area) []int {
 			return 0
 		}
 		return int64(scale / most)
-	})
-	return ranked
+	}
+	list := make([]ratio, 0, a.plainOrAll())
+	for _, e := range a.types[:a.plainOrAll()] {
+		list = append(list, ratio{e.column, r.pool.market.columns[e.column].price, carried(e.column)})
+	}
+	return newRanking(list)
 }
 
 func (a *area) plainOrAll() int {

@@ -82,12 +82,12 @@ func (p *places) ascending() bool {
 
 // describe makes the site of a node, whose pods are not looked at yet. s.free may be given to write to.
 func (p *places) describe(s *site, node *model.Node, number int) {
-	claim := p.claimOf[node.Name]
+	claim := p.claimAt(number)
 	if p.cache != nil {
 		p.cache.copyTo(s, p, number)
 	} else {
 		s.number, s.unread, s.cache = number, true, -1
-		p.fromNode(s, node)
+		p.fromNode(s, node, claim)
 		p.note(s, p.keys)
 	}
 	s.restless = p.in.Restless[node.Name]
@@ -98,7 +98,7 @@ func (p *places) describe(s *site, node *model.Node, number int) {
 func (p *places) coming() []*model.Claim {
 	var out []*model.Claim
 	for i := range p.in.Claims {
-		if claim := &p.in.Claims[i]; claim.Live() && !p.joined[claim.Name] && !p.asIs {
+		if claim := &p.in.Claims[i]; claim.Live() && !p.claims.joined[i] && !p.asIs {
 			out = append(out, claim)
 		}
 	}

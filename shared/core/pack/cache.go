@@ -17,8 +17,12 @@ type siteCache struct {
 	pods  []cachedPod             // by index into the snapshot's pods, as they were last
 	signs map[string]*cachedSigns // by the keys of labels they are of
 
-	at     []int32 // scratch: by site, which of the snapshot's nodes it is of; −1 = none
+	at     []int32 // by site: which of the snapshot's nodes it is of; −1 = none
+	nodeOf []int32 // by pod: of which of the snapshot's nodes it holds something; −1 = none
+	cached []int32 // by node of the snapshot: its site
 	moving []bool  // scratch: by pod
+	looked int     // the desk's plan that the above is of
+	unique bool    // no two of its nodes have one name
 }
 
 // cacheKey says what sites are made for: of what nobody asks for they say nothing.
@@ -64,11 +68,16 @@ func (p *places) cacheFor() *siteCache {
 		c = &siteCache{index: make(map[string]int32), signs: make(map[string]*cachedSigns)}
 		p.in.desk.caches[key] = c
 	}
-	if !c.lookAtNodes(p) {
+	if c.looked != p.in.desk.plans { // else it was another board of the same plan
+		if c.looked, c.unique = p.in.desk.plans, c.lookAtNodes(p); c.unique {
+			c.lookAtPods(p)
+			c.makeSites(p)
+		}
+	}
+	if !c.unique {
 		return nil
 	}
-	c.lookAtPods(p)
-	c.makeSites(p)
+	p.nodeOf, p.cached = c.nodeOf, c.cached
 	return c
 }
 
@@ -78,7 +87,7 @@ func (c *siteCache) lookAtNodes(p *places) bool {
 	for n := range c.at {
 		c.at[n] = -1
 	}
-	p.cached = make([]int32, len(nodes))
+	c.cached = make([]int32, len(nodes))
 	for i := range nodes {
 		n, is := c.index[nodes[i].Name]
 		if !is {
@@ -89,7 +98,7 @@ func (c *siteCache) lookAtNodes(p *places) bool {
 		if c.at[n] >= 0 {
 			return false
 		}
-		c.at[n], p.cached[i] = int32(i), n
+		c.at[n], c.cached[i] = int32(i), n
 	}
 	if len(c.sites) > known { // there may be pods on the new ones
 		for i := range c.pods {
@@ -121,7 +130,7 @@ func (c *siteCache) lookAtPods(p *places) {
 	for i := range p.moving { // each on its own: the order does not matter
 		c.moving[i] = true
 	}
-	p.nodeOf = make([]int32, len(pods))
+	c.nodeOf = make([]int32, len(pods))
 	for i := range pods {
 		pod, known := &pods[i], &c.pods[i]
 		if !known.is(pod) {
@@ -133,9 +142,9 @@ func (c *siteCache) lookAtPods(p *places) {
 			holds = known.on
 		}
 		if c.hold(known, holds); holds >= 0 {
-			p.nodeOf[i] = c.at[holds]
+			c.nodeOf[i] = c.at[holds]
 		} else {
-			p.nodeOf[i] = -1
+			c.nodeOf[i] = -1
 		}
 	}
 	for i := range p.moving {
@@ -161,13 +170,13 @@ func (c *siteCache) makeSites(p *places) {
 	nodes := p.in.Snapshot.Nodes
 	var list []int32 // nodes
 	for i := range nodes {
-		claimed, known := p.claimOf[nodes[i].Name] != nil, &c.sites[p.cached[i]]
-		if known.made && (known.claimed == claimed || nodes[i].Initialized()) {
+		claim, known := p.claimAt(i), &c.sites[c.cached[i]]
+		if known.made && (known.claimed == (claim != nil) || nodes[i].Initialized()) {
 			continue
 		}
-		*known = cachedSite{made: true, claimed: claimed}
-		p.fromNode(&known.site, &nodes[i])
-		known.cache = p.cached[i]
+		*known = cachedSite{made: true, claimed: claim != nil}
+		p.fromNode(&known.site, &nodes[i], claim)
+		known.cache = c.cached[i]
 		known.unread, list = true, append(list, int32(i))
 	}
 	if len(list) == 0 {
@@ -177,13 +186,13 @@ func (c *siteCache) makeSites(p *places) {
 	for n, i := range list {
 		place[i] = int32(n)
 	}
-	for i, n := range p.nodeOf {
-		if n >= 0 && c.sites[p.cached[n]].unread {
-			p.hold(&c.sites[p.cached[n]].site, i, running[int(place[n])*len(p.daemons):][:len(p.daemons)])
+	for i, n := range c.nodeOf {
+		if n >= 0 && c.sites[c.cached[n]].unread {
+			p.hold(&c.sites[c.cached[n]].site, i, running[int(place[n])*len(p.daemons):][:len(p.daemons)])
 		}
 	}
 	for n, i := range list {
-		s := &c.sites[p.cached[i]].site
+		s := &c.sites[c.cached[i]].site
 		p.reserveDaemons(s, running[n*len(p.daemons):][:len(p.daemons)])
 		s.unread = false
 	}
@@ -195,7 +204,7 @@ func (c *siteCache) copyTo(s *site, p *places, number int) {
 	*s = *known
 	copy(room, known.free)
 	s.free, s.number, s.ports, s.coming, s.promised = room, number, slices.Clip(s.ports), slices.Clip(s.coming), nil
-	if claim := p.claimOf[known.name]; claim != nil {
+	if claim := p.claimAt(number); claim != nil {
 		s.promised = claim.Pods
 	}
 	if known.attached != nil {

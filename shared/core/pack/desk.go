@@ -21,6 +21,8 @@ type Desk struct {
 	asked   []asked            // by shape, as far as looked up
 	drafts  map[draftKey]*site // of claims on their way; nothing of them is written to
 	caches  map[cacheKey]*siteCache
+	claims  *claimIndex // of the plan that is being made
+	plans   int         // begun so far
 }
 
 // NewDesk prepares for plans that differ from the input as said above.
@@ -28,7 +30,7 @@ func NewDesk(in Input) *Desk {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
-	d := &Desk{dims: everyDimension(in.Snapshot), lore: newLore(in.Snapshot.Shapes, in.IgnorePreferences), asked: make([]asked, len(in.Snapshot.Shapes)), drafts: make(map[draftKey]*site), caches: make(map[cacheKey]*siteCache)}
+	d := &Desk{dims: everyDimension(in.Snapshot), lore: newLore(in.Snapshot.Shapes, in.IgnorePreferences), asked: make([]asked, len(in.Snapshot.Shapes)), drafts: make(map[draftKey]*site), caches: make(map[cacheKey]*siteCache), claims: new(claimIndex)}
 	d.lore.dims = d.dims
 	d.markets, d.daemons = newMarkets(&in, d.dims), daemonsOf(in.Snapshot, d.dims)
 	d.pools = newPools(&in, d.dims, d.markets, d.daemons)
@@ -52,6 +54,11 @@ func everyDimension(snapshot *model.Snapshot) dimensions {
 // cheapest is kept; 0 = in as many as Plan does, −1 = none: what exists has to do.
 func (d *Desk) Plan(in Input, tries int) model.Plan {
 	in.desk, in.tries = d, tries
+	d.plans++
+	if in.Snapshot == nil {
+		in.Snapshot = &model.Snapshot{}
+	}
+	d.claims.fill(&in)
 	return Plan(in)
 }
 

@@ -69,12 +69,12 @@ type run struct {
 	smallest  vector    // of each resource, the least any lot with units left asks for
 	opened    int       // nodes opened, or tried to
 	diligence diligence
-	sampled   map[int][]int // by size: some lots of order, which offers are compared by
-	mixes     map[int][]int // by area: offers by what they charge for all that is left
-	winners   map[int][]int // by area: offers nodes were opened with lately
-	times     int           // for how many lots each of the list stands that is filled from
-	seed      int           // of the filling
-	short     []int         // scratch
+	sampled   map[int][]int    // by size: some lots of order, which offers are compared by
+	mixes     map[int]*ranking // by area: offers by what they charge for all that is left
+	winners   map[int][]int    // by area: offers nodes were opened with lately
+	times     int              // for how many lots each of the list stands that is filled from
+	seed      int              // of the filling
+	short     []int            // scratch
 	joined    map[[2]int]*area
 	free      vector  // scratch
 	items     []item  // scratch
@@ -85,7 +85,7 @@ type run struct {
 
 func newRun(p *planner, pool *pool, lots []lot, order []int) *run {
 	r := &run{planner: p, pool: pool, lots: slices.Clone(lots), order: slices.Clone(order), left: slices.Clone(pool.left), reserved: maps.Clone(p.reserved),
-		dims: len(p.dims), mixes: make(map[int][]int), sampled: make(map[int][]int), winners: make(map[int][]int), joined: make(map[[2]int]*area)}
+		dims: len(p.dims), mixes: make(map[int]*ranking), sampled: make(map[int][]int), winners: make(map[int][]int), joined: make(map[[2]int]*area)}
 	r.cpu, r.memory = slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
 	r.open = slices.Clone(pool.open)
 	if pool.reserving {

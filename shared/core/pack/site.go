@@ -86,8 +86,7 @@ type places struct {
 	asked       []asked                // by shape, as far as looked up
 	drafts      map[draftKey]*site     // of claims on their way, by what they depend on; nil where each is made once
 
-	claimOf map[string]*model.Claim // by node name: the live claim the node belongs to
-	joined  map[string]bool         // by claim name: its node is in the snapshot
+	claims *claimIndex
 }
 
 // newPlaces describes what exists or is on its way, initialised nodes first, then by name.
@@ -97,42 +96,67 @@ func newPlaces(in *Input, dims dimensions, markets *markets, daemons []daemon, a
 		p.sets[daemonName{daemons[i].namespace, daemons[i].name}] = i
 	}
 	if in.desk != nil {
-		p.asked, p.drafts = in.desk.asked, in.desk.drafts
+		p.asked, p.drafts, p.claims = in.desk.asked, in.desk.drafts, in.desk.claims
 	} else {
-		p.asked = make([]asked, len(in.Snapshot.Shapes))
+		p.asked, p.claims = make([]asked, len(in.Snapshot.Shapes)), new(claimIndex)
+		p.claims.fill(in)
 	}
-	p.indexClaims()
 	return p
 }
 
-// indexClaims joins claims and nodes, by provider ID or by name.
-func (p *places) indexClaims() {
-	if len(p.in.Claims) == 0 {
-		return
+// claimIndex joins claims and nodes, by provider ID or by name. All boards of one plan share it.
+type claimIndex struct {
+	byProvider, byNode map[string]int32 // claims
+	at                 []int32          // by node: its claim, −1 = none
+	joined             []bool           // by claim: its node is in the snapshot
+}
+
+// fill joins the claims and nodes of the input, in the memory of what was joined before.
+func (c *claimIndex) fill(in *Input) {
+	if c.byProvider == nil {
+		c.byProvider, c.byNode = make(map[string]int32, len(in.Claims)), make(map[string]int32, len(in.Claims))
 	}
-	most := len(p.in.Claims)
-	p.claimOf, p.joined = make(map[string]*model.Claim, most), make(map[string]bool, most)
-	byProvider, byNode := make(map[string]*model.Claim, most), make(map[string]*model.Claim, most)
-	for i := range p.in.Claims {
-		claim := &p.in.Claims[i]
+	clear(c.byProvider)
+	clear(c.byNode)
+	for i := range in.Claims {
+		claim := &in.Claims[i]
 		if claim.ProviderID != "" {
-			byProvider[claim.ProviderID] = claim
+			c.byProvider[claim.ProviderID] = int32(i)
 		}
 		if claim.NodeName != "" {
-			byNode[claim.NodeName] = claim
+			c.byNode[claim.NodeName] = int32(i)
 		}
 	}
-	for i := range p.in.Snapshot.Nodes {
-		node := &p.in.Snapshot.Nodes[i]
-		claim := byProvider[node.ProviderID]
-		if node.ProviderID == "" || claim == nil {
-			claim = byNode[node.Name]
-		}
-		if claim != nil {
-			p.claimOf[node.Name] = claim
-			p.joined[claim.Name] = true
+	c.joined = slices.Grow(c.joined[:0], len(in.Claims))[:len(in.Claims)]
+	clear(c.joined)
+	c.at = slices.Grow(c.at[:0], len(in.Snapshot.Nodes))[:len(in.Snapshot.Nodes)]
+	for i := range in.Snapshot.Nodes {
+		c.at[i] = c.of(&in.Snapshot.Nodes[i])
+		if n := c.at[i]; n >= 0 {
+			c.joined[n] = true
 		}
 	}
+}
+
+// of returns the node's claim, −1 where it has none.
+func (c *claimIndex) of(node *model.Node) int32 {
+	if node.ProviderID != "" {
+		if n, known := c.byProvider[node.ProviderID]; known {
+			return n
+		}
+	}
+	if n, known := c.byNode[node.Name]; known {
+		return n
+	}
+	return -1
+}
+
+// claimAt returns the claim of a node of the snapshot, nil where it has none.
+func (p *places) claimAt(number int) *model.Claim {
+	if n := p.claims.at[number]; n >= 0 {
+		return &p.in.Claims[n]
+	}
+	return nil
 }
 
 // onNode reports whether pod i holds something of the node it is on.
@@ -253,8 +277,7 @@ type asked struct {
 
 // fromNode describes a node. Until it is initialised, what its claim says fills in what the node does not say yet, and
 // taints that go away by themselves do not count.
-func (p *places) fromNode(s *site, node *model.Node) {
-	claim := p.claimOf[node.Name]
+func (p *places) fromNode(s *site, node *model.Node, claim *model.Claim) {
 	s.name, s.labels, s.taints = node.Name, node.Labels, node.Taints
 	s.initialized = node.Initialized() || claim == nil && node.Pool() == ""
 	amounts := node.Allocatable
