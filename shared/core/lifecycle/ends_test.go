@@ -202,8 +202,8 @@ func TestF118AMissingMachineIsClosedNotDrained(t *testing.T) {
 	}
 }
 
-// CT-05: machines of a capacity block are given back 40 minutes before it ends, and emptied before EC2 ends them.
-func TestCT05CapacityBlocksAreGivenBackInTime(t *testing.T) {
+// CT-05, F148: machines of a capacity block are given back 40 minutes before it ends, and emptied before EC2 ends them.
+func TestCT05F148CapacityBlocksAreGivenBackInTime(t *testing.T) {
 	view := healthy()
 	claim := &view.Survey.Claims[joined]
 	claim.BlockEndsUnix, claim.GraceSeconds = now+2400, seconds(7200)

@@ -109,9 +109,9 @@ func carriedOut(t *testing.T, in Input, plan model.DisruptPlan) Input {
 	return w.in
 }
 
-// Each command saves enough, whatever its replacements are bought as; every pod has a place then; and it ends: the next plan saves
+// B10: each command saves enough, whatever its replacements are bought as; every pod has a place then; and it ends: the next plan saves
 // something more or is empty.
-func TestConsolidationSavesPlacesEveryPodAndEnds(t *testing.T) {
+func TestB10ConsolidationSavesPlacesEveryPodAndEnds(t *testing.T) {
 	commands, replacements := 0, 0
 	for seed := range uint64(150) {
 		w := drawUnderused(rand.New(rand.NewPCG(seed, 7)))
