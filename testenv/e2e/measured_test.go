@@ -19,6 +19,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/insights"
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
@@ -98,6 +99,65 @@ func TestF151_ADayIsMeasured(t *testing.T) {
 	c.oneLineEach(t)
 	c.noEventTwice(t)
 	c.boardAnswers(t, scrapes)
+	c.queriesAnswer(t)
+}
+
+// rareQueries are what dashboards ask of logs and nothing answers in the hours that this test plays: titles of widgets, or fields of
+// their answers, with when they are filled.
+var rareQueries = map[string]string{
+	"Problems, newest first":         "something went wrong that stopped nothing else",
+	"Runs that failed, newest first": "a run ends with an error: the ledger, EC2 or the API server does not answer",
+	"outcome.undone":                 "a command did not hold, or its replacement did not come",
+}
+
+// queriesAnswer fails the test where a widget of the dashboards asks for lines that no function writes, or for fields they do not have.
+func (c *cluster) queriesAnswer(t *testing.T) {
+	t.Helper()
+	asked := 0
+	for _, id := range []string{"CapacityDashboard", "HealthDashboard"} {
+		properties, err := c.Region.Properties(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var board struct {
+			Widgets []struct {
+				Properties struct{ Title, Query string }
+			}
+		}
+		body, _ := properties["DashboardBody"].(string)
+		if err := json.Unmarshal([]byte(body), &board); err != nil {
+			t.Fatalf("%s: %v: %s", id, err, body)
+		}
+		for _, w := range board.Widgets {
+			if w.Properties.Query == "" {
+				continue
+			}
+			asked++
+			c.queryAnswers(t, w.Properties.Title, w.Properties.Query)
+		}
+	}
+	if asked < 10 {
+		t.Errorf("%d widgets ask the logs", asked)
+	}
+}
+
+func (c *cluster) queryAnswers(t *testing.T, title, query string) {
+	t.Helper()
+	q, err := insights.Parse(query)
+	if err != nil {
+		t.Errorf("widget %q: %v", title, err)
+		return
+	}
+	var lines []string
+	for _, line := range c.Runtime.Logs(strings.TrimPrefix(q.Source, "/aws/lambda/")) {
+		lines = append(lines, line.Text)
+	}
+	answer := q.Over(lines)
+	absent := slices.DeleteFunc(answer.Absent, func(field string) bool { return rareQueries[field] != "" })
+	if rareQueries[title] == "" && (answer.Lines == 0 || len(absent) > 0) {
+		t.Errorf("widget %q is empty: %d of %d lines of %s pass its filters, and none of these has %q", title, answer.Lines, len(lines), q.Source, absent)
+	}
+	t.Logf("widget %q: %d lines", title, answer.Lines)
 }
 
 func allButRare() []string {
