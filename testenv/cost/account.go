@@ -150,6 +150,9 @@ func (t inside) RoundTrip(r *http.Request) (*http.Response, error) {
 		t.meter.queued(bytes.Contains(body, []byte(`.fifo"`)), max(len(body), recorder.Body.Len()))
 	}
 	answer := recorder.Result()
+	if key, object := strings.CutPrefix(r.URL.Path, "/"+bucket+"/"); object && r.Method == http.MethodPut && answer.StatusCode == http.StatusOK {
+		t.meter.stored(key, r.ContentLength)
+	}
 	answer.Header.Set("Date", t.clock.Now().UTC().Format(http.TimeFormat))
 	answer.Request = r
 	return answer, nil

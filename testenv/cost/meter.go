@@ -2,6 +2,7 @@ package cost
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"github.com/joiner-sh/joiner/testenv/cloud"
@@ -12,6 +13,7 @@ import (
 // Usage is what is billed by use, of some span of time. Everything but Functions is of the whole installation.
 type Usage struct {
 	Functions map[string]Function // by id in the template
+	Stored    map[string]Stored   // what was put into the bucket, by the first part of its key
 
 	Ticks         float64 // events of the rule of each minute
 	Queued        float64 // requests to standard queues, by 64 KB, but what pollers ask in vain
@@ -33,11 +35,20 @@ type Function struct {
 	Millis      float64 // billed
 }
 
+// Stored is what was put of one kind of object.
+type Stored struct {
+	Objects float64
+	Bytes   float64
+}
+
 // Times returns the use of so many times the span.
 func (u Usage) Times(n float64) Usage {
 	out := Usage{
 		Ticks: u.Ticks * n, Queued: u.Queued * n, QueuedInOrder: u.QueuedInOrder * n, ReadUnits: u.ReadUnits * n, WriteUnits: u.WriteUnits * n, TableBytes: u.TableBytes,
-		Puts: u.Puts * n, Gets: u.Gets * n, PutBytes: u.PutBytes * n, LogBytes: u.LogBytes * n, Failed: u.Failed * n, Functions: map[string]Function{},
+		Puts: u.Puts * n, Gets: u.Gets * n, PutBytes: u.PutBytes * n, LogBytes: u.LogBytes * n, Failed: u.Failed * n, Functions: map[string]Function{}, Stored: map[string]Stored{},
+	}
+	for kind, s := range u.Stored {
+		out.Stored[kind] = Stored{s.Objects * n, s.Bytes * n}
 	}
 	for name, f := range u.Functions {
 		out.Functions[name] = Function{f.Invocations * n, f.Millis * n}
@@ -50,9 +61,13 @@ func (u Usage) plus(o Usage) Usage {
 	out := Usage{
 		Ticks: u.Ticks + o.Ticks, Queued: u.Queued + o.Queued, QueuedInOrder: u.QueuedInOrder + o.QueuedInOrder, ReadUnits: u.ReadUnits + o.ReadUnits, WriteUnits: u.WriteUnits + o.WriteUnits,
 		TableBytes: o.TableBytes, Puts: u.Puts + o.Puts, Gets: u.Gets + o.Gets, PutBytes: u.PutBytes + o.PutBytes, LogBytes: u.LogBytes + o.LogBytes,
-		Failed: u.Failed + o.Failed, Functions: map[string]Function{},
+		Failed: u.Failed + o.Failed, Functions: map[string]Function{}, Stored: map[string]Stored{},
 	}
 	for _, of := range []Usage{u, o} {
+		for kind, s := range of.Stored {
+			sum := out.Stored[kind]
+			out.Stored[kind] = Stored{sum.Objects + s.Objects, sum.Bytes + s.Bytes}
+		}
 		for name, f := range of.Functions {
 			sum := out.Functions[name]
 			out.Functions[name] = Function{sum.Invocations + f.Invocations, sum.Millis + f.Millis}
@@ -116,6 +131,12 @@ func (m *meter) request(r cloud.Request) {
 			m.used.Gets++
 		}
 	}
+}
+
+// stored counts an object of the bucket.
+func (m *meter) stored(key string, bytes int64) {
+	kind, _, _ := strings.Cut(key, "/")
+	m.add(Usage{Stored: map[string]Stored{kind: {1, float64(bytes)}}})
 }
 
 // queued counts a request to a queue, by the larger of what was sent and what came back.
