@@ -130,6 +130,20 @@ func (f *Flow) Savings(ctx context.Context, reg model.Registration, fromUnix int
 	return explain.Savings(decisions, disruptions, removals, &ledger, fromUnix, now), nil
 }
 
+// Decisions lists what was decided from fromUnix up to now, the newest first.
+func (f *Flow) Decisions(ctx context.Context, reg model.Registration, fromUnix int64) ([]explain.Decided, error) {
+	toUnix := f.Now().Unix() + 60 // records are dated by the ledger's clock
+	decisions, err := f.Records.Decisions(ctx, reg.Cluster, fromUnix, toUnix)
+	if err != nil {
+		return nil, fmt.Errorf("read decisions of cluster %s: %w", reg.Cluster, err)
+	}
+	disruptions, err := f.Records.Disruptions(ctx, reg.Cluster, fromUnix, toUnix)
+	if err != nil {
+		return nil, fmt.Errorf("read decisions of cluster %s: %w", reg.Cluster, err)
+	}
+	return explain.Decisions(decisions, disruptions), nil
+}
+
 func (f *Flow) nowOf(ledger *model.Ledger) int64 {
 	if ledger.NowUnix != 0 {
 		return ledger.NowUnix

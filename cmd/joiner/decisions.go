@@ -1,0 +1,44 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/show"
+)
+
+const decisionsLong = `Lists what was decided, the newest first, with the names that "joiner replay" takes: decisions to launch, with the pods that waited and
+what came of it, and decisions to give nodes back. Looks that came to nothing are kept once an hour.
+
+It needs the rights ssm:GetParameter on /joiner/*, dynamodb:GetItem and dynamodb:Query on the table, s3:GetObject and s3:ListBucket
+on the bucket. Times in JSON are Unix seconds, prices millionths of a dollar.
+
+Exit status: 0 with an answer; 2 where the installation cannot be read; 1 where the answer cannot be written.`
+
+func newDecisions() *cobra.Command {
+	flags := &sourceFlags{}
+	since := ""
+	command := &cobra.Command{
+		Use: "decisions", Short: "List what was decided, to look into or to make once more",
+		Long: decisionsLong, Args: cobra.NoArgs,
+		Example: `  joiner decisions
+  joiner decisions --since 30d --cluster shop -o json | jq '.[] | select(.launched > 10)'`,
+		RunE: func(command *cobra.Command, _ []string) error {
+			from, err := sinceOf(since)
+			if err != nil {
+				return err
+			}
+			flow, reg, err := flags.history(command.Context())
+			if err != nil {
+				return err
+			}
+			answer, err := flow.Decisions(command.Context(), reg, from)
+			if err != nil {
+				return err
+			}
+			return write(command, flags.output, answer, show.Decisions)
+		},
+	}
+	flags.registerAccount(command)
+	sinceFlag(command, &since)
+	return command
+}
