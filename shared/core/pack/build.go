@@ -32,7 +32,7 @@ func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 	if p.cache == nil {
 		p.noted = make([]byte, 0, 16*len(keys)*len(nodes))
 	}
-	backing, room := make([]site, len(nodes)), make(vector, len(nodes)*len(p.dims))
+	backing, room := p.space(len(nodes))
 	for i := range nodes {
 		if _, twice := numbers[nodes[i].Name]; !twice {
 			numbers[nodes[i].Name] = int32(len(p.sites))
@@ -62,6 +62,22 @@ func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 		p.locate(numbers)
 	}
 	p.tallyUp()
+}
+
+// space returns memory for so many sites and what is free on them, which at a desk a board of the plan before had.
+func (p *places) space(count int) ([]site, vector) {
+	d := p.in.desk
+	if d == nil {
+		return make([]site, count), make(vector, count*len(p.dims))
+	}
+	if d.boards++; d.boards > len(d.spaces) {
+		d.spaces = append(d.spaces, siteSpace{})
+	}
+	s := &d.spaces[d.boards-1]
+	s.sites, s.free = slices.Grow(s.sites[:0], count)[:count], slices.Grow(s.free[:0], count*len(p.dims))[:count*len(p.dims)]
+	clear(s.sites)
+	clear(s.free)
+	return s.sites, s.free
 }
 
 // inLine compares sites by their place among all: initialised ones first, then by name.

@@ -87,7 +87,7 @@ func (c *siteCache) lookAtNodes(p *places) bool {
 	for n := range c.at {
 		c.at[n] = -1
 	}
-	c.cached = make([]int32, len(nodes))
+	c.cached = slices.Grow(c.cached[:0], len(nodes))[:len(nodes)]
 	for i := range nodes {
 		n, is := c.index[nodes[i].Name]
 		if !is {
@@ -130,7 +130,7 @@ func (c *siteCache) lookAtPods(p *places) {
 	for i := range p.moving { // each on its own: the order does not matter
 		c.moving[i] = true
 	}
-	c.nodeOf = make([]int32, len(pods))
+	c.nodeOf = slices.Grow(c.nodeOf[:0], len(pods))[:len(pods)]
 	for i := range pods {
 		pod, known := &pods[i], &c.pods[i]
 		if !known.is(pod) {

@@ -23,6 +23,14 @@ type Desk struct {
 	caches  map[cacheKey]*siteCache
 	claims  *claimIndex // of the plan that is being made
 	plans   int         // begun so far
+	boards  int         // of this plan, so far
+	spaces  []siteSpace // by board of a plan
+}
+
+// siteSpace is memory for sites, which are over when their plan is made.
+type siteSpace struct {
+	sites []site
+	free  vector
 }
 
 // NewDesk prepares for plans that differ from the input as said above.
@@ -54,7 +62,7 @@ func everyDimension(snapshot *model.Snapshot) dimensions {
 // cheapest is kept; 0 = in as many as Plan does, −1 = none: what exists has to do.
 func (d *Desk) Plan(in Input, tries int) model.Plan {
 	in.desk, in.tries = d, tries
-	d.plans++
+	d.plans, d.boards = d.plans+1, 0
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}

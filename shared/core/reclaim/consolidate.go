@@ -79,6 +79,10 @@ func consolidate(v *view, candidates []Candidate, room *room) (commands []model.
 		return nil, o.why
 	}
 	slices.SortFunc(o.assets, func(a, b *asset) int { return strings.Compare(a.name(), b.name()) })
+	if o.full() && o.budgetsLetAll() { // whatever they are worth, that is all there is to say
+		o.cut(o.assets)
+		return nil, o.why
+	}
 	o.appraise()
 	o.scene = newScene(v, o.desk, o.assets)
 	o.repack(o.those(func(a *asset) bool { return a.dear }))
@@ -170,6 +174,20 @@ func (l allowance) lets(a *asset) bool {
 		l.note(a, l.room.full(pool, model.ReasonUnderutilized))
 	}
 	return n > 0
+}
+
+// budgetsLetAll reports whether budgets would let all assets go at once.
+func (o *optimiser) budgetsLetAll() bool {
+	count := make(map[string]int)
+	for _, a := range o.assets {
+		count[a.Node.Pool()]++
+	}
+	for pool, n := range count { // all must hold: the order does not matter
+		if n > o.room.left(pool, model.ReasonUnderutilized) {
+			return false
+		}
+	}
+	return true
 }
 
 // note notes why an asset stays, if nothing is noted yet.

@@ -88,6 +88,37 @@ func TestCommandsOfOnePlanAreOfOneCluster(t *testing.T) {
 	}
 }
 
+// A plan that drift has filled says of every node that might be consolidated that it has to wait, dear or not; of one that a budget keeps it
+// says that.
+func TestWhatDriftLeavesNoCommandForHasToWait(t *testing.T) {
+	build := func(options ...func(*model.Pool)) *world {
+		w := newWorld().pool("general", append(options, buying(model.OnDemand, model.Spot))...).pool("kept", never).node("a", "kept", sized("m5.4xlarge", model.OnDemand)) // where what is moved goes
+		w.node("old", "general", drifted(testNow-10)).running("web", "old", 7)
+		for _, name := range []string{"dear1", "dear2"} {
+			w.node(name, "general", sized("m5.4xlarge", model.OnDemand)).running(name, name, 1)
+		}
+		w.node("full", "general").running("full", "full", 3, cpu(1200))
+		w.in.Settings.MaxCommands = 1
+		return w
+	}
+	plan := Plan(build().in)
+	wantGiven(t, plan, model.ReasonDrifted, "old")
+	for _, name := range []string{"dear1", "dear2", "full"} {
+		if got := kept(plan, name); !slices.Equal(got, []string{TooManyCommands}) {
+			t.Errorf("%s is kept for %v", name, got)
+		}
+	}
+	plan = Plan(build(budgets(model.Budget{Nodes: "2"})).in)
+	wantGiven(t, plan, model.ReasonDrifted, "old")
+	counted := make(map[string]int)
+	for _, name := range []string{"dear1", "dear2"} {
+		counted[strings.Join(kept(plan, name), " ")]++
+	}
+	if counted[TooManyCommands] != 1 || counted[NodeBudget] != 1 {
+		t.Errorf("of two dear nodes, of which one may go: %v", counted)
+	}
+}
+
 // R41: a pool none of whose nodes can be replaced holds up no other, however many and old they are; of each such node it is said
 // which pods have no place.
 func TestR41OneFailingPoolStarvesNobody(t *testing.T) {
