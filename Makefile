@@ -14,8 +14,10 @@ CDK := infra/cdk/node_modules/.bin/cdk
 FUNCTIONS := provision interruption catalog disrupt webhook
 MODULE := github.com/joiner-sh/joiner
 # The version that programs and stacks say they are: the same for everybody who builds a commit. A tree without git is "dev".
-VERSION ?= $(or $(if $(wildcard .git),$(shell git describe --always --tags --abbrev=12 --dirty 2>/dev/null)),dev)
-LDFLAGS = -s -w -buildid= -X $(MODULE)/shared/boot.version=$(VERSION)
+ifndef VERSION
+VERSION := $(or $(if $(wildcard .git),$(shell git describe --always --tags --abbrev=12 --dirty 2>/dev/null)),dev)
+endif
+LDFLAGS := -s -w -buildid= -X $(MODULE)/shared/boot.version=$(VERSION)
 # Functions are fetched before a cold start: others' code in them is compiled for size (nothing inlined), ours and Go's own for speed.
 SMALL := -gcflags=all=-l -gcflags=std= -gcflags=$(MODULE)/...=
 export CGO_ENABLED ?= 0

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +41,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/policy"
 	"github.com/joiner-sh/joiner/testenv/cloud/servicequotas"
 	ssmmodel "github.com/joiner-sh/joiner/testenv/cloud/ssm"
+	"github.com/joiner-sh/joiner/testenv/runtime/events"
 	"github.com/joiner-sh/joiner/testenv/runtime/schedule"
 )
 
@@ -49,6 +52,7 @@ type installedAccount struct {
 	machines  *ec2model.Model
 	quotas    *servicequotas.Model
 	schedules *schedule.Scheduler
+	bus       *events.Bus
 	objects   *apiServer
 	ledger    *dynamoledger.Ledger
 	server    *httptest.Server // its API server
@@ -72,7 +76,8 @@ func newAccount(t *testing.T) *installedAccount {
 	c.Register("ec2", ec2model.NewHandler(a.machines))
 	c.Register("iam", iammodel.NewHandler(a.machines, c.Policies))
 	c.Register("servicequotas", servicequotas.NewHandler(a.quotas))
-	c.Register("events", schedule.NewHandler(a.schedules))
+	a.bus = events.NewBus(events.Config{Account: c.Account(), Region: c.Region()})
+	c.Register("events", schedule.NewHandler(a.schedules, a.bus))
 	c.Register("ssm", ssmmodel.NewHandler(ssmmodel.New(ssmmodel.Options{})))
 	c.Register("dynamodb", dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{Account: c.Account(), Region: c.Region()})))
 	config := c.Config()
@@ -123,7 +128,7 @@ func (a *installedAccount) install(t *testing.T, config aws.Config) {
 	}
 	text, _ := json.Marshal(installation{
 		Version: "0.1.0", Account: a.Account(), Region: a.Region(), Table: "joiner", Bucket: "joiner-data", ExternalID: "9b1c", Stop: "/joiner/stop",
-		Queues: map[string]string{"plan": aws.ToString(plan.QueueUrl)}, Functions: map[string]string{"provision": "arn:1", "catalog": "arn:2", "webhook": "arn:3"},
+		Queues: map[string]string{"plan": aws.ToString(plan.QueueUrl), "notices": a.noticesURL(t, queues)}, Functions: map[string]string{"provision": "arn:1", "catalog": "arn:2", "webhook": "arn:3"},
 	})
 	for name, arn := range map[string]string{"provision": "arn:1", "catalog": "arn:2"} {
 		never := func(context.Context, []byte) error { return nil }
@@ -133,6 +138,63 @@ func (a *installedAccount) install(t *testing.T, config aws.Config) {
 	}
 	a.put(t, installationParameter, string(text))
 	a.put(t, "/joiner/stop", "go")
+}
+
+// noticesURL makes the queue of notices and the rules that the template of the region's stack has send to it.
+func (a *installedAccount) noticesURL(t *testing.T, queues *sqs.Client) string {
+	t.Helper()
+	redrive := fmt.Sprintf(`{"deadLetterTargetArn":"arn:aws:sqs:%s:%s:joiner-plan-dead","maxReceiveCount":3}`, a.Region(), a.Account())
+	made, err := queues.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("joiner-notices"), Attributes: map[string]string{"RedrivePolicy": redrive}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range templateRules(t) {
+		a.ruled(t, events.Rule{Name: name, Targets: []events.Target{{ID: "notices", ARN: "arn:aws:sqs:" + a.Region() + ":" + a.Account() + ":joiner-notices"}}})
+	}
+	return aws.ToString(made.QueueUrl)
+}
+
+func (a *installedAccount) ruled(t *testing.T, rule events.Rule) {
+	t.Helper()
+	if err := a.bus.PutRule(rule); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// templateRules are the names of the rules on events that the region's stack makes.
+func templateRules(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../infra/cdk/templates/region.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var template struct {
+		Resources map[string]struct {
+			Type       string
+			Properties struct {
+				Name         string
+				EventPattern json.RawMessage
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &template); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range template.Resources {
+		if r.Type == "AWS::Events::Rule" && r.Properties.EventPattern != nil {
+			names = append(names, r.Properties.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Doctor looks at every rule on events that the region's stack makes, and at no other.
+func TestDoctorKnowsTheRulesOfTheTemplate(t *testing.T) {
+	if got, want := sortedKeys(noticeRules), templateRules(t); len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("doctor looks at %v, the template has %v", got, want)
+	}
 }
 
 // apiServer is one that has definitions and the watcher's Deployment, as JSON by path.
@@ -504,6 +566,28 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 				a.put(t, installationParameter, strings.Replace(a.text(t, installationParameter), `"interruption":"arn:9"`, `"provision":"arn:1"`, 1))
 			})
 		}, 2, "ticks", "the rule joiner-tick does not invoke it"},
+		{"a rule that is disabled", func(t *testing.T) {
+			rule, _ := a.bus.Rule("joiner-spot")
+			back = append(back, func() { a.ruled(t, rule) })
+			disabled := rule
+			disabled.Disabled = true
+			a.ruled(t, disabled)
+		}, 2, "notices", "the rule is DISABLED: spot machines"},
+		{"a rule that is gone", func(t *testing.T) {
+			rule, _ := a.bus.Rule("joiner-health")
+			back = append(back, func() { a.ruled(t, rule) })
+			a.bus.DeleteRule("joiner-health")
+		}, 2, "notices", "there is no such rule: machines are not emptied"},
+		{"a rule without a target", func(t *testing.T) {
+			rule, _ := a.bus.Rule("joiner-state")
+			back = append(back, func() { a.ruled(t, rule) })
+			a.ruled(t, events.Rule{Name: "joiner-state"})
+		}, 2, "notices", "the rule does not send to the queue of notices"},
+		{"a rule that sends elsewhere", func(t *testing.T) {
+			rule, _ := a.bus.Rule("joiner-rebalance")
+			back = append(back, func() { a.ruled(t, rule) })
+			a.ruled(t, events.Rule{Name: "joiner-rebalance", Targets: []events.Target{{ID: "x", ARN: "arn:aws:sqs:us-west-2:123456789012:other-notices-of-mine"}}})
+		}, 2, "notices", "the rule does not send to the queue of notices"},
 		{"a quota that is used up", func(*testing.T) {
 			a.quotas.Set("L-1216C47A", 0)
 			back = append(back, func() { a.quotas.Set("L-1216C47A", 5) })

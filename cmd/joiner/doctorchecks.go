@@ -32,6 +32,7 @@ const (
 	tickLimit      = 7 * 60           // s; there is a tick each minute, and a cluster that sleeps is looked at with every fifth
 	noStop         = "go"
 	watcherAccount = "joiner-watcher"
+	unversioned    = "dev" // what was built by hand says of its version
 )
 
 // patient is what doctor looks at.
@@ -61,6 +62,9 @@ func (p *patient) checks() []doctor.Check {
 	if len(p.at.Functions) > 0 {
 		checks = append(checks, doctor.Check{Name: "ticks", Object: "rule " + tickRule, Look: p.tickRule})
 	}
+	if url := p.at.Queues["notices"]; url != "" {
+		checks = append(checks, doctor.Check{Name: "notices", Object: "rules of EventBridge", Look: func(ctx context.Context) ([]doctor.Finding, error) { return p.notices(ctx, url) }})
+	}
 	checks = append(checks, doctor.Check{Name: "quotas", Object: "vCPUs", Look: p.quotas})
 	for _, id := range sortedKeys(p.at.Queues) {
 		checks = append(checks, doctor.Check{Name: "queue", Object: id, Look: func(ctx context.Context) ([]doctor.Finding, error) { return p.queue(ctx, p.at.Queues[id]) }})
@@ -87,7 +91,7 @@ func (p *patient) installation(context.Context) ([]doctor.Finding, error) {
 		return one(doctor.Warn, p.at.unread.Error(), "deploy the region's stack; without it bucket, queues and stop switch are not looked at"), nil
 	}
 	seen := "version " + p.at.Version
-	if own := boot.Build(); p.at.Version != "" && own != "dev" && own != p.at.Version {
+	if own := boot.Build(); p.at.Version != "" && p.at.Version != unversioned && own != unversioned && own != p.at.Version {
 		return one(doctor.Warn, seen+", and this command is "+own, "use the command of the installation's version, or deploy this one"), nil
 	}
 	return one(doctor.OK, seen, ""), nil

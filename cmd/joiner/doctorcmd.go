@@ -12,7 +12,7 @@ import (
 )
 
 const doctorLong = `Looks at the installation and its clusters and says what is not as it should be, and what to do about it: the region's
-stack, ledger, bucket, queues and the rule of each minute, stops, clocks, the account's quotas of vCPUs; of each cluster its control plane,
+stack, ledger, bucket, queues, the rules of EventBridge, stops, clocks, the account's quotas of vCPUs; of each cluster its control plane,
 access entries, what its roles may do (simulated), pod identity, definitions, watcher, what its EC2NodeClasses lack, and
 whether the functions were lately there.
 

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
@@ -20,36 +22,21 @@ import (
 // tickRule is the rule of EventBridge by which the region's stack has each function invoked each minute.
 const tickRule = "joiner-tick"
 
+// noticeRules are the rules by which EventBridge tells the queue of notices what AWS says of machines, with what is lost without each.
+var noticeRules = map[string]string{
+	"joiner-spot":        "spot machines that AWS takes back in two minutes are known only when EC2 is asked next",
+	"joiner-rebalance":   "spot machines that are likely to be taken back are not replaced before",
+	"joiner-reservation": "machines of interruptible capacity reservations end without a warning",
+	"joiner-state":       "machines that have ended are known only when EC2 is asked next",
+	"joiner-health":      "machines are not emptied before AWS's maintenance of them",
+}
+
 // tickRule looks whether the functions are called each minute.
 func (p *patient) tickRule(ctx context.Context) ([]doctor.Finding, error) {
-	client := eventbridge.NewFromConfig(p.at.config)
-	rule, err := client.DescribeRule(ctx, &eventbridge.DescribeRuleInput{Name: aws.String(tickRule)})
-	var none *eventtypes.ResourceNotFoundException
-	if errors.As(err, &none) {
-		return one(doctor.Fail, "there is no such rule", "deploy the region's stack again"), nil
+	called, found, err := p.rule(ctx, tickRule, "functions miss what lost messages would have said, and clusters without a watcher")
+	if err != nil || found != nil {
+		return found, err
 	}
-	if err != nil {
-		return nil, err
-	}
-	if rule.State != eventtypes.RuleStateEnabled {
-		return one(doctor.Fail, fmt.Sprintf("the rule is %s: functions miss what lost messages would have said, and clusters without a watcher", rule.State),
-			"enable it in the console of EventBridge, or deploy the region's stack again"), nil
-	}
-	called := map[string]bool{}
-	input := &eventbridge.ListTargetsByRuleInput{Rule: aws.String(tickRule)}
-	for {
-		page, err := client.ListTargetsByRule(ctx, input)
-		if err != nil {
-			return nil, err
-		}
-		for i := range page.Targets {
-			called[aws.ToString(page.Targets[i].Arn)] = true
-		}
-		if input.NextToken = page.NextToken; input.NextToken == nil {
-			break
-		}
-	}
-	var found []doctor.Finding
 	for _, function := range sortedKeys(p.at.Functions) {
 		if arn := p.at.Functions[function]; function != "webhook" && !called[arn] { // which nobody calls by the clock
 			found = append(found, doctor.Finding{Level: doctor.Fail, Object: function, Seen: "the rule " + tickRule + " does not invoke it", Do: "deploy the region's stack again"})
@@ -59,6 +46,60 @@ func (p *patient) tickRule(ctx context.Context) ([]doctor.Finding, error) {
 		found = one(doctor.OK, "each function is invoked each minute", "")
 	}
 	return found, nil
+}
+
+// notices looks whether what AWS says of machines comes to the queue at url.
+func (p *patient) notices(ctx context.Context, url string) ([]doctor.Finding, error) {
+	queue := ":" + url[strings.LastIndexByte(url, '/')+1:] // the end of its ARN
+	var all []doctor.Finding
+	for _, name := range sortedKeys(noticeRules) {
+		targets, found, err := p.rule(ctx, name, noticeRules[name])
+		if err != nil {
+			return all, err
+		}
+		if found == nil && !slices.ContainsFunc(sortedKeys(targets), func(arn string) bool { return strings.HasSuffix(arn, queue) }) {
+			found = one(doctor.Fail, "the rule does not send to the queue of notices: "+noticeRules[name], "deploy the region's stack again")
+		}
+		for i := range found {
+			found[i].Object = "rule " + name
+		}
+		all = append(all, found...)
+	}
+	if len(all) == 0 {
+		all = one(doctor.OK, fmt.Sprintf("%d rules send what AWS says of machines", len(noticeRules)), "")
+	}
+	return all, nil
+}
+
+// rule looks at a rule of EventBridge: the ARNs of its targets, and what is wrong with it itself, with what is lost without it.
+func (p *patient) rule(ctx context.Context, name, without string) (targets map[string]bool, found []doctor.Finding, err error) {
+	client := eventbridge.NewFromConfig(p.at.config)
+	rule, err := client.DescribeRule(ctx, &eventbridge.DescribeRuleInput{Name: &name})
+	var none *eventtypes.ResourceNotFoundException
+	if errors.As(err, &none) {
+		return nil, one(doctor.Fail, "there is no such rule: "+without, "deploy the region's stack again"), nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if rule.State != eventtypes.RuleStateEnabled {
+		return nil, one(doctor.Fail, fmt.Sprintf("the rule is %s: %s", rule.State, without),
+			"aws events enable-rule --name "+name+", or deploy the region's stack again"), nil
+	}
+	targets = map[string]bool{}
+	input := &eventbridge.ListTargetsByRuleInput{Rule: &name}
+	for {
+		page, err := client.ListTargetsByRule(ctx, input)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range page.Targets {
+			targets[aws.ToString(page.Targets[i].Arn)] = true
+		}
+		if input.NextToken = page.NextToken; input.NextToken == nil {
+			return targets, nil, nil
+		}
+	}
 }
 
 // classes says what the catalogue function found wrong with node classes: selectors that match nothing, roles, dry runs of launches.

@@ -39,6 +39,7 @@ func TestDoctorOfAWholeInstallation(t *testing.T) {
 		says   string
 	}{
 		{"the rule of each minute", func(*testing.T) { c.SetTicksDisabled(true) }, 2, "ticks: the rule is DISABLED"},
+		{"a rule of notices", func(*testing.T) { c.Bus.DeleteRule("joiner-health") }, 2, "notices: there is no such rule: machines are not emptied"},
 		{"a quota", func(*testing.T) { c.Quotas.Set("L-34B43A08", 0) }, 2, "quotas: standard spot: 0 of 0 vCPUs run"},
 		{"a role", func(t *testing.T) {
 			all, err := policy.Parse([]byte(`{"Version": "2012-10-17", "Statement": {"Sid": "Nearly", "Effect": "Allow", "NotAction": "ec2:CreateFleet", "Resource": "*"}}`), policy.Identity)

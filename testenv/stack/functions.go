@@ -22,8 +22,8 @@ func kubernetesMinor() string {
 // startRuntime makes what functions run in and what calls them, and the account the templates are deployed to.
 func (s *Stack) startRuntime() error {
 	s.schedule = schedule.New(schedule.Config{Account: s.Cloud.Account(), Region: s.Cloud.Region()})
-	s.Cloud.Register("events", schedule.NewHandler(s.schedule))
 	s.Bus = events.NewBus(events.Config{Account: s.Cloud.Account(), Region: s.Cloud.Region(), OnDropped: func(rule string, err error) { s.say("rule %s: %v", rule, err) }})
+	s.Cloud.Register("events", schedule.NewHandler(s.schedule, s.Bus))
 	s.deployments = deploy.NewAccount(deploy.Models{
 		Cloud: s.Cloud, EC2: s.EC2, EKS: s.account.eks, Parameters: s.account.parameters, Bus: s.Bus, Schedules: s.schedule,
 		Code: s.code, Changes: s.changes(), OnDropped: func(err error) { s.say("%v", err) },

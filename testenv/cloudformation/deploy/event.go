@@ -81,7 +81,7 @@ func makeRule(ctx context.Context, r resource) error {
 		if t.InputTransformer != nil {
 			return fmt.Errorf("target %s: InputTransformer is modelled of rules by the clock alone", t.ID)
 		}
-		target := events.Target{Policy: t.RetryPolicy.policy()}
+		target := events.Target{ID: t.ID, ARN: t.Arn, Policy: t.RetryPolicy.policy()}
 		if target.Send, err = r.account.toQueue(arn, t.Arn); err != nil {
 			return fmt.Errorf("target %s: %w", t.ID, err)
 		}

@@ -45,6 +45,8 @@ type Entry struct {
 
 // Target is one receiver of a rule's events.
 type Target struct {
+	ID   string // as the rule's targets are listed; it means nothing here
+	ARN  string // the same
 	Send delivery.Target
 	// Policy is the retry policy; nil means delivery.Default.
 	Policy *delivery.Policy
@@ -57,6 +59,8 @@ type Rule struct {
 	Name    string
 	Pattern Pattern
 	Targets []Target // at most MaxTargets
+	// Disabled has it send nothing.
+	Disabled bool
 }
 
 // envelope is the event as targets receive it.
@@ -111,6 +115,17 @@ func (b *Bus) PutRule(rule Rule) error {
 		b.rules[i] = rule
 	}
 	return nil
+}
+
+// Rule returns the rule of a name, and whether there is one.
+func (b *Bus) Rule(name string) (Rule, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.IndexFunc(b.rules, func(r Rule) bool { return r.Name == name })
+	if i < 0 {
+		return Rule{}, false
+	}
+	return b.rules[i], true
 }
 
 // DeleteRule removes the rule; one that is absent is no error.
@@ -173,7 +188,7 @@ func (b *Bus) route(ctx context.Context, event []byte) {
 	rules := slices.Clone(b.rules)
 	b.mu.Unlock()
 	for _, rule := range rules {
-		if !rule.Pattern.Matches(event) {
+		if rule.Disabled || !rule.Pattern.Matches(event) {
 			continue
 		}
 		for _, target := range rule.Targets {

@@ -137,3 +137,28 @@ func TestRuleHasFiveTargetsAtMost(t *testing.T) {
 		t.Errorf("got %v, want a refusal", err)
 	}
 }
+
+func TestARuleThatIsDisabledSendsNothing(t *testing.T) {
+	bus := events.NewBus(events.Config{Clock: clock.NewFake(start)})
+	var got inbox
+	putRule(t, bus, "spot", `{"source":["aws.ec2"]}`, events.Target{ID: "notices", ARN: "arn:q", Send: got.send})
+	rule, there := bus.Rule("spot")
+	if !there || rule.Disabled || rule.Targets[0].ARN != "arn:q" {
+		t.Fatalf("rule %+v, there %v", rule, there)
+	}
+	for _, want := range []int{0, 1} {
+		rule.Disabled = want == 0
+		if err := bus.PutRule(rule); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bus.PutEvents(t.Context(), spotNotice()); err != nil {
+			t.Fatal(err)
+		}
+		if len(got.payloads) != want {
+			t.Errorf("disabled %v: %d events came", rule.Disabled, len(got.payloads))
+		}
+	}
+	if _, there := bus.Rule("other"); there {
+		t.Error("a rule nobody put is there")
+	}
+}

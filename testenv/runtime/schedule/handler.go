@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
+	"github.com/joiner-sh/joiner/testenv/runtime/events"
 )
 
 // The states of a rule.
@@ -38,12 +39,18 @@ func (s *Scheduler) group(name string) []*entry {
 	return out
 }
 
-// NewHandler serves on the wire protocol of EventBridge what rules are made of schedules: each group is a rule by the clock, and each
-// schedule one of its targets. It knows DescribeRule and ListTargetsByRule, in one page.
-func NewHandler(s *Scheduler) http.Handler {
+// NewHandler serves on the wire protocol of EventBridge the rules there are: those of a bus, and by the clock what is made of schedules, of
+// which each group is a rule and each schedule one of its targets. It knows DescribeRule and ListTargetsByRule, in one page.
+func NewHandler(s *Scheduler, bus *events.Bus) http.Handler {
+	r := rules{s, bus}
 	return wire.JSON{Version: "1.1", TargetPrefix: "AWSEvents", Actions: map[string]wire.JSONAction{
-		"DescribeRule": wire.JSONFunc(s.describe), "ListTargetsByRule": wire.JSONFunc(s.targets),
+		"DescribeRule": wire.JSONFunc(r.describe), "ListTargetsByRule": wire.JSONFunc(r.targets),
 	}}
+}
+
+type rules struct {
+	clock *Scheduler
+	bus   *events.Bus
 }
 
 type (
@@ -60,22 +67,35 @@ func noRule(name string) error {
 	return wire.Errorf("ResourceNotFoundException", "Rule %s does not exist on EventBus default.", name)
 }
 
-func (s *Scheduler) describe(_ context.Context, in *ruleInput) (*ruleOutput, error) {
-	entries := s.group(in.Name)
+func (r rules) describe(_ context.Context, in *ruleInput) (*ruleOutput, error) {
+	if rule, there := r.bus.Rule(in.Name); there {
+		return &ruleOutput{Name: in.Name, State: stateOf(rule.Disabled)}, nil
+	}
+	s, entries := r.clock, r.clock.group(in.Name)
 	if len(entries) == 0 {
 		return nil, noRule(in.Name)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := &ruleOutput{Name: in.Name, State: Enabled, ScheduleExpression: entries[0].schedule.Expression}
-	if entries[0].disabled {
-		out.State = Disabled
-	}
-	return out, nil
+	return &ruleOutput{Name: in.Name, State: stateOf(entries[0].disabled), ScheduleExpression: entries[0].schedule.Expression}, nil
 }
 
-func (s *Scheduler) targets(_ context.Context, in *ruleInput) (*targetOutput, error) {
-	entries := s.group(in.Rule)
+func stateOf(disabled bool) string {
+	if disabled {
+		return Disabled
+	}
+	return Enabled
+}
+
+func (r rules) targets(_ context.Context, in *ruleInput) (*targetOutput, error) {
+	if rule, there := r.bus.Rule(in.Rule); there {
+		out := &targetOutput{}
+		for _, t := range rule.Targets {
+			out.Targets = append(out.Targets, ruleTarget{t.ID, t.ARN})
+		}
+		return out, nil
+	}
+	entries := r.clock.group(in.Rule)
 	if len(entries) == 0 {
 		return nil, noRule(in.Rule)
 	}
