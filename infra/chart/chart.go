@@ -27,6 +27,9 @@ func Policies() []byte {
 	return of([]string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"})
 }
 
+// Webhook is the registration of who answers for admission, as an API server takes it.
+func Webhook() []byte { return of([]string{"ValidatingWebhookConfiguration"}) }
+
 // of returns the documents of some kinds, each after its separator.
 func of(kinds []string) []byte {
 	var out []byte
