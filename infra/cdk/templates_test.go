@@ -10,6 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/jsii-runtime-go"
 )
 
 // What is committed is what the source says.
@@ -304,6 +308,43 @@ func TestInstallationTellsWhatThereIs(t *testing.T) {
 	for _, of := range []map[string]string{told.Functions, told.Roles} {
 		if got := slices.Sorted(maps.Keys(of)); !slices.Equal(got, []string{"catalog", "disrupt", "interruption", "provision"}) {
 			t.Errorf("told programs %v", got)
+		}
+	}
+}
+
+// The template of another cluster is the committed one with its name for that one's, as long as the name needs no shortening: testenv
+// deploys clusters by that.
+func TestAnotherClusterIsTheSameWithItsName(t *testing.T) {
+	zips := t.TempDir()
+	if err := emptyZips(zips, Options{Webhook: true}); err != nil {
+		t.Fatal(err)
+	}
+	type made struct {
+		name, file string
+		stack      awscdk.Stack
+	}
+	var all []made // before the first is looked at: that ends the making
+	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)})
+	for i, name := range []string{"a", "Prod_7-b", strings.Repeat("n", 29)} {
+		for file, relay := range map[string]bool{"cluster": false, "cluster-relay": true} {
+			o, err := readOptions(contextFrom(t, fmt.Sprintf(`{"cluster": %q, "zips": %q, "relay": %v}`, name, zips, relay)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, made{name, file, newCluster(app, fmt.Sprint(file, i), o.Clusters[0], o)})
+		}
+	}
+	for _, one := range all {
+		got, err := normal(*assertions.Template_FromStack(one.stack, nil).ToJSON())
+		if err != nil {
+			t.Fatal(err)
+		}
+		committed, err := os.ReadFile(filepath.Join("templates", one.file+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := bytes.ReplaceAll(committed, []byte("joiner-demo"), []byte(one.name)); !bytes.Equal(got, want) {
+			t.Errorf("%s of %s differs from the committed one from line %d on", one.file, one.name, firstDifference(got, want))
 		}
 	}
 }
