@@ -99,3 +99,30 @@ func Covers(mark model.Mark, key model.OfferKey) bool {
 		(mark.Zone == "" || mark.Zone == key.Zone) &&
 		(mark.CapacityType == "" || mark.CapacityType == key.CapacityType)
 }
+
+// Common returns a mark of what all of the marks have in common, such as a zone or that it is spot; false where that is nothing. Reservations
+// and groups of quotas have to be the same.
+func Common(marks []model.Mark) (common model.Mark, ok bool) {
+	if len(marks) == 0 {
+		return model.Mark{}, false
+	}
+	first := marks[0]
+	common = model.Mark{OfferKey: first.OfferKey, Group: first.Group, Reservation: first.Reservation}
+	for _, mark := range marks[1:] {
+		if mark.Group != common.Group || mark.Reservation != common.Reservation {
+			return model.Mark{}, false
+		}
+		common.InstanceType = same(common.InstanceType, mark.InstanceType)
+		common.Zone = same(common.Zone, mark.Zone)
+		common.CapacityType = same(common.CapacityType, mark.CapacityType)
+	}
+	return common, common.OfferKey != model.OfferKey{}
+}
+
+// same returns what both are; empty where they differ.
+func same(a, b string) string {
+	if a != b {
+		return ""
+	}
+	return a
+}

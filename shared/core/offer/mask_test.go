@@ -95,3 +95,29 @@ func TestPriceListBreaksTiesByName(t *testing.T) {
 		t.Error("a type without offers has a cheapest one")
 	}
 }
+
+// TestCommonIsWhatAllMarksShare guards what is taken for dry beyond what was tried.
+func TestCommonIsWhatAllMarksShare(t *testing.T) {
+	mark := func(instanceType, zone, capacityType string) model.Mark {
+		return model.Mark{OfferKey: model.OfferKey{InstanceType: instanceType, Zone: zone, CapacityType: capacityType}, UntilUnix: 7, Failures: 3}
+	}
+	quota := model.Mark{OfferKey: model.OfferKey{CapacityType: model.Spot}, Group: "standard"}
+	for name, c := range map[string]struct {
+		marks []model.Mark
+		want  model.OfferKey
+		ok    bool
+	}{
+		"none":               {nil, model.OfferKey{}, false},
+		"one":                {[]model.Mark{mark("m5.large", "a", model.Spot)}, model.OfferKey{InstanceType: "m5.large", Zone: "a", CapacityType: model.Spot}, true},
+		"spot":               {[]model.Mark{mark("m5.large", "a", model.Spot), mark("c5.large", "b", model.Spot)}, model.OfferKey{CapacityType: model.Spot}, true},
+		"a zone":             {[]model.Mark{mark("m5.large", "a", model.Spot), mark("c5.large", "a", model.OnDemand)}, model.OfferKey{Zone: "a"}, true},
+		"nothing":            {[]model.Mark{mark("m5.large", "a", model.Spot), mark("c5.large", "b", model.OnDemand)}, model.OfferKey{}, false},
+		"any type of spot":   {[]model.Mark{mark("", "", model.Spot), mark("c5.large", "b", model.Spot)}, model.OfferKey{CapacityType: model.Spot}, true},
+		"a quota and a type": {[]model.Mark{quota, mark("c5.large", "b", model.Spot)}, model.OfferKey{}, false},
+	} {
+		got, ok := Common(c.marks)
+		if ok != c.ok || got.OfferKey != c.want || got.UntilUnix != 0 || got.Failures != 0 {
+			t.Errorf("%s: %+v %v, want %+v %v", name, got, ok, c.want, c.ok)
+		}
+	}
+}

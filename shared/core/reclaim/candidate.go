@@ -86,6 +86,16 @@ func (m *member) forbid(by method, code, format string, values ...any) {
 	m.holds = append(m.holds, hold{model.KeptReason{Code: code, Message: fmt.Sprintf(format, values...)}, by})
 }
 
+// heldBackBy returns how many things forbid the method.
+func (m *member) heldBackBy(by method) (n int) {
+	for _, h := range m.holds {
+		if h.forbids&by != 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // findReasons finds what there is reason for, whatever forbids it. Beyond its size a static pool loses whichever of its nodes
 // costs least to lose, so that there is reason for every one of them.
 func (v *view) findReasons(m *member) {

@@ -168,6 +168,7 @@ func (v *view) holdByHistory(m *member) {
 		m.forbid(budgeted|replacing, TriedLately, "command %s, which was to give it back, was undone (%s); it is tried again at %s", last.ID, last.FailureCode, clock(until))
 	} else if until, last := v.backoff(m.Claim.Name, true); until > v.now {
 		v.lookAgain(until)
+		m.spared = len(last.Dry) > 0
 		m.forbid(replacing, TriedLately, "command %s, which was to put new nodes in its place, was undone (%s); new ones are tried again at %s", last.ID, last.FailureCode, clock(until))
 	}
 	for i := range v.in.Commands {

@@ -131,6 +131,9 @@ func (v *view) consolidate() {
 	for i := range commands {
 		away = append(away, v.accept(commands[i], why)...)
 	}
+	if len(away) == 0 {
+		away = v.surely(candidates)
+	}
 	v.takeAway(away)
 	for _, m := range members {
 		if reason, known := why[m.name()]; known && !m.planned {

@@ -180,11 +180,18 @@ func (t *tried) closed(now int64) (marks []model.Mark, again int64) {
 // saving calls f with what was tried lately closed: it is as if it could not be had.
 func (v *view) saving(f func()) {
 	marks, again := v.tried.closed(v.now)
+	if len(marks) > 0 {
+		v.lookAgain(again)
+	}
+	v.shut(marks, f)
+}
+
+// shut calls f with what the marks are about closed.
+func (v *view) shut(marks []model.Mark, f func()) {
 	if len(marks) == 0 {
 		f()
 		return
 	}
-	v.lookAgain(again)
 	in, desk := v.in, v.desk
 	defer func() { v.in, v.desk = in, desk }()
 	masked := *in
@@ -194,6 +201,47 @@ func (v *view) saving(f func()) {
 	}
 	v.in, v.desk = &masked, nil
 	f()
+}
+
+// surely looks once more, where nothing was found to save and all of spot seems dry (or all on demand): nodes whose replacements were not
+// to be had are replaced by machines of another capacity type meanwhile. Else the next try has them wait again, and they cost what they
+// cost for as long as spot is dry. It returns the nodes of what was accepted.
+func (v *view) surely(candidates []Candidate) (away []*member) {
+	mark, dry := v.tried.kind()
+	if !dry {
+		return nil
+	}
+	var spared []*member
+	for i := range candidates {
+		if m := v.byName[candidates[i].Node.Name]; m.spared && m.could&replacing != 0 && m.heldBackBy(replacing) == 1 {
+			m.allowed |= replacing
+			spared = append(spared, m)
+		}
+	}
+	if len(spared) == 0 {
+		return nil
+	}
+	mark.UntilUnix = v.now + 1
+	var commands []model.PlannedCommand
+	var why map[string]model.KeptReason
+	v.shut([]model.Mark{mark}, func() { commands, why = consolidate(v, candidates, v.room.clone()) })
+	for _, m := range spared {
+		m.allowed &^= replacing
+	}
+	for i := range commands {
+		away = append(away, v.accept(commands[i], why)...)
+	}
+	return away
+}
+
+// kind returns a mark of the one capacity type that came back dry, of several instance types and zones; false where it is not so.
+func (t *tried) kind() (model.Mark, bool) {
+	marks := make([]model.Mark, 0, len(t.dry))
+	for i := range t.dry {
+		marks = append(marks, t.dry[i].Mark)
+	}
+	common, ok := offer.Common(marks)
+	return common, ok && common.OfferKey == model.OfferKey{CapacityType: common.CapacityType}
 }
 
 // triesTwice returns why a command to save money would be a second try at what may not be there, beside one that is under way or another

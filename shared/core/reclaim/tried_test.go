@@ -175,3 +175,55 @@ func TestR39DryIsWhatTheCommandAskedFor(t *testing.T) {
 		t.Errorf("%+v of a command that failed for something else", got)
 	}
 }
+
+// R39: a node whose replacement was not to be had as spot is replaced by an on-demand one meanwhile, where that saves too: it does not wait
+// for hours until nobody tries spot for it any more. Where machines on demand came back dry as well it waits.
+func TestR39WhatIsNotToBeHadAsSpotIsReplacedOnDemand(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		dry   []string // capacity types that came back dry ten minutes ago, of every type and zone
+		types []string // of these only; nil = all
+		other string   // why another command for the node was undone a moment ago; empty = none was
+		want  []string // capacity types of the replacement
+	}{
+		{"nothing was tried", nil, nil, "", []string{model.Spot}},
+		{"spot is dry", []string{model.Spot}, nil, "", []string{model.OnDemand}},
+		{"one type of spot is dry", []string{model.Spot}, []string{"m5.large"}, "", nil}, // in half an hour it is another
+		{"all is dry", []string{model.Spot, model.OnDemand}, nil, "", nil},
+		{"spot is dry, and something else is in the way", []string{model.Spot}, nil, "DisruptionBudget", nil},
+	} {
+		w := newWorld().pool("general", func(p *model.Pool) { p.Template.Requirements[0].Values = []string{model.OnDemand, model.Spot} })
+		w.node("n", "general", sized("m5.4xlarge", model.OnDemand)).running("web", "n", 2)
+		if c.dry != nil {
+			failed := failedFor("c", testNow-720, "n")
+			failed.Reason = model.ReasonUnderutilized
+			for _, kind := range c.dry {
+				for _, size := range testSizes {
+					if c.types != nil && !slices.Contains(c.types, size.name) {
+						continue
+					}
+					for _, zone := range []string{"a", "b"} {
+						failed.Dry = append(failed.Dry, model.Mark{OfferKey: model.OfferKey{InstanceType: size.name, Zone: zone, CapacityType: kind}})
+					}
+				}
+			}
+			w.in.Commands = append(w.in.Commands, failed)
+		}
+		if c.other != "" {
+			w.in.Commands = append(w.in.Commands, model.Command{ID: "d", State: model.CommandUndone, FailureCode: c.other, EndedUnix: testNow - 30, Targets: []model.Target{{Claim: "claim-n"}}})
+		}
+		plan := Plan(w.in)
+		var got []string
+		for _, command := range plan.Commands {
+			for _, r := range command.Replacements {
+				got = append(got, r.CapacityTypes...)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: it is replaced by %v, want %v", c.name, got, c.want)
+		}
+		if reasons := kept(plan, "n"); len(c.want) == 0 && !slices.Contains(reasons, TriedLately) {
+			t.Errorf("%s: it stays for %v", c.name, reasons)
+		}
+	}
+}

@@ -79,6 +79,7 @@ type member struct {
 	expects []string       // pods that have their place there soon, by key
 	room    []int          // headroom of CapacityBuffers that has its place there, as indexes into the snapshot's pods; it is in Pods, too
 	planned bool           // by this plan: it is in a command
+	spared  bool           // what was to take its place was not to be had, and nothing of that is tried for it now
 
 	why []model.KeptReason // why the plan did not choose it
 }

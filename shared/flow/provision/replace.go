@@ -63,30 +63,10 @@ func (r *run) notHad() []model.Mark {
 	for i := range r.ledger.Commands {
 		dry = append(dry, r.ledger.Commands[i].Dry...)
 	}
-	if len(dry) < 2 {
-		return dry
+	if common, ok := offer.Common(dry); ok {
+		dry = append(dry, common)
 	}
-	common := dry[0]
-	for _, mark := range dry[1:] {
-		if mark.Group != common.Group || mark.Reservation != common.Reservation {
-			return dry
-		}
-		common.InstanceType = same(common.InstanceType, mark.InstanceType)
-		common.Zone = same(common.Zone, mark.Zone)
-		common.CapacityType = same(common.CapacityType, mark.CapacityType)
-	}
-	if common.OfferKey == (model.OfferKey{}) {
-		return dry
-	}
-	return append(dry, common)
-}
-
-// same returns what both are; empty where they differ.
-func same(a, b string) string {
-	if a != b {
-		return ""
-	}
-	return a
+	return dry
 }
 
 // doubtful reports whether the replacement may be bought as something that was not to be had.
