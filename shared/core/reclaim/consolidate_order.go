@@ -10,21 +10,24 @@ import (
 
 // kube-scheduler binds moved pods in an order of its own and to whatever new node it likes: where pods just fit several new nodes
 // together, one of them may be left over, for which another node is bought. So what a command saves has to be more than that costs.
+// Pods that were to go to nodes that exist may be bound to the new ones, too, and take the place of pods that fit nowhere else.
 
-// binding is what a part's new nodes have for the pods that are to run there.
+// binding is what a part's new nodes have for the pods that are moved, and after them, as more of the same, the nodes that exist and are
+// to take some of the pods: of these what was meant for those pods.
 type binding struct {
 	claims []model.PlannedClaim
+	least  model.MicroUSD // what the cheapest of the claims costs per hour
 	dims   int
 	cpu    int        // its dimension
-	size   []int64    // by claim and dimension: what its pods may take, daemons taken off
-	may    [][]int    // by claim: those whose nodes its pods may be on, ascending
+	size   []int64    // by place and dimension: what its pods may take, daemons taken off
+	may    [][]int    // by place: the new nodes its pods may be on, ascending
 	pods   []boundPod // by node and name as the nodes list them
 	free   []int64    // scratch
 }
 
-// boundPod is a moved pod that is to run on a new node.
+// boundPod is a pod that is moved.
 type boundPod struct {
-	claim int
+	place int     // it is to run at
 	asks  []int64 // by dimension
 }
 
@@ -47,10 +50,12 @@ func (o *optimiser) misfits(p *part, savings model.MicroUSD) *model.KeptReason {
 	return nil
 }
 
-// bindingOf returns the part's new nodes as they are planned, with all that pods may take of them free.
+// bindingOf returns the part's new nodes as they are planned, with all that pods may take of them free, and the room that pods are to
+// take of nodes that exist. A pod that is to go to one of these may be bound to any new node of the pool it comes from.
 func (o *optimiser) bindingOf(p *part) *binding {
 	fit := &o.scene.fit
-	b := &binding{claims: p.claims, dims: len(fit.dims), cpu: slices.Index(fit.dims, model.CPU), size: make([]int64, len(p.claims)*len(fit.dims)), may: make([][]int, len(p.claims))}
+	places := len(p.claims) + len(p.moves)
+	b := &binding{claims: p.claims, least: p.claims[0].Price, dims: len(fit.dims), cpu: slices.Index(fit.dims, model.CPU), size: make([]int64, places*len(fit.dims)), may: make([][]int, places)}
 	count := 0
 	for i := range p.claims {
 		count += len(p.claims[i].Pods)
@@ -59,6 +64,7 @@ func (o *optimiser) bindingOf(p *part) *binding {
 	b.pods = make([]boundPod, 0, count)
 	for i := range p.claims {
 		claim := &p.claims[i]
+		b.least = min(b.least, claim.Price)
 		for _, ref := range claim.Pods {
 			of[ref] = i
 		}
@@ -76,40 +82,62 @@ func (o *optimiser) bindingOf(p *part) *binding {
 			}
 		}
 	}
+	for i := range p.moves {
+		for _, ref := range p.moves[i].Pods {
+			of[ref] = len(p.claims) + i
+		}
+	}
 	for _, a := range p.group {
 		for _, i := range a.Pods {
 			pod := &o.v.in.Snapshot.Pods[i]
-			claim, known := of[refOf(pod)]
+			place, known := of[refOf(pod)]
 			if !known {
 				continue
 			}
+			if place >= len(p.claims) && b.may[place] == nil {
+				b.may[place] = newOf(p.claims, a.Node.Pool())
+			}
 			asks := fit.request(pod.Shape)
-			b.pods = append(b.pods, boundPod{claim, asks})
+			b.pods = append(b.pods, boundPod{place, asks})
 			for d, amount := range asks {
-				b.room(b.size, claim)[d] += amount
+				b.room(b.size, place)[d] += amount
 			}
 		}
 	}
 	return b
 }
 
-// room returns what a list by claim and dimension says of a claim.
-func (b *binding) room(list []int64, claim int) []int64 {
-	return list[claim*b.dims : (claim+1)*b.dims]
+// newOf returns which of the claims are of a pool.
+func newOf(claims []model.PlannedClaim, pool string) (out []int) {
+	for i := range claims {
+		if claims[i].Pool == pool {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// room returns what a list by place and dimension says of a place.
+func (b *binding) room(list []int64, place int) []int64 {
+	return list[place*b.dims : (place+1)*b.dims]
 }
 
 // leftOver binds pods one after another, each to the first new node of its pool, in a zone it may be in, that has room, or to the one with most CPU
-// free, and returns what nodes like those planned for pods that are left over cost per hour.
+// free, and where none has to a node that exists. It returns what nodes like those planned for pods that are left over cost per hour.
 func (b *binding) leftOver(pods []boundPod, spread bool) model.MicroUSD {
 	b.free = append(b.free[:0], b.size...)
-	left := make([]bool, len(b.claims))
+	left, more := make([]bool, len(b.claims)), false
 	for _, pod := range pods {
-		if n := b.choose(pod, spread); n >= 0 {
+		n := b.choose(pod, spread)
+		switch {
+		case n >= 0:
 			for d, amount := range pod.asks {
 				b.free[n*b.dims+d] -= amount
 			}
-		} else {
-			left[pod.claim] = true
+		case pod.place < len(left):
+			left[pod.place] = true
+		default:
+			more = true
 		}
 	}
 	sum := model.MicroUSD(0)
@@ -118,28 +146,48 @@ func (b *binding) leftOver(pods []boundPod, spread bool) model.MicroUSD {
 			sum += b.claims[n].Price
 		}
 	}
+	if more && sum == 0 {
+		sum = b.least
+	}
 	return sum
 }
 
-// choose returns the new node a pod is bound to: the first that has room, or of those the one with most CPU free; −1 where none has.
+// choose returns where a pod is bound to: the first new node that has room, or of those the one with most CPU free, else the node it was
+// to go to, or another one that exists; −1 where none has room.
 func (b *binding) choose(pod boundPod, spread bool) int {
 	best := -1
-nodes:
-	for _, n := range b.may[pod.claim] {
-		free := b.room(b.free, n)
-		for d, amount := range pod.asks {
-			if amount > free[d] && amount > 0 {
-				continue nodes
-			}
-		}
+	for _, n := range b.may[pod.place] {
 		switch {
+		case !b.fits(pod, n):
 		case !spread:
 			return n
-		case best < 0 || free[b.cpu]*b.room(b.size, best)[b.cpu] > b.room(b.free, best)[b.cpu]*b.room(b.size, n)[b.cpu]:
+		case best < 0 || b.room(b.free, n)[b.cpu]*b.room(b.size, best)[b.cpu] > b.room(b.free, best)[b.cpu]*b.room(b.size, n)[b.cpu]:
 			best = n
 		}
 	}
-	return best
+	if best >= 0 {
+		return best
+	}
+	if pod.place >= len(b.claims) && b.fits(pod, pod.place) {
+		return pod.place
+	}
+	for n := len(b.claims); n < len(b.may); n++ {
+		if b.fits(pod, n) {
+			return n
+		}
+	}
+	return -1
+}
+
+// fits reports whether a place has room for a pod.
+func (b *binding) fits(pod boundPod, place int) bool {
+	free := b.room(b.free, place)
+	for d, amount := range pod.asks {
+		if amount > free[d] && amount > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // overlap reports whether two lists have anything in common.
