@@ -97,10 +97,16 @@ func BenchmarkGoalConsolidate(b *testing.B) {
 	decisionWithin(b, "one decision over 5,000 nodes in 3 s", problem.Spec{Family: "underused", Nodes: 5000}, 0, 3)
 	decisionWithin(b, "nothing to find on 500 packed nodes in 0.5 s", problem.Spec{Family: "packed", Nodes: 500}, 0, 0.5)
 	decisionWithin(b, "drift of 500 of 2,000 packed nodes in 1 s", problem.Spec{Family: "packed", Nodes: 2000}, 500, 1)
-	for _, nodes := range []int{100, 500} {
+	for _, nodes := range []int{100, 500, 1000, 5000} {
 		for seed := uint64(1); seed <= 3; seed++ {
 			spec := problem.Spec{Family: "underused", Nodes: nodes, Seed: seed}
 			b.Run(fmt.Sprintf("%d underused nodes to 1.15 of the bound in 5 decisions and %v of the moves that takes, seed %d", nodes, mostMoves, seed), func(b *testing.B) { converged(b, spec) })
+		}
+	}
+	for _, nodes := range []int{100, 1000, 5000} {
+		for seed := uint64(1); seed <= 3; seed++ {
+			spec := problem.Spec{Family: "packed", Nodes: nodes, Seed: seed}
+			b.Run(fmt.Sprintf("%d packed nodes, of which there is nothing to give back, seed %d", nodes, seed), func(b *testing.B) { stays(b, spec) })
 		}
 	}
 }
@@ -163,5 +169,26 @@ func converged(b *testing.B, spec problem.Spec) {
 	b.ReportMetric(float64(r.PodsMoved), "pods-moved")
 	b.ReportMetric(float64(fewest), "fewest-moves")
 	b.ReportMetric(r.MaxSeconds*1e3, "decision-ms")
+	b.ReportMetric(r.CPUSeconds*1e3, "cpu-ms")
+	b.ReportMetric(float64(r.PeakBytes)/(1<<20), "peak-MiB")
 	b.ReportMetric(max(r.PriceLast/least/mostOfBound, float64(r.Decisions)/mostDecisions, float64(r.PodsMoved)/(mostMoves*float64(fewest))), "of-goal")
+}
+
+// stays measures how soon it is known that a cluster stays as it is, of which nothing is to be had.
+func stays(b *testing.B, spec problem.Spec) {
+	var r converge.Result
+	for b.Loop() {
+		var err error
+		if r, err = converge.Start(spec, converge.Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if len(r.Violations) > 0 || !r.Finished || r.Decisions > 0 {
+		b.Errorf("finished %v after %d decisions, broken are %v", r.Finished, r.Decisions, r.Violations[:min(3, len(r.Violations))])
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(r.LastSeconds*1e3, "decision-ms")
+	b.ReportMetric(r.CPUSeconds*1e3, "cpu-ms")
+	b.ReportMetric(float64(r.PeakBytes)/(1<<20), "peak-MiB")
+	b.ReportMetric(r.PriceLast, "USD/h")
 }

@@ -17,7 +17,8 @@
 //  1. Pods that scheduling cannot tell apart are one class with a count (class.go, demand.go). Rules between pods become
 //     tallies: how many pods of a set are in each domain of a label (rules.go).
 //  2. What exists, or is on its way, becomes sites with free room, all at once or, for few pods, in turn until they are
-//     placed; an index finds the first with enough (site.go, build.go, finder.go).
+//     placed; an index finds the first with enough (site.go, build.go, finder.go). What-ifs of one cluster, planned at a
+//     desk, copy the sites of nodes whose pods are what they were (desk.go, cache.go).
 //  3. Every class gets its place: a site, or the domains of its new nodes (assign.go). A pod whose zone, capacity type or
 //     custom label matters to a rule is pinned to the domain that was counted, so that packing need not know of rules
 //     between nodes. Pods that must share a host become one unit (bundle.go).
