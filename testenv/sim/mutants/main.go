@@ -169,7 +169,7 @@ func (how tool) byScenarios(ctx context.Context, root, overlay string, unnoticed
 }
 
 // telling are the scenarios that show what drawn runs may not, and are quick: all of them together take seconds.
-const telling = "TestScenarioThrottling|TestScenarioDryOffer|TestScenarioMachines|TestScenario09|TestScenario14|TestScenario16|TestTotalStockOut|TestB3|TestB4|TestB9|TestB10|TestChoices|TestR38|TestScenarioTaint"
+const telling = "TestScenarioThrottling|TestScenarioDryOffer|TestScenarioMachines|TestScenario08|TestScenario09|TestScenario14|TestScenario16|TestTotalStockOut|TestB3|TestB4|TestB9|TestB10|TestChoices|TestR38|TestScenarioTaint"
 
 var scenario = regexp.MustCompile(`--- FAIL: (\w+)`)
 
