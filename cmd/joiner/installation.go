@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -40,7 +42,7 @@ type installation struct {
 }
 
 // place is where an installation is: what every command that reaches the ledger is told.
-type place struct{ table, region string }
+type place struct{ table, region, dir string }
 
 func (p *place) register(command *cobra.Command) {
 	p.registerTable(command)
@@ -55,9 +57,28 @@ func (p *place) registerTable(command *cobra.Command) {
 	must(command.RegisterFlagCompletionFunc("table", cobra.NoFileCompletions))
 }
 
+// registerDir is for commands that only read.
+func (p *place) registerDir(command *cobra.Command) {
+	command.Flags().StringVar(&p.dir, "dir", "", "`FOLDER` with the bucket's objects and the table's items ("+scanFile+"), instead of the installation")
+	must(command.MarkFlagDirname("dir"))
+}
+
+// now is the time of what is read: the clock's, or when a folder's ledger was written.
+func (p *place) now() (time.Time, error) {
+	if p.dir == "" {
+		return time.Now(), nil
+	}
+	info, err := os.Stat(filepath.Join(p.dir, scanFile))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("--dir: the table's items, as \"aws dynamodb scan\" writes them, are needed in it as %s: %w", scanFile, err)
+	}
+	return info.ModTime(), nil
+}
+
 // opened is an installation as a command line reaches it.
 type opened struct {
 	installation
+	dir    string // of the files that are read instead; empty = AWS
 	config aws.Config
 	ledger *dynamoledger.Ledger
 	unread error // why the installation is not known beyond its table; nil = it is
@@ -65,12 +86,28 @@ type opened struct {
 
 // open finds the ledger, and what the installation says of itself, which may be missing where the table is named.
 func (p *place) open(ctx context.Context) (*opened, error) {
+	if p.dir != "" {
+		return p.openDir()
+	}
 	o, err := p.configure(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o.installation, o.unread = readInstallation(ctx, o.config)
 	return o, o.use(p.table)
+}
+
+// openDir reads a folder in the installation's place.
+func (p *place) openDir() (*opened, error) {
+	at, err := p.now()
+	if err != nil {
+		return nil, err
+	}
+	client, err := clientOfScan(filepath.Join(p.dir, scanFile), at)
+	if err != nil {
+		return nil, fmt.Errorf("--dir: %w", err)
+	}
+	return &opened{installation: installation{Table: scanFile, Bucket: dirBucket}, dir: p.dir, ledger: dynamoledger.New(client, scanFile)}, nil
 }
 
 // find finds the ledger, and asks nobody where its table is named.

@@ -26,7 +26,8 @@ nothing; it is counted apart. Of Savings Plans and Reserved Instances nothing is
 is saved than this says.
 
 It needs the rights ssm:GetParameter on /joiner/*, dynamodb:GetItem and dynamodb:Query on the table, s3:GetObject and s3:ListBucket
-on the bucket. Times in JSON are Unix seconds, prices and sums millionths of a dollar.
+on the bucket. With --dir a folder is read in their place, with the bucket's objects as "aws s3 sync" makes them and, as ledger.json, what
+"aws dynamodb scan" writes of the table; now is when that file was written. Times in JSON are Unix seconds, prices and sums millionths of a dollar.
 
 Exit status: 0 with an answer; 2 where the installation cannot be read; 1 where the answer cannot be written.`
 
@@ -37,9 +38,10 @@ func newSavings() *cobra.Command {
 		Use: "savings", Short: "Say what giving nodes back saved, against what it disturbed",
 		Long: savingsLong, Args: cobra.NoArgs,
 		Example: `  joiner savings
-  joiner savings --since 30d --cluster shop -o json | jq .saved/1e6`,
+  joiner savings --since 30d --cluster shop -o json | jq .saved/1e6
+  aws s3 sync s3://joiner-111111111111-us-west-2 copy && aws dynamodb scan --table-name joiner >copy/ledger.json && joiner savings --dir copy`,
 		RunE: func(command *cobra.Command, _ []string) error {
-			from, err := sinceOf(since)
+			from, err := flags.since(since)
 			if err != nil {
 				return err
 			}
@@ -64,8 +66,17 @@ func sinceFlag(command *cobra.Command, since *string) {
 	must(command.RegisterFlagCompletionFunc("since", cobra.NoFileCompletions))
 }
 
-// sinceOf returns the time that --since names.
-func sinceOf(since string) (int64, error) {
+// since returns the time that --since names, counted from when what is read was so.
+func (f *sourceFlags) since(since string) (int64, error) {
+	now, err := f.place.now()
+	if err != nil {
+		return 0, err
+	}
+	return sinceOf(since, now)
+}
+
+// sinceOf returns the time that --since names, counted from now.
+func sinceOf(since string, now time.Time) (int64, error) {
 	back, err := duration(since)
 	if err != nil {
 		return 0, fmt.Errorf("--since: %w", err)
@@ -73,7 +84,7 @@ func sinceOf(since string) (int64, error) {
 	if back == 0 {
 		return 0, errors.New("--since: give more than 0")
 	}
-	return time.Now().Add(-back).Unix(), nil
+	return now.Add(-back).Unix(), nil
 }
 
 const reportLong = `Says what NodePools, namespaces and workloads cost, and where most is wasted: nodes with what nobody uses of them and why they stay, and
@@ -101,7 +112,7 @@ func newReport() *cobra.Command {
   joiner report --since 30d --step 6h --by namespace
   kubectl get pods,nodes,daemonsets,nodepools,nodeclaims,ec2nodeclasses,pdb -A -o json | joiner report -f - --by workload`,
 		RunE: func(command *cobra.Command, _ []string) error {
-			from, err := sinceOf(since)
+			from, err := flags.since(since)
 			if err != nil {
 				return err
 			}

@@ -117,7 +117,7 @@ func (f *shadowFlags) findings(at *records) *s3snapshot.Store {
 
 // run makes decisions once more, and reports.
 func (f *shadowFlags) run(command *cobra.Command) error {
-	from, err := sinceOf(f.since)
+	from, err := sinceOf(f.since, time.Now())
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func passText(p *shadow.Pass) string {
 
 // report lists what was found before.
 func (f *shadowFlags) report(command *cobra.Command) error {
-	from, err := sinceOf(f.since)
+	from, err := sinceOf(f.since, time.Now())
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -32,7 +33,8 @@ type sourceFlags struct {
 
 const sourceLong = `The cluster is read from the installation: its ledger (DynamoDB), and snapshots, records and the catalogue (S3). That takes the
 rights ssm:GetParameter on /joiner/*, dynamodb:GetItem and dynamodb:Query on the table, s3:GetObject and s3:ListBucket on the bucket,
-and nothing else; nothing is changed. With -f it is read from files instead, as "joiner plan provision" takes them, and nothing is
+and nothing else; nothing is changed. With --dir a folder is read in its place, with the bucket's objects as "aws s3 sync" makes them
+and, as ledger.json, what "aws dynamodb scan" writes of the table; now is when that file was written. With -f it is read from files instead, as "joiner plan provision" takes them, and nothing is
 asked of AWS. Files say what the cluster shows; what was launched, failed or put off lately only an installation knows.
 
 Times in JSON are Unix seconds, prices and costs millionths of a dollar.`
@@ -56,6 +58,7 @@ func (f *sourceFlags) registerFiles(command *cobra.Command) {
 // registerAccount adds the flags of what an installation alone can answer.
 func (f *sourceFlags) registerAccount(command *cobra.Command) {
 	f.registerCluster(command)
+	f.place.registerDir(command)
 	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write the answer")
 }
 
@@ -129,6 +132,9 @@ func (f *sourceFlags) installation(ctx context.Context) (*opened, error) {
 
 // objects reaches the installation's S3.
 func (o *opened) objects() *s3.Client {
+	if o.dir != "" {
+		return clientOfDir(o.dir)
+	}
 	return s3.NewFromConfig(o.config, func(options *s3.Options) { options.UsePathStyle = options.BaseEndpoint != nil })
 }
 
@@ -138,8 +144,13 @@ func (o *opened) snapshots() *s3snapshot.Store { return s3snapshot.New(o.objects
 // historyOf reads an installation, and finds the cluster in it.
 func (f *sourceFlags) historyOf(ctx context.Context, at *opened) (*history.Flow, model.Registration, error) {
 	store := at.snapshots()
+	now, err := f.place.now()
+	if err != nil {
+		return nil, model.Registration{}, err
+	}
 	flow := &history.Flow{
-		Registry: at.ledger, Ledger: at.ledger, Snapshots: store, Records: store, Moves: store, Markets: s3catalog.New(at.objects(), at.Bucket, s3catalog.Settings{}), Now: time.Now,
+		Registry: at.ledger, Ledger: at.ledger, Snapshots: store, Records: store, Moves: store, Markets: s3catalog.New(at.objects(), at.Bucket, s3catalog.Settings{}),
+		Now: func() time.Time { return now },
 	}
 	if at.Stop != "" {
 		parameters := ssmswitch.New(ssm.NewFromConfig(at.config))
@@ -151,11 +162,18 @@ func (f *sourceFlags) historyOf(ctx context.Context, at *opened) (*history.Flow,
 
 // scene reads the cluster. Of an installation the flow that has read it comes with it; of files none does.
 func (f *sourceFlags) scene(command *cobra.Command, query history.Query) (*explain.Scene, *history.Flow, error) {
-	at, err := when(f.now, time.Now())
+	now, err := f.place.now()
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := when(f.now, now)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(f.files) > 0 {
+		if f.place.dir != "" {
+			return nil, nil, errors.New("-f, --dir: give files of a cluster or the folder of an installation, not both")
+		}
 		scene, err := f.ofFiles(command, at)
 		return scene, nil, err
 	}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// copied writes the bucket's objects and the table's items into a folder, as the AWS CLI does.
+func (a *installedAccount) copied(t *testing.T, table string) string {
+	t.Helper()
+	dir := t.TempDir()
+	objects := s3.NewFromConfig(a.Config(), func(o *s3.Options) { o.UsePathStyle = true })
+	listed, err := objects.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String("joiner-data")})
+	if err != nil || len(listed.Contents) == 0 {
+		t.Fatal(listed, err)
+	}
+	for _, object := range listed.Contents {
+		got, err := objects.GetObject(t.Context(), &s3.GetObjectInput{Bucket: aws.String("joiner-data"), Key: object.Key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(got.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, filepath.FromSlash(*object.Key))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	items := []map[string]any{}
+	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(a.Config()), &dynamodb.ScanInput{TableName: &table})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range page.Items {
+			items = append(items, jsonOf(t, item))
+		}
+	}
+	data, err := json.Marshal(map[string]any{"Items": items, "Count": len(items), "ScannedCount": len(items), "ConsumedCapacity": nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, scanFile), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// jsonOf returns an item as the AWS CLI writes it.
+func jsonOf(t *testing.T, item map[string]types.AttributeValue) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	for name, value := range item {
+		switch v := value.(type) {
+		case *types.AttributeValueMemberS:
+			out[name] = map[string]any{"S": v.Value}
+		case *types.AttributeValueMemberN:
+			out[name] = map[string]any{"N": v.Value}
+		case *types.AttributeValueMemberB:
+			out[name] = map[string]any{"B": v.Value}
+		case *types.AttributeValueMemberSS:
+			out[name] = map[string]any{"SS": v.Value}
+		case *types.AttributeValueMemberBOOL:
+			out[name] = map[string]any{"BOOL": v.Value}
+		case *types.AttributeValueMemberM:
+			out[name] = map[string]any{"M": jsonOf(t, v.Value)}
+		default:
+			t.Fatalf("%s is a %T", name, value)
+		}
+	}
+	return out
+}
+
+// What is asked of a copy of the bucket and the table is answered as the installation answered when they were copied, and days later too.
+func TestAFolderAnswersAsTheInstallationItIsACopyOf(t *testing.T) {
+	a := newAccount(t)
+	now := a.lived(t)
+	dir := a.copied(t, "joiner")
+	stamp := func(at time.Time) {
+		if err := os.Chtimes(filepath.Join(dir, scanFile), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	questions := [][]string{
+		{"why", "pod", "shop/web-0"}, {"why", "pod", "shop/api-0"}, {"why", "node", "n1"}, {"why", "node", "i-old"}, {"why", "pod", "shop/web-0", "--at", "-30m"},
+		{"report", "--since", "2h", "--by", "workload"}, {"savings", "--since", "2h"}, {"savings"}, {"decisions", "--since", "2h"},
+	}
+	want := map[int][3]string{}
+	for i, question := range questions {
+		code, out, errs := joiner("", question...)
+		want[i] = [3]string{string(rune('0' + code)), out, errs}
+	}
+	stamp(time.Unix(now, 0))
+	for i, question := range questions {
+		code, out, errs := joiner("", append(question, "--dir", dir)...)
+		if got := [3]string{string(rune('0' + code)), out, errs}; got != want[i] {
+			t.Errorf("%v: of the folder\n%s\nof the installation\n%s", question, got, want[i])
+		}
+	}
+	if len(want[0][1]) < 100 || !strings.Contains(want[7][1], "1 move") {
+		t.Errorf("%s\n%s", want[0], want[7])
+	}
+	stamp(time.Unix(now+3*24*3600, 0))
+	if _, out, _ := joiner("", "savings", "--since", "4d", "--dir", dir); !strings.Contains(out, "1 move") {
+		t.Errorf("three days later: %s", out)
+	}
+}
+
+func TestFoldersThatCannotAnswer(t *testing.T) {
+	for content, want := range map[string]string{
+		"":                               "is not what \"aws dynamodb scan --output json\" writes",
+		"{}":                             "has no Items",
+		`{"Items":[],"NextToken":"abc"}`: "is a part of the table",
+		`{"Items":[]}`:                   "no cluster is attached",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, scanFile), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, errs := joiner("", "savings", "--dir", dir); code != 2 || !strings.Contains(errs, want) {
+			t.Errorf("%q: exit status %d, %s", content, code, errs)
+		}
+	}
+	if code, _, errs := joiner("", "decisions", "--dir", t.TempDir()); code != 2 || !strings.Contains(errs, "--dir") || !strings.Contains(errs, scanFile) {
+		t.Errorf("an empty folder: exit status %d, %s", code, errs)
+	}
+	if code, _, errs := joiner("", "why", "pod", "a/b", "--dir", t.TempDir(), "-f", "-"); code != 2 || !strings.Contains(errs, "not both") && !strings.Contains(errs, scanFile) {
+		t.Errorf("both: exit status %d, %s", code, errs)
+	}
+}
