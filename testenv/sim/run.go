@@ -284,6 +284,7 @@ func (e *engine) quiet() {
 	for _, checker := range e.checkers {
 		e.found = append(e.found, checker.Quiet(e.now())...)
 	}
+	e.mirrored()
 }
 
 // about returns which lines of a trace have to do with a violation.

@@ -29,6 +29,10 @@ func (p forwardPort) PutSegment(ctx context.Context, cluster string, epoch, seq 
 	return do(ctx, p.Ports, "store.segment", func() error { return p.world.Store.PutSegment(ctx, cluster, epoch, seq, data) })
 }
 
+func (p forwardPort) Kept(ctx context.Context, key string) (bool, error) {
+	return read(ctx, p.Ports, "store.kept", func() (bool, error) { return p.world.Store.Kept(ctx, key) })
+}
+
 func (p forwardPort) NextEpoch(ctx context.Context, cluster, owner string) (int64, error) {
 	return write(ctx, p.Ports, "ledger.epoch", func() (int64, error) { return p.world.Ledger.NextEpoch(ctx, cluster, owner) })
 }

@@ -93,6 +93,14 @@ func (s *Store) PutSegment(_ context.Context, cluster string, epoch, seq int64, 
 	return s.put(segmentKey(cluster, epoch, seq), data)
 }
 
+// Kept reports whether an object is there.
+func (s *Store) Kept(_ context.Context, key string) (bool, error) {
+	unlock, err := s.enter()
+	defer unlock()
+	_, exists := s.objects[key]
+	return exists && err == nil, err
+}
+
 func (s *Store) put(key string, data []byte) error {
 	unlock, err := s.enter()
 	defer unlock()

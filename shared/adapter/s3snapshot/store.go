@@ -50,6 +50,17 @@ func (s *Store) PutSegment(ctx context.Context, cluster string, epoch, seq int64
 	return s.put(ctx, segmentKey(cluster, epoch, seq), "application/gzip", data)
 }
 
+// Kept reports whether an object is there. S3 says of one that is missing that it is forbidden to whoever may not list the bucket, as the
+// watcher. Source: Amazon S3 API reference, HeadObject, "Permissions".
+func (s *Store) Kept(ctx context.Context, key string) (bool, error) {
+	_, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: &key})
+	err = translate(err, "look for s3://%s/%s", s.bucket, key)
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Denied) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 func basePrefix(cluster string, epoch int64) string {
 	return fmt.Sprintf("snap/%s/%020d/base-", cluster, epoch)
 }

@@ -205,6 +205,23 @@ func TestAPutWhoseAnswerIsLostSucceeds(t *testing.T) {
 	}
 }
 
+func TestKeptIsWhatIsThere(t *testing.T) {
+	c, store := start(t)
+	key, err := store.PutBase(t.Context(), "prod", 1, 1, []byte("base"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range map[string]bool{key: true, key + "0": false} {
+		if kept, err := store.Kept(t.Context(), k); kept != want || err != nil {
+			t.Errorf("%s: %v, %v", k, kept, err)
+		}
+	}
+	c.Inject(cloud.Fault{Service: "s3", Times: 10, Drop: cloud.DropBefore})
+	if kept, err := store.Kept(t.Context(), key); kept || err == nil {
+		t.Errorf("of a store that does not answer: %v, %v", kept, err)
+	}
+}
+
 func TestKeysSortAsTheirNumbers(t *testing.T) {
 	if a, b := segmentKey("prod", 9, 99), segmentKey("prod", 10, 1); a >= b {
 		t.Errorf("%s does not come before %s", a, b)

@@ -37,7 +37,8 @@ type Forwarder struct {
 	segments     int       // since then
 	segmentBytes int
 	publishing   *publication
-	unencodable  bool // the last publication was, so that the next must be a base
+	whole        bool      // the next publication must be a base: what was taken for the last one is known to nobody, or the base is gone
+	keptAt       time.Time // when the base was last seen to be there
 	beatAt       time.Time
 	publishPause pause
 	hintPause    pause

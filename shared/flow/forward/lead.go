@@ -36,7 +36,8 @@ func (f *Forwarder) step(ctx context.Context) (time.Duration, error) {
 	f.sendHint(ctx)
 	f.sendEnd(ctx)
 	f.sendEmpty(ctx)
-	// 4. And a sign of life.
+	// 4. And a sign of life, and that what was published is there.
+	f.keep(ctx)
 	if err := f.keepAlive(ctx); err != nil {
 		return 0, f.stepDown(err)
 	}
@@ -161,7 +162,7 @@ func (f *Forwarder) idle() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.config.Now()
-	next := f.beatAt.Add(f.beatEvery())
+	next := earlier(f.beatAt.Add(f.beatEvery()), f.keptAt.Add(f.keepEvery()))
 	next = earlier(next, f.remindAfter())
 	next = earlier(next, f.room.due(&f.settings))
 	if f.closable() {

@@ -108,6 +108,12 @@ func (l *locked) PutSegment(ctx context.Context, cluster string, epoch, seq int6
 	return l.world.PutSegment(ctx, cluster, epoch, seq, data)
 }
 
+func (l *locked) Kept(ctx context.Context, key string) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.world.Kept(ctx, key)
+}
+
 func (l *locked) AdvancePointer(ctx context.Context, p model.Pointer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

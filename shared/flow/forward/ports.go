@@ -16,6 +16,8 @@ type Publisher interface {
 	PutBase(ctx context.Context, cluster string, epoch, seq int64, data []byte) (key string, err error)
 	// PutSegment stores a segment. Repeating it with the same bytes is no error.
 	PutSegment(ctx context.Context, cluster string, epoch, seq int64, data []byte) error
+	// Kept reports whether the object of that key is still there.
+	Kept(ctx context.Context, key string) (bool, error)
 }
 
 // Pointer is the ledger's record of the newest snapshot, and the watcher's sign of life.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -39,7 +40,7 @@ func (f *Forwarder) begin(now time.Time) {
 	p := &publication{seq: f.head + 1}
 	many := f.segments >= f.settings.MaxSegments || f.segmentBytes >= f.settings.MaxSegmentBytes || f.old(now)
 	hurry := f.owed != nil && f.segments < 10*f.settings.MaxSegments
-	if p.base = f.pointer.BaseKey == "" || f.unencodable || many && !hurry; p.base {
+	if p.base = f.pointer.BaseKey == "" || f.whole || many && !hurry; p.base {
 		s := f.state.snapshot()
 		s.Cluster, s.Epoch, s.Seq, s.AtUnix = f.config.Cluster, f.epoch, p.seq, now.Unix()
 		p.what = s
@@ -48,7 +49,7 @@ func (f *Forwarder) begin(now time.Time) {
 		d.Cluster, d.Epoch, d.Seq, d.AtUnix = f.config.Cluster, f.epoch, p.seq, now.Unix()
 		p.what = d
 	}
-	f.dirtySince, f.unencodable = time.Time{}, false
+	f.dirtySince, f.whole = time.Time{}, false
 	f.publishing = p
 }
 
@@ -82,7 +83,7 @@ func (f *Forwarder) publish(ctx context.Context) error {
 func (f *Forwarder) giveUp() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.publishing, f.unencodable, f.dirtySince = nil, true, f.config.Now()
+	f.publishing, f.whole, f.dirtySince = nil, true, f.config.Now()
 }
 
 func (p *publication) encode() (err error) {
@@ -130,12 +131,44 @@ func (f *Forwarder) arrived(p *publication) {
 	if p.base {
 		note.What = "base"
 		f.segments, f.segmentBytes, f.baseAt = 0, 0, f.config.Now()
+		f.keptAt = f.baseAt
 	} else {
 		f.segments++
 		f.segmentBytes += len(p.data)
 	}
 	f.tell(note)
 }
+
+// keep publishes a base anew where the one that is published is gone: nobody could read the cluster's state until the next one is due, and
+// nothing would be given back.
+func (f *Forwarder) keep(ctx context.Context) {
+	if f.publishing != nil || f.pointer.BaseKey == "" || f.config.Now().Before(f.nextKeep()) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
+	defer cancel()
+	kept, err := f.config.Publisher.Kept(ctx, f.pointer.BaseKey)
+	f.mu.Lock()
+	f.keptAt = f.config.Now()
+	if gone := err == nil && !kept; gone {
+		f.whole, f.dirtySince = true, f.keptAt
+		err = fault.New(fault.NotFound, "", "%s is gone, and is published anew", f.pointer.BaseKey)
+	}
+	f.mu.Unlock()
+	if err != nil {
+		f.problem("look for what was published", err)
+	}
+}
+
+// nextKeep is when the base is looked for next.
+func (f *Forwarder) nextKeep() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.keptAt.Add(f.keepEvery())
+}
+
+// keepEvery is how often the base is looked for: each eighth heartbeat. It is called with the lock held.
+func (f *Forwarder) keepEvery() time.Duration { return 8 * f.beatEvery() }
 
 // beat says that the watcher lives. It is left out while publishing fails: a watcher whose state reaches nobody is as
 // good as dead, and the functions then list the cluster themselves.

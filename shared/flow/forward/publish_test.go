@@ -42,8 +42,8 @@ func TestAnIdleClusterCausesOnlyHeartbeats(t *testing.T) {
 		f.Observe(nodeChange("n", nil, true))
 		w.pass(f, 6*time.Second)
 	}
-	if w.calls["heartbeat"] != 20 || len(w.calls) != 1 {
-		t.Errorf("600 idle seconds made %v calls, want 20 heartbeats", w.calls)
+	if w.calls["heartbeat"] != 20 || w.calls["kept"] != 2 || len(w.calls) != 2 {
+		t.Errorf("600 idle seconds made %v calls, want 20 heartbeats and 2 looks for the base", w.calls)
 	}
 	if age := w.now.Unix() - w.pointer.HeartbeatAt; age > 30 {
 		t.Errorf("the last sign of life is %d s old", age)
@@ -71,6 +71,39 @@ func TestAClusterWithMachinesOfOursBeatsEachTenSeconds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Where somebody emptied the bucket the state is published whole again, within minutes; a store that does not answer empties nothing.
+func TestABaseThatIsGoneIsPublishedAnew(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{})
+	f.Observe(nodeChange("mine", map[string]string{model.LabelNodePool: "default"}, true))
+	w.settle(f)
+	first := w.pointer.BaseKey
+	w.fail = func(call string) (error, error) {
+		if call == "kept" {
+			return fault.New(fault.Internal, "", "no answer"), nil
+		}
+		return nil, nil
+	}
+	w.pass(f, 5*time.Minute)
+	if w.pointer.BaseKey != first {
+		t.Fatalf("without an answer %s is published", w.pointer.BaseKey)
+	}
+	w.fail = func(string) (error, error) { return nil, nil }
+	w.pass(f, 5*time.Minute)
+	if w.pointer.BaseKey != first || w.calls["base"] != 0 {
+		t.Fatalf("%s is published: %v", w.pointer.BaseKey, w.calls)
+	}
+	clear(w.objects)
+	w.pass(f, 90*time.Second)
+	if w.pointer.BaseKey == first || len(w.published().Nodes) != 1 || w.calls["base"] != 1 {
+		t.Errorf("%s is published, %v", w.pointer.BaseKey, w.calls)
+	}
+	w.pass(f, 10*time.Minute)
+	if w.calls["base"] != 1 {
+		t.Errorf("%d bases", w.calls["base"])
 	}
 }
 

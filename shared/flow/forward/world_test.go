@@ -64,6 +64,11 @@ func (w *world) PutSegment(_ context.Context, cluster string, epoch, seq int64, 
 	return w.do("segment", func() error { return w.put(fmt.Sprintf("%s/%d/seg-%d", cluster, epoch, seq), data) })
 }
 
+func (w *world) Kept(_ context.Context, key string) (kept bool, err error) {
+	err = w.do("kept", func() error { _, kept = w.objects[key]; return nil })
+	return kept, err
+}
+
 func (w *world) NextEpoch(context.Context, string, string) (int64, error) {
 	err := w.do("epoch", func() error { w.epoch++; return nil })
 	return w.epoch, err
