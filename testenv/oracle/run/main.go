@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
@@ -26,6 +27,9 @@ func main() {
 	flag.IntVar(&c.Workers, "workers", runtime.GOMAXPROCS(0), "problems at once")
 	var d oracle.Disruptions
 	flag.IntVar(&d.Clusters, "clusters", 2000, "clusters of which nodes are given back")
+	sizes := flag.String("nodes", "100,1000", "sizes of the benchmarks' clusters of which nodes are given back, with commas between them; empty = none")
+	families := flag.String("families", "underused,guarded", "families of them")
+	seeds := flag.Uint64("seeds", 3, "of each size and family of them")
 	perKind := flag.Int("show", 5, "findings of each kind to print")
 	seed := flag.Int64("seed", -1, "judge the problem of this seed only, and write it down")
 	crowded := flag.Bool("crowded", false, "with -seed: the problem as pairs are taken from it")
@@ -55,12 +59,22 @@ func main() {
 		}
 		return
 	}
+	var nodes []int
+	for size := range strings.SplitSeq(*sizes, ",") {
+		if n, err := strconv.Atoi(size); err == nil && n > 0 {
+			nodes = append(nodes, n)
+		} else if *sizes != "" {
+			fmt.Fprintf(os.Stderr, "-nodes: %q is not a number of nodes; write 100,1000 or the like\n", size)
+			os.Exit(2)
+		}
+	}
 	report := c.Run()
 	report.Write(os.Stdout, *perKind)
 	d.First, d.Workers, d.Depth = c.First, c.Workers, c.Depth
 	given := d.Run()
 	given.Write(os.Stdout, *perKind)
-	if report.Failed() || given.Failed() {
+	sound := oracle.Convergences(os.Stdout, strings.Split(*families, ","), nodes, *seeds, oracle.Depth{Orders: 1})
+	if report.Failed() || given.Failed() || !sound {
 		os.Exit(1)
 	}
 }
