@@ -41,6 +41,7 @@ type settings struct {
 
 func main() {
 	var s settings
+	boot.Memory()
 	boot.Settings(&s)
 	config := boot.AWS()
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)

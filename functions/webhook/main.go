@@ -41,6 +41,7 @@ const patience = 1200 * time.Millisecond
 
 func main() {
 	var s settings
+	boot.Memory()
 	boot.Settings(&s)
 	config := boot.AWS()
 	flow := &review.Flow{
