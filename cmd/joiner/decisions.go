@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
+	"github.com/joiner-sh/joiner/shared/flow/history"
 )
 
 const decisionsLong = `Lists what was decided, the newest first, with the names that "joiner replay" takes: decisions to launch, with the pods that waited and
@@ -16,30 +17,9 @@ on the bucket. With --dir a folder is read in their place, with the bucket's obj
 Exit status: 0 with an answer; 2 where the installation cannot be read; 1 where the answer cannot be written.`
 
 func newDecisions() *cobra.Command {
-	flags := &sourceFlags{}
-	since := ""
-	command := &cobra.Command{
-		Use: "decisions", Short: "List what was decided, to look into or to make once more",
-		Long: decisionsLong, Args: cobra.NoArgs,
+	return sinceCommand(cobra.Command{
+		Use: "decisions", Short: "List what was decided, to look into or to make once more", Long: decisionsLong,
 		Example: `  joiner decisions
   joiner decisions --since 30d --cluster shop -o json | jq '.[] | select(.launched > 10)'`,
-		RunE: func(command *cobra.Command, _ []string) error {
-			from, err := flags.since(since)
-			if err != nil {
-				return err
-			}
-			flow, reg, err := flags.history(command.Context())
-			if err != nil {
-				return err
-			}
-			answer, err := flow.Decisions(command.Context(), reg, from)
-			if err != nil {
-				return err
-			}
-			return write(command, flags.output, answer, show.Decisions)
-		},
-	}
-	flags.registerAccount(command)
-	sinceFlag(command, &since)
-	return command
+	}, (*history.Flow).Decisions, show.Decisions)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,33 +33,37 @@ on the bucket. With --dir a folder is read in their place, with the bucket's obj
 Exit status: 0 with an answer; 2 where the installation cannot be read; 1 where the answer cannot be written.`
 
 func newSavings() *cobra.Command {
-	flags := &sourceFlags{}
-	since := ""
-	command := &cobra.Command{
-		Use: "savings", Short: "Say what giving nodes back saved, against what it disturbed",
-		Long: savingsLong, Args: cobra.NoArgs,
+	return sinceCommand(cobra.Command{
+		Use: "savings", Short: "Say what giving nodes back saved, against what it disturbed", Long: savingsLong,
 		Example: `  joiner savings
   joiner savings --since 30d --cluster shop -o json | jq .saved/1e6
   aws s3 sync s3://joiner-111111111111-us-west-2 copy && aws dynamodb scan --table-name joiner >copy/ledger.json && joiner savings --dir copy`,
-		RunE: func(command *cobra.Command, _ []string) error {
-			from, err := flags.since(since)
-			if err != nil {
-				return err
-			}
-			flow, reg, err := flags.history(command.Context())
-			if err != nil {
-				return err
-			}
-			answer, err := flow.Savings(command.Context(), reg, from)
-			if err != nil {
-				return err
-			}
-			return write(command, flags.output, answer, show.Savings)
-		},
+	}, (*history.Flow).Savings, show.Savings)
+}
+
+// sinceCommand is a command that asks an installation what was from --since up to now.
+func sinceCommand[A any](command cobra.Command, ask func(*history.Flow, context.Context, model.Registration, int64) (A, error), table func(io.Writer, A) error) *cobra.Command {
+	flags := &sourceFlags{}
+	since := ""
+	command.Args = cobra.NoArgs
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		from, err := flags.since(since)
+		if err != nil {
+			return err
+		}
+		flow, reg, err := flags.history(command.Context())
+		if err != nil {
+			return err
+		}
+		answer, err := ask(flow, command.Context(), reg, from)
+		if err != nil {
+			return err
+		}
+		return write(command, flags.output, answer, table)
 	}
-	flags.registerAccount(command)
-	sinceFlag(command, &since)
-	return command
+	flags.registerAccount(&command)
+	sinceFlag(&command, &since)
+	return &command
 }
 
 func sinceFlag(command *cobra.Command, since *string) {
