@@ -110,6 +110,7 @@ var defects = []defect{
 		"if len(d.volumes) > 0 && d.now-drain.EmptyUnix < d.settings.DetachSeconds {", "if false {"},
 	{"finalizer off too early", interruption + "drain.go",
 		"\t\ts.doomed = append(s.doomed, s.claim.InstanceID)\n", "\t\ts.doomed = append(s.doomed, s.claim.InstanceID)\n\t\tdefer s.free(ctx, KindNode)\n"},
+	// The one that goes unnoticed: the sweep takes off what the drain left, within minutes.
 	{"finalizer never off", interruption + "drain.go",
 		"if !s.remove(ctx, kind) || !s.free(ctx, kind) {", "if !s.remove(ctx, kind) {"},
 	{"brake ignored for repair", interruption + "suspect.go",
