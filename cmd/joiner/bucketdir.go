@@ -55,10 +55,15 @@ func (d dirObjects) Do(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	return answered(request, status, http.Header{}, body), nil
+}
+
+// answered is a service's answer that nobody sent.
+func answered(request *http.Request, status int, header http.Header, body []byte) *http.Response {
 	return &http.Response{
 		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: request,
-		Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
-	}, nil
+		Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}
 }
 
 // put writes a file as a whole or not at all.

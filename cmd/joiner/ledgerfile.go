@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -99,10 +97,7 @@ func (s scanItems) Do(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	header := http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "Date": {s.now.UTC().Format(http.TimeFormat)}}
-	return &http.Response{
-		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: request,
-		Header: header, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
-	}, nil
+	return answered(request, status, header, body), nil
 }
 
 func (s scanItems) get(pk, sk string) map[string]any {

@@ -47,9 +47,7 @@ func Parse(text string) (Query, error) {
 		case command == "filter":
 			err = q.filter(rest)
 		case command == "fields":
-			for _, field := range strings.Split(rest, ",") {
-				err = q.show(strings.TrimSpace(field), false)
-			}
+			err = q.showAll(rest)
 		case command == "stats":
 			err = q.stats(rest)
 		case command == "sort", command == "limit":
@@ -74,8 +72,7 @@ var (
 func (q *Query) filter(text string) error {
 	for _, term := range strings.Split(text, " and ") {
 		term = strings.TrimSpace(term)
-		switch m := present.FindStringSubmatch(term); {
-		case m != nil:
+		if m := present.FindStringSubmatch(term); m != nil {
 			q.filters = append(q.filters, condition{m[1], func(_ any, present bool) bool { return present }})
 			continue
 		}
@@ -126,7 +123,12 @@ func (q *Query) stats(text string) error {
 	if !grouped {
 		return nil
 	}
-	for _, field := range strings.Split(by, ",") {
+	return q.showAll(by)
+}
+
+// showAll adds fields with commas between them; parts of time are none.
+func (q *Query) showAll(fields string) error {
+	for _, field := range strings.Split(fields, ",") {
 		if field = strings.TrimSpace(field); strings.HasPrefix(field, "bin(") {
 			continue
 		}

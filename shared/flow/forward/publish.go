@@ -150,7 +150,7 @@ func (f *Forwarder) keep(ctx context.Context) {
 	kept, err := f.config.Publisher.Kept(ctx, f.pointer.BaseKey)
 	f.mu.Lock()
 	f.keptAt = f.config.Now()
-	if gone := err == nil && !kept; gone {
+	if err == nil && !kept {
 		f.whole, f.dirtySince = true, f.keptAt
 		err = fault.New(fault.NotFound, "", "%s is gone, and is published anew", f.pointer.BaseKey)
 	}

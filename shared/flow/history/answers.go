@@ -115,13 +115,9 @@ func (f *Flow) Savings(ctx context.Context, reg model.Registration, fromUnix int
 		return nil, fmt.Errorf("read the ledger of cluster %s: %w", reg.Cluster, err)
 	}
 	now := f.nowOf(&ledger)
-	decisions, err := f.Records.Decisions(ctx, reg.Cluster, fromUnix, now+1)
+	decisions, disruptions, err := f.decided(ctx, reg, fromUnix, now+1)
 	if err != nil {
-		return nil, fmt.Errorf("read decisions of cluster %s: %w", reg.Cluster, err)
-	}
-	disruptions, err := f.Records.Disruptions(ctx, reg.Cluster, fromUnix, now+1)
-	if err != nil {
-		return nil, fmt.Errorf("read decisions of cluster %s: %w", reg.Cluster, err)
+		return nil, err
 	}
 	removals, err := f.Records.Removals(ctx, reg.Cluster, fromUnix, now+1)
 	if err != nil {
@@ -133,15 +129,24 @@ func (f *Flow) Savings(ctx context.Context, reg model.Registration, fromUnix int
 // Decisions lists what was decided from fromUnix up to now, the newest first.
 func (f *Flow) Decisions(ctx context.Context, reg model.Registration, fromUnix int64) ([]explain.Decided, error) {
 	toUnix := f.Now().Unix() + 60 // records are dated by the ledger's clock
+	decisions, disruptions, err := f.decided(ctx, reg, fromUnix, toUnix)
+	if err != nil {
+		return nil, err
+	}
+	return explain.Decisions(decisions, disruptions), nil
+}
+
+// decided reads the decisions of a span, to provision and about giving back.
+func (f *Flow) decided(ctx context.Context, reg model.Registration, fromUnix, toUnix int64) ([]model.Decision, []model.Disrupted, error) {
 	decisions, err := f.Records.Decisions(ctx, reg.Cluster, fromUnix, toUnix)
 	if err != nil {
-		return nil, fmt.Errorf("read decisions of cluster %s: %w", reg.Cluster, err)
+		return nil, nil, fmt.Errorf("read decisions of cluster %s: %w", reg.Cluster, err)
 	}
 	disruptions, err := f.Records.Disruptions(ctx, reg.Cluster, fromUnix, toUnix)
 	if err != nil {
-		return nil, fmt.Errorf("read decisions of cluster %s: %w", reg.Cluster, err)
+		return nil, nil, fmt.Errorf("read decisions of cluster %s: %w", reg.Cluster, err)
 	}
-	return explain.Decisions(decisions, disruptions), nil
+	return decisions, disruptions, nil
 }
 
 func (f *Flow) nowOf(ledger *model.Ledger) int64 {
