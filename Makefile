@@ -51,6 +51,9 @@ oracle: ## plans of 10,000 random problems, 2,000 clusters to give nodes back of
 sim: ## the control plane simulated under many seeds, every fault on: 90 s, or HOURS=500 simulated hours; SIMFLAGS="-seed 7 -trace" replays one
 	$(GO) run ./testenv/sim/cmd $(if $(SIMFLAGS),$(SIMFLAGS),$(if $(HOURS),-hours $(HOURS),-seconds 90))
 
+sim-campaign: ## 20,000 simulated hours (HOURS) of seeds of this commit's own, whatever breaks: about two hours of processor time; goes on where it was stopped
+	$(GO) run ./testenv/sim/cmd -campaign $(if $(HOURS),-hours $(HOURS)) $(CAMPAIGNFLAGS)
+
 sim-long: ## the long form of the simulator's tests: a thousand seeds twice, every effect and every recovery going wrong in every way
 	JOINER_SIM=long $(GO) test -timeout 120m -count=1 -v ./testenv/sim/...
 
@@ -192,4 +195,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e conform oracle sim sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE
+.PHONY: help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e conform oracle sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE

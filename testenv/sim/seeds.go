@@ -14,11 +14,15 @@ var seedList string
 // Seed is one that once broke a rule.
 type Seed struct {
 	Number uint64
+	Mode   Mode // in which it broke the rule
 	Cause  string
 }
 
-// Seeds returns the seeds of seeds.txt: a line for each, the number and then the cause; lines that begin with # are
-// left out.
+// Config returns the run.
+func (s Seed) Config() Config { return s.Mode.Draw(s.Number) }
+
+// Seeds returns the seeds of seeds.txt: a line for each, the number, the mode and a colon where it is not "drawn", and then the cause;
+// lines that begin with # are left out.
 func Seeds() ([]Seed, error) {
 	var seeds []Seed
 	lines := bufio.NewScanner(strings.NewReader(seedList))
@@ -28,11 +32,17 @@ func Seeds() ([]Seed, error) {
 			continue
 		}
 		first, cause, _ := strings.Cut(text, " ")
+		mode := Modes()[0]
+		for _, m := range Modes() {
+			if rest, found := strings.CutPrefix(cause, m.Name+": "); found {
+				mode, cause = m, rest
+			}
+		}
 		number, err := strconv.ParseUint(first, 10, 64)
 		if err != nil || cause == "" {
 			return nil, fmt.Errorf("seeds.txt: %q is not a seed and its cause", text)
 		}
-		seeds = append(seeds, Seed{number, cause})
+		seeds = append(seeds, Seed{number, mode, cause})
 	}
 	return seeds, lines.Err()
 }

@@ -78,7 +78,7 @@ func TestSeedsThatWereFound(t *testing.T) {
 	}
 	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed.Number), func(t *testing.T) {
-			if r := sim.Run(sim.Draw(seed.Number)); len(r.Violations) > 0 {
+			if r := sim.Run(seed.Config()); len(r.Violations) > 0 {
 				t.Errorf("%s\n%s", seed.Cause, report(r))
 			}
 		})

@@ -4,6 +4,7 @@
 //	go run ./testenv/sim/cmd -seconds 90         # seeds from -first on, on all cores, for so long
 //	go run ./testenv/sim/cmd -hours 500          # the same for so many simulated hours
 //	go run ./testenv/sim/cmd -room -seconds 90   # the same with CapacityBuffers
+//	go run ./testenv/sim/cmd -campaign           # 20,000 hours of seeds of this commit's own, whatever breaks; can be resumed
 //	go run ./testenv/sim/cmd -town 25 -seed 1    # an hour of 25 deployments of 20 pods
 package main
 
@@ -11,9 +12,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
+	"strings"
 	"syscall"
 	"time"
 
@@ -34,6 +38,7 @@ func main() {
 	town := flag.Int("town", 0, "deployments of twenty pods each, without faults, instead of a drawn world")
 	constant := flag.Float64("constant", 0, "so many hours of worlds in which nothing changes any more, instead of drawn ones")
 	room := flag.Bool("room", false, "keep room by CapacityBuffers besides")
+	long := flag.Bool("campaign", false, "play -hours (20,000) of seeds of this commit's own, in every mode in turn, whatever breaks; what is over is kept in .cache/sim-campaign")
 	cores := flag.Int("cores", runtime.GOMAXPROCS(0), "runs at once")
 	profile := flag.String("profile", "", "write a CPU profile here")
 	flag.Parse()
@@ -48,6 +53,9 @@ func main() {
 			os.Exit(1)
 		}
 		defer pprof.StopCPUProfile()
+	}
+	if *long {
+		os.Exit(campaign(*hours, *cores))
 	}
 	draw := sim.Draw
 	if *room {
@@ -94,6 +102,49 @@ func main() {
 	for _, result := range failed {
 		fail(result, *shrink)
 	}
+}
+
+// campaign plays a commit's long campaign, and returns the program's exit status: 0 = it is clean, 1 = runs broke a rule,
+// 2 = it could not be played.
+func campaign(hours float64, cores int) int {
+	commit, err := committed()
+	var first uint64
+	if err == nil {
+		first, err = sim.FirstSeed(commit)
+	}
+	if hours == 0 {
+		hours = 20000
+	}
+	var progress sim.Progress
+	if err == nil {
+		file := filepath.Join(".cache", "sim-campaign", commit+".json")
+		progress, err = sim.LongCampaign{Commit: commit, First: first, Hours: hours, Cores: cores, File: file, Now: time.Now, Tell: os.Stdout}.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	progress.Summary(os.Stdout)
+	if len(progress.Failed) > 0 {
+		return 1
+	}
+	return 0
+}
+
+// committed returns the hash of the commit that is played. What differs from it would be another program at each call.
+func committed() (string, error) {
+	differs, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output()
+	if err != nil {
+		return "", fmt.Errorf("ask git which commit this is: %w", err)
+	}
+	if len(differs) > 0 {
+		return "", fmt.Errorf("a campaign is of a commit, and these files differ from it; commit them first:\n%s", differs)
+	}
+	hash, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		return "", fmt.Errorf("ask git which commit this is: %w", err)
+	}
+	return strings.TrimSpace(string(hash)), nil
 }
 
 // cpu returns the processor time this program has used.
