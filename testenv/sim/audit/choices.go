@@ -342,7 +342,7 @@ func (a *Auditor) untainted(k *model.Command) {
 		if age := a.entry.At.Sub(n.taintedAt); tainted(n.Node) && (a.calm() || age > 2*a.rules.Invocation) {
 			a.broken("B4", t.Node, "command %s is undone and the node has the taint, for %s", k.ID, age.Round(time.Second))
 		}
-		a.within("B4", t.Node, a.entry.At, 0, func() (string, bool) { return a.stillTainted(t) })
+		a.within("B4", t.Node, a.entry.At, 0, func() (string, bool) { return a.stillTainted(t, k.ID) })
 	}
 }
 
@@ -362,18 +362,19 @@ func (a *Auditor) failing(change world.ClaimChange) {
 			if k.State == model.CommandDone {
 				return "", false
 			}
-			return a.stillTainted(t)
+			return a.stillTainted(t, k.ID)
 		})
 	}
 }
 
-// stillTainted reports whether a node is there, tainted, and neither to end nor in an open command.
-func (a *Auditor) stillTainted(t *model.Target) (string, bool) {
+// stillTainted reports whether a node that a command has to let go is there, tainted, and neither to end nor in another open command,
+// which may be older than that: how long one may stay open is another rule.
+func (a *Auditor) stillTainted(t *model.Target, letGo string) (string, bool) {
 	n, c := a.books.nodes[t.Node], a.books.claims[t.Claim]
 	if n == nil || n.UID != t.NodeUID || !tainted(n.Node) || n.DeletedUnix != 0 || c == nil || !c.Live() || ends(c.State) {
 		return "", false
 	}
-	if k := a.books.commandOf(c); k != nil && k.State != model.CommandUndoing && k.at.After(a.entry.At.Add(-time.Minute)) {
+	if k := a.books.commandOf(c); k != nil && k.ID != letGo && k.State != model.CommandUndoing {
 		return "", false // another command's
 	}
 	return "its node " + t.Node + " is tainted and is not given back", true

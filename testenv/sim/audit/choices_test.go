@@ -110,6 +110,38 @@ func (s *story) undone(n string, k *model.Command) {
 	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "end", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{Before: k, After: &next}}})
 }
 
+// handedOver has a replacement of the command of machine 1 fail, and that machine be of another command from then on, which is in a
+// state for two minutes.
+func (s *story) handedOver(state model.CommandState) {
+	k := s.commit("1", func(k *model.Command) {
+		k.Reason, k.Replacements = model.ReasonUnderutilized, []model.PlannedClaim{{Name: "web-2-0", Price: 50_000}}
+	})
+	k = s.step(k, model.CommandReplacing)
+	failed, gone := s.chosenClaim("2"), s.chosenClaim("2")
+	failed.State, gone.Version, gone.State, gone.FailureCode = model.Launched, 2, model.Gone, "NoCapacity"
+	s.entries = slices.DeleteFunc(s.entries, func(e world.Entry) bool {
+		started, ok := e.Fact.(world.InstanceStarted)
+		return ok && started.Instance.ID == "i-2" // it never ran
+	})
+	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: failed, After: gone}}})
+	s.undone("1", k)
+	other := *k
+	other.ID, other.Version, other.State, other.Reason, other.Replacements = "other", 1, model.CommandReplacing, model.ReasonDrifted, nil
+	before, after := s.chosenClaim("1"), s.chosenClaim("1")
+	before.Version, after.Version, after.Command = 3, 4, other.ID
+	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "commit", Claims: []world.ClaimChange{{Before: before, After: after}}, Commands: []world.CommandChange{{Before: &other, After: &other}}})
+	s.chosenNode("1", true)
+	if state == model.CommandUndone {
+		undone := other
+		undone.Version, undone.State = 2, state
+		s.tell(world.LedgerWritten{Cluster: world.Name, Op: "end", Commands: []world.CommandChange{{Before: &undone, After: &undone}}})
+	}
+	for range 13 {
+		s.wait(10 * time.Second)
+		s.tell(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+	}
+}
+
 // turnRound has machine 2 be the replacement of one that is gone, by a command that came to an end, and be given back to save.
 func (s *story) turnRound(end model.CommandState) { s.turnRoundAfter(end, func() {}) }
 
@@ -212,6 +244,8 @@ func TestRulesOfChoices(t *testing.T) {
 			s.chosenNode("1", true)
 			s.undone("1", k)
 		}, "B4"},
+		"F22 undone and tainted, for another command that is open for long": {func(s *story) { s.handedOver(model.CommandReplacing) }, ""},
+		"F22 B4 undone and tainted, and the other command is undone, too":   {func(s *story) { s.handedOver(model.CommandUndone) }, "B4"},
 		"undone and untainted": {func(s *story) {
 			k := s.commit("1", nil)
 			s.chosenNode("1", true)

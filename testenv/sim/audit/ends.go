@@ -166,8 +166,9 @@ func (a *Auditor) mayLeave(fact world.LeaveAsked) {
 		return
 	}
 	if m := a.books.machineOn(n); !m.warnedAt.IsZero() && m.told && a.calm() && !a.told["first/"+c.Name] && n.seen.Before(m.warnedAt) {
-		if late := a.entry.At.Sub(m.warnedAt); late > a.rules.Evicted && c.FailureCode == model.EndedSpotInterrupted && p.changedAt.Before(m.warnedAt) && tierOf(p.shape) == 0 {
-			a.broken("C1", m.ID, "the first pod was asked to leave %s after the warning", late.Round(time.Millisecond))
+		late := a.entry.At.Sub(latestOf(m.warnedAt, shieldEnds(p)))
+		if late > a.rules.Evicted && c.FailureCode == model.EndedSpotInterrupted && p.changedAt.Before(m.warnedAt) && tierOf(p.shape) == 0 {
+			a.broken("C1", m.ID, "the first pod was asked to leave %s after the warning, and after it could be", late.Round(time.Millisecond))
 		}
 	}
 	a.replacedFirst(c, p, fact)
@@ -189,11 +190,27 @@ func (a *Auditor) mayLeave(fact world.LeaveAsked) {
 
 // shielded reports whether a pod's annotation keeps it from being evicted now, to the second.
 func (a *Auditor) shielded(p *pod) bool {
+	return a.entry.At.Before(shieldEnds(p).Add(-time.Second))
+}
+
+// shieldEnds returns until when a pod's annotation keeps it from being evicted: long after every run where it says no time, zero
+// where it says nothing that is understood.
+func shieldEnds(p *pod) time.Time {
 	if p.shape.DoNotDisrupt == "true" {
-		return true
+		return world.Start.AddDate(1, 0, 0)
 	}
 	d, err := time.ParseDuration(p.shape.DoNotDisrupt)
-	return err == nil && d > 0 && a.entry.At.Before(time.Unix(p.StartedUnix, 0).Add(d-time.Second))
+	if err != nil || d <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(p.StartedUnix, 0).Add(d)
+}
+
+func latestOf(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // replacedFirst is B4: before the first pod is evicted, what the pods need elsewhere was asked for, or that took too long.

@@ -48,6 +48,19 @@ func (s *story) leave(judged, uid string, forced bool, grace int64) {
 	s.tell(world.LeaveAsked{Pod: model.PodRef{Namespace: "default", Name: uid, UID: judged}, UID: uid, Node: "n", Forced: forced, GraceSeconds: grace})
 }
 
+// warned has the machine be warned, its node be tainted at once, and all that is to take its place be planned. One of its pods has been
+// running since the story began, and says for how long it is not to be disrupted.
+func (s *story) warned(shield string) {
+	p := &model.Pod{Namespace: "default", Name: "guarded", UID: "guarded", NodeName: "n", Phase: model.Running, Ready: true, StartedUnix: world.Start.Unix()}
+	shape := &model.PodShape{DoNotDisrupt: shield, GraceSeconds: 30}
+	s.tell(world.ObjectWritten{Kind: world.KindPod, Name: p.Key(), UID: p.UID, Verb: "bind", Pod: p, Shape: shape})
+	s.wait(time.Second)
+	s.tell(world.InstanceWarned{ID: "i-1", Due: s.at.Add(10 * time.Minute)})
+	s.tell(world.EventMoved{Kind: "spot_interrupted", IDs: []string{"i-1"}, Verb: "send"})
+	s.claim(model.Draining, 2, &model.Drain{SinceUnix: s.at.Unix()}, model.EndedSpotInterrupted)
+	s.node(model.Node{Finalizer: true, Taints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}})
+}
+
 // Each rule about what ends sees its breach, and nothing where all is well.
 func TestRulesOfEnds(t *testing.T) {
 	since := world.Start.Unix()
@@ -73,6 +86,9 @@ func TestRulesOfEnds(t *testing.T) {
 		"interrupted, and AWS never said so": {func(s *story) {
 			s.claim(model.Draining, 2, draining, model.EndedSpotInterrupted)
 		}, occupied(model.Initialized, nil), "C11"},
+		"F21 asked late, when its do-not-disrupt has run out":      {func(s *story) { s.warned("4m"); s.wait(3 * time.Minute); s.leave("guarded", "guarded", false, 0) }, occupied(model.Initialized, nil), ""},
+		"F21 asked long after its do-not-disrupt ran out":          {func(s *story) { s.warned("2m"); s.wait(3 * time.Minute); s.leave("guarded", "guarded", false, 0) }, occupied(model.Initialized, nil), "C1"},
+		"F21 asked long after the warning, and nothing forbade it": {func(s *story) { s.warned(""); s.wait(time.Minute); s.leave("plain", "plain", false, 0) }, occupied(model.Initialized, nil), "C1"},
 		"nothing comes about": {func(s *story) {
 			for range 50 {
 				s.wait(6 * time.Second)
