@@ -239,10 +239,11 @@ type Pace struct {
 // ClassHold says that machines of a class do not join, and until when no more are launched to find that out again.
 type ClassHold struct {
 	Class     string `json:"class"`
-	Failures  int    `json:"failures"` // in a row, ≥ 1
-	LastUnix  int64  `json:"last"`     // launch of the latest machine that counts among them
-	UntilUnix int64  `json:"until"`    // after it one machine at a time is tried, until one joins
-	NotedUnix int64  `json:"noted"`    // when the last failure was counted
+	Inputs    string `json:"inputs,omitempty"` // digest of the class as it was: another one is tried at once; empty = not known
+	Failures  int    `json:"failures"`         // in a row; 0 = the class was changed after the last one
+	LastUnix  int64  `json:"last"`             // launch of the latest machine that counts among them
+	UntilUnix int64  `json:"until"`            // after it one machine at a time is tried, until one joins
+	NotedUnix int64  `json:"noted"`            // when the last failure was counted: machines launched before are of the same incident
 }
 
 // Quarantine is something that made planning panic.

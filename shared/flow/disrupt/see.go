@@ -153,7 +153,7 @@ func (r *run) marks() []model.Mark {
 // suspended reports whether launches from a class have failed lately for reasons that another offer would not get round.
 func (r *run) suspended(class string) bool {
 	for i := range r.ledger.Notes.Holds {
-		if r.ledger.Notes.Holds[i].Class == class {
+		if hold := &r.ledger.Notes.Holds[i]; hold.Class == class && r.now() < hold.UntilUnix {
 			return true
 		}
 	}

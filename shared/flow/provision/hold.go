@@ -11,35 +11,56 @@ import (
 // holdAtMost is how long a class is held at the longest.
 const holdAtMost = int64(2 * 60 * 60)
 
-// holds counts machines that never joined against their classes. Machines of one moment count once: they fail together.
-// A machine that joined after the last failure was counted takes the hold away.
+// holdForgotten is how long, in seconds, it is remembered that a class was changed after its machines did not join: for longer than
+// the ledger shows those machines.
+const holdForgotten = int64(2 * 60 * 60)
+
+// holds counts machines that never joined against their classes. Machines that were launched before a failure was noted are of
+// the same incident, and count once. A machine that joined after the last failure was counted takes the hold away, and so does
+// another version of the class, for which none of the machines launched so far counts.
 func (r *run) holds() {
-	byClass := map[string]*model.ClassHold{}
-	for _, hold := range r.ledger.Notes.Holds {
-		byClass[hold.Class] = &hold
+	inputs := map[string]string{}
+	for i := range r.snapshot.Classes {
+		inputs[r.snapshot.Classes[i].Name] = inputsOf(r.snapshot.Classes[i])
 	}
+	claims := append(append([]model.Claim{}, r.ledger.Ended...), r.ledger.Claims...)
 	joined := map[string]int64{}
-	for i := range r.ledger.Claims {
-		if claim := &r.ledger.Claims[i]; claim.RegisteredUnix > joined[claim.Class] {
+	for i := range claims {
+		if claim := &claims[i]; claim.RegisteredUnix > joined[claim.Class] {
 			joined[claim.Class] = claim.RegisteredUnix
 		}
 	}
-	for class, hold := range byClass {
-		if joined[class] > hold.NotedUnix {
-			delete(byClass, class)
+	byClass := map[string]*model.ClassHold{}
+	for _, hold := range r.ledger.Notes.Holds {
+		if joined[hold.Class] > hold.NotedUnix || r.now()-hold.NotedUnix > holdForgotten && hold.Failures == 0 {
+			r.noted = true
+			continue
+		}
+		switch now := inputs[hold.Class]; {
+		case now == "" || now == hold.Inputs:
+		case hold.Inputs == "": // it was written before holds had this
+			hold.Inputs, r.noted = now, true
+		default:
+			hold = model.ClassHold{Class: hold.Class, Inputs: now, LastUnix: r.now(), NotedUnix: r.now()}
 			r.noted = true
 		}
+		byClass[hold.Class] = &hold
 	}
-	failed := append(append([]model.Claim{}, r.ledger.Ended...), r.ledger.Claims...)
-	sort.SliceStable(failed, func(i, j int) bool { return failed[i].LaunchedUnix < failed[j].LaunchedUnix })
-	for i := range failed {
-		claim := &failed[i]
+	sort.SliceStable(claims, func(i, j int) bool { return claims[i].LaunchedUnix < claims[j].LaunchedUnix })
+	for i := range claims {
+		claim := &claims[i]
+		if !r.neverJoined(claim) || joined[claim.Class] > claim.LaunchedUnix {
+			continue
+		}
 		hold := byClass[claim.Class]
-		if !r.neverJoined(claim) || joined[claim.Class] > claim.LaunchedUnix || hold != nil && claim.LaunchedUnix <= hold.LastUnix {
+		if hold != nil && (claim.LaunchedUnix <= hold.LastUnix || claim.LaunchedUnix < hold.NotedUnix) {
+			if hold.Failures > 0 && claim.LaunchedUnix > hold.LastUnix {
+				hold.LastUnix, r.noted = claim.LaunchedUnix, true
+			}
 			continue
 		}
 		if hold == nil {
-			hold = &model.ClassHold{Class: claim.Class}
+			hold = &model.ClassHold{Class: claim.Class, Inputs: inputs[claim.Class]}
 			byClass[claim.Class] = hold
 		}
 		hold.Failures++
@@ -58,16 +79,16 @@ func (r *run) holds() {
 	sort.Slice(r.ledger.Notes.Holds, func(i, j int) bool { return r.ledger.Notes.Holds[i].Class < r.ledger.Notes.Holds[j].Class })
 }
 
-// neverJoined reports whether a machine had its time to join and did not, as far as the ledger and the snapshot say.
+// neverJoined reports whether a machine had its time to join and did not, as far as the ledger and the snapshot say. One that is
+// ending for another reason says nothing: people or AWS took it, or nobody looked while its time ran.
 func (r *run) neverJoined(claim *model.Claim) bool {
-	if claim.RegisteredUnix != 0 || claim.LaunchedUnix == 0 || claim.ProviderID == "" {
+	switch {
+	case claim.RegisteredUnix != 0 || claim.LaunchedUnix == 0 || claim.ProviderID == "" || len(r.nodesByProvider()[claim.ProviderID]) > 0:
 		return false
+	case claim.Ending() || !claim.Live():
+		return claim.FailureCode == model.EndedNeverRegistered
 	}
-	end := r.now()
-	if !claim.Live() {
-		end = claim.GoneUnix
-	}
-	return end-claim.LaunchedUnix > int64(r.settings.JoinWithin.Seconds()) && len(r.nodesByProvider()[claim.ProviderID]) == 0
+	return r.now()-claim.LaunchedUnix > int64(r.settings.JoinWithin.Seconds())
 }
 
 // holdTold tells the class, once for each failure.
@@ -90,7 +111,7 @@ func stamp(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3
 func (r *run) heldClass(class string) string {
 	hold := r.holdOf(class)
 	switch {
-	case hold == nil:
+	case hold == nil || hold.Failures == 0:
 		return ""
 	case hold.UntilUnix > r.now():
 		return holdText(*hold)
