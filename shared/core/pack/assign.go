@@ -222,7 +222,7 @@ func (a *assigner) ledgerOn(c *class, groups []group) *ledger {
 			})
 		}
 	}
-	wide := a.anew && (a.wide == nil || a.wide[c])
+	wide := c.settled || a.anew && (a.wide == nil || a.wide[c])
 	l.universe, l.softs = l.universes(c.uses, wide), l.universes(c.soft, wide)
 	l.exact = make([]bool, len(c.uses))
 	for u := range c.uses {
@@ -243,12 +243,17 @@ func (l *ledger) universes(uses []use, wide bool) [][]string {
 		for value := range t.nodes {
 			seen[value] = true
 		}
+		k := slices.Index(l.class.keys, t.key)
 		if wide {
-			k := slices.Index(l.class.keys, t.key)
 			for c := range l.cells {
 				if value := l.cells[c].values[k]; value != "" {
 					seen[value] = true
 				}
+			}
+		}
+		if l.class.settled && u.weight == 0 {
+			for _, value := range l.planner.offered(l.class, k) {
+				seen[value] = true
 			}
 		}
 		out[i] = slices.Sorted(maps.Keys(seen))
@@ -256,8 +261,12 @@ func (l *ledger) universes(uses []use, wide bool) [][]string {
 	return out
 }
 
-// hostLow returns the count of the emptiest node a spread by host looks at: none, where new ones may come.
-func (l *ledger) hostLow(i int) int32 {
+// hostLow returns the count of the emptiest node a spread by host looks at: none, where new ones may come, and for site n where
+// that is on its way: until it is there another one may be.
+func (l *ledger) hostLow(i, n int) int32 {
+	if n >= 0 && l.places.sites[n].number < 0 {
+		return 0
+	}
 	u := &l.class.uses[i]
 	t := &l.book.tallies[u.tally]
 	if !l.exact[i] || len(t.eligible) == 0 || len(t.eligible) < int(u.minDomains) {
@@ -272,7 +281,7 @@ func (l *ledger) hostLows() int32 {
 	sum := int32(0)
 	for i := range l.exact {
 		if l.exact[i] {
-			sum += l.hostLow(i)
+			sum += l.hostLow(i, -1)
 		}
 	}
 	for _, a := range l.class.adds {
@@ -444,7 +453,7 @@ func (l *ledger) hostRefuses(n int) string {
 			return PodAffinity
 		case u.kind == far && count > 0:
 			return PodAntiAffinity
-		case u.kind == spread && count+u.self-l.hostLow(i) > u.maxSkew:
+		case u.kind == spread && count+u.self-l.hostLow(i, n) > u.maxSkew:
 			return TopologySpread
 		}
 	}
@@ -507,7 +516,7 @@ func (l *ledger) settleOn(n int) {
 		if !t.host || u.kind != spread {
 			continue
 		}
-		if l.exact[i] {
+		if l.exact[i] && p.sites[n].number >= 0 {
 			if most, bound := t.beyond[n]; !bound || u.maxSkew < most {
 				t.beyond[n] = u.maxSkew
 			}
@@ -725,6 +734,43 @@ func (p *planner) cells(c *class) []cell {
 		}
 	}
 	return out
+}
+
+// offered returns the values of the class's k-th label that a new node for it can have now, sorted, whatever limits leave. Pools are
+// looked at for it even where no node is to be opened.
+func (p *planner) offered(c *class, k int) []string {
+	if p.in.tries < 0 && p.surveyor == nil {
+		in := *p.in
+		in.tries = 0
+		p.surveyor = &planner{in: &in, dims: p.dims, book: p.book, markets: p.markets, daemons: p.daemons,
+			standsOf: make(map[string][]stand), divisions: make(map[string][]cell)}
+	}
+	if p.surveyor != nil {
+		return p.surveyor.offered(c, k)
+	}
+	if c.wider != "" { // what it would merely rather have makes no domain less
+		needs := *c
+		needs.terms, needs.venue, needs.wider = c.needs, c.wider, ""
+		c = &needs
+	}
+	key := c.venue + "\x00" + c.keys[k] + "\x00" + fmt.Sprint(c.request)
+	known, asked := p.offers[key]
+	if asked {
+		return known
+	}
+	for _, division := range p.divided(c) {
+		if value := division.values[k]; value != "" && !slices.Contains(known, value) && slices.ContainsFunc(division.stands, func(s stand) bool {
+			return len(p.pools()[s.pool].options(s.grounds, c.request, 0)) > 0
+		}) {
+			known = append(known, value)
+		}
+	}
+	slices.Sort(known)
+	if p.offers == nil {
+		p.offers = make(map[string][]string)
+	}
+	p.offers[key] = known
+	return known
 }
 
 // costAmong returns what a unit of the class, one of n, costs at best by the options, in nano-USD per hour, by the rates

@@ -115,7 +115,7 @@ func (l *ledger) useRefuses(i, n int) string {
 	case spread:
 		low := int32(0)
 		if t.host {
-			low = l.hostLow(i)
+			low = l.hostLow(i, n)
 		} else {
 			low = l.lowest(t, l.universe[i], u.minDomains)
 		}

@@ -28,14 +28,18 @@ type Input struct {
 	// takes nothing of the node it is bound to. Indexes out of range and repeated ones are ignored.
 	Pending []int
 	// Settled are those of the pods to place, as indexes into Snapshot.Pods, that run well where they are and would be made to
-	// leave by choice. Nodes and claims of Restless, by name, take none of them.
+	// leave by choice. Nodes and claims of Restless, by name, take none of them. Their spread constraints count every domain their
+	// pools can make a node in now, whether one is there or not, and 0 as the emptiest host.
 	Settled  []int
 	Restless map[string]bool
 	// Expected are pods that are not yet on the nodes they are bound to in the snapshot, as indexes into Snapshot.Pods, with the
 	// names of those they are on until then; empty = none. They hold their room, and settled pods that have to be near them go
 	// only where they are before and after.
 	Expected map[int]string
-	NowUnix  int64
+	// Going are nodes that are being given back by choice. They take no pod and hold none, but count as domains of spread
+	// constraints: until they are gone kube-scheduler counts them, and settled pods are not to give their domains up.
+	Going   []model.Node
+	NowUnix int64
 	// IgnorePreferences leaves preferred affinity and ScheduleAnyway constraints to kube-scheduler alone.
 	IgnorePreferences bool
 	// BestEffortMinValues lowers a pool's minValues to what can be had instead of refusing the pod. Such a claim carries the

@@ -23,6 +23,7 @@ type lore struct {
 	texts           map[string]int // interned texts, so that keys are short
 	firsts          map[string]int // shapes, by key: the first of it
 	scratch         *scratch
+	spread          int8 // whether any shape has a spread constraint that must hold, in the same way
 	guarded         int8 // whether any shape has required anti-affinity: 1 = yes, −1 = no, 0 = not looked up
 }
 
@@ -186,6 +187,19 @@ func (l *lore) intern(text string) int {
 		l.texts[text] = n
 	}
 	return n
+}
+
+// spreads reports whether any shape has a spread constraint that must hold.
+func (l *lore) spreads() bool {
+	if l.spread == 0 {
+		l.spread = -1
+		if slices.ContainsFunc(l.shapes, func(s model.PodShape) bool {
+			return slices.ContainsFunc(s.Spread, func(c model.Spread) bool { return !c.Anyway })
+		}) {
+			l.spread = 1
+		}
+	}
+	return l.spread > 0
 }
 
 // guards reports whether any shape has required anti-affinity.

@@ -158,7 +158,7 @@ func prepare(in *Input, wishes wishes, asIs bool) *board {
 		known = newLore(in.Snapshot.Shapes, in.IgnorePreferences)
 	}
 	b.census = &census{snapshot: in.Snapshot, lore: known, book: b.book, volumes: volume.New(in.Snapshot), onceHeld: holders(in.Snapshot, moving)}
-	if len(in.Settled) > 0 && len(in.Restless)+len(in.Expected) > 0 {
+	if len(in.Settled) > 0 && (len(in.Restless)+len(in.Expected) > 0 || known.spreads()) {
 		b.census.settle(in.Settled, pending, len(in.Expected) > 0)
 	}
 	b.classes, b.refused = b.census.classesOf(b.pending, guardShapes(in.Snapshot, known, moving))
@@ -490,10 +490,12 @@ type planner struct {
 	reserved  map[string]int64 // instances left of each reservation, from then on
 	standsOf  map[string][]stand
 	divisions map[string][]cell
-	pricings  []*pricing       // by pool, of what waits wherever it may be; nil until asked for
-	expected  []waiting        // what it is of
-	owners    map[int][]*class // by tally: classes that are spread by it, hosts aside
-	runs      []*run           // the chosen ones, in the order they were packed
+	surveyor  *planner            // looks at the pools where this one does not; nil until asked for
+	offers    map[string][]string // by venue, request and label: the domains new nodes for a class can be in now
+	pricings  []*pricing          // by pool, of what waits wherever it may be; nil until asked for
+	expected  []waiting           // what it is of
+	owners    map[int][]*class    // by tally: classes that are spread by it, hosts aside
+	runs      []*run              // the chosen ones, in the order they were packed
 }
 
 // waiting is units of a class before any is placed.

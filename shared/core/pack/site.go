@@ -585,6 +585,7 @@ func (p *places) tallyUp() {
 			}
 		}
 	}
+	p.countGoing()
 	siteOf, sites := make([]int, len(p.sites)), make(map[string]*site) // by node
 	for i, s := range p.sites {
 		if s.number >= 0 {
@@ -615,6 +616,22 @@ func (p *places) tallyUp() {
 				p.await(a, pod, sites[was], p.sites[n])
 			default:
 				p.count(a.tally, n, a.weight)
+			}
+		}
+	}
+}
+
+// countGoing has the nodes that are being given back count as domains, with the taints they had before.
+func (p *places) countGoing() {
+	for i := range p.in.Going {
+		node := &p.in.Going[i]
+		label := func(key string) (string, bool) { return requirement.Label(node.Labels, key) }
+		taints := slices.DeleteFunc(slices.Clone(node.Taints), func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
+		for t := range p.book.tallies {
+			if tally := &p.book.tallies[t]; tally.filter >= 0 && !tally.host {
+				if value, has := label(tally.key); has && value != "" && p.book.filters[tally.filter].passes(label, taints) {
+					tally.nodes[value]++
+				}
 			}
 		}
 	}

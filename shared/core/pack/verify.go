@@ -504,7 +504,7 @@ func (o *outcome) brokenBy(i, pod int) *use {
 				return u
 			}
 		case spread:
-			if !counts || count-o.lowest(u) > u.maxSkew {
+			if !counts || count-o.lowestFor(i, c, u) > u.maxSkew {
 				return u
 			}
 		}
@@ -518,6 +518,39 @@ func (o *outcome) clashes(i int, u *use) bool {
 	return s != nil && !u.byHost && slices.ContainsFunc(s.possible(o.board.book.tallies[u.tally].key), func(value string) bool {
 		return o.count[u.tally][value]+o.maybe[u.tally][value]-u.self > 0
 	})
+}
+
+// lowestFor returns the count of the emptiest domain the spread counts for a pod of the class at the spot: of one that is moved
+// by choice, also of domains that only its pools can make, and none by host; nor on a node that is on its way.
+func (o *outcome) lowestFor(i int, c *class, u *use) int32 {
+	if u.byHost {
+		if s := o.spots[i].site; c.settled || s != nil && s.number < 0 {
+			return 0
+		}
+		return o.lowest(u)
+	}
+	if !c.settled {
+		return o.lowest(u)
+	}
+	low, domains := int32(math.MaxInt32), len(o.nodes[u.tally])
+	for _, value := range o.board.planner.offered(c, slices.Index(c.keys, o.board.book.tallies[u.tally].key)) {
+		if o.nodes[u.tally][value] == 0 {
+			domains, low = domains+1, min(low, o.count[u.tally][value])
+		}
+	}
+	if domains < int(u.minDomains) {
+		return 0
+	}
+	if len(o.nodes[u.tally]) > 0 {
+		if o.lows[u.tally] < 0 {
+			o.lows[u.tally] = o.emptiest(u.tally)
+		}
+		low = min(low, o.lows[u.tally])
+	}
+	if domains == 0 {
+		return 0
+	}
+	return low
 }
 
 // lowest returns the count of the emptiest domain the spread counts.

@@ -22,6 +22,7 @@ type scene struct {
 	at      []int32       // by pod of the view's snapshot: its index in pods, −1 = it is not there
 	fit     fitter        // of nodes that take moved pods
 	coming  []model.Claim // on their way; none where plain
+	going   []model.Node  // given back by what was decided, and there until their pods have moved; none where no pod is spread
 	waiting []int         // pods whose place is one of those, as indexes into the view's snapshot; none where plain
 	usage   map[string]model.Resources
 }
@@ -64,7 +65,7 @@ func (s *scene) fill() {
 		}
 	}
 	if !s.plain {
-		s.coming, s.waiting = slices.Clone(s.v.coming), slices.Clone(s.v.waiting)
+		s.coming, s.waiting, s.going = slices.Clone(s.v.coming), slices.Clone(s.v.waiting), s.v.going(nil)
 	}
 }
 
@@ -121,7 +122,7 @@ func (s *scene) without(group []*asset, ways int) outcome {
 	}
 	plan := s.desk.Plan(pack.Input{
 		Snapshot: &snapshot, Catalogs: s.v.in.Catalogs, ClassProblems: s.v.in.ClassProblems, Claims: withoutClaims(s.coming, members), Usage: s.usage, Marks: s.v.in.Marks,
-		Pending: pending, Settled: moved, Restless: s.shut, Expected: s.expected(), NowUnix: s.v.now, IgnorePreferences: s.v.set.IgnorePreferences,
+		Pending: pending, Settled: moved, Restless: s.shut, Expected: s.expected(), Going: s.goingWith(members), NowUnix: s.v.now, IgnorePreferences: s.v.set.IgnorePreferences,
 		BestEffortMinValues: s.v.set.BestEffortMinValues, Salt: saltOf(s.v.in.Salt, members),
 	}, ways)
 	return s.v.read(plan, pods)
@@ -139,6 +140,18 @@ func (s *scene) expected() map[int]string {
 		return nil
 	}
 	return s.v.expected
+}
+
+// goingWith returns the nodes that are there until their pods have moved, with those of some members more.
+func (s *scene) goingWith(members []*member) []model.Node {
+	if s.plain || !s.v.spreads {
+		return nil
+	}
+	out := slices.Clip(s.going)
+	for _, m := range members {
+		out = append(out, *m.Node)
+	}
+	return out
 }
 
 func membersOf(group []*asset) []*member {
@@ -172,6 +185,7 @@ func (s *scene) open(a *asset) {
 // carryOut makes the scene show a command as carried out.
 func (s *scene) carryOut(command *model.PlannedCommand, group []*asset) {
 	members := membersOf(group)
+	s.going = s.goingWith(members)
 	if s.holds(group) {
 		s.nodes, s.coming = withoutNodes(s.nodes, members), withoutClaims(s.coming, members)
 	}

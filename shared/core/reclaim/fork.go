@@ -16,6 +16,9 @@ func (v *view) begin() {
 	snapshot := *v.in.Snapshot
 	v.snapshot = &snapshot
 	v.gone, v.unready, v.restless = make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	v.spreads = slices.ContainsFunc(v.snapshot.Shapes, func(s model.PodShape) bool {
+		return slices.ContainsFunc(s.Spread, func(c model.Spread) bool { return !c.Anyway })
+	})
 	leaving, staying, moved := v.leave()
 	v.comingOf(leaving)
 	v.calm()
@@ -45,6 +48,7 @@ func (v *view) leave() (leaving pack.Leaving, staying map[string]bool, moved []i
 			}
 		case m.command != nil && m.command.State != model.CommandUndoing:
 			v.gone[node.Name] = true
+			v.draining = append(v.draining, v.in.Snapshot.Nodes[i])
 			moved = append(moved, m.Pods...)
 			continue
 		case node.DeletedUnix == 0 && disrupted(&node): // the taint is left over, or about to be taken off
@@ -100,6 +104,7 @@ func (v *view) carryOutJudged() {
 		if v.givesBack(m) && !m.Claim.Ending() {
 			members = append(members, m)
 			v.gone[m.name()] = true
+			v.draining = append(v.draining, *m.Node)
 		}
 	}
 	v.snapshot.Nodes, v.coming = withoutNodes(v.snapshot.Nodes, members), withoutClaims(v.coming, members)
@@ -171,7 +176,9 @@ func (v *view) place(leaving pack.Leaving, staying map[string]bool, moved []int)
 		return
 	}
 	all := slices.Concat(pending, moved)
-	plan := pack.Plan(v.input(nil, all, nil))
+	in := v.input(nil, all, moved)
+	in.Restless = nil
+	plan := pack.Plan(in)
 	v.bind(plan.Nominations, all)
 	judged := func(name string) bool { m := v.byName[name]; return m != nil && v.givesBack(m) }
 	lack := v.lacking(&plan, pending)
@@ -341,9 +348,24 @@ func (v *view) input(without []*member, pods, settled []int) pack.Input {
 	}
 	return pack.Input{
 		Snapshot: &snapshot, Catalogs: v.in.Catalogs, ClassProblems: v.in.ClassProblems, Claims: claims, Usage: v.usage(), Marks: v.in.Marks,
-		Pending: append([]int{}, pods...), Settled: settled, Restless: v.restless, NowUnix: v.now, IgnorePreferences: v.set.IgnorePreferences,
+		Pending: append([]int{}, pods...), Settled: settled, Restless: v.restless, Going: v.going(without), NowUnix: v.now, IgnorePreferences: v.set.IgnorePreferences,
 		BestEffortMinValues: v.set.BestEffortMinValues, Salt: saltOf(v.in.Salt, without),
 	}
+}
+
+// going returns the nodes given back by choice that are still there while their pods move, as far as they make a difference: those
+// decided before, and those of some members more.
+func (v *view) going(more []*member) []model.Node {
+	if !v.spreads {
+		return nil
+	}
+	out := slices.Clip(v.draining)
+	for _, m := range more {
+		if m.Node != nil {
+			out = append(out, *m.Node)
+		}
+	}
+	return out
 }
 
 // usage returns what is held against the pools' limits: the nodes given back hold their share until they are gone, and what is
@@ -537,6 +559,7 @@ func (v *view) takeAway(members []*member) {
 		return
 	}
 	nodes, claims := nodesOf(members), claimsOf(members)
+	v.draining = v.going(members)
 	v.snapshot.Nodes = slices.DeleteFunc(v.snapshot.Nodes, func(n model.Node) bool { return nodes.has(n.Name) })
 	v.coming = slices.DeleteFunc(v.coming, func(c model.Claim) bool { return claims.has(c.Name) })
 }

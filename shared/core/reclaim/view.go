@@ -60,6 +60,8 @@ type remains struct {
 type fork struct {
 	snapshot *model.Snapshot // nodes that are to end show it; pods that wait are on the nodes they have their place on
 	gone     map[string]bool // nodes given back, by name
+	draining []model.Node    // the same where any pod is spread: they count as domains until their pods have moved
+	spreads  bool            // some pod has a spread constraint that must hold
 	coming   []model.Claim   // live claims, without those of nodes that are gone, and replacements that are not launched
 	waiting  []int           // pods whose place is a claim that is on its way, ascending
 	expected map[int]string  // pods that waited, or are on nodes that are to end, and are elsewhere here: where they are now, if anywhere
