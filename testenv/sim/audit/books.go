@@ -43,6 +43,7 @@ type books struct {
 	followed    map[string][]followed  // how far replicas of the watcher had come lately, by process
 	decided     heard                  // the newest that a command was decided by
 	poolAt      map[string]time.Time   // when pools were written last
+	poolAs      map[string]int64       // and as which version of the API server
 	goneLately  map[string][]time.Time // when nodes that were initialised went, by pool
 	messages    map[string]int         // in queues, by queue
 	processes   map[string]string
@@ -146,7 +147,7 @@ func newBooks() *books {
 		byShape: map[int]map[string]*pod{}, messages: map[string]int{}, processes: map[string]string{},
 		onNode: map[string]map[string]*pod{}, budgets: map[string]*model.PDB{}, attached: map[string]attachment{}, replaced: map[string]bool{},
 		ending: map[string]bool{}, commands: map[string]*command{}, replacement: map[string]string{}, stops: map[stop]time.Time{},
-		poolAt: map[string]time.Time{}, goneLately: map[string][]time.Time{}, followed: map[string][]followed{},
+		poolAt: map[string]time.Time{}, poolAs: map[string]int64{}, goneLately: map[string][]time.Time{}, followed: map[string][]followed{},
 	}
 }
 
@@ -329,7 +330,7 @@ func (b *books) object(e world.Entry, fact world.ObjectWritten) {
 	gone := fact.Verb == "gone"
 	switch fact.Kind {
 	case world.KindPool:
-		b.poolAt[fact.Name] = e.At
+		b.poolAt[fact.Name], b.poolAs[fact.Name] = e.At, fact.Version
 		if delete(b.pools, fact.Name); !gone {
 			b.pools[fact.Name] = fact.Pool
 		}

@@ -15,11 +15,11 @@ import (
 // by itself counts once whoever decides could know.
 func (a *Auditor) withinBudget(k *model.Command, name string) {
 	pool := a.books.pools[name]
-	if pool == nil || k.Reason == model.ReasonReplicas || a.entry.At.Sub(a.books.poolAt[name]) < a.rules.Invocation+a.rules.Fresh {
+	shown := a.books.shown(k.Epoch, k.Seq, a.decidesWithin())
+	if pool == nil || k.Reason == model.ReasonReplicas || !a.knowsPool(name, shown) {
 		return
 	}
 	known := a.entry.At.Add(-a.rules.Invocation - a.rules.Fresh)
-	shown := a.books.shown(k.Epoch, k.Seq, a.decidesWithin())
 	total, busy := 0, 0
 	for _, n := range a.books.nodes {
 		c := a.books.claimOn(n)
@@ -47,6 +47,12 @@ func (a *Auditor) withinBudget(k *model.Command, name string) {
 	if busy > limit {
 		a.broken("B3", name, "command %s (%s) makes %d of its %d nodes busy, and its budgets allow %d", k.ID, k.Reason, busy, total, limit)
 	}
+}
+
+// knowsPool reports whether whoever decides by a snapshot that shows all up to a version knows a pool as it is: it was written long
+// enough before, and the watcher had heard of that.
+func (a *Auditor) knowsPool(name string, shown int64) bool {
+	return a.entry.At.Sub(a.books.poolAt[name]) >= a.rules.Invocation+a.rules.Fresh && a.books.poolAs[name] <= shown
 }
 
 // decidesWithin is how old a word may be that is decided by: that of the watcher, and where something is wrong as long again as an

@@ -169,7 +169,7 @@ func (a *Auditor) freshly(k *model.Command) {
 // oldEnough is B12: to save money no node goes that is younger than consolidateAfter, or that is about to take pods that wait.
 func (a *Auditor) oldEnough(k *model.Command, c *claim) {
 	pool := a.books.pools[c.Pool]
-	if !slices.Contains(toSave, k.Reason) || pool == nil || a.entry.At.Sub(a.books.poolAt[c.Pool]) < a.rules.Invocation+a.rules.Fresh {
+	if !slices.Contains(toSave, k.Reason) || pool == nil || !a.knowsPool(c.Pool, a.books.shown(k.Epoch, k.Seq, a.decidesWithin())) {
 		return
 	}
 	after := pool.Disruption.ConsolidateAfterSeconds

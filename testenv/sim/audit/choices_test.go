@@ -61,6 +61,16 @@ func (s *story) strays(n string, deleted bool, followed int64) {
 	s.watched(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
 }
 
+// closes has people let no node of the pool go at version 7 of the API server, when the watcher has followed it to some version.
+func (s *story) closes(followed int64) {
+	after := int64(60)
+	s.tell(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "update", Version: 7, Pool: &model.Pool{Name: "web", Disruption: model.Disruption{
+		ConsolidateAfterSeconds: &after, Budgets: []model.Budget{{Nodes: "0"}}}}})
+	s.watched(world.WatchFollowed{Cluster: world.Name, Version: followed})
+	s.wait(2 * time.Minute)
+	s.watched(world.PointerMoved{Cluster: world.Name, Epoch: 1, Seq: 5})
+}
+
 // watched is something the watcher does.
 func (s *story) watched(fact world.Fact) {
 	s.tell(fact)
@@ -184,6 +194,8 @@ func TestRulesOfChoices(t *testing.T) {
 			s.strays("2", false, 6)
 			s.commit("1", nil)
 		}, ""},
+		"B3 a budget of none, and the snapshot shows it":        {func(s *story) { s.closes(8); s.commit("1", nil) }, "B3"},
+		"a budget of none, and the watcher has not heard of it": {func(s *story) { s.closes(6); s.commit("1", nil) }, ""},
 		"one is not ready, and that came after the snapshot": {func(s *story) {
 			s.strays("2", false, 6)
 			s.watched(world.WatchFollowed{Cluster: world.Name, Version: 7})
