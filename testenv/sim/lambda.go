@@ -44,7 +44,7 @@ func (f *function) due() {
 			return
 		}
 		if visible < 0 {
-			visible = f.queue.Visible()
+			visible = f.queue.Visible(pollers * batchSize)
 		}
 		if visible == 0 {
 			return

@@ -18,8 +18,9 @@ import (
 
 // Queue is one queue of SQS, standard or FIFO. A message that was received is hidden for its visibility timeout and then
 // there again, unless it was deleted; one that was received too often goes to the dead-letter queue instead. In a FIFO
-// queue a message that is hidden holds back what is behind it in its group, and the same deduplication id within five
-// minutes is the same message, whatever became of it.
+// queue a message that is hidden holds back what is behind it in its group, the same deduplication id within five
+// minutes is the same message, whatever became of it, and a receive looks at the first 120,000 messages: what is behind them, of
+// whatever group, has to wait.
 type Queue struct {
 	now     func() time.Time
 	log     *Log
@@ -46,6 +47,7 @@ type QueueOptions struct {
 	MaxBytes    int           // of a body: 0 = 1 MiB
 	MaxReceives int           // after which a message goes to Dead; 0 = never
 	Dead        *Queue
+	Searched    int        // messages a receive looks at, FIFO only: 0 = 120,000
 	Rand        *rand.Rand // nil: nothing happens by chance
 }
 
@@ -103,6 +105,9 @@ func NewQueue(now func() time.Time, log *Log, options QueueOptions) *Queue {
 	}
 	if options.MaxBytes == 0 {
 		options.MaxBytes = 1 << 20
+	}
+	if options.Searched == 0 {
+		options.Searched = 120_000
 	}
 	if log == nil {
 		log = NewLog(now)
@@ -244,7 +249,7 @@ func (q *Queue) pick(max int) []*message {
 	}
 	for i := range q.messages {
 		m := q.messages[(from+i)%len(q.messages)]
-		if len(picked) == max || q.options.FIFO && len(blocked) == len(q.groups) {
+		if len(picked) == max || q.options.FIFO && (len(blocked) == len(q.groups) || i == q.options.Searched) {
 			break
 		}
 		switch {
@@ -340,12 +345,15 @@ func (q *Queue) Hide(_ context.Context, receipt string, d time.Duration) error {
 	return nil
 }
 
-// Visible returns how many messages could be received now, were there no groups.
-func (q *Queue) Visible() int {
+// Visible returns how many messages could be received now, were there no groups, counted up to most.
+func (q *Queue) Visible(most int) int {
 	defer q.enter()()
-	n := 0
+	n, now := 0, q.now()
 	for _, m := range q.messages {
-		if !m.visibleAt.After(q.now()) {
+		if n == most {
+			break
+		}
+		if !m.visibleAt.After(now) {
 			n++
 		}
 	}

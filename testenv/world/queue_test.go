@@ -93,6 +93,35 @@ func TestQueueNotesTheWayOfAMessage(t *testing.T) {
 	}
 }
 
+// A receive from a FIFO queue looks at so many messages only: another group's message behind them waits until some of them are gone.
+func TestAFIFOQueueIsSearchedAsFarAsSQSDoes(t *testing.T) {
+	ctx := t.Context()
+	for _, c := range []struct{ searched, flood int }{{3, 3}, {0, 120_000}} {
+		q, _, _ := newQueue(world.QueueOptions{FIFO: true, Searched: c.searched})
+		for i := range c.flood {
+			if _, err := q.Send(ctx, world.Outgoing{Body: "a", Group: "flood", Dedup: fmt.Sprint("a", i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := q.Send(ctx, world.Outgoing{Body: "b", Group: "quiet", Dedup: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		first, err := q.Receive(ctx, 1)
+		if err != nil || len(first) != 1 || first[0].Group != "flood" {
+			t.Fatalf("%v, %v", first, err)
+		}
+		if got, err := q.Receive(ctx, 1); err != nil || len(got) > 0 {
+			t.Errorf("behind %d messages: %v, %v", c.flood, got, err)
+		}
+		if err := q.Delete(ctx, first[0].Receipt); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := q.Receive(ctx, 10); err != nil || len(got) != 10 && c.searched == 0 || c.searched != 0 && got[len(got)-1].Group != "quiet" {
+			t.Errorf("behind %d messages, when one is gone: %v, %v", c.flood, got, err)
+		}
+	}
+}
+
 func TestQueueMisbehavesByChance(t *testing.T) {
 	q, now, log := newQueue(world.QueueOptions{Name: "events", Rand: rand.New(rand.NewPCG(1, 2))})
 	q.SetChances(world.QueueChances{Duplicate: .1, Delay: .2, Reorder: .5, Few: .5, Lose: .1})
@@ -150,8 +179,8 @@ func TestQueueOutOfReachAndThrottled(t *testing.T) {
 	if _, err := q.Send(t.Context(), world.Outgoing{Body: "a"}); !fault.Is(err, fault.Throttled) {
 		t.Errorf("%v, want Throttled", err)
 	}
-	if _, err := q.Send(t.Context(), world.Outgoing{Body: "a"}); err != nil || q.Visible() != 1 || len(log.Since(0)) != 1 {
-		t.Errorf("%v, %d visible, %d noted", err, q.Visible(), len(log.Since(0)))
+	if _, err := q.Send(t.Context(), world.Outgoing{Body: "a"}); err != nil || q.Visible(10) != 1 || len(log.Since(0)) != 1 {
+		t.Errorf("%v, %d visible, %d noted", err, q.Visible(10), len(log.Since(0)))
 	}
 }
 
