@@ -45,7 +45,7 @@ e2e: ## the long form: every end-to-end scenario on real parts
 conform: ## the contract suites against our model of AWS, moto (PyPI) and DynamoDB Local (Maven Central), installed into .cache
 	./testenv/conform/run.sh
 
-oracle: ## plans of 10,000 random problems, 2,000 clusters to give nodes back of and twelve of the benchmarks', and 1,000,000 pairs of pod and node, judged by the real kube-scheduler
+oracle: ## plans of 10,000 random problems, 2,000 clusters to give nodes back of, 2,000 whose pods are spread and twelve of the benchmarks', and 1,000,000 pairs of pod and node, judged by the real kube-scheduler
 	cd testenv/oracle && $(GO) run ./run $(ORACLEFLAGS)
 
 sim: ## the control plane simulated under many seeds, every fault on: 90 s, or HOURS=500 simulated hours; SIMFLAGS="-seed 7 -trace" replays one

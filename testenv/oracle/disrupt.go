@@ -28,7 +28,10 @@ const (
 // Settled returns the cluster of a seed, of which nodes may be given back: the scheduler has placed the pods that waited, as
 // far as it could, and the others are gone.
 func Settled(seed uint64) (*problem.Problem, error) {
-	p := problem.New(seed, problem.Settled)
+	return settle(problem.New(seed, problem.Settled))
+}
+
+func settle(p *problem.Problem) (*problem.Problem, error) {
 	c, err := scheduler.New(p.Cluster()...)
 	if err != nil {
 		return nil, err
@@ -84,7 +87,20 @@ func JudgeDisrupt(seed uint64, depth Depth) (DisruptVerdict, error) {
 	if err != nil {
 		return DisruptVerdict{}, fmt.Errorf("seed %d: settle: %w", seed, err)
 	}
-	in := p.Running()
+	return judgeDisrupt(p, depth)
+}
+
+// JudgeSpread is JudgeDisrupt of a cluster whose pods are spread.
+func JudgeSpread(seed uint64, depth Depth) (DisruptVerdict, error) {
+	p, err := SpreadOut(seed)
+	if err != nil {
+		return DisruptVerdict{}, fmt.Errorf("seed %d: settle: %w", seed, err)
+	}
+	return judgeDisrupt(p, depth)
+}
+
+func judgeDisrupt(p *problem.Problem, depth Depth) (DisruptVerdict, error) {
+	seed, in := p.Seed, p.Running()
 	plan := reclaim.Plan(in)
 	v, err := JudgeDisruptPlan(p, &plan, depth)
 	n, found := doubted(in, &plan)
@@ -121,6 +137,13 @@ func doubted(in reclaim.Input, plan *model.DisruptPlan) (int, []Finding) {
 // before it have led to.
 func JudgeDisruptPlan(p *problem.Problem, plan *model.DisruptPlan, depth Depth) (DisruptVerdict, error) {
 	v := DisruptVerdict{Reasons: map[string]int{}}
+	if w := newWay(p, plan); w != nil {
+		found, err := w.judge(depth.Orders)
+		if err != nil {
+			return v, fmt.Errorf("seed %d: on the way: %w", p.Seed, err)
+		}
+		v.Findings = append(v.Findings, found...)
+	}
 	for _, node := range p.Nodes {
 		if node.Labels[model.LabelNodePool] != "" {
 			v.Nodes++

@@ -24,6 +24,10 @@
 //     and then Holds and HoldsAnyOffer are asked of the pods that were on them. Stranded is what of those finds no node at all.
 //   - Doubted: of such commands that are all committed at once some still hold (reclaim.Holds) when nothing else has happened,
 //     so that something is given back; nearly all do.
+//   - During: while all commands of a plan are carried out together, its nodes still there and tainted and pod after pod evicted in some
+//     order, no pod waits for a spread constraint on every node: provisioning would buy one for it.
+//   - Skewed: no pod is moved to where a DoNotSchedule constraint of its own has more pods than maxSkew allows, with the nodes that go
+//     counted as domains and 0 as the emptiest host.
 //   - Kept: no such command has a node that its annotation keeps, or one of whose pods may not be evicted.
 //   - Fit: what pack.NewFit says of a pod on a node is what each filter plugin says, one by one.
 //

@@ -13,6 +13,7 @@ import (
 // Disruptions is many clusters of which nodes are given back.
 type Disruptions struct {
 	Clusters int
+	Spread   bool   // clusters whose pods are spread
 	First    uint64 // seed; the others follow
 	Workers  int    // at once, at least 1
 	Depth    Depth
@@ -33,7 +34,11 @@ func (d Disruptions) Run() *DisruptReport {
 	r := &DisruptReport{DisruptVerdict: DisruptVerdict{Reasons: map[string]int{}}}
 	var mutex sync.Mutex
 	Campaign{First: d.First, Workers: d.Workers}.each(func(seed uint64) bool {
-		v, err := JudgeDisrupt(seed, d.Depth)
+		judge := JudgeDisrupt
+		if d.Spread {
+			judge = JudgeSpread
+		}
+		v, err := judge(seed, d.Depth)
 		mutex.Lock()
 		defer mutex.Unlock()
 		r.add(&v, err)

@@ -19,7 +19,7 @@ type guard struct {
 
 // narrow leaves of the claim the capacity type of its cheapest offer, the zones where that is cheap enough and the types whose
 // dearest offer there is; else it says why nothing is left. Where what it replaces is spot, enough types must be left to fall
-// back on, and for a single node only the cheapest so many are.
+// back on, and for a single node only the cheapest so many are, or as many more as minValues need.
 func (g *guard) narrow() (code, why string) {
 	kind := g.claim.Offer.CapacityType
 	types := g.types
@@ -48,8 +48,12 @@ func (g *guard) narrow() (code, why string) {
 		if len(names) < g.v.set.SpotTypes {
 			return SpotToSpot, fmt.Sprintf("only %d cheaper types could take its place as spot, and %d are asked for", len(names), g.v.set.SpotTypes)
 		}
-		if len(g.group) == 1 {
-			names = names[:g.v.set.SpotTypes]
+		if len(g.group) == 1 { // the cheapest so many, or as many more as minValues asks for
+			for n := g.v.set.SpotTypes; n < len(names); n++ {
+				if code, _ := g.write(kind, zones, names[:n]); code == "" {
+					return "", ""
+				}
+			}
 		}
 	}
 	return g.write(kind, zones, names)

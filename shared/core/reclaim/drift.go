@@ -114,7 +114,13 @@ func (v *view) renewOne(m *member, reason string) {
 	if len(o.claims) > 0 && !m.may(replacing) {
 		return
 	}
-	v.choose(v.command(reason, []*member{m}, o), []*member{m})
+	command := v.command(reason, []*member{m}, o)
+	if no := v.unbalanced(&command, []*member{m}); no != nil {
+		m.keep(*no)
+		v.lookAgain(v.now + soonSeconds)
+		return
+	}
+	v.choose(command, []*member{m})
 }
 
 // lasting returns what takes no pods of nodes that are renewed: what is not ready, and what is to be renewed.

@@ -177,6 +177,13 @@ func (v *view) accept(command model.PlannedCommand, why map[string]model.KeptRea
 			v.cut(m)
 		}
 	default:
+		if no := v.unbalanced(&command, members); no != nil {
+			for _, m := range members {
+				why[m.name()] = *no
+			}
+			v.lookAgain(v.now + soonSeconds)
+			return nil
+		}
 		v.room.take(members...)
 		v.follow(&command, members)
 		v.chosen = append(v.chosen, command)

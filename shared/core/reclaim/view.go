@@ -34,6 +34,7 @@ type view struct {
 	totals   map[string]totals // by pool; see whole
 	desk     *pack.Desk        // see plans
 	left     remains           // scratch: see input
+	balance  *balance          // of the commands so far; nil = not asked for
 
 	types  map[string]map[string]*model.InstanceType // by class and name, as far as asked for
 	breaks map[string]int64                          // by class; see broken

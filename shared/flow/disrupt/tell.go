@@ -38,7 +38,7 @@ var blocking = map[string]bool{
 // silent are the codes nobody has to be told of: they pass by themselves, or are meant to be so.
 var silent = map[string]bool{
 	reclaim.InCommand: true, reclaim.Ending: true, reclaim.Static: true, reclaim.Young: true, reclaim.NotQuiet: true,
-	reclaim.TooManyCommands: true,
+	reclaim.TooManyCommands: true, reclaim.SpreadBusy: true,
 }
 
 // pools are the codes that are a NodePool's and not a node's.

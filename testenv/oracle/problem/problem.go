@@ -85,7 +85,15 @@ var Features = []Feature{
 // New returns the problem of a seed.
 func New(seed uint64, size Size) *Problem {
 	d := newDie(seed)
-	p := &Problem{Seed: seed, Size: size, Features: drawFeatures(d)}
+	return made(d, &Problem{Seed: seed, Size: size, Features: drawFeatures(d)})
+}
+
+// NewWith returns the problem of a seed that uses these features and no others.
+func NewWith(seed uint64, size Size, features []Feature) *Problem {
+	return made(newDie(seed), &Problem{Seed: seed, Size: size, Features: features})
+}
+
+func made(d die, p *Problem) *Problem {
 	m := &maker{die: d, Problem: p}
 	m.namespaces()
 	m.priorities()

@@ -27,6 +27,7 @@ func main() {
 	flag.IntVar(&c.Workers, "workers", runtime.GOMAXPROCS(0), "problems at once")
 	var d oracle.Disruptions
 	flag.IntVar(&d.Clusters, "clusters", 2000, "clusters of which nodes are given back")
+	spreads := flag.Int("spreads", 2000, "clusters whose pods are spread, of which nodes are given back")
 	sizes := flag.String("nodes", "100,1000", "sizes of the benchmarks' clusters of which nodes are given back, with commas between them; empty = none")
 	families := flag.String("families", "underused,guarded", "families of them")
 	seeds := flag.Uint64("seeds", 3, "of each size and family of them")
@@ -73,8 +74,16 @@ func main() {
 	d.First, d.Workers, d.Depth = c.First, c.Workers, c.Depth
 	given := d.Run()
 	given.Write(os.Stdout, *perKind)
+	spread := oracle.Disruptions{Clusters: *spreads, Spread: true, First: c.First, Workers: c.Workers, Depth: c.Depth}.Run()
+	spread.Write(os.Stdout, *perKind)
+	fresh, gone := oracle.New(report.Findings, oracle.Known, c.First, c.First+uint64(c.Problems))
+	for _, f := range gone {
+		fmt.Println(f)
+	}
+	fmt.Printf("%d findings are known (OWED.md), %d are new, %d known ones are gone\n", len(report.Findings)-len(fresh), len(fresh), len(gone))
+	fresh = append(fresh, gone...)
 	sound := oracle.Convergences(os.Stdout, strings.Split(*families, ","), nodes, *seeds, oracle.Depth{Orders: 1})
-	if report.Failed() || given.Failed() || !sound {
+	if len(fresh)+len(report.Fit.Findings)+len(report.Errors) > 0 || given.Failed() || spread.Failed() || !sound {
 		os.Exit(1)
 	}
 }

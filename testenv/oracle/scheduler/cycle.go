@@ -82,6 +82,24 @@ func (c *Cluster) Bind(pod *corev1.Pod, node string) error {
 	return c.add(bound)
 }
 
+// Unbind takes a pod that is bound off its node. What its volumes are stays.
+func (c *Cluster) Unbind(pod *corev1.Pod) error {
+	info, err := c.node(pod.Spec.NodeName)
+	if err != nil {
+		return err
+	}
+	for _, bound := range info.GetPods() {
+		if p := bound.GetPod(); p.Namespace == pod.Namespace && p.Name == pod.Name {
+			c.stale = true
+			if err := c.cache.RemovePod(c.logger, p); err != nil {
+				return fmt.Errorf("remove pod %s/%s: %w", pod.Namespace, pod.Name, err)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("pod %s/%s is not on node %s", pod.Namespace, pod.Name, pod.Spec.NodeName)
+}
+
 // RemoveNode takes a node out of the cluster, and the pods bound to it.
 func (c *Cluster) RemoveNode(name string) error {
 	info, err := c.node(name)

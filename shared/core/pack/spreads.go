@@ -1,0 +1,85 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/core/requirement"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Spreads reads the DoNotSchedule topology spread constraints of a snapshot's pods, for who counts by them without planning. It is for
+// one goroutine.
+type Spreads struct {
+	snapshot *model.Snapshot
+	lore     *lore
+	book     *rulebook
+	byShape  map[int][]*Spread
+	known    map[spreadName]*Spread
+}
+
+type spreadName struct {
+	tally               int
+	maxSkew, minDomains int32
+}
+
+// Spread is a constraint. Those that count the same pods on the same nodes and allow the same are one.
+type Spread struct {
+	Key        string // of the node label, by today's name
+	MaxSkew    int32
+	MinDomains int32 // 0 = not said
+	of         *Spreads
+	tally      int
+	counts     map[int]bool // by shape
+}
+
+// NewSpreads returns the constraints of the snapshot's pods.
+func NewSpreads(snapshot *model.Snapshot) *Spreads {
+	return &Spreads{snapshot: snapshot, lore: newLore(snapshot.Shapes, true), book: newRulebook(&Input{Snapshot: snapshot}, noWishes),
+		byShape: make(map[int][]*Spread), known: make(map[spreadName]*Spread)}
+}
+
+// Of returns the constraints of pods of a shape, in their order; none where they cannot be read.
+func (s *Spreads) Of(shape int) []*Spread {
+	if out, read := s.byShape[shape]; read {
+		return out
+	}
+	var out []*Spread
+	if facts := s.lore.of(shape); facts.no == nil && facts.demand != nil && len(s.snapshot.Shapes[shape].Spread) > 0 {
+		uses, _, _ := s.book.readSpreads(&s.snapshot.Shapes[shape], facts.demand.there)
+		for _, u := range uses {
+			name := spreadName{u.tally, u.maxSkew, u.minDomains}
+			if s.known[name] == nil {
+				s.known[name] = &Spread{Key: s.book.tallies[u.tally].key, MaxSkew: u.maxSkew, MinDomains: u.minDomains, of: s, tally: u.tally, counts: make(map[int]bool)}
+			}
+			out = append(out, s.known[name])
+		}
+	}
+	s.byShape[shape] = out
+	return out
+}
+
+// Counts reports whether pods of the shape are counted.
+func (s *Spread) Counts(shape int) bool {
+	counts, known := s.counts[shape]
+	if !known && shape >= 0 && shape < len(s.of.snapshot.Shapes) {
+		pod := &s.of.snapshot.Shapes[shape]
+		counts = s.of.book.member(s.of.book.tallies[s.tally].set, pod, nil)
+		s.counts[shape] = counts
+	}
+	return counts
+}
+
+// Domain returns the domain of a node, and whether the constraint looks at the node at all, as if it were not being given back.
+func (s *Spread) Domain(node *model.Node) (value string, counts bool) {
+	t := &s.of.book.tallies[s.tally]
+	label := func(key string) (string, bool) {
+		value, has := requirement.Label(node.Labels, key)
+		if !has && key == model.LabelHostname {
+			return node.Name, true
+		}
+		return value, has
+	}
+	taints := slices.DeleteFunc(slices.Clone(node.Taints), func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
+	value, has := label(t.key)
+	return value, has && value != "" && s.of.book.filters[t.filter].passes(label, taints)
+}

@@ -1,0 +1,23 @@
+package oracle
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestK1SpreadsHoldInEveryStateOnTheWay judges what is given back of clusters whose pods are spread: no command may give up domains or
+// raise the skew beyond what upstream lets it, and the scheduler has to take every pod that moves while nodes drain. `make oracle`
+// has 2,000 of them.
+func TestK1SpreadsHoldInEveryStateOnTheWay(t *testing.T) {
+	report := Disruptions{Clusters: 150, Spread: true, Workers: runtime.GOMAXPROCS(0), Depth: Depth{Orders: 4}}.Run()
+	var text strings.Builder
+	report.Write(&text, 8)
+	t.Log("\n" + text.String())
+	if report.Failed() {
+		t.Errorf("%d findings, %d errors", len(report.Findings), len(report.Errors))
+	}
+	if report.Commands < 100 || report.Moved < 100 {
+		t.Errorf("%d commands move %d pods: that is no test", report.Commands, report.Moved)
+	}
+}
