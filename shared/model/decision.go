@@ -84,6 +84,7 @@ type Question struct {
 	Usage    []Usage       `json:"usage,omitempty"`    // by pool
 	Marks    []Mark        `json:"marks,omitempty"`
 	Aside    []string      `json:"aside,omitempty"`   // pools that came back dry a moment ago and are left out of this round, sorted
+	Held     []HeldPool    `json:"held,omitempty"`    // pools that nothing is bought for now, by name
 	LeftOut  []string      `json:"leftOut,omitempty"` // what planning panicked over: see Quarantine
 
 	// Leaving says of nodes that are to end, by name, by when no pod is left there, as package core/pack understands it, at SeenUnix.
@@ -99,6 +100,12 @@ type Question struct {
 	BestEffortMinValues bool  `json:"bestEffortMinValues,omitempty"`
 	DearTimes           int   `json:"dearTimes"`       // price of a claim, as a multiple of what it usually costs, above which its pods wait
 	DearWaitSeconds     int64 `json:"dearWaitSeconds"` // how long they wait at most
+}
+
+// HeldPool is a NodePool that nothing is bought for now.
+type HeldPool struct {
+	Pool string `json:"pool"`
+	Why  string `json:"why"` // for people
 }
 
 // Promise is what of a claim's room is for pods that run elsewhere still.
@@ -122,6 +129,7 @@ type JudgeQuestion struct {
 	Claims   []Claim         `json:"claims,omitempty"`   // live ones, by name, as far as planning reads them
 	Usage    []Usage         `json:"usage,omitempty"`    // by pool
 	Marks    []Mark          `json:"marks,omitempty"`    //
+	Held     []HeldPool      `json:"held,omitempty"`     // as Question's
 	Commands []Command       `json:"commands,omitempty"` // open ones and those ended in the last day, by id
 	Stops    []Stop          `json:"stops,omitempty"`
 	Settings ReclaimSettings `json:"settings"`

@@ -45,6 +45,10 @@ type PlannedCommand struct {
 // ReplacementFailed is the FailureCode of a command that was undone because a replacement did not come, or did not come in time.
 const ReplacementFailed = "ReplacementFailed"
 
+// ReplacementBarred is the FailureCode of a command that was undone because a replacement cannot be launched: it is beyond its pool's
+// limits, or its pool or class cannot be used any more. Nothing was asked of EC2, so that it says nothing about capacity.
+const ReplacementBarred = "ReplacementBarred"
+
 // MaxCommandNodes is how many nodes one command gives back at most: the ledger writes it in one transaction.
 const MaxCommandNodes = 40
 

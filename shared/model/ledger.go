@@ -152,6 +152,8 @@ type Allowance struct {
 type Notes struct {
 	Paces      []Pace       `json:"paces,omitempty"`      // by pool
 	Holds      []ClassHold  `json:"holds,omitempty"`      // by class
+	PoolHolds  []PoolHold   `json:"poolHolds,omitempty"`  // by pool
+	Unfit      []Unfit      `json:"unfit,omitempty"`      // by name
 	Quarantine []Quarantine `json:"quarantine,omitempty"` // by what is left out
 	LostUnix   int64        `json:"lost,omitempty"`       // since when NodeClaim objects exist that the ledger knows nothing of; 0 = none do
 
@@ -244,6 +246,13 @@ type ClassHold struct {
 	LastUnix  int64  `json:"last"`             // launch of the latest machine that counts among them
 	UntilUnix int64  `json:"until"`            // after it one machine at a time is tried, until one joins
 	NotedUnix int64  `json:"noted"`            // when the last failure was counted: machines launched before are of the same incident
+}
+
+// Unfit is a replacement that a command waits for and that cannot be launched, for a reason that waiting does not mend.
+type Unfit struct {
+	Name   string `json:"name"` // the claim's
+	Why    string `json:"why"`
+	AtUnix int64  `json:"at"` // when that was found out
 }
 
 // Quarantine is something that made planning panic.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -33,6 +34,8 @@ const (
 	KindLongHush   = "long hush"   // kubelets fall silent for longer than is tolerated
 	KindForce      = "force"       // somebody takes nodes and claims away with finalizers and all
 	KindPools      = "pools"       // somebody deletes a NodePool, and puts it back
+	KindSpoilt     = "spoilt"      // nodes come up with a taint nobody declared, without a label, or with little room
+	KindBurst      = "burst"       // no machine joins that is launched while it lasts: one incident
 )
 
 var mischiefs = []string{
@@ -134,6 +137,14 @@ func (e *engine) misbehave() {
 			again(time.Duration(float64(10*time.Minute)/(0.1+s.Rate)), e.force)
 		case KindPools:
 			again(30*time.Minute, e.pools)
+		case KindSpoilt:
+			spoil := drawSpoil(d)
+			during(func() { w.Kubelets.Spoil(spoil) }, func() {
+				w.Kubelets.Unspoil()
+				e.correct()
+			})
+		case KindBurst:
+			during(func() { w.Kubelets.Deafen(true) }, func() { w.Kubelets.Deafen(false) })
 		}
 	}
 }
@@ -291,6 +302,45 @@ func (e *engine) restore(pool model.Pool) {
 	}
 }
 
+// drawSpoil draws how nodes come up.
+func drawSpoil(d draws) world.Spoil {
+	switch d.IntN(4) {
+	case 0:
+		return world.Spoil{Label: model.LabelArch}
+	case 1:
+		daemon := world.Shape(int64(500+d.IntN(1500)), int64(1+d.IntN(4))<<30)
+		daemon.OwnerKind = "Node"
+		return world.Spoil{Daemon: &daemon}
+	case 2:
+		return world.Spoil{Taint: &model.Taint{Key: "late", Effect: model.NoSchedule}, For: d.skewed(time.Second, 3*time.Minute)}
+	}
+	return world.Spoil{Taint: &model.Taint{Key: "late", Value: "true", Effect: model.NoSchedule}}
+}
+
+// correct changes the template of every NodePool, as people do who have mended what was wrong with its nodes.
+func (e *engine) correct() {
+	snapshot, err := e.world.Cluster.List(context.Background())
+	if err != nil {
+		return
+	}
+	for _, pool := range snapshot.Pools {
+		if pool.DeletedUnix == 0 {
+			pool.Template.Annotations = maps.Clone(pool.Template.Annotations)
+			if pool.Template.Annotations == nil {
+				pool.Template.Annotations = map[string]string{}
+			}
+			pool.Template.Annotations["mended"] = e.elapsed().String()
+			e.world.Cluster.AddPool(pool)
+		}
+	}
+	e.look()
+}
+
+// spoils reports whether nodes come up spoilt in the run.
+func (e *engine) spoils() bool {
+	return slices.ContainsFunc(e.config.Plan, func(s Source) bool { return s.Kind == KindSpoilt })
+}
+
 // heal ends everything that goes wrong.
 func (e *engine) heal() {
 	e.healed = true
@@ -308,6 +358,9 @@ func (e *engine) heal() {
 	w.Fleet.MendAll()
 	for _, id := range w.Kubelets.Heal() {
 		w.Fleet.FailMachine(id)
+	}
+	if e.spoils() {
+		e.correct()
 	}
 	e.watchers[0].setLag(0)
 	for _, p := range e.alive {

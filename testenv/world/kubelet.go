@@ -56,6 +56,8 @@ type Kubelets struct {
 
 	kubelets map[string]*kubelet // by instance id
 	agenda   agenda.Agenda
+	spoil    Spoil // how nodes come up
+	deaf     bool  // no machine that is launched now ever joins
 	at       int64 // version of the cluster it has looked at
 	started  int
 }
@@ -70,6 +72,7 @@ type kubelet struct {
 	spell    int  // of silence, to tell an old event from one of now
 	joined   bool // its Node is there
 	stuck    bool // it boots late, or never
+	spoilt   *spoilt
 }
 
 // NewKubelets returns the kubelets of a cluster that has no machine yet. room tells what a type has, and what of it for pods.
@@ -99,7 +102,7 @@ func (k *Kubelets) Start(instance model.Instance, userData []byte, at time.Time)
 	k.kubelets[instance.ID] = one
 	boot := k.between(k.options.BootMin, k.options.BootMax)
 	switch {
-	case k.chance(k.options.NeverJoins):
+	case k.deaf, k.chance(k.options.NeverJoins):
 		one.stuck = true
 		return
 	case k.chance(k.options.JoinsLate):
@@ -163,6 +166,8 @@ func (k *Kubelets) Resume(id string) {
 // that are still to join late or never.
 func (k *Kubelets) Heal() []string {
 	k.options.NeverJoins, k.options.JoinsLate = 0, 0
+	k.deaf = false
+	k.Unspoil()
 	var stuck []string
 	for _, id := range k.ids() {
 		k.Resume(id)
@@ -335,7 +340,11 @@ func (k *Kubelets) join(one *kubelet) {
 		Conditions: []model.NodeCondition{{Type: conditionReady, Status: "False", SinceUnix: c.now().Unix()}},
 	})
 	one.joined = true
+	k.spoilNode(one)
 }
+
+// Deafen has no machine join that is launched from now on, or every one again.
+func (k *Kubelets) Deafen(deaf bool) { k.deaf = deaf }
 
 // The taints of the node life cycle controller.
 const (

@@ -98,6 +98,8 @@ func (h *hypothesis) without(r model.Reason) bool {
 		if contradicts(h.pool) {
 			h.pool.Template.Requirements = nil
 		}
+	case pack.PoolHeld:
+		h.in.PoolsHeld = nil
 	case pack.PoolDeleting:
 		h.pool.DeletedUnix = 0
 	case pack.PoolStatic:

@@ -414,7 +414,7 @@ func distance(w *PoolWhy) int {
 // NodePool first, then what takes a look into the class, then what takes another pod.
 func severity(w *PoolWhy) int {
 	order := []string{
-		pack.NoOffer, pack.LimitReached, pack.MinValues, pack.ClassNotReady, pack.PoolInvalid, pack.NoInstanceTypes, pack.TopologySpread, pack.PodAntiAffinity,
+		pack.NoOffer, pack.LimitReached, pack.MinValues, pack.PoolHeld, pack.ClassNotReady, pack.PoolInvalid, pack.NoInstanceTypes, pack.TopologySpread, pack.PodAntiAffinity,
 		pack.PodAffinity, pack.HostPortTaken, pack.VolumeConflict, pack.VolumeLimit, pack.RequirementConflict, pack.ResourcesTooLarge,
 		pack.TaintNotTolerated, pack.PoolStatic, pack.PoolDeleting,
 	}

@@ -18,6 +18,8 @@ type Input struct {
 	// ClassProblems says why a class cannot be used now, by class name. Such a class's pools are not used even where
 	// Catalogs has it.
 	ClassProblems map[string]string
+	// PoolsHeld says why no machine is bought for a pool now, by pool name.
+	PoolsHeld map[string]string
 	// Claims are the ledger's. Live ones are capacity on its way until their node is in the snapshot.
 	Claims []model.Claim
 	// Usage is what is held against each pool's limits, by pool name, with nodes.

@@ -78,6 +78,9 @@ func unusable(source *model.Pool, in *Input, markets *markets) *model.Reason {
 	case source.Replicas != nil:
 		return &model.Reason{Pool: source.Name, Code: PoolStatic, Message: fmt.Sprintf("spec.replicas is %d: the pool has a fixed size", *source.Replicas),
 			Remedy: "raise spec.replicas or use a NodePool without it"}
+	case in.PoolsHeld[source.Name] != "":
+		return &model.Reason{Pool: source.Name, Code: PoolHeld, Message: in.PoolsHeld[source.Name],
+			Remedy: "declare the taint in the NodePool, or mend what is wrong with its nodes"}
 	case in.ClassProblems[class] != "":
 		return &model.Reason{Pool: source.Name, Code: ClassNotReady, Message: fmt.Sprintf("EC2NodeClass %q: %s", class, in.ClassProblems[class]),
 			Remedy: "correct the EC2NodeClass"}

@@ -121,7 +121,7 @@ func (s *scene) without(group []*asset, ways int) outcome {
 		pending = append(pending, int(s.at[i]))
 	}
 	plan := s.desk.Plan(pack.Input{
-		Snapshot: &snapshot, Catalogs: s.v.in.Catalogs, ClassProblems: s.v.in.ClassProblems, Claims: withoutClaims(s.coming, members), Usage: s.usage, Marks: s.v.in.Marks,
+		Snapshot: &snapshot, Catalogs: s.v.in.Catalogs, ClassProblems: s.v.in.ClassProblems, PoolsHeld: s.v.in.PoolsHeld, Claims: withoutClaims(s.coming, members), Usage: s.usage, Marks: s.v.in.Marks,
 		Pending: pending, Settled: moved, Restless: s.shut, Expected: s.expected(), Going: s.goingWith(members), NowUnix: s.v.now, IgnorePreferences: s.v.set.IgnorePreferences,
 		BestEffortMinValues: s.v.set.BestEffortMinValues, Salt: saltOf(s.v.in.Salt, members),
 	}, ways)

@@ -347,7 +347,7 @@ func (v *view) input(without []*member, pods, settled []int) pack.Input {
 		snapshot.Nodes, claims = v.left.nodes, v.left.claims
 	}
 	return pack.Input{
-		Snapshot: &snapshot, Catalogs: v.in.Catalogs, ClassProblems: v.in.ClassProblems, Claims: claims, Usage: v.usage(), Marks: v.in.Marks,
+		Snapshot: &snapshot, Catalogs: v.in.Catalogs, ClassProblems: v.in.ClassProblems, PoolsHeld: v.in.PoolsHeld, Claims: claims, Usage: v.usage(), Marks: v.in.Marks,
 		Pending: append([]int{}, pods...), Settled: settled, Restless: v.restless, Going: v.going(without), NowUnix: v.now, IgnorePreferences: v.set.IgnorePreferences,
 		BestEffortMinValues: v.set.BestEffortMinValues, Salt: saltOf(v.in.Salt, without),
 	}

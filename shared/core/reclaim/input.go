@@ -9,6 +9,8 @@ type Input struct {
 	Catalogs map[string][]model.InstanceType
 	// ClassProblems says why a class cannot be used now, by class name.
 	ClassProblems map[string]string
+	// PoolsHeld says why no machine is bought for a pool now, by pool name.
+	PoolsHeld map[string]string
 	// Claims are the ledger's live ones. A node of a pool without one is kept.
 	Claims []model.Claim
 	// Usage is what is held against each pool's limits, by pool name, with nodes.

@@ -12,6 +12,7 @@ import (
 
 // Beside is what completing a plan found out beside its claims.
 type Beside struct {
+	Unfit  map[string]string       // those of them that waiting alone does not help, with why, by name
 	Waits  map[string]int          // replacements that cannot be launched now, by why
 	Denied map[string]model.Reason // NodeClaims made by hand that cannot be launched now, by name
 	Guilty []Guilty                // what planning panicked over
@@ -23,7 +24,7 @@ type Guilty struct{ What, Panic string }
 // Complete adds to a plan for pods what else is to be launched: machines that static pools lack, replacements that commands wait for,
 // and what people ask for by hand, each of its own name. Pods have what is left of limits first.
 func (p *Provision) Complete(plan model.Plan) (model.Plan, Beside) {
-	beside := Beside{Waits: map[string]int{}, Denied: map[string]model.Reason{}}
+	beside := Beside{Unfit: map[string]string{}, Waits: map[string]int{}, Denied: map[string]model.Reason{}}
 	for _, fill := range p.question.Fill {
 		claims, panicked := p.fill(fill)
 		if panicked != "" {
@@ -66,6 +67,9 @@ func (p *Provision) replace(claims []model.PlannedClaim, beside *Beside) []model
 	for _, planned := range p.question.Owed {
 		if why := p.unreplaceable(&planned, takes[planned.Pool]); why != "" {
 			beside.Waits[why]++
+			if !slices.Contains(p.question.Aside, planned.Pool) {
+				beside.Unfit[planned.Name] = why
+			}
 			continue
 		}
 		take(&planned)
@@ -86,6 +90,8 @@ func (p *Provision) unreplaceable(planned *model.PlannedClaim, takes model.Resou
 		return fmt.Sprintf("nodepool %s is being deleted", pool.Name)
 	case len(pool.Invalid) > 0:
 		return fmt.Sprintf("nodepool %s: %s", pool.Name, strings.Join(pool.Invalid, "; "))
+	case p.Input.PoolsHeld[pool.Name] != "":
+		return fmt.Sprintf("nodepool %s: %s", pool.Name, p.Input.PoolsHeld[pool.Name])
 	case pool.Template.ClassName != planned.Class:
 		return fmt.Sprintf("nodepool %s uses class %s now, not %s", pool.Name, pool.Template.ClassName, planned.Class)
 	case p.Input.ClassProblems[planned.Class] != "":

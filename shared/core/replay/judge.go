@@ -11,7 +11,7 @@ import (
 // Judge joins the judge's question with the snapshot and the region's machine types. It reads them and writes to none.
 func Judge(q *model.JudgeQuestion, shown *model.Snapshot, types []model.MachineType) reclaim.Input {
 	in := reclaim.Input{
-		Snapshot: shown, Catalogs: make(map[string][]model.InstanceType, len(q.Classes)), ClassProblems: map[string]string{},
+		Snapshot: shown, Catalogs: make(map[string][]model.InstanceType, len(q.Classes)), ClassProblems: map[string]string{}, PoolsHeld: held(q.Held),
 		Claims: q.Claims, Usage: make(map[string]model.Resources, len(q.Usage)), Marks: q.Marks, Commands: q.Commands, Stops: q.Stops,
 		NowUnix: q.NowUnix, Settings: q.Settings, Salt: q.Salt,
 	}

@@ -52,7 +52,7 @@ func Disrupted(node *model.Node) bool {
 func New(q *model.Question, seen *model.Snapshot, asking []int, types []model.MachineType) *Provision {
 	p := &Provision{question: q, asking: asking, Usable: make(map[string]model.Class, len(q.Classes))}
 	p.Input = pack.Input{
-		Snapshot: without(seen, q.Aside), Catalogs: map[string][]model.InstanceType{}, ClassProblems: map[string]string{},
+		Snapshot: without(seen, q.Aside), Catalogs: map[string][]model.InstanceType{}, ClassProblems: map[string]string{}, PoolsHeld: held(q.Held),
 		Claims: q.Claims, Usage: make(map[string]model.Resources, len(q.Usage)), Marks: q.Marks, Pending: waiting(seen, asking, q.Bound),
 		NowUnix: q.NowUnix, Salt: q.Salt, IgnorePreferences: q.IgnorePreferences, BestEffortMinValues: q.BestEffortMinValues,
 	}
@@ -67,6 +67,15 @@ func New(q *model.Question, seen *model.Snapshot, asking []int, types []model.Ma
 	}
 	p.keepRoom()
 	return p
+}
+
+// held returns why nothing is bought for pools, by their names.
+func held(pools []model.HeldPool) map[string]string {
+	out := make(map[string]string, len(pools))
+	for _, pool := range pools {
+		out[pool.Pool] = pool.Why
+	}
+	return out
 }
 
 // without returns the snapshot without pools.

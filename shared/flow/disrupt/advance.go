@@ -327,6 +327,10 @@ func (s *step) await(ctx context.Context) {
 		claim := s.claims[c.Replacements[i].Name]
 		switch {
 		case claim == nil:
+			if why := s.unfit(c.Replacements[i].Name); why != "" {
+				s.fail(ctx, model.ReplacementBarred, fmt.Sprintf("replacement %s cannot be launched: %s", c.Replacements[i].Name, why))
+				return
+			}
 			missing++
 		case !claim.Live() || claim.Ending():
 			s.fail(ctx, model.ReplacementFailed, fmt.Sprintf("replacement %s: %s", claim.Name, failure(claim)))
@@ -357,6 +361,16 @@ func (s *step) await(ctx context.Context) {
 		return
 	}
 	s.finish(ctx, leave, nil)
+}
+
+// unfit says why a replacement cannot be launched, as provision found out since the command waits for it; empty = it may yet be.
+func (s *step) unfit(name string) string {
+	for i := range s.ledger.Notes.Unfit {
+		if unfit := &s.ledger.Notes.Unfit[i]; unfit.Name == name && unfit.AtUnix >= s.command.ReplacingUnix {
+			return unfit.Why
+		}
+	}
+	return ""
 }
 
 // failure says why a replacement came to nothing.

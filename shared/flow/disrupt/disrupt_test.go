@@ -130,6 +130,33 @@ func TestB4FailedReplacementGivesNodesBackWithinAMinute(t *testing.T) {
 	untouched(t, h)
 }
 
+// F7: where provision says that a replacement cannot be launched its command is undone at once; what it said of an earlier command of the
+// same name, before this one waited, does not count.
+func TestF7ReplacementThatCannotBeLaunchedGivesNodesBackAtOnce(t *testing.T) {
+	h := newHouse(t, 3)
+	h.wants(planned(model.ReasonDrifted, 1, "n0"))
+	h.look()
+	command := h.command()
+	say := func(at int64) {
+		fence, err := h.ledger.Acquire(t.Context(), h.reg().Cluster, "provision", h.now, h.now+60)
+		must(t, err)
+		must(t, h.ledger.Remember(t.Context(), fence, model.Notes{Unfit: []model.Unfit{{Name: command.Replacements[0].Name, Why: "spec.limits[nodes]", AtUnix: at}}}))
+		must(t, h.ledger.Release(t.Context(), fence))
+	}
+	say(command.ReplacingUnix - 1)
+	h.look()
+	if c := h.command(); !c.State.Open() || c.FailureCode != "" {
+		t.Fatalf("%+v", c)
+	}
+	say(h.now)
+	h.look()
+	if c := h.command(); c.State != model.CommandUndone || c.FailureCode != model.ReplacementBarred || !strings.Contains(c.FailureMessage, "spec.limits[nodes]") || len(c.Dry) != 0 {
+		t.Errorf("%+v", c)
+	}
+	drained(t, h)
+	untouched(t, h)
+}
+
 // R36: a replacement that never joins takes no node with it, however long it is waited for; what comes late stays.
 func TestR36ReplacementThatNeverJoinsCostsNoNode(t *testing.T) {
 	h := newHouse(t, 3)

@@ -103,7 +103,7 @@ func (r *run) inputNow(ctx context.Context) (reclaim.Input, model.JudgeQuestion,
 			return reclaim.Input{}, model.JudgeQuestion{}, err
 		}
 		r.question = model.JudgeQuestion{
-			Offers: r.settings.Offers, Usage: r.ledger.Usage, Marks: r.marks(), Stops: r.ledger.Stops, Settings: r.settings.Reclaim,
+			Offers: r.settings.Offers, Usage: r.ledger.Usage, Marks: r.marks(), Held: r.held(), Stops: r.ledger.Stops, Settings: r.settings.Reclaim,
 		}
 		r.question.Offers.Region, r.question.Offers.NowUnix = r.reg.Region, r.now()
 		for i := range r.snapshot.Classes {
@@ -139,6 +139,17 @@ func (r *run) classAsked(class model.Class) model.ClassAsked {
 	}
 	asked.Status = offer.Less(class.Status, offer.Taken(&class.Status, r.ledger.Claims), r.ledger.Marks, r.now())
 	return asked
+}
+
+// held are the pools that nothing may be bought for: what takes their nodes' place would not take their pods.
+func (r *run) held() []model.HeldPool {
+	var out []model.HeldPool
+	for i := range r.ledger.Notes.PoolHolds {
+		if hold := &r.ledger.Notes.PoolHolds[i]; hold.Machines > 0 {
+			out = append(out, model.HeldPool{Pool: hold.Pool, Why: hold.Text()})
+		}
+	}
+	return out
 }
 
 // marks are the ledger's, and what is half open is closed: whether there is capacity again is not for us to try out.

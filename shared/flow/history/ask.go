@@ -46,7 +46,7 @@ func question(reg model.Registration, book *explain.Book, last *asked, snapshot 
 	}
 	if book.Past {
 		if last != nil {
-			q.Classes, q.Claims, q.Usage, q.Marks, q.Leaving = last.Classes, last.Claims, last.Usage, last.Marks, last.Leaving
+			q.Classes, q.Claims, q.Usage, q.Marks, q.Held, q.Leaving = last.Classes, last.Claims, last.Usage, last.Marks, last.Held, last.Leaving
 			return q
 		}
 		for _, class := range snapshot.Classes {
@@ -65,6 +65,11 @@ func question(reg model.Registration, book *explain.Book, last *asked, snapshot 
 	for _, claim := range ledger.Claims {
 		if claim, is := capacity(claim, joined[claim.ProviderID], at); is {
 			q.Claims = append(q.Claims, claim)
+		}
+	}
+	for _, hold := range ledger.Notes.PoolHolds {
+		if hold.Machines > 0 && hold.UntilUnix > at {
+			q.Held = append(q.Held, model.HeldPool{Pool: hold.Pool, Why: hold.Text()})
 		}
 	}
 	for _, class := range snapshot.Classes {

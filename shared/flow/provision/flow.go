@@ -221,6 +221,7 @@ type run struct {
 	probes        map[model.Mark]probe // of half-open marks, by what they are about
 	probeFailed   bool                 // one of this run's came back without capacity
 	pressed       bool                 // pods are left over: offers are probed before their back-off is over
+	suspects      map[string]string    // pools whose first node comes up and refuses its pods, with why, by name
 	noted         bool                 // the ledger's notes are not written yet
 	aside         map[string]bool      // pools left out of this round because they came back dry
 	dryRounds     map[string]int       // rounds of this run in which a pool came back dry, by pool
@@ -284,6 +285,7 @@ func (r *run) do(ctx context.Context) error {
 
 	// 4. What an earlier run left half done comes first: its claims are capacity or they are not.
 	r.holds()
+	r.untaken()
 	r.health()
 	failure := r.recover(ctx)
 
@@ -301,6 +303,7 @@ func (r *run) do(ctx context.Context) error {
 	r.births(ctx)
 	r.hydrateObjects(ctx)
 	r.compare(ctx)
+	r.untaken()
 	r.health()
 	r.tidy(ctx)
 	r.unplaced()

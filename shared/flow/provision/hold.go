@@ -41,7 +41,7 @@ func (r *run) holds() {
 		case hold.Inputs == "": // it was written before holds had this
 			hold.Inputs, r.noted = now, true
 		default:
-			hold = model.ClassHold{Class: hold.Class, Inputs: now, LastUnix: r.now(), NotedUnix: r.now()}
+			hold = model.ClassHold{Class: hold.Class, Inputs: now, NotedUnix: r.now()}
 			r.noted = true
 		}
 		byClass[hold.Class] = &hold

@@ -207,6 +207,10 @@ func (r *run) group(ctx context.Context, plan model.Plan, catalogs map[string][]
 			waiting++ // one machine shows whether they join
 			continue
 		}
+		if r.poolHold(planned.Pool) != nil && taken[planned.Pool] > 0 {
+			waiting++ // one machine shows whether its node takes its pods
+			continue
+		}
 		pool, class := r.poolFor(&planned, pools), r.round.Usable[planned.Class]
 		a, err := r.attemptFor(g, planned, pool, class, catalogs[planned.Class])
 		if fault.Is(err, fault.NoCapacity) {

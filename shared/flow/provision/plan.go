@@ -156,7 +156,7 @@ func (r *run) lost() bool {
 func (r *run) ask(machines model.MachineCatalog, blocked map[string]string) {
 	q := &model.Question{
 		NowUnix: r.now(), Salt: fmt.Sprintf("%s/%d", r.decision.ID, r.out.Rounds), Offers: r.offers(),
-		Claims: r.inFlight(), Usage: r.ledger.Usage, Marks: slices.Clone(r.marksNow()), Aside: slices.Sorted(maps.Keys(r.aside)), LeftOut: r.quarantined(),
+		Claims: r.inFlight(), Usage: r.ledger.Usage, Marks: slices.Clone(r.marksNow()), Aside: slices.Sorted(maps.Keys(r.aside)), Held: r.heldPools(), LeftOut: r.quarantined(),
 		Leaving: r.leaving, SeenUnix: r.seenUnix, Bound: slices.Sorted(maps.Keys(r.settled)),
 		IgnorePreferences: r.settings.IgnorePreferences, BestEffortMinValues: r.settings.BestEffortMinValues,
 		DearTimes: r.settings.DearTimes, DearWaitSeconds: int64(r.settings.DearWait.Seconds()),
@@ -202,6 +202,7 @@ func (r *run) complete(plan model.Plan) model.Plan {
 			r.problem("%s: planning panicked: %s", guilty.What, guilty.Panic)
 		}
 	}
+	r.unfit(beside.Unfit)
 	r.denied(beside.Denied)
 	return plan
 }

@@ -268,6 +268,33 @@ func TestR43ReplacementKilledAtEveryEffectIsLaunchedOnce(t *testing.T) {
 	}
 }
 
+// F7: a replacement that limits taken by others leave no room for is noted, with why, and the judge is asked to look; the note goes with
+// what was in the way.
+func TestF7ReplacementBeyondLimitsIsSaidToTheJudge(t *testing.T) {
+	w, old, planned := deployed(t, 1, world.Shape(1500, gib))
+	judge(t, w).commit(model.CommandReplacing, old, called(planned, "default-replacement"))
+	pool := world.Pool("default", "default")
+	pool.Limits = model.Resources{model.Nodes: 1} // after the plan, and before the launch
+	w.Cluster.AddPool(pool)
+	w.Tick(time.Second)
+	before := w.Judges.Len()
+	run(t, w, provision.TriggerReplace)
+	unfit := load(t, w).Notes.Unfit
+	if len(unfit) != 1 || unfit[0].Name != "default-replacement" || !strings.Contains(unfit[0].Why, "spec.limits[nodes]") {
+		t.Errorf("noted %+v", unfit)
+	}
+	if w.Judges.Len() == before {
+		t.Error("the judge was not asked to look")
+	}
+	pool.Limits = nil
+	w.Cluster.AddPool(pool)
+	w.Tick(time.Second)
+	run(t, w, provision.TriggerReplace)
+	if unfit := load(t, w).Notes.Unfit; len(unfit) != 0 || len(w.Fleet.Machines()) != 2 {
+		t.Errorf("noted still %+v; %d machines", unfit, len(w.Fleet.Machines()))
+	}
+}
+
 // D14: replacements count against limits as everything does: what limits leave no room for waits, whoever asks for it and however
 // many do at once.
 func TestD14ReplacementsNeverPassLimits(t *testing.T) {

@@ -27,6 +27,7 @@ func (r *run) tell(ctx context.Context) {
 	r.podEvents()
 	r.wishesTold()
 	r.conditions()
+	r.holdsTold()
 	r.withRefusals()
 	shown := r.poolStatus()
 	if len(r.report.Events)+len(r.report.Pools)+len(r.report.Claims)+len(r.report.Classes)+len(r.report.PoolStatus)+len(r.report.Buffers) == 0 {

@@ -50,6 +50,7 @@ type Auditor struct {
 	due    []deadline  // by time of entry
 	dried  map[model.OfferKey]tried
 	told   map[string]bool
+	vain   map[string]vain // by pool UID
 
 	repairs  []time.Time          // claims given up for repair lately
 	open     map[string]time.Time // since when nothing is in the way of a drain, by claim
@@ -66,7 +67,7 @@ type deadline struct {
 
 // New returns an auditor that has seen nothing.
 func New(rules Rules) *Auditor {
-	return &Auditor{rules: rules, books: newBooks(), told: map[string]bool{}, dried: map[model.OfferKey]tried{}, open: map[string]time.Time{}}
+	return &Auditor{rules: rules, books: newBooks(), told: map[string]bool{}, vain: map[string]vain{}, dried: map[model.OfferKey]tried{}, open: map[string]time.Time{}}
 }
 
 // All returns a checker of each kind.
@@ -136,6 +137,7 @@ func (a *Auditor) after(e world.Entry) {
 		a.rate(fact)
 		a.triedAgain(fact)
 	case world.LedgerWritten:
+		a.inVain(fact)
 		pools := map[string]bool{}
 		for _, change := range fact.Claims {
 			if change.After == nil {

@@ -10,6 +10,7 @@
 //	A7  launches in a minute stay under a budget, those that find no capacity under a smaller one
 //	A8  an offer without capacity is tried once in a while; being throttled marks nothing
 //	A9  machines are asked for only for pods that need one, and not twice for the same
+//	R12 of a pool whose nodes come up with a taint nobody declared one more machine is bought, and then none for an hour
 //	B7  nobody else's machine is ended
 //	C6  a claim's writes follow each other, states only advance, deposed writers write nothing
 //	C10 a launch has at most 25 claims and a request that fits one item

@@ -323,6 +323,9 @@ func (a *Auditor) notTwice(shape int) {
 		if n := a.books.nodes[c.NodeName]; c.NodeUID != "" && (n == nil || n.UID != c.NodeUID || n.DeletedUnix != 0) {
 			continue // somebody has deleted its node: nothing runs there any more
 		}
+		if n := a.books.nodes[c.NodeName]; n != nil && a.books.spoilt(c, n) {
+			continue // what it was made for cannot run there
+		}
 		if !a.books.elsewhere.Before(c.createdAt) {
 			return
 		}

@@ -66,6 +66,17 @@ var defects = []defect{
 	{"dry launches without bound", provision + "allowance.go",
 		"most = min(most, int(a.DryMilli/milli)-keep)", "_ = keep"},
 
+	// Brakes for money.
+	{"machines in vain bought without end", provision + "vain.go", "if next.Machines > 1 {", "if next.Machines < 0 {"},
+	{"pools with machines in vain not held", provision + "plan.go", "Held: r.heldPools(), ", ""},
+	{"every machine of an incident a failure of its own", provision + "hold.go",
+		"(claim.LaunchedUnix <= hold.LastUnix || claim.LaunchedUnix < hold.NotedUnix)", "claim.LaunchedUnix <= hold.LastUnix"},
+	{"what AWS and people ended counted as failures", provision + "hold.go",
+		"return claim.FailureCode == model.EndedNeverRegistered", "return true"},
+	{"holds outlive a corrected class", provision + "hold.go", "case now == \"\" || now == hold.Inputs:", "case true:"},
+	{"holds outlive a corrected pool", provision + "vain.go", "case hold.Inputs != inputs:", "case false:"},
+	{"replacements beyond limits waited for", provision + "plan.go", "\tr.unfit(beside.Unfit)\n", ""},
+
 	// A node's birth.
 	{"node judged without its UID", provision + "births.go",
 		"patch := model.NodePatch{Name: node.Name, UID: node.UID,", "patch := model.NodePatch{Name: node.Name, UID: \"\","},
