@@ -120,6 +120,7 @@ type node struct {
 	deletedAs int64                // the version it was deleted with; 0 = it is not being deleted
 	bad       map[string]time.Time // since when, by condition
 	taintedAt time.Time            // when the taint of what is given back was put on it; zero = it does not have it
+	hadTaint  time.Time            // when it was last seen to have it
 	movedAt   time.Time            // when a pod on it last went or was asked to, or anything else came about with it
 }
 
@@ -380,11 +381,14 @@ func (b *books) node(e world.Entry, fact world.ObjectWritten, gone bool) {
 		n.deletedAs = fact.Version
 	}
 	if tainted(n.Node) {
-		n.taintedAt = e.At
+		n.taintedAt, n.hadTaint = e.At, e.At
 	}
 	if before != nil && before.UID == n.UID {
 		if !n.taintedAt.IsZero() && !before.taintedAt.IsZero() {
 			n.taintedAt = before.taintedAt
+		}
+		if n.hadTaint.IsZero() {
+			n.hadTaint = before.hadTaint
 		}
 		if before.Ready == n.Ready {
 			n.at, n.readyAs = before.at, before.readyAs

@@ -314,6 +314,8 @@ func (a *Auditor) undisturbed(k *model.Command, c *model.Claim) {
 	switch {
 	case n == nil || n.UID != t.NodeUID:
 		return
+	case n.taintedAt.IsZero() && !a.calm() && !n.hadTaint.Before(a.books.commands[k.ID].since):
+		return // a patch that came late, of a command before it, has taken the taint off between the look and this
 	case n.taintedAt.IsZero():
 		a.broken("B2", c.Name, "its node %s was never tainted", n.Name)
 		return

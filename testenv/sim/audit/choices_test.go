@@ -244,6 +244,19 @@ func TestRulesOfChoices(t *testing.T) {
 			s.end("1", k, model.ReasonUnderutilized)
 		}, "B4"},
 		"B2 never tainted": {func(s *story) { s.end("1", s.commit("1", nil), model.ReasonEmpty) }, "B2"},
+		"tainted, and a patch that came late took that off": {func(s *story) {
+			k := s.commit("1", nil)
+			s.chosenNode("1", true)
+			s.tell(world.FaultInjected{Process: "disrupt-0", What: "happens later cluster.node"})
+			s.chosenNode("1", false)
+			s.end("1", k, model.ReasonEmpty)
+		}, ""},
+		"B2 tainted, and it was taken off again": {func(s *story) {
+			k := s.commit("1", nil)
+			s.chosenNode("1", true)
+			s.chosenNode("1", false)
+			s.end("1", k, model.ReasonEmpty)
+		}, "B2"},
 		"B2 a protected pod runs there": {func(s *story) {
 			p := &model.Pod{Namespace: "default", Name: "p", UID: "p", NodeName: "n-1", Phase: model.Running, Ready: true, StartedUnix: world.Start.Unix()}
 			s.tell(world.ObjectWritten{Kind: world.KindPod, Name: p.Key(), UID: "p", Verb: "bind", Pod: p, Shape: &model.PodShape{DoNotDisrupt: "true"}})

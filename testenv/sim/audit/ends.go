@@ -392,10 +392,14 @@ func (a *Auditor) untrue(c *model.Claim, m *machine) string {
 			return "AWS never said so of " + m.ID
 		}
 	case model.EndedStatusFailed:
-		since := earliestOf(m.impaired[model.ImpairedInstance], m.impaired[model.ImpairedSystem])
-		if since.IsZero() || at.Sub(since) < 2*time.Minute-time.Second || m.mendedAt.After(since) && at.Sub(m.mendedAt) > time.Minute {
-			return "its checks failed since " + since.Format("15:04:05")
+		for _, kind := range []string{model.ImpairedInstance, model.ImpairedSystem} {
+			since := m.impaired[kind]
+			mended := m.mendedAt.After(since) && at.Sub(m.mendedAt) > time.Minute
+			if !since.IsZero() && at.Sub(since) >= 2*time.Minute-time.Second && !mended {
+				return ""
+			}
 		}
+		return "its checks did not fail for two minutes until a moment ago"
 	case model.EndedInstanceStopping:
 		if m.stoppedAt.IsZero() && m.endingAt.IsZero() {
 			return "it runs"
@@ -441,13 +445,6 @@ func (a *Auditor) healthy(n *node) string {
 		}
 	}
 	return "nothing of its node was wrong for that long"
-}
-
-func earliestOf(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // detached is B13: a machine is not ended while a volume of a pod that left is attached to it, unless its time is over.

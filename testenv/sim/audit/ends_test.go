@@ -61,6 +61,14 @@ func (s *story) warned(shield string) {
 	s.node(model.Node{Finalizer: true, Taints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}})
 }
 
+// checks has status checks of the machine fail for so long, as they do now, and mends what failed before.
+func (s *story) checks(kind string, long time.Duration) {
+	s.tell(world.InstanceImpaired{ID: "i-1"})
+	s.wait(time.Second)
+	s.tell(world.InstanceImpaired{ID: "i-1", Kind: kind})
+	s.wait(long)
+}
+
 // Each rule about what ends sees its breach, and nothing where all is well.
 func TestRulesOfEnds(t *testing.T) {
 	since := world.Start.Unix()
@@ -89,6 +97,18 @@ func TestRulesOfEnds(t *testing.T) {
 		"F21 asked late, when its do-not-disrupt has run out":      {func(s *story) { s.warned("4m"); s.wait(3 * time.Minute); s.leave("guarded", "guarded", false, 0) }, occupied(model.Initialized, nil), ""},
 		"F21 asked long after its do-not-disrupt ran out":          {func(s *story) { s.warned("2m"); s.wait(3 * time.Minute); s.leave("guarded", "guarded", false, 0) }, occupied(model.Initialized, nil), "C1"},
 		"F21 asked long after the warning, and nothing forbade it": {func(s *story) { s.warned(""); s.wait(time.Minute); s.leave("plain", "plain", false, 0) }, occupied(model.Initialized, nil), "C1"},
+		"its checks failed for four minutes, and other checks an hour before": {func(s *story) {
+			s.checks(model.ImpairedInstance, time.Minute)
+			s.wait(time.Hour)
+			s.checks(model.ImpairedSystem, 4*time.Minute)
+			s.claim(model.Draining, 2, draining, model.EndedStatusFailed)
+		}, occupied(model.Initialized, nil), ""},
+		"its checks failed for a minute, and an hour before": {func(s *story) {
+			s.checks(model.ImpairedInstance, 5*time.Minute)
+			s.wait(time.Hour)
+			s.checks(model.ImpairedSystem, time.Minute)
+			s.claim(model.Draining, 2, draining, model.EndedStatusFailed)
+		}, occupied(model.Initialized, nil), "C11"},
 		"nothing comes about": {func(s *story) {
 			for range 50 {
 				s.wait(6 * time.Second)
