@@ -147,10 +147,12 @@ func (r *run) findOut(ctx context.Context, intent *model.Intent, again bool) (re
 	switch kind := fault.KindOf(err); {
 	case err == nil:
 		return &answer, true, nil
-	case len(found) == 0 && (kind == fault.Denied || kind == fault.Invalid || kind == fault.NoCapacity):
+	case len(found) == 0 && kind == fault.NoCapacity: // EC2 knows the token before it looks for capacity: nothing came of it before
 		return refused(codeOr(err, "LaunchRefused"), err.Error()), true, nil
 	}
-	return nil, true, err // it stays open and is looked into again when due
+	// It stays open and is looked into again when due. That a repeated call is denied or found invalid says nothing of an earlier one, whose
+	// machines EC2 may not show yet.
+	return nil, true, err
 }
 
 // distinct returns the machines by id, each once and none without an id.

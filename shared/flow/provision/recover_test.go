@@ -147,12 +147,40 @@ func TestUnfinishedLaunchThatIsTooOldIsGivenUp(t *testing.T) {
 	sound(t, w)
 }
 
+// That a repeated call is refused says nothing of the first one, whose answer was lost: its machines are taken over once EC2 shows them.
+func TestF6ARefusedRepeatSaysNothingOfTheCallBefore(t *testing.T) {
+	for _, refusal := range []error{
+		fault.New(fault.Invalid, "InvalidAMIID.NotFound", "the image is gone"), fault.New(fault.Denied, "UnauthorizedOperation", "not authorized"),
+		fault.New(fault.Throttled, "RequestLimitExceeded", "slow down"),
+	} {
+		w := start(t, world.Options{Types: []string{"m5.large"}, Visibility: 3 * time.Minute})
+		pending(w, "web", 2, world.Shape(1500, gib))
+		w.Fleet.LoseNextReply()
+		run(t, w, provision.TriggerBatch)
+		w.Fleet.RefuseNext(refusal)
+		w.Tick(due)
+		if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 0 || outcome.Claims != 0 || len(load(t, w).Intents) != 1 {
+			t.Errorf("after %v: %+v", refusal, outcome)
+		}
+		w.Tick(3 * time.Minute)
+		if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 1 || outcome.Claims != 0 || len(w.Fleet.Machines()) != 2 {
+			t.Errorf("after %v, once its machines are shown: %+v", refusal, outcome)
+		}
+		settle(t, w)
+		sound(t, w)
+	}
+}
+
+// A launch that was never made and is refused from then on is given up with its time, and its pods are planned anew.
 func TestUnfinishedLaunchThatIsRefusedGivesItsPodsBack(t *testing.T) {
 	w := unfinished(t, 2, world.DiesBefore)
 	w.Fleet.RefuseNext(fault.New(fault.Invalid, "InvalidAMIID.NotFound", "the image is gone"))
 	w.Tick(due)
-	outcome := run(t, w, provision.TriggerSweep)
-	if outcome.Recovered != 1 || outcome.Claims != 2 {
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 0 || outcome.Claims != 0 {
+		t.Fatalf("%+v", outcome)
+	}
+	w.Tick(16 * time.Minute)
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 1 || outcome.Claims != 2 {
 		t.Fatalf("%+v", outcome)
 	}
 	settle(t, w)
