@@ -85,6 +85,10 @@ func (r *run) mayRepeat(due []model.Intent) []bool {
 // tellAfter is the age, in seconds, from which people are told of a launch whose outcome nobody knows.
 const tellAfter = 240
 
+// refusedAfter is the age, in seconds, from which a launch is over whose repeated call is denied or found invalid, and of which no look has
+// shown a machine: whatever an earlier call launched can be seen by then, and its pods are not to wait longer.
+const refusedAfter = 240
+
 // openTold tells a pool of a launch that has been without a known outcome for minutes: its pods wait for it.
 func (r *run) openTold(intent *model.Intent, open bool) {
 	age := r.now() - intent.CreatedUnix
@@ -148,6 +152,8 @@ func (r *run) findOut(ctx context.Context, intent *model.Intent, again bool) (re
 	case err == nil:
 		return &answer, true, nil
 	case len(found) == 0 && kind == fault.NoCapacity: // EC2 knows the token before it looks for capacity: nothing came of it before
+		return refused(codeOr(err, "LaunchRefused"), err.Error()), true, nil
+	case len(found) == 0 && (kind == fault.Denied || kind == fault.Invalid) && r.now()-intent.CreatedUnix >= refusedAfter:
 		return refused(codeOr(err, "LaunchRefused"), err.Error()), true, nil
 	}
 	// It stays open and is looked into again when due. That a repeated call is denied or found invalid says nothing of an earlier one, whose

@@ -171,7 +171,7 @@ func TestF6ARefusedRepeatSaysNothingOfTheCallBefore(t *testing.T) {
 	}
 }
 
-// A launch that was never made and is refused from then on is given up with its time, and its pods are planned anew.
+// A launch that was never made and is refused from then on is given up after four minutes, and its pods are planned anew.
 func TestUnfinishedLaunchThatIsRefusedGivesItsPodsBack(t *testing.T) {
 	w := unfinished(t, 2, world.DiesBefore)
 	w.Fleet.RefuseNext(fault.New(fault.Invalid, "InvalidAMIID.NotFound", "the image is gone"))
@@ -179,7 +179,8 @@ func TestUnfinishedLaunchThatIsRefusedGivesItsPodsBack(t *testing.T) {
 	if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 0 || outcome.Claims != 0 {
 		t.Fatalf("%+v", outcome)
 	}
-	w.Tick(16 * time.Minute)
+	w.Fleet.RefuseNext(fault.New(fault.Invalid, "InvalidAMIID.NotFound", "the image is gone"))
+	w.Tick(4 * time.Minute)
 	if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 1 || outcome.Claims != 2 {
 		t.Fatalf("%+v", outcome)
 	}
