@@ -16,11 +16,14 @@ import (
 // handler translates events into requests to the flow.
 type handler struct {
 	flow    *interruption.Flow
+	hints   string // name of the queue of hints
+	notices string // ARN of the queue of notices, to which EventBridge alone may send
 	logger  *slog.Logger
 	metrics *boot.Metrics
 }
 
-// handle takes a batch of the interruption queue, one of the queue of notices, or a tick. Bodies tell the two queues apart.
+// handle takes a batch of the interruption queue, one of the queue of notices, or a tick. What a message is depends on the queue it came
+// from and never on its body: what AWS says of machines is believed from the queue of notices alone, a hint from the other alone.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
 	of := *h
 	of.logger, h = boot.Invoked(ctx, h.logger), &of
@@ -52,10 +55,24 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 	var order []string
 	known := map[string]bool{}
 	var notices []interruption.Received
+	refused := 0
+	refuse := func(record events.SQSMessage, why string) {
+		refused++
+		h.logger.Error("drop a message", "message", record.MessageId, "queue", wire.QueueName(record.EventSourceARN), "reason", why)
+	}
 	for _, record := range batch.Records {
-		hint, err := wire.DecodeHint([]byte(record.Body))
-		if err != nil { // no hint: it came from EventBridge, through the queue of notices
+		if record.EventSourceARN == h.notices {
 			notices = append(notices, interruption.Received{Message: record.MessageId, Body: []byte(record.Body)})
+			continue
+		}
+		if wire.QueueName(record.EventSourceARN) != h.hints {
+			refuse(record, "it comes from a queue that this function does not know")
+			continue
+		}
+		hint, err := wire.DecodeHint([]byte(record.Body))
+		if err != nil {
+			// A hint carries no truth: the next look finds what it would have said.
+			refuse(record, err.Error())
 			continue
 		}
 		e := errand{hint.Cluster, hint.Reason == wire.ReasonDrain}
@@ -66,6 +83,9 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 			known[e.cluster], order = true, append(order, e.cluster)
 		}
 		records[e] = append(records[e], record.MessageId)
+	}
+	if refused > 0 {
+		h.metrics.Send([]boot.Sample{boot.MessagesRefused.Of(float64(refused))})
 	}
 	if len(notices) > 0 {
 		failed, outcome := h.flow.Notices(ctx, notices, boot.Deadline(ctx))

@@ -48,10 +48,15 @@ func (h *hints) Look(_ context.Context, cluster, key string, after time.Duration
 	return nil
 }
 
+const (
+	hintsARN   = "arn:aws:sqs:eu-central-1:123456789012:joiner-interruption"
+	noticesARN = "arn:aws:sqs:eu-central-1:123456789012:joiner-notices"
+)
+
 func newHandler() (*handler, *registry, *hints) {
 	r, h := &registry{}, &hints{}
 	flow := &interruption.Flow{Registry: r, Hints: h, Now: func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) }}
-	return &handler{flow: flow, logger: slog.New(slog.DiscardHandler)}, r, h
+	return &handler{flow: flow, hints: "joiner-interruption", notices: noticesARN, logger: slog.New(slog.DiscardHandler)}, r, h
 }
 
 func record(t *testing.T, id, cluster string) events.SQSMessage {
@@ -60,7 +65,7 @@ func record(t *testing.T, id, cluster string) events.SQSMessage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return events.SQSMessage{MessageId: id, Body: string(body)}
+	return events.SQSMessage{MessageId: id, Body: string(body), EventSourceARN: hintsARN}
 }
 
 // handle passes an event through JSON, as the runtime does.

@@ -17,12 +17,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 type settings struct {
 	Table       string        `env:"JOINER_TABLE,required"`
 	Bucket      string        `env:"JOINER_BUCKET,required"`
 	QueueURL    string        `env:"JOINER_INTERRUPTION_QUEUE_URL,required"` // the function's own, standard
+	NoticesARN  string        `env:"JOINER_NOTICES_QUEUE_ARN,required"`      // of the queue in which what AWS says is believed
 	PlanURL     string        `env:"JOINER_QUEUE_URL,required"`              // the plan queue, FIFO
 	JudgeURL    string        `env:"JOINER_DISRUPTION_QUEUE_URL"`            // of who gives nodes back, standard; empty = its own tick finds what has ended
 	Confirm     time.Duration `env:"JOINER_CONFIRM_AFTER"`                   // 0 = the flow's default
@@ -53,5 +55,5 @@ func main() {
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash
 	}
-	lambda.Start((&handler{flow: flow, logger: boot.Logger("interruption"), metrics: boot.NewMetrics(s.Metrics)}).handle)
+	lambda.Start((&handler{flow: flow, hints: wire.QueueName(s.QueueURL), notices: s.NoticesARN, logger: boot.Logger("interruption"), metrics: boot.NewMetrics(s.Metrics)}).handle)
 }

@@ -3,10 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 )
@@ -32,22 +37,48 @@ func notice(t *testing.T, id, instance string) events.SQSMessage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return events.SQSMessage{MessageId: id, Body: string(body), EventSourceARN: "arn:aws:sqs:eu-central-1:123456789012:joiner-notices"}
+	return events.SQSMessage{MessageId: id, Body: string(body), EventSourceARN: noticesARN}
 }
 
-// IN-02, IN-03: events and hints are told apart by their bodies; what is a stranger's or garbage is done with.
+// IN-02, IN-03: what is a stranger's or garbage is done with.
 func TestIN02BatchOfNoticesIsHandledAndForeignOnesAreDeleted(t *testing.T) {
-	h, r, _ := newHandler()
+	h, _, _ := newHandler()
 	f := &finder{}
 	h.flow.Finder = f
 	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
-		notice(t, "1", "i-foreign"), record(t, "2", "broken"), {MessageId: "3", Body: "garbage"}, {MessageId: "4"}, record(t, "5", "web"),
+		notice(t, "1", "i-foreign"), {MessageId: "3", Body: "garbage", EventSourceARN: noticesARN}, {MessageId: "4", EventSourceARN: noticesARN},
 	}})
-	if want := `{"batchItemFailures":[{"itemIdentifier":"2"}]}`; err != nil || response != want {
+	if want := `{"batchItemFailures":[]}`; err != nil || response != want {
 		t.Errorf("answered %s, %v, want %s", response, err, want)
 	}
-	if len(f.asked) != 1 || len(r.asked) != 2 {
-		t.Errorf("asked for instances %q and clusters %q", f.asked, r.asked)
+	if len(f.asked) != 1 {
+		t.Errorf("asked for instances %q", f.asked)
+	}
+}
+
+// W1: what AWS says is believed from the queue of notices alone, a hint from the queue of hints alone; what comes any other way is dropped,
+// told and counted, and never returned.
+func TestW1AMessageIsWhatItsQueueSaysItIs(t *testing.T) {
+	h, r, _ := newHandler()
+	f := &finder{}
+	var log, told strings.Builder
+	h.flow.Finder, h.logger, h.metrics = f, slog.New(slog.NewTextHandler(&log, nil)), boot.MetricsTo(&told, time.Now, boot.MetricsOff)
+	forged, misled, unknown := notice(t, "1", "i-0123456789abcdef0"), record(t, "2", "misled"), record(t, "3", "unknown")
+	forged.EventSourceARN, misled.EventSourceARN = hintsARN, noticesARN
+	unknown.EventSourceARN = "arn:aws:sqs:eu-central-1:123456789012:joiner-plan-shop.fifo"
+	nowhere := notice(t, "4", "i-0123456789abcdef0")
+	nowhere.EventSourceARN = ""
+	alike := notice(t, "5", "i-0123456789abcdef0")
+	alike.EventSourceARN = "arn:aws:sqs:eu-central-1:210987654321:joiner-notices"
+	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{forged, misled, unknown, nowhere, alike, record(t, "6", "web")}})
+	if want := `{"batchItemFailures":[]}`; err != nil || response != want {
+		t.Errorf("answered %s, %v, want %s", response, err, want)
+	}
+	if len(f.asked) != 0 || !slices.Equal(r.asked, []string{"web"}) {
+		t.Errorf("looked up instances %q and clusters %q, want the cluster web alone", f.asked, r.asked)
+	}
+	if got := strings.Count(log.String(), "drop a message"); got != 4 || !strings.Contains(told.String(), `"MessagesRefused":4`) {
+		t.Errorf("%d lines of messages that were dropped, want 4, and metrics %s", got, told.String())
 	}
 }
 
@@ -56,7 +87,7 @@ func TestR63NoticesStayWhileTheLedgerIsDown(t *testing.T) {
 	h, _, _ := newHandler()
 	h.flow.Finder = &finder{}
 	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
-		notice(t, "1", "i-a"), {MessageId: "2", Body: "garbage"}, notice(t, "3", "i-broken"),
+		notice(t, "1", "i-a"), {MessageId: "2", Body: "garbage", EventSourceARN: noticesARN}, notice(t, "3", "i-broken"),
 	}})
 	if want := `{"batchItemFailures":[{"itemIdentifier":"1"},{"itemIdentifier":"3"}]}`; err != nil || response != want {
 		t.Errorf("answered %s, %v, want %s", response, err, want)

@@ -230,9 +230,9 @@ func watcherRights(cluster, hub, account string) []statement {
 		allow("SendHints", []string{"sqs:SendMessage"}, queues, nil),
 		allow("PublishSnapshots", []string{"s3:PutObject", "s3:GetObject"}, []*string{object("snap/" + cluster + "/*")}, nil),
 		allow("ReadPrices", []string{"s3:GetObject"}, []*string{object("catalog/" + account + "/${AWS::Region}.jnc")}, nil),
-		allow("PointToSnapshots", []string{"dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+		allow("PointToSnapshots", []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:BatchGetItem"},
 			[]*string{sub("arn:${AWS::Partition}:dynamodb:${AWS::Region}:%s:table/joiner", hub)},
-			map[string]any{"ForAllValues:StringEquals": map[string]any{"dynamodb:LeadingKeys": []string{"C#" + cluster + "#"}}}),
+			map[string]any{"ForAllValues:StringEquals": map[string]any{"dynamodb:LeadingKeys": []string{"C#" + cluster + "#W#"}}}),
 	}
 }
 

@@ -150,6 +150,8 @@ func (r *region) environment(f function) *map[string]*string {
 		env["JOINER_STOP_PARAMETER"] = s(stopParameter)
 	}
 	switch f.Program {
+	case "interruption":
+		env["JOINER_NOTICES_QUEUE_ARN"] = r.queues["Notices"].AttrArn()
 	case "provision", "catalog":
 		if r.o.IsolatedVPC {
 			env["JOINER_ISOLATED_VPC"] = s("true")

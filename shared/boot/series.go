@@ -116,6 +116,10 @@ var (
 		Name: "InterruptionReceivedMessages", Unit: Count, Dimensions: []string{"MessageType"}, Program: "interruption",
 		Means: "messages of AWS about machines, of all clusters", Upstream: "karpenter_interruption_received_messages_total",
 	}
+	MessagesRefused = Series{
+		Name: "MessagesRefused", Unit: Count, Program: "interruption", Always: true,
+		Means: "messages that were dropped unread: from a queue that may not say such a thing, or no hint",
+	}
 	RemovalsPutOff = Series{
 		Name: "RemovalsPutOff", Unit: Count, Program: "interruption", Always: true,
 		Means: "nodes that were to end and were left, since so many ended lately",
@@ -156,7 +160,7 @@ func AllSeries() []Series {
 		NodeClaimsCreated, NodesCreated, CloudProviderErrors, SchedulerQueueDepth, SchedulerUnschedulablePods, SchedulingDuration,
 		PodsSchedulingDecisionDuration, MillisToLaunch, LaunchesFailed, SilentWatchers,
 		ClusterStateNodeCount, NodeClaimsTerminated, NodeClaimsDisrupted, NodesTerminationDuration, PodsDrained, PodsEvictionsRefused,
-		InterruptionReceivedMessages, RemovalsPutOff,
+		InterruptionReceivedMessages, MessagesRefused, RemovalsPutOff,
 		VoluntaryDisruptionDecisions, VoluntaryDisruptionQueueFailures, SavingsPerHour, PricePerHour,
 		NodeClassesNotReady, NodeClaimsDrifted,
 	}

@@ -85,6 +85,8 @@ type Ledger struct {
 	Pointer *Pointer `json:"pointer,omitempty"` // nil = no watcher was ever here
 	NowUnix int64    `json:"now,omitempty"`     // when it was read, by the ledger's own clock: what ages are measured by
 
+	PointerFault string `json:"pointerFault,omitempty"` // why what the watcher wrote as its pointer is not believed; there is no Pointer then
+
 	Former    []Claim   `json:"former,omitempty"`    // claims of no pool that have been Gone for less than a day, or whose item is there still, by name: it may be asked for again
 	Ended     []Claim   `json:"ended,omitempty"`     // claims that had a machine and have been Gone for less than an hour, by name
 	Allowance Allowance `json:"allowance,omitempty"` // of the cluster's account and region

@@ -53,7 +53,7 @@ func BenchmarkColdStart(b *testing.B) {
 			b.Fatal(err)
 		}
 		function := lambdaruntime.Function{Name: f.name, Path: path, MemoryMB: f.memoryMB, Timeout: time.Minute, Env: map[string]string{
-			"JOINER_TABLE": "joiner", "JOINER_BUCKET": "joiner-data", "JOINER_QUEUE_URL": server.URL + "/own", "JOINER_INTERRUPTION_QUEUE_URL": server.URL + "/ends",
+			"JOINER_TABLE": "joiner", "JOINER_BUCKET": "joiner-data", "JOINER_QUEUE_URL": server.URL + "/own", "JOINER_NOTICES_QUEUE_ARN": "arn:aws:sqs:us-east-1:123456789012:joiner-notices", "JOINER_INTERRUPTION_QUEUE_URL": server.URL + "/ends",
 			"JOINER_CATALOG_QUEUE_URL": server.URL + "/catalog", "JOINER_DISRUPTION_QUEUE_URL": server.URL + "/judge",
 		}}
 		b.Run(f.name, func(b *testing.B) { coldStart(b, function, f.event, server.URL, config.Credentials) })

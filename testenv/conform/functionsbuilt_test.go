@@ -82,7 +82,7 @@ func (a *account) deploy(paths map[string]string) *lambdaruntime.Runner {
 	a.t.Cleanup(runner.Stop)
 	env := map[string]string{
 		"JOINER_TABLE": a.table, "JOINER_BUCKET": a.bucket, "JOINER_QUEUE_URL": a.planURL,
-		"JOINER_INTERRUPTION_QUEUE_URL": a.looksURL, "JOINER_CATALOG_QUEUE_URL": a.catalogURL, "JOINER_DISRUPTION_QUEUE_URL": a.judgeURL,
+		"JOINER_NOTICES_QUEUE_ARN": "arn:aws:sqs:us-east-1:123456789012:joiner-notices", "JOINER_INTERRUPTION_QUEUE_URL": a.looksURL, "JOINER_CATALOG_QUEUE_URL": a.catalogURL, "JOINER_DISRUPTION_QUEUE_URL": a.judgeURL,
 	}
 	for name, path := range paths {
 		a.must(runner.Deploy(lambdaruntime.Function{Name: name, Path: path, Env: env, MemoryMB: 1769, Timeout: time.Minute}))

@@ -29,6 +29,7 @@ type LedgerPort interface {
 	Register(ctx context.Context, reg model.Registration) error
 	NextEpoch(ctx context.Context, cluster, owner string) (int64, error)
 	AdvancePointer(ctx context.Context, pointer model.Pointer) error
+	Pointer(ctx context.Context, cluster string) (*model.Pointer, error)
 	Heartbeat(ctx context.Context, cluster string, epoch, unix int64) error
 }
 

@@ -49,8 +49,8 @@ func markOfSubnet(t *testing.T, b book) {
 }
 
 func pointerMovesOn(t *testing.T, b book) {
-	if b.load().Pointer != nil {
-		t.Error("a pointer before any watcher")
+	if p, err := b.Pointer(b.ctx(), "web"); b.load().Pointer != nil || p != nil || err != nil {
+		t.Errorf("a pointer before any watcher: %+v, %v", p, err)
 	}
 	first, err := b.NextEpoch(b.ctx(), "web", "a")
 	b.must(err)
@@ -69,6 +69,12 @@ func pointerMovesOn(t *testing.T, b book) {
 	b.want(fault.Conflict, "going back", at(second, 2))
 	if p := b.load().Pointer; p == nil || p.Epoch != second || p.HeadSeq != 3 || p.BaseKey != "k" || p.HeartbeatAt != ledgerBegin {
 		t.Errorf("pointer %+v", p)
+	}
+	if p, err := b.Pointer(b.ctx(), "web"); err != nil || p == nil || p.Epoch != second || p.HeadSeq != 3 {
+		t.Errorf("read alone: %+v, %v", p, err)
+	}
+	if p, err := b.Pointer(b.ctx(), "shop"); err != nil || p != nil {
+		t.Errorf("of another cluster: %+v, %v", p, err)
 	}
 }
 

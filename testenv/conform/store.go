@@ -3,6 +3,7 @@ package conform
 import (
 	"context"
 	"fmt"
+	"path"
 	"reflect"
 	"testing"
 
@@ -165,7 +166,9 @@ func storeNeverOverwrites(b bucket) {
 
 func storeMisses(b bucket) {
 	pointer := b.base(storeSnapshot("web", 1, 1, 2))
-	_, err := b.At(b.t.Context(), model.Pointer{Cluster: "web", Epoch: 1, BaseKey: "snap/none", BaseSeq: 1, HeadSeq: 1})
+	second := b.base(storeSnapshot("web", 2, 2, 2)) // its key without its number is that of any base of the epoch
+	never := path.Dir(second.BaseKey) + "/" + path.Base(pointer.BaseKey)
+	_, err := b.At(b.t.Context(), model.Pointer{Cluster: "web", Epoch: 2, BaseKey: never, BaseSeq: 1, HeadSeq: 1})
 	b.want(fault.NotFound, "a base that never was", err)
 	pointer.HeadSeq = 2
 	_, err = b.At(b.t.Context(), pointer)
@@ -182,6 +185,8 @@ func storeRefusesPointers(b bucket) {
 	other.Cluster = "shop"
 	_, err = b.At(b.t.Context(), other)
 	b.want(fault.Invalid, "another cluster's base", err)
+	_, err = b.At(b.t.Context(), model.Pointer{Cluster: "web", Epoch: 1, BaseKey: "snap/none", BaseSeq: 5, HeadSeq: 5})
+	b.want(fault.Invalid, "what is no base of the cluster", err)
 }
 
 func storeKeepsApart(b bucket) {

@@ -127,8 +127,9 @@ var (
 	amazons      = keys("ec2:Owner", "amazon")
 	toEC2        = keys("iam:PassedToService", "ec2.amazonaws.com")
 	external     = keys("sts:ExternalId", "5e1f-external")
-	ownItems     = keys("dynamodb:LeadingKeys", "C#joiner-demo#")
-	otherItems   = keys("dynamodb:LeadingKeys", "C#other#")
+	ownItems     = keys("dynamodb:LeadingKeys", "C#joiner-demo#W#")
+	ledgerItems  = keys("dynamodb:LeadingKeys", "C#joiner-demo#") // leases, intents, commands, classes, notes, usage, stops
+	otherItems   = keys("dynamodb:LeadingKeys", "C#other#W#")
 )
 
 // row is one question and what the answer must be.
@@ -289,8 +290,11 @@ func watcherRows() []row {
 		attack(watcher, "writes a decision", w, "s3:PutObject", object("decisions/joiner-demo/x"), nil),
 		attack(watcher, "deletes a snapshot", w, "s3:DeleteObject", object("snap/joiner-demo/e1/base"), nil),
 		attack(watcher, "writes another cluster's items", w, "dynamodb:PutItem", ledger, otherItems),
-		attack(watcher, "writes both clusters' items", w, "dynamodb:BatchGetItem", ledger, keys("dynamodb:LeadingKeys", "C#joiner-demo#", "dynamodb:LeadingKeys", "C#other#")),
-		attack(watcher, "a cluster whose name begins with its own", w, "dynamodb:PutItem", ledger, keys("dynamodb:LeadingKeys", "C#joiner-demo#2")),
+		attack(watcher, "writes both clusters' items", w, "dynamodb:BatchGetItem", ledger, keys("dynamodb:LeadingKeys", "C#joiner-demo#W#", "dynamodb:LeadingKeys", "C#other#W#")),
+		attack(watcher, "writes leases, intents, commands, classes and stops of its own cluster (W6)", w, "dynamodb:PutItem", ledger, ledgerItems),
+		attack(watcher, "renews a lease of its own cluster (W6)", w, "dynamodb:UpdateItem", ledger, ledgerItems),
+		attack(watcher, "writes its own cluster's claims (W6)", w, "dynamodb:PutItem", ledger, keys("dynamodb:LeadingKeys", "C#joiner-demo#N#0")),
+		attack(watcher, "a cluster whose name begins with its own", w, "dynamodb:PutItem", ledger, keys("dynamodb:LeadingKeys", "C#joiner-demo#W#2")),
 		attack(watcher, "reads the whole ledger", w, "dynamodb:Scan", ledger, nil),
 		attack(watcher, "deletes items", w, "dynamodb:DeleteItem", ledger, ownItems),
 		attack(watcher, "invokes a function", w, "lambda:InvokeFunction", "arn:aws:lambda:us-west-2:111111111111:function:joiner-provision", nil),

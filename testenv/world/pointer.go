@@ -46,3 +46,10 @@ func (l *Ledger) Heartbeat(_ context.Context, cluster string, epoch, unix int64)
 	l.note(PointerMoved{Cluster: cluster, Epoch: moved.Epoch, Seq: moved.HeadSeq})
 	return nil
 }
+
+// Pointer returns the cluster's snapshot pointer; nil where nothing was published yet.
+func (l *Ledger) Pointer(_ context.Context, cluster string) (*model.Pointer, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.book(cluster).pointer, nil
+}

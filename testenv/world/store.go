@@ -129,6 +129,9 @@ func (s *Store) At(_ context.Context, pointer model.Pointer) (*model.Snapshot, e
 	if pointer.HeadSeq < pointer.BaseSeq {
 		return nil, fault.New(fault.Invalid, "Malformed", "the head %d of cluster %s is before its base %d", pointer.HeadSeq, pointer.Cluster, pointer.BaseSeq)
 	}
+	if want := baseKey(pointer.Cluster, pointer.Epoch, pointer.BaseSeq); pointer.BaseKey != want {
+		return nil, fault.New(fault.Invalid, "ForeignBase", "the base of cluster %s is %s, and the pointer names %q", pointer.Cluster, want, pointer.BaseKey)
+	}
 	base, exists := s.objects[pointer.BaseKey]
 	if !exists {
 		return nil, fault.New(fault.NotFound, "NoSuchKey", "no object %s", pointer.BaseKey)

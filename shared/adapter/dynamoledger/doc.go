@@ -6,8 +6,8 @@
 //	item            PK                     SK                    attributes beside doc
 //	registration    CLUSTERS               <cluster>
 //	lease           C#<cluster>#           LEASE#<name>          owner, exp, tok, ttl once its cluster is detached
-//	pointer         C#<cluster>#           SNAP                  epoch, headSeq, heartbeat
-//	epoch counter   C#<cluster>#           EPOCH                 epoch, owner
+//	pointer         C#<cluster>#W#         SNAP                  epoch, headSeq, heartbeat
+//	epoch counter   C#<cluster>#W#         EPOCH                 epoch, owner
 //	casebook        C#<cluster>#           CASES                 ver
 //	usage           C#<cluster>#           USE#<pool>            v, r:<resource> …
 //	open intent     C#<cluster>#           INTENT#<id>           state, ttl once done
@@ -26,7 +26,8 @@
 // it, whatever the cluster.
 //
 // doc is the value as JSON, of claims, intents and commands packed (gzip) as packed where that is worth while; the attributes beside it are what conditions compare. Every key of a cluster begins with
-// C#<cluster>#, so that a role can be held to one cluster by its leading keys. Claims are spread over eight partitions
+// C#<cluster>#, so that a role can be held to one cluster by its leading keys. What the watcher writes has a partition of its own
+// (C#<cluster>#W#), because such a condition cannot tell sort keys apart: leases, intents, commands and the rest are out of its reach. Claims are spread over eight partitions
 // because one takes a thousand writes a second and a burst of launches wants more.
 //
 // Every fenced write is a transaction that checks the lease's token: whatever a deposed planner still tries fails as a

@@ -25,32 +25,43 @@ const forgetAtOnce = 16
 // epoch. Its leases stay as they are held and go by themselves a day after nowUnix. It may be repeated. What is of account and
 // region, such as offers without capacity, is other clusters' too and stays.
 func (l *Ledger) Forget(ctx context.Context, cluster string, nowUnix int64) error {
-	partitions := []string{clusterPK(cluster)}
+	partitions := []string{clusterPK(cluster), watchPK(cluster)}
 	for shard := range shards {
 		partitions = append(partitions, shardPK(cluster, shard))
 	}
 	for _, pk := range partitions {
-		items, err := l.query(ctx, pk, "", true)
-		if err != nil {
-			return err
-		}
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(forgetAtOnce)
-		for _, entry := range items {
-			sk := textOf(entry, "SK")
-			group.Go(func() error {
-				if strings.HasPrefix(sk, "LEASE#") {
-					return l.expire(ctx, pk, sk, nowUnix+leaseKept)
-				}
-				_, err := l.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &l.table, Key: key(pk, sk)})
-				return translate(err, "delete %s of cluster %s", sk, cluster)
-			})
-		}
-		if err := group.Wait(); err != nil {
-			return err
+		// Page by page: nobody knows how much a watcher has left in its own.
+		pages := dynamodb.NewQueryPaginator(l.client, &dynamodb.QueryInput{
+			TableName: &l.table, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: item{":pk": text(pk)},
+		})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return translate(err, "read partition %s", pk)
+			}
+			if err := l.forget(ctx, cluster, page.Items, nowUnix); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// forget deletes items of a cluster's; leases go by themselves.
+func (l *Ledger) forget(ctx context.Context, cluster string, items []item, nowUnix int64) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(forgetAtOnce)
+	for _, entry := range items {
+		pk, sk := textOf(entry, "PK"), textOf(entry, "SK")
+		group.Go(func() error {
+			if strings.HasPrefix(sk, "LEASE#") {
+				return l.expire(ctx, pk, sk, nowUnix+leaseKept)
+			}
+			_, err := l.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &l.table, Key: key(pk, sk)})
+			return translate(err, "delete %s of cluster %s", sk, cluster)
+		})
+	}
+	return group.Wait()
 }
 
 // expire has an item go by itself at ttlUnix or some time after.

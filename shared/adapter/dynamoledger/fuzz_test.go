@@ -29,6 +29,9 @@ func FuzzPlace(f *testing.F) {
 			}
 			var ledger model.Ledger
 			err := place(&ledger, entry, 10)
+			if sk == pointerSK {
+				placePointer(&ledger, "a", entry)
+			}
 			held := len(ledger.Claims) + len(ledger.Intents) + len(ledger.Usage) + len(ledger.Marks) + len(ledger.Commands) + len(ledger.Turns) + len(ledger.Stops)
 			if ledger.Pointer != nil {
 				held++

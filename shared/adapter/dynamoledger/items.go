@@ -21,6 +21,13 @@ type item = map[string]types.AttributeValue
 
 func clusterPK(cluster string) string { return "C#" + cluster + "#" }
 
+// watchPK is the partition of what the cluster's watcher writes: the snapshot pointer and the count of epochs. Its rights end there, so
+// that nothing else of it is read as part of the ledger.
+func watchPK(cluster string) string { return clusterPK(cluster) + "W#" }
+
+// pointerSK is the sort key of the snapshot pointer.
+const pointerSK = "SNAP"
+
 func shardPK(cluster string, shard int) string {
 	return clusterPK(cluster) + "N#" + strconv.Itoa(shard)
 }

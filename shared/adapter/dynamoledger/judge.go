@@ -14,12 +14,16 @@ const judgeSK = "JUDGE"
 
 // Glance reads the watcher's pointer and the judge's notes in one consistent read of two items. The time is DynamoDB's own.
 func (l *Ledger) Glance(ctx context.Context, cluster string) (*model.Pointer, model.JudgeNotes, int64, error) {
-	items, at, err := l.batchGet(ctx, []item{key(clusterPK(cluster), "SNAP"), key(clusterPK(cluster), judgeSK)})
+	items, at, err := l.batchGet(ctx, []item{key(watchPK(cluster), pointerSK), key(clusterPK(cluster), judgeSK)})
 	if err != nil {
 		return nil, model.JudgeNotes{}, 0, err
 	}
 	var seen model.Ledger
 	for _, entry := range items {
+		if textOf(entry, "SK") == pointerSK {
+			placePointer(&seen, cluster, entry)
+			continue
+		}
 		if err := place(&seen, entry, at.Unix()); err != nil {
 			return nil, model.JudgeNotes{}, 0, err
 		}

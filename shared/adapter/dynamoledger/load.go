@@ -17,16 +17,21 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Load reads the cluster's partition, its claims and what its account and region share side by side, consistently.
+// Load reads the cluster's partition, its claims, its watcher's pointer and what its account and region share side by side, consistently.
 func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
 	partitions := []string{clusterPK(reg.Cluster), regionPK(reg.Account, reg.Region)}
 	for shard := range shards {
 		partitions = append(partitions, shardPK(reg.Cluster, shard))
 	}
-	pages := make([][]item, len(partitions))
-	times := make([]time.Time, len(partitions))
-	failures := make([]error, len(partitions))
+	const pointer = 1 // beside the partitions
+	pages := make([][]item, len(partitions)+pointer)
+	times := make([]time.Time, len(pages))
+	failures := make([]error, len(pages))
 	var group sync.WaitGroup
+	group.Go(func() {
+		last := len(partitions)
+		pages[last], times[last], failures[last] = l.readPointer(ctx, reg.Cluster)
+	})
 	for i, pk := range partitions {
 		group.Add(1)
 		go func() {
@@ -39,7 +44,10 @@ func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger
 		return model.Ledger{}, err
 	}
 	ledger := model.Ledger{NowUnix: slices.MinFunc(times, time.Time.Compare).Unix()}
-	for i := range pages {
+	for _, entry := range pages[len(partitions)] {
+		placePointer(&ledger, reg.Cluster, entry)
+	}
+	for i := range partitions {
 		for _, entry := range pages[i] {
 			if err := place(&ledger, entry, ledger.NowUnix); err != nil {
 				return model.Ledger{}, err
@@ -111,13 +119,6 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		ledger.Stops = append(ledger.Stops, stop)
 	case judgeSK:
 		return decode(entry, &ledger.Judge)
-	case "SNAP":
-		var pointer model.Pointer
-		if err := decode(entry, &pointer); err != nil {
-			return err
-		}
-		pointer.HeartbeatAt = numberOf(entry, "heartbeat")
-		ledger.Pointer = &pointer
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package dynamoledger
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -16,7 +18,7 @@ import (
 // move the pointer once the new leader has.
 func (l *Ledger) NextEpoch(ctx context.Context, cluster, owner string) (int64, error) {
 	out, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &l.table, Key: key(clusterPK(cluster), "EPOCH"),
+		TableName: &l.table, Key: key(watchPK(cluster), "EPOCH"),
 		UpdateExpression:          aws.String("SET #owner = :owner ADD #epoch :one"),
 		ExpressionAttributeNames:  map[string]string{"#owner": "owner", "#epoch": "epoch"},
 		ExpressionAttributeValues: item{":owner": text(owner), ":one": number(1)},
@@ -34,7 +36,7 @@ func (l *Ledger) AdvancePointer(ctx context.Context, pointer model.Pointer) erro
 	if err != nil {
 		return err
 	}
-	entry := key(clusterPK(pointer.Cluster), "SNAP")
+	entry := key(watchPK(pointer.Cluster), pointerSK)
 	entry["doc"], entry["epoch"], entry["headSeq"], entry["heartbeat"] = doc, number(pointer.Epoch), number(pointer.HeadSeq), number(pointer.HeartbeatAt)
 	_, err = l.client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &l.table, Item: entry,
@@ -49,7 +51,7 @@ func (l *Ledger) AdvancePointer(ctx context.Context, pointer model.Pointer) erro
 // where there is no pointer yet.
 func (l *Ledger) Heartbeat(ctx context.Context, cluster string, epoch, unix int64) error {
 	_, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &l.table, Key: key(clusterPK(cluster), "SNAP"),
+		TableName: &l.table, Key: key(watchPK(cluster), pointerSK),
 		UpdateExpression:          aws.String("SET #heartbeat = :at"),
 		ConditionExpression:       aws.String("#epoch = :epoch"),
 		ExpressionAttributeNames:  map[string]string{"#epoch": "epoch", "#heartbeat": "heartbeat"},
@@ -62,4 +64,44 @@ func (l *Ledger) Heartbeat(ctx context.Context, cluster string, epoch, unix int6
 		return fault.New(fault.NotFound, "", "cluster %s has no snapshot yet", cluster)
 	}
 	return translate(err, "beat for epoch %d of cluster %s", epoch, cluster)
+}
+
+// placePointer puts what the cluster's watcher wrote as its pointer into the ledger. Where it is not to be believed the ledger says why.
+func placePointer(ledger *model.Ledger, cluster string, entry item) {
+	var pointer model.Pointer
+	if err := decode(entry, &pointer); err != nil {
+		ledger.PointerFault = err.Error()
+		return
+	}
+	if pointer.Cluster != cluster {
+		ledger.PointerFault = fmt.Sprintf("the snapshot pointer of cluster %s names the cluster %.100q", cluster, pointer.Cluster)
+		return
+	}
+	pointer.HeartbeatAt = numberOf(entry, "heartbeat")
+	ledger.Pointer = &pointer
+}
+
+// readPointer reads the item of the cluster's pointer, and no other that its watcher may have written.
+func (l *Ledger) readPointer(ctx context.Context, cluster string) ([]item, time.Time, error) {
+	pk := watchPK(cluster)
+	return l.queryPages(ctx, pk, &dynamodb.QueryInput{
+		TableName: &l.table, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("PK = :pk AND SK = :sk"),
+		ExpressionAttributeValues: item{":pk": text(pk), ":sk": text(pointerSK)},
+	})
+}
+
+// Pointer reads the cluster's snapshot pointer; nil where its watcher never published. It asks for no more than a watcher may read.
+func (l *Ledger) Pointer(ctx context.Context, cluster string) (*model.Pointer, error) {
+	items, _, err := l.batchGet(ctx, []item{key(watchPK(cluster), pointerSK)})
+	if err != nil {
+		return nil, err
+	}
+	var seen model.Ledger
+	for _, entry := range items {
+		placePointer(&seen, cluster, entry)
+	}
+	if seen.PointerFault != "" {
+		return nil, fault.New(fault.Invalid, "Malformed", "%s", seen.PointerFault)
+	}
+	return seen.Pointer, nil
 }

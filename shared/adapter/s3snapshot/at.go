@@ -23,8 +23,13 @@ type known struct {
 }
 
 // At returns the cluster's snapshot at the pointer, or a later one of the same base that was read before. It may be kept
-// and shared, and must not be written to. NotFound where an object that the pointer names is missing.
+// and shared, and must not be written to. NotFound where an object that the pointer names is missing; Invalid for a pointer to anything
+// but a base of its own cluster, which a watcher could not read itself.
 func (s *Store) At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error) {
+	if want := baseKey(pointer.Cluster, pointer.Epoch, pointer.BaseSeq); pointer.BaseKey != want {
+		return nil, fault.New(fault.Invalid, "ForeignBase", "snapshot pointer of cluster %s: its base %d/%d is %s, and it names %.200q",
+			pointer.Cluster, pointer.Epoch, pointer.BaseSeq, want, pointer.BaseKey)
+	}
 	if n := pointer.HeadSeq - pointer.BaseSeq; n < 0 || n > maxSegments {
 		return nil, fault.New(fault.Invalid, "Malformed", "snapshot pointer of cluster %s: head %d does not follow base %d by 0 to %d segments",
 			pointer.Cluster, pointer.HeadSeq, pointer.BaseSeq, maxSegments)

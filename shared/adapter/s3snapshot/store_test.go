@@ -165,7 +165,8 @@ func TestAtSaysWhatIsMissing(t *testing.T) {
 		pointer model.Pointer
 		kind    fault.Kind
 	}{
-		"no base":            {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: "snap/gone"}, fault.NotFound},
+		"no base":            {model.Pointer{Cluster: "prod", Epoch: 2, BaseKey: baseKey("prod", 2, 0)}, fault.NotFound},
+		"no key of a base":   {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: "snap/gone"}, fault.Invalid},
 		"no segment":         {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: key, HeadSeq: 1}, fault.NotFound},
 		"head before base":   {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: key, BaseSeq: 2, HeadSeq: 1}, fault.Invalid},
 		"absurd head":        {model.Pointer{Cluster: "prod", Epoch: 1, BaseKey: key, HeadSeq: 1 << 60}, fault.Invalid},
@@ -178,6 +179,27 @@ func TestAtSaysWhatIsMissing(t *testing.T) {
 				t.Fatalf("got %+v, %v; want %s", got, err, tt.kind)
 			}
 		})
+	}
+}
+
+// W4: a pointer leads to bases of its own cluster alone, also to those that are in memory.
+func TestW4APointerIntoAnotherClustersPrefixIsRefused(t *testing.T) {
+	_, store := start(t)
+	h := newHistory(t, store, 1)
+	key := h.base()
+	if _, err := store.At(t.Context(), h.pointer(key, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for name, pointer := range map[string]model.Pointer{
+		"of the attacker, with the victim's base": {Cluster: "attacker", Epoch: 1, BaseKey: key},
+		"by a way back":                           {Cluster: "attacker", Epoch: 1, BaseKey: "snap/attacker/../prod/00000000000000000001/base-00000000000000000000"},
+		"of no base":                              {Cluster: "prod", Epoch: 1, BaseKey: "decisions/prod/2026-03-01/a"},
+	} {
+		for _, s := range []*Store{store, New(store.client, bucket)} {
+			if got, err := s.At(t.Context(), pointer); !fault.Is(err, fault.Invalid) {
+				t.Errorf("%s: %+v, %v, want it refused as Invalid", name, got, err)
+			}
+		}
 	}
 }
 

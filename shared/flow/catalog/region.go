@@ -253,6 +253,10 @@ func (p *regionPass) busy(ctx context.Context) bool {
 		if len(ledger.Claims)+len(ledger.Intents) > 0 {
 			return true
 		}
+		if ledger.PointerFault != "" {
+			p.problem("cluster %s counts as busy: %s", reg.Cluster, ledger.PointerFault)
+			return true
+		}
 		if ledger.Pointer == nil {
 			continue
 		}

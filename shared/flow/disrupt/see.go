@@ -26,6 +26,10 @@ const (
 func (r *run) see(ctx context.Context) {
 	pointer := r.ledger.Pointer
 	if pointer == nil {
+		if r.unseen = r.ledger.PointerFault; r.unseen != "" {
+			r.problem("%s", r.unseen)
+			return
+		}
 		r.unseen = "no watcher was ever here"
 		return
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // Publisher stores encoded snapshots. The flow never gives two different contents for one epoch and sequence number, and
@@ -39,7 +38,10 @@ type Former interface {
 
 // Newest is a Former that reads the pointer in the ledger and the snapshot it points at. It keeps nothing of them.
 type Newest struct {
-	Ledger    work.Glances
+	Ledger interface {
+		// Pointer returns the cluster's snapshot pointer; nil where nothing was published yet.
+		Pointer(ctx context.Context, cluster string) (*model.Pointer, error)
+	}
 	Snapshots interface {
 		// At returns the snapshot that a pointer points at.
 		At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error)
@@ -48,7 +50,7 @@ type Newest struct {
 
 // Former returns the cluster's newest snapshot.
 func (n Newest) Former(ctx context.Context, cluster string) (*model.Snapshot, error) {
-	pointer, _, _, err := n.Ledger.Glance(ctx, cluster)
+	pointer, err := n.Ledger.Pointer(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}

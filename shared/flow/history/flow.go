@@ -137,6 +137,9 @@ func (f *Flow) Scene(ctx context.Context, reg model.Registration, query Query) (
 		}
 		pointer = &was
 	}
+	if pointer == nil && ledger.PointerFault != "" {
+		return nil, fault.New(fault.Invalid, "PointerRefused", "the snapshot of cluster %s is not read: %s", reg.Cluster, ledger.PointerFault)
+	}
 	if pointer == nil || pointer.BaseKey == "" {
 		return nil, fault.New(fault.NotFound, "NoSnapshot", "no watcher has published cluster %s yet: its snapshot is what answers are made of; see joiner doctor %s", reg.Cluster, reg.Cluster)
 	}

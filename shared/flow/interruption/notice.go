@@ -29,7 +29,8 @@ type NoticesOutcome struct {
 	Foreign   int              `json:"foreign,omitempty"`   // messages about no machine of ours; dropped
 	Elsewhere int              `json:"elsewhere,omitempty"` // claims spoken of by another account or region than their machine's; dropped
 	Idle      int              `json:"idle,omitempty"`      // claims of clusters that are detached or paused; nothing is done about them
-	Stale     int              `json:"stale,omitempty"`     // warnings too old to act upon: a look asks EC2 instead
+	Stale     int              `json:"stale,omitempty"`     // warnings whose time has come already: a look asks EC2 instead
+	Unfit     int              `json:"unfit,omitempty"`     // warnings that do not fit how the machine was bought: a look asks EC2 instead
 	Begun     map[string]int   `json:"begun,omitempty"`     // claims whose end began, by kind of notice
 	Hastened  int              `json:"hastened,omitempty"`  // claims that were to end already, and end sooner
 	Already   int              `json:"already,omitempty"`   // claims that were to end already, or are Gone
@@ -341,11 +342,12 @@ func (h *home) claim(ctx context.Context, a affected) {
 }
 
 // cause is why the claim is to end, as its notices say, and which kind of them says so. False where none does: machines that
-// stop or have ended are looked at, recommendations are for people, and a warning that is long past is for a look to confirm.
+// stop or have ended are looked at, recommendations are for people, and a warning that is past, or that does not fit how the machine was
+// bought, is for a look to confirm.
 func (h *home) cause(a affected) (cause Cause, kind model.NoticeKind, ends bool) {
 	for _, s := range a.said {
 		code, message := endOf(s.Notice)
-		if code == "" || h.stale(s.Notice) {
+		if code == "" || h.stale(s.Notice) || !fits(&a.claim, s.Kind) {
 			continue
 		}
 		if !ends {
@@ -389,11 +391,23 @@ func (n *notices) leaves(notice model.Notice) int64 {
 	return 0
 }
 
-// stale reports whether a warning is so old that the machine has ended, or will not: what EC2 itself says now is better.
+// stale reports whether the time that a warning names has come: the machine has ended, or will not. What EC2 itself says now is better,
+// and an end whose deadline is past would leave pods no time at all.
 func (n *notices) stale(notice model.Notice) bool {
-	const after = 10 * 60 // seconds beyond what the warning left
 	left := n.leaves(notice)
-	return left != 0 && left < n.nowUnix-after
+	return left != 0 && left+marginSeconds <= n.nowUnix || notice.EndUnix != 0 && notice.EndUnix <= n.nowUnix
+}
+
+// fits reports whether EC2 may say this of a machine that was bought as the claim's was: it takes back spot instances and those in
+// capacity reservations, and no others.
+func fits(claim *model.Claim, kind model.NoticeKind) bool {
+	switch kind {
+	case model.NoticeSpotInterrupted:
+		return claim.CapacityType == model.Spot
+	case model.NoticeReservationInterrupted:
+		return claim.CapacityType == model.Reserved || claim.Reservation != ""
+	}
+	return true
 }
 
 // end begins the end of a claim, or brings it forward. What an earlier try left undone is done again.
@@ -479,6 +493,9 @@ func (h *home) inform(a affected) {
 	h.events = append(h.events, eventsOf(a.claim, a.said)...)
 	for _, s := range a.said {
 		switch code, _ := endOf(s.Notice); {
+		case code != "" && !fits(&a.claim, s.Kind):
+			h.out.Unfit++
+			h.looks = append(h.looks, s)
 		case code != "":
 			h.out.Stale++
 			h.looks = append(h.looks, s)

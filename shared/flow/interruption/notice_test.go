@@ -276,7 +276,14 @@ func TestR63UnfinishedMessagesComeAgain(t *testing.T) {
 	message := func(kind string) Received {
 		return saidOf(t, kind, about(model.NoticeSpotInterrupted, "terminate", "i-"+kind))
 	}
-	o := newOffice()
+	twoSpot := func() *office {
+		o := newOffice()
+		claim := o.claim("demand")
+		claim.CapacityType = model.Spot
+		o.put("shop", claim)
+		return o
+	}
+	o := twoSpot()
 	o.before = func(op string) {
 		if op == "advance web-spot" {
 			panic("no such luck")
@@ -287,7 +294,7 @@ func TestR63UnfinishedMessagesComeAgain(t *testing.T) {
 		t.Errorf("after a panic: %v %+v", failed, out)
 	}
 
-	o = newOffice()
+	o = twoSpot()
 	at := time.Unix(officeNow, 0)
 	o.before = func(op string) {
 		if op == "taint node-demand" {
@@ -396,9 +403,9 @@ func TestNoticeBringsAnEndForward(t *testing.T) {
 	}
 }
 
-// A warning from long ago has come true or has not: EC2 is asked, and nothing is drained on its word.
+// W1: a warning whose time has come has come true or has not: EC2 is asked, and nothing is drained on its word.
 func TestStaleWarningAsksForALookAndHarmsNothing(t *testing.T) {
-	for late, want := range map[int64]model.ClaimState{600: model.Draining, 715: model.Draining, 716: model.Initialized, 4 * 24 * 3600: model.Initialized} {
+	for late, want := range map[int64]model.ClaimState{100: model.Draining, 119: model.Draining, 120: model.Initialized, 500: model.Initialized, 4 * 24 * 3600: model.Initialized} {
 		o := newOffice()
 		notice := about(model.NoticeSpotInterrupted, "terminate", "i-spot")
 		notice.AtUnix = officeNow - late
@@ -407,8 +414,19 @@ func TestStaleWarningAsksForALookAndHarmsNothing(t *testing.T) {
 		if len(failed) != 0 || o.claim("spot").State != want || (out.Stale == 1) != stale || (o.times("look") == 1) != stale || (o.times("taint") == 0) != stale {
 			t.Errorf("%d s late: %v %+v, %s, did %q", late, failed, out, o.claim("spot").State, o.diary)
 		}
-		if stale && len(o.marks) != 0 {
+		if late > 180 && len(o.marks) != 0 {
 			t.Errorf("%d s late: %+v", late, o.marks)
+		}
+	}
+	// Nor on the word of one that names an end which is past, however young it says it is.
+	for _, at := range []int64{officeNow, officeNow - 30} {
+		for _, end := range []int64{officeNow, officeNow - 1, officeNow - 3600} {
+			o := newOffice()
+			notice := about(model.NoticeReservationInterrupted, "terminate", "i-reserved")
+			notice.AtUnix, notice.EndUnix = at, end
+			if _, out := o.handle(saidOf(t, "1", notice)); o.claim("reserved").State != model.Initialized || out.Stale != 1 || o.times("look") != 1 || o.times("taint") != 0 {
+				t.Errorf("an end %d s ago: %+v, did %q", officeNow-end, out, o.diary)
+			}
 		}
 	}
 	// A change that AWS Health announced weeks ago is still to come.
@@ -420,6 +438,24 @@ func TestStaleWarningAsksForALookAndHarmsNothing(t *testing.T) {
 	}
 }
 
+// W1: EC2 takes back spot instances and those in capacity reservations. Of any other machine such a warning asks for a look alone, and no
+// offer is left alone for it.
+func TestW1WarningThatDoesNotFitTheMachineAsksForALook(t *testing.T) {
+	for machine, kinds := range map[string][]model.NoticeKind{
+		"demand":   {model.NoticeSpotInterrupted, model.NoticeReservationInterrupted},
+		"spot":     {model.NoticeReservationInterrupted},
+		"reserved": {model.NoticeSpotInterrupted},
+	} {
+		for _, kind := range kinds {
+			o := newOffice()
+			failed, out := o.handle(saidOf(t, "1", about(kind, "terminate", "i-"+machine)))
+			if len(failed) != 0 || o.claim(machine).State != model.Initialized || out.Unfit != 1 || o.times("look") != 1 || o.times("taint") != 0 || len(o.marks) != 0 {
+				t.Errorf("%s of a machine bought as %s: %v %+v, %s, did %q", kind, machine, failed, out, o.claim(machine).State, o.diary)
+			}
+		}
+	}
+}
+
 // C12: the deadline is AWS's time of the warning and AWS's time of now, and never earlier than those say.
 func TestDeadlineOfAWarning(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -427,11 +463,11 @@ func TestDeadlineOfAWarning(t *testing.T) {
 		kind    model.NoticeKind
 		want    int64
 	}{
-		"two minutes less a margin":     {officeNow - 30, 0, model.NoticeSpotInterrupted, officeNow + 85},
-		"a clock that is ahead":         {officeNow + 50, 0, model.NoticeSpotInterrupted, officeNow + 115},
-		"the end EC2 names":             {officeNow - 30, officeNow + 300, model.NoticeReservationInterrupted, officeNow + 295},
-		"an end before the warning":     {officeNow - 30, officeNow - 31, model.NoticeReservationInterrupted, officeNow + 85},
-		"a warning whose time has come": {officeNow - 150, 0, model.NoticeSpotInterrupted, officeNow - 35},
+		"two minutes less a margin": {officeNow - 30, 0, model.NoticeReservationInterrupted, officeNow + 85},
+		"a clock that is ahead":     {officeNow + 50, 0, model.NoticeReservationInterrupted, officeNow + 115},
+		"the end EC2 names":         {officeNow - 30, officeNow + 300, model.NoticeReservationInterrupted, officeNow + 295},
+		"an end before the warning": {officeNow + 50, officeNow + 40, model.NoticeReservationInterrupted, officeNow + 115},
+		"seconds before its time":   {officeNow - 117, 0, model.NoticeReservationInterrupted, officeNow - 2},
 	} {
 		o := newOffice()
 		notice := about(c.kind, "terminate", "i-reserved")

@@ -338,6 +338,9 @@ func (r *run) release(ctx context.Context) {
 // readSnapshot takes the watcher's snapshot, and lists the cluster where there is no watcher to be heard or its snapshot
 // is older than the hint.
 func (r *run) readSnapshot(ctx context.Context) error {
+	if r.ledger.PointerFault != "" {
+		r.problem("listing instead of reading a snapshot: %s", r.ledger.PointerFault)
+	}
 	if pointer := r.ledger.Pointer; pointer != nil && r.alive(*pointer) && r.reaches(*pointer) {
 		snapshot, err := r.Snapshots.At(ctx, *pointer)
 		if err == nil {

@@ -1,0 +1,81 @@
+package dynamoledger_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/model"
+	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+)
+
+// W4: a pointer that names another cluster is none, and the ledger says why; everything else of the cluster is read.
+func TestW4APointerThatNamesAnotherClusterIsNone(t *testing.T) {
+	ledger, _, reg, write := hostile(t)
+	for doc, says := range map[string]string{
+		`{"cluster":"victim","epoch":1,"baseKey":"snap/victim/1/base-1","baseSeq":1,"headSeq":1}`: "victim",
+		`{"epoch":1}`:   "names the cluster",
+		`{"epoch":"x"}`: "decode",
+		`{`:             "decode",
+	} {
+		write("SNAP", doc)
+		got, err := ledger.Load(t.Context(), reg)
+		if err != nil || got.Pointer != nil || !strings.Contains(got.PointerFault, says) {
+			t.Errorf("%s: pointer %+v, fault %q, %v", doc, got.Pointer, got.PointerFault, err)
+		}
+		if pointer, _, _, err := ledger.Glance(t.Context(), reg.Cluster); err != nil || pointer != nil {
+			t.Errorf("%s: at a glance %+v, %v", doc, pointer, err)
+		}
+		if pointer, err := ledger.Pointer(t.Context(), reg.Cluster); err == nil || pointer != nil {
+			t.Errorf("%s: read alone %+v, %v", doc, pointer, err)
+		}
+	}
+}
+
+// W6: of what stands in the watcher's partition the pointer alone is part of the ledger, whatever it is called.
+func TestW6NothingButThePointerIsReadOfTheWatchersPartition(t *testing.T) {
+	ledger, client, reg, write := hostile(t)
+	for sk, doc := range map[string]string{
+		"CLAIM#a": `{"name":"a","state":"Launched"}`, "INTENT#a": `{"id":"a"}`, "COMMAND#a": `{"id":"a","state":"Replacing"}`, "CLASS#a": `{"name":"a"}`,
+		"NOTES": `{}`, "STOP": `{"scope":"cluster"}`, "USE#a": `{}`, "JUDGE": `{"epoch":9}`, "SNAP#": `{"cluster":"web"}`, "SNAP": `{"cluster":"` + reg.Cluster + `","epoch":3}`,
+	} {
+		write(sk, doc)
+	}
+	got, err := ledger.Load(t.Context(), reg)
+	if err != nil || got.Pointer == nil || got.Pointer.Epoch != 3 {
+		t.Fatalf("pointer %+v, %v", got.Pointer, err)
+	}
+	if n := len(got.Claims) + len(got.Intents) + len(got.Commands) + len(got.Classes) + len(got.Stops) + len(got.Usage); n != 0 || got.Judge.Epoch != 0 {
+		t.Errorf("%d of the watcher's items are part of the ledger: %+v", n, got)
+	}
+	// And they go with the cluster.
+	if err := ledger.Forget(t.Context(), reg.Cluster, got.NowUnix); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String("joiner")}); err != nil || left.Count != 0 {
+		t.Errorf("%+v is left of a cluster that was forgotten, %v", left, err)
+	}
+}
+
+// hostile is a ledger, a cluster's registration, and what writes an item with a document into the partition of the cluster's watcher.
+func hostile(t *testing.T) (ledger *dynamoledger.Ledger, client *dynamodb.Client, reg model.Registration, write func(sk, doc string)) {
+	t.Helper()
+	ledger, client = on(t, dynamodel.NewModel(dynamodel.Options{}))
+	if err := ledger.EnsureTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+	return ledger, client, model.Registration{Cluster: "attacker", Account: "123456789012", Region: "us-west-2"}, func(sk, doc string) {
+		t.Helper()
+		one := &types.AttributeValueMemberN{Value: "1"}
+		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("joiner"), Item: map[string]types.AttributeValue{
+			"PK": text("C#attacker#W#"), "SK": text(sk), "doc": text(doc), "epoch": one, "headSeq": one, "heartbeat": one,
+		}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
