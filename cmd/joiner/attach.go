@@ -49,7 +49,7 @@ type attachFlags struct {
 	roles                                  model.Roles
 	externalID, relay, spread, dns, output string
 	image                                  string
-	paused                                 bool
+	paused, takeOver                       bool
 }
 
 func newAttach() *cobra.Command {
@@ -76,6 +76,7 @@ func newAttach() *cobra.Command {
 	flags.StringVar(&f.dns, "cluster-dns", "", "`ADDRESS` of the cluster's DNS (default: the tenth of its service network)")
 	flags.StringVar(&f.image, "image", "", "the watcher's `IMAGE`, REPOSITORY@DIGEST, for the helm command (default: the chart's own)")
 	flags.BoolVar(&f.paused, "paused", false, "look on and change nothing; --paused=false goes on")
+	flags.BoolVar(&f.takeOver, "take-over", false, "take the registration from the stack that made it, where that stack is gone")
 	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what came of it")
 	for _, name := range []string{"external-id", "relay", "default-spread", "cluster-dns", "image"} {
 		must(command.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
@@ -154,6 +155,7 @@ func (f *attachFlags) wish(ctx context.Context, command *cobra.Command, at *open
 	if wish.ExternalID == "" && !command.Flags().Changed("external-id") {
 		wish.ExternalID = at.ExternalID
 	}
+	wish.TakeOver = f.takeOver
 	if command.Flags().Changed("paused") {
 		wish.Paused = &f.paused
 	}

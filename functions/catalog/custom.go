@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/cfn"
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscontrol"
@@ -53,9 +54,10 @@ type attacher interface {
 // custom carries out what CloudFormation asks of a Custom::JoinerCluster, and answers it whatever happens: without an answer a
 // stack waits for as long as it may.
 type custom struct {
-	flow   attacher
-	client *http.Client
-	logger *slog.Logger
+	flow     attacher
+	client   *http.Client // follows no redirects: see newAnswers
+	endpoint string       // of AWS, where it is a model on this machine; "" = AWS itself
+	logger   *slog.Logger
 }
 
 // readCustom returns the event of a custom resource; nil where it is another.
@@ -69,6 +71,10 @@ func readCustom(event json.RawMessage) *cfn.Event {
 
 // handle carries out a request and answers it. Its error is that the answer could not be given.
 func (c *custom) handle(ctx context.Context, e *cfn.Event) error {
+	if !mayAnswer(e.ResponseURL, e.StackID, c.endpoint) { // whoever asks is not CloudFormation: nothing is done either
+		c.logger.Warn("custom resource refused", "request", e.RequestType, "stack", e.StackID, "error", errAddress.Error())
+		return errAddress
+	}
 	limited, cancel := context.WithDeadline(ctx, boot.Deadline(ctx).Add(-answerIn))
 	defer cancel()
 	answer := cfn.NewResponse(e)
@@ -120,6 +126,10 @@ func (c *custom) attach(ctx context.Context, e *cfn.Event, id string) (string, m
 	if err != nil {
 		return id, nil, err
 	}
+	if err := ofStack(e.StackID, wish.ARN); err != nil {
+		return id, nil, err
+	}
+	wish.Stack = e.StackID
 	if _, was := e.OldResourceProperties["paused"]; was && wish.Paused == nil { // who took it out of the stack wants it to go on
 		wish.Paused = aws.Bool(false)
 	}
@@ -141,8 +151,11 @@ func (c *custom) detach(ctx context.Context, e *cfn.Event) error {
 	if !made || cluster == "" {
 		return nil
 	}
-	arn, _ := e.ResourceProperties["arn"].(string)
-	out, err := c.flow.Detach(ctx, attach.Departure{Cluster: cluster, ARN: arn, Owner: "stack-" + e.RequestID})
+	its, _ := e.ResourceProperties["arn"].(string)
+	if err := ofStack(e.StackID, its); err != nil {
+		return err
+	}
+	out, err := c.flow.Detach(ctx, attach.Departure{Cluster: cluster, ARN: its, Stack: e.StackID, Owner: "stack-" + e.RequestID})
 	if fault.Is(err, fault.NotFound) {
 		c.logger.Info("nothing to detach", "cluster", cluster, "why", err.Error())
 		return nil
@@ -151,6 +164,22 @@ func (c *custom) detach(ctx context.Context, e *cfn.Event) error {
 		c.logger.Info("detached", "cluster", cluster, "warnings", out.Warnings)
 	}
 	return err
+}
+
+// ofStack refuses a request that does not name the cluster by its ARN, or whose stack is in another region.
+func ofStack(stackID, cluster string) error {
+	stack, err := arn.Parse(stackID)
+	if err != nil {
+		return fault.New(fault.Invalid, "", "StackId: %q is no ARN of a stack", stackID)
+	}
+	its, err := arn.Parse(cluster)
+	if err != nil || its.Service != "eks" {
+		return fault.New(fault.Invalid, "", "property arn: %q is no ARN of an EKS cluster; a stack names its cluster by its ARN", cluster)
+	}
+	if its.Partition != stack.Partition || its.Region != stack.Region {
+		return fault.New(fault.Invalid, "", "property arn: %q is in region %s, and stack %s in %s; deploy a cluster's stack in its region", cluster, its.Region, stackID, stack.Region)
+	}
+	return nil
 }
 
 // answer puts the answer where CloudFormation waits for it, a few times.

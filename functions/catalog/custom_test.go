@@ -104,7 +104,7 @@ func properties() map[string]any {
 func withDesk() (*handler, *desk) {
 	h, _, _ := newHandler()
 	d := &desk{}
-	h.custom = &custom{flow: d, client: &http.Client{}, logger: slog.New(slog.DiscardHandler)}
+	h.custom = &custom{flow: d, client: newAnswers(), endpoint: "http://127.0.0.1:1", logger: slog.New(slog.DiscardHandler)}
 	return h, d
 }
 
@@ -118,7 +118,7 @@ func TestCustomResourceReadsEveryProperty(t *testing.T) {
 	}
 	want := model.Registration{
 		Cluster: "web", ARN: "arn:aws:eks:us-west-2:111122223333:cluster/web", Account: "111122223333", Region: "us-west-2", ExternalID: "9b1c",
-		RelayURL: "https://sqs", DefaultSpread: "none",
+		RelayURL: "https://sqs", DefaultSpread: "none", Stack: "arn:aws:cloudformation:us-west-2:111122223333:stack/joiner-cluster-web/1",
 		Roles: model.Roles{Provision: "arn:p", Interruption: "arn:i", Catalog: "arn:c", Disrupt: "arn:d", Adopt: "arn:a"},
 	}
 	if !reflect.DeepEqual(d.wish.Registration, want) || d.wish.Paused == nil || !*d.wish.Paused {

@@ -4,10 +4,10 @@
 package main
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -73,6 +73,6 @@ func main() {
 		Settings: attach.Settings{RightsIn: 45 * time.Second},
 	}
 	lambda.Start((&handler{
-		flow: flow, region: region, custom: &custom{flow: clusters, client: &http.Client{}, logger: logger}, logger: logger, metrics: boot.NewMetrics(s.Metrics),
+		flow: flow, region: region, custom: &custom{flow: clusters, client: newAnswers(), endpoint: aws.ToString(config.BaseEndpoint), logger: logger}, logger: logger, metrics: boot.NewMetrics(s.Metrics),
 	}).handle)
 }

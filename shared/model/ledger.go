@@ -14,11 +14,14 @@ type Registration struct {
 	ExternalID string `json:"externalID,omitempty"`
 	// RelayURL is of the queue of requests to the API server that the watcher carries out, for API servers that functions cannot
 	// reach; empty = they call it themselves.
-	RelayURL        string `json:"relayURL,omitempty"`
-	ServiceCIDR     string `json:"serviceCIDR,omitempty"`
-	ClusterDNS      string `json:"clusterDNS,omitempty"`
-	Version         string `json:"version,omitempty"` // Kubernetes minor, "1.36"
-	Paused          bool   `json:"paused,omitempty"`  // observe only
+	RelayURL    string `json:"relayURL,omitempty"`
+	ServiceCIDR string `json:"serviceCIDR,omitempty"`
+	ClusterDNS  string `json:"clusterDNS,omitempty"`
+	Version     string `json:"version,omitempty"` // Kubernetes minor, "1.36"
+	// Stack is the ARN of the CloudFormation stack that registered the cluster, the only one that may change the registration or
+	// take it out; empty = people did, or an older version.
+	Stack           string `json:"stack,omitempty"`
+	Paused          bool   `json:"paused,omitempty"` // observe only
 	RegisteredUnix  int64  `json:"registered,omitempty"`
 	BatchIdleMillis int64  `json:"batchIdleMillis,omitempty"`
 	BatchMaxMillis  int64  `json:"batchMaxMillis,omitempty"`

@@ -21,6 +21,9 @@ type Wish struct {
 	// empty or as EKS says. Its Paused is not looked at.
 	model.Registration
 	Paused *bool // nil = as it was; a new one is not paused
+	// TakeOver lets people, who name no stack, take a registration from the stack that made it: the next stack of the same cluster
+	// may have it then.
+	TakeOver bool
 }
 
 // Attached is what came of a wish.
@@ -55,6 +58,14 @@ func (f *Flow) Attach(ctx context.Context, wish Wish) (Attached, error) {
 	reg, err := granted(wish, out.Plane)
 	if err != nil {
 		return out, err
+	}
+	switch {
+	case wish.Stack != "" && before.Stack != "" && wish.Stack != before.Stack:
+		return out, fault.New(fault.Conflict, "AnotherStack",
+			"cluster %s is attached by stack %s, and only that one changes it, not %s; delete that stack, or, where it is gone, take the cluster over with joiner attach %s --take-over and deploy this one again",
+			wish.Cluster, before.Stack, wish.Stack, wish.Cluster)
+	case wish.Stack == "" && !wish.TakeOver:
+		reg.Stack = before.Stack
 	}
 	reg.Paused, reg.RegisteredUnix = pausedNow(wish.Paused, before), f.Now().Unix()
 	if !out.New && before.RegisteredUnix != 0 {

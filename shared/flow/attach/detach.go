@@ -24,6 +24,7 @@ const (
 type Departure struct {
 	Cluster  string
 	ARN      string // the cluster that is meant; "" = whichever has the name
+	Stack    string // the stack that asks; "" = people, who may detach what any stack registered
 	Owner    string // of the leases: unique to the run
 	HandOver string // to whom machines that live go; "" = to nobody: then none may live
 	DryRun   bool   // only says whether it could be done; nothing is written
@@ -39,7 +40,7 @@ type Departed struct {
 }
 
 // Detach takes a cluster out of the ledger, with all that is kept of it. NotFound where it is not attached, or another of its
-// name is. Conflict where machines of it live and are not handed over, or where something about them is under way: then nothing
+// name or by another stack is. Conflict where machines of it live and are not handed over, or where something about them is under way: then nothing
 // has changed. After another error the cluster may be left paused; it can be run again, and attaching it again undoes that.
 func (f *Flow) Detach(ctx context.Context, d Departure) (Departed, error) {
 	r := &departure{Flow: f, settings: f.Settings.withDefaults(), Departure: d}
@@ -93,6 +94,9 @@ func (r *departure) open(ctx context.Context) (err error) {
 	r.out.Registration = reg
 	if r.ARN != "" && reg.ARN != "" && r.ARN != reg.ARN {
 		return fault.New(fault.NotFound, "AnotherCluster", "cluster %s is attached, but it is %s and not %s", r.Cluster, reg.ARN, r.ARN)
+	}
+	if r.Stack != "" && reg.Stack != "" && r.Stack != reg.Stack {
+		return fault.New(fault.NotFound, "AnotherStack", "cluster %s is attached by stack %s, and %s has nothing to take out", r.Cluster, reg.Stack, r.Stack)
 	}
 	if r.HandOver == "" {
 		return nil

@@ -1,0 +1,82 @@
+package attach_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/attach"
+)
+
+const (
+	stackA = "arn:aws:cloudformation:us-west-2:111122223333:stack/joiner-cluster-web/a"
+	stackB = "arn:aws:cloudformation:us-west-2:222222222222:stack/joiner-cluster-web/b"
+)
+
+func ofStack(stack string) attach.Wish {
+	w := wish()
+	w.Stack = stack
+	return w
+}
+
+// Another stack changes nothing of a registration, and cannot take it out: neither by Create or Update nor by Delete.
+func TestW2OnlyTheStackThatRegisteredAClusterChangesIt(t *testing.T) {
+	w := newWorld()
+	if _, err := w.flow().Attach(t.Context(), ofStack(stackA)); err != nil {
+		t.Fatal(err)
+	}
+	before := w.registered["web"]
+	evil, paused := ofStack(stackB), true
+	evil.Paused, evil.ClusterDNS, evil.RelayURL = &paused, "203.0.113.66", "https://sqs.us-west-2.amazonaws.com/222222222222/evil"
+	evil.Roles.Provision, evil.Roles.Disrupt = "", ""
+	_, err := w.flow().Attach(t.Context(), evil)
+	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), stackA) || !strings.Contains(err.Error(), "joiner attach web --take-over") {
+		t.Errorf("refused with %v", err)
+	}
+	out, err := w.flow().Detach(t.Context(), attach.Departure{Cluster: "web", ARN: before.ARN, Stack: stackB, Owner: "evil"})
+	if !fault.Is(err, fault.NotFound) || out.Gone || len(w.forgotten) != 0 {
+		t.Errorf("detached: %+v %v", out, err)
+	}
+	if after := w.registered["web"]; !reflect.DeepEqual(after, before) {
+		t.Errorf("registered %+v, before %+v", after, before)
+	}
+	again := ofStack(stackA)
+	again.ClusterDNS = "10.100.0.11"
+	if _, err = w.flow().Attach(t.Context(), again); err != nil || w.registered["web"].ClusterDNS != "10.100.0.11" {
+		t.Errorf("its own stack: %v", err)
+	}
+	if out, err = w.flow().Detach(t.Context(), attach.Departure{Cluster: "web", ARN: before.ARN, Stack: stackA, Owner: "own"}); err != nil || !out.Gone {
+		t.Errorf("its own stack detaches it: %+v %v", out, err)
+	}
+}
+
+// A registration of people, or of an older version, belongs to the first stack of the same cluster that asks.
+func TestW2ARegistrationWithoutAStackIsAdoptedByTheFirstOfTheSameCluster(t *testing.T) {
+	w := attached(t)
+	if out, err := w.flow().Attach(t.Context(), ofStack(stackA)); err != nil || w.registered["web"].Stack != stackA || len(out.Changed) != 1 || out.Changed[0] != "stack" {
+		t.Errorf("%+v %v", out, err)
+	}
+	if _, err := w.flow().Attach(t.Context(), ofStack(stackB)); !fault.Is(err, fault.Conflict) {
+		t.Errorf("the second: %v", err)
+	}
+}
+
+// People change a registration of a stack's without taking it from the stack, unless they say so.
+func TestW2PeopleTakeARegistrationFromAStackThatIsGone(t *testing.T) {
+	w := newWorld()
+	if _, err := w.flow().Attach(t.Context(), ofStack(stackA)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.flow().Attach(t.Context(), wish()); err != nil || w.registered["web"].Stack != stackA {
+		t.Errorf("registered %+v %v", w.registered["web"], err)
+	}
+	taken := wish()
+	taken.TakeOver = true
+	if _, err := w.flow().Attach(t.Context(), taken); err != nil || w.registered["web"].Stack != "" {
+		t.Errorf("registered %+v %v", w.registered["web"], err)
+	}
+	if _, err := w.flow().Attach(t.Context(), ofStack(stackB)); err != nil || w.registered["web"].Stack != stackB {
+		t.Errorf("registered %+v %v", w.registered["web"], err)
+	}
+}
