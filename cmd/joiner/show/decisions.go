@@ -22,7 +22,7 @@ func Decisions(out io.Writer, decided []explain.Decided) error {
 	fmt.Fprintln(t, "DECIDED\tBY\tDECISION\tWHAT")
 	for i := range decided[:min(len(decided), mostDecisions)] {
 		d := &decided[i]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", clock(d.AtUnix), d.By, d.ID, what(d))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", clock(d.AtUnix), d.By, d.ID, plain(what(d)))
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -38,9 +39,19 @@ type table struct {
 }
 
 func (t *table) line(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
+	text := plain(fmt.Sprintf(format, args...))
 	t.text.WriteString(strings.TrimRight(text, " "))
 	t.text.WriteByte('\n')
+}
+
+// plain is text with what a terminal would obey, or show as nothing, as spaces: names in a file may hold anything.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 func (t *table) summary() {

@@ -68,13 +68,10 @@ func (v *view) capacity(m *model.MachineType, d density) model.Resources {
 // memoryBytes returns the memory the operating system sees: what nodes of the type with the class's images were seen to have,
 // else the data sheet's less firmware and hypervisor, in whole MiB.
 func (v *view) memoryBytes(m *model.MachineType) int64 {
-	if seen, known := learned(m.LearnedMiB, v.images, v.settings.NowUnix); known {
+	if seen, known := learned(m.LearnedMiB, v.images, v.settings.NowUnix); known && seen >= LeastMiB(m) {
 		return seen * mib
 	}
-	size := m.MemoryMiB
-	if m.Arch == "arm64" {
-		size -= armFirmwareMiB
-	}
+	size := ownMiB(m)
 	ppm := v.settings.MemoryOverheadPPM
 	if ppm == 0 {
 		ppm = defaultMemoryOverheadPPM
@@ -84,6 +81,24 @@ func (v *view) memoryBytes(m *model.MachineType) int64 {
 	}
 	return max(0, size) * mib
 }
+
+// ownMiB is the data sheet's memory less firmware.
+func ownMiB(m *model.MachineType) int64 {
+	if m.Arch == "arm64" {
+		return m.MemoryMiB - armFirmwareMiB
+	}
+	return m.MemoryMiB
+}
+
+// LeastMiB is the least memory that is believed of a node of the type: 80% of what the data sheet says less firmware, and
+// leastLossMiB below that, for kernels keep some of the smallest machines too. A kubelet writes what its node has, so whoever is
+// root there may write anything, and what is learned holds for every cluster of account and region.
+func LeastMiB(m *model.MachineType) int64 {
+	return max(1, ownMiB(m)*80/100-leastLossMiB)
+}
+
+// leastLossMiB is what a kernel may keep of a machine however small.
+const leastLossMiB = 128
 
 // ephemeralBytes returns the size of the disk pods write to: the machine's own disks where they are joined to one, else the
 // one flagged as root, else the family's device, each where its size is known.

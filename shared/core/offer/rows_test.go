@@ -526,3 +526,30 @@ func TestNC18NothingIsBoughtByAnExpressionThatCannotBeUsed(t *testing.T) {
 		t.Errorf("a class without expressions has problems %v", problems)
 	}
 }
+
+// Whoever is root on one node writes what its kubelet says; the type is not lost by that to the clusters of the account.
+func TestW5LearnedMemoryHasAFloor(t *testing.T) {
+	c := class(images("ami-1"))
+	m := changed(func(*model.MachineType) {})
+	least := LeastMiB(&m)
+	if least >= m.MemoryMiB || least < m.MemoryMiB*7/10 {
+		t.Errorf("of %d MiB no less than %d are believed", m.MemoryMiB, least)
+	}
+	of := func(mib int64) int64 {
+		m := changed(func(m *model.MachineType) { m.LearnedMiB = []model.Learned{{Images: c.Status.ImagesKey(), MiB: mib}} })
+		return Catalog([]model.MachineType{m}, c, Settings{})[0].Capacity[model.Memory] >> 20
+	}
+	estimate := of(0)
+	for _, lie := range []int64{2, least - 1} {
+		if got := of(lie); got != estimate {
+			t.Errorf("%d MiB were believed: %d, not %d", lie, got, estimate)
+		}
+	}
+	if got := of(least); got != least {
+		t.Errorf("the least that is believed is %d, and %d came of it", least, got)
+	}
+	small := model.MachineType{MemoryMiB: 512, Arch: "arm64"}
+	if got := LeastMiB(&small); got < 1 || got > 300 {
+		t.Errorf("of a machine of 512 MiB no less than %d are believed", got)
+	}
+}

@@ -25,6 +25,7 @@ func (r *run) learn(ctx context.Context) {
 	}
 	nodes := r.nodesByProvider()
 	least := map[[2]string]model.LearnedOf{}
+	doubted := map[[2]string]bool{}
 	images := map[[2]string]string{} // image a node of class and type would get now
 	for i := range r.ledger.Claims {
 		claim := &r.ledger.Claims[i]
@@ -44,6 +45,14 @@ func (r *run) learn(ctx context.Context) {
 		}
 		seen := model.Learned{Images: about[1], MiB: joined[0].Capacity[model.Memory] / mib, SeenUnix: r.now()}
 		if images[of] != claim.ImageID || claim.ImageID == "" || !news(machine.LearnedMiB, seen) {
+			continue
+		}
+		if floor := offer.LeastMiB(machine); seen.MiB < floor {
+			if !doubted[about] {
+				r.problem("node %s of type %s says it has %d MiB of memory, and less than %d MiB is not believed of that type: what it says is not learned from; look at its kubelet and kernel settings",
+					joined[0].Name, claim.InstanceType, seen.MiB, floor)
+			}
+			doubted[about] = true
 			continue
 		}
 		if before, have := least[about]; !have || seen.MiB < before.MiB {

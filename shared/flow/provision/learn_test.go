@@ -3,6 +3,7 @@ package provision_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -179,5 +180,24 @@ func TestNoteThatWasLostIsMadeByTheNextSweep(t *testing.T) {
 	run(t, w, provision.TriggerSweep)
 	if all := learned(t, w); len(all) != 1 || all[0].MiB != 6_700 {
 		t.Errorf("learned %+v", all)
+	}
+}
+
+// Whoever is root on a node writes what its kubelet says of it. Memory that no machine of the type can lack so much of is not noted.
+func TestW5MemoryBelowTheFloorIsNotLearned(t *testing.T) {
+	w, market := learner(t)
+	before, planned := learned(t, w), memory(t, w, nil, 75_000)
+	shows(t, w, 2)
+	out := run(t, w, provision.TriggerSweep)
+	if after := learned(t, w); !slices.Equal(before, after) {
+		t.Errorf("learned %+v, before %+v", after, before)
+	}
+	if !slices.ContainsFunc(out.Problems, func(p string) bool { return strings.Contains(p, "m5.large says it has 2 MiB of memory") }) {
+		t.Errorf("problems %q", out.Problems)
+	}
+	w.Clock.Advance(10 * time.Minute)
+	shelve(t, w, market)
+	if got := memory(t, w, nil, 75_000); got != planned {
+		t.Errorf("planned by %d MiB, before by %d", got, planned)
 	}
 }
