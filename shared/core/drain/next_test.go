@@ -782,3 +782,21 @@ func TestR32ADrainOfASilentNodeGoesOnAtOnce(t *testing.T) {
 		t.Errorf("%s, and again at %d, want at once", step.Kind, step.AgainUnix)
 	}
 }
+
+// K5: a pod that tolerates another taint, such as the one kubectl drain puts on a node, is evicted like any other.
+func TestK5APodThatToleratesUnschedulableIsEvicted(t *testing.T) {
+	for name, toleration := range map[string]model.Toleration{
+		"key alone":  {Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule},
+		"equal":      {Key: "node.kubernetes.io/unschedulable", Operator: "Equal", Effect: model.NoSchedule},
+		"exists":     {Key: "node.kubernetes.io/unschedulable", Operator: "Exists", Effect: model.NoSchedule},
+		"any effect": {Key: "node.kubernetes.io/unschedulable", Operator: "Exists"},
+	} {
+		w := newWorld(t)
+		w.pod("web", func(p *model.Occupant) { p.Tolerations = []model.Toleration{toleration} })
+		w.run(300)
+		w.wantDone()
+		if len(w.evicted) != 1 {
+			t.Errorf("%s: evicted %v", name, w.log)
+		}
+	}
+}

@@ -479,6 +479,8 @@ func (j *judge) object(object *model.ClaimObject) {
 	id := InstanceID(object.Claim.ProviderID)
 	never := id == "" && (claim == nil || !claim.Live() && claim.Pool == "" && claim.InstanceID == "")
 	switch {
+	case object.ClassKind != "": // another controller's: its finalizer may have the name of ours, and is not ours to take off
+		return
 	case never && (object.DeletedUnix == 0 || !object.Finalizer):
 		return
 	case never:
