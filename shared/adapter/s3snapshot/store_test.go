@@ -192,8 +192,8 @@ func TestW4APointerIntoAnotherClustersPrefixIsRefused(t *testing.T) {
 	}
 	for name, pointer := range map[string]model.Pointer{
 		"of the attacker, with the victim's base": {Cluster: "attacker", Epoch: 1, BaseKey: key},
-		"by a way back":                           {Cluster: "attacker", Epoch: 1, BaseKey: "snap/attacker/../prod/00000000000000000001/base-00000000000000000000"},
-		"of no base":                              {Cluster: "prod", Epoch: 1, BaseKey: "decisions/prod/2026-03-01/a"},
+		"by a way back": {Cluster: "attacker", Epoch: 1, BaseKey: "snap/attacker/../prod/00000000000000000001/base-00000000000000000000"},
+		"of no base":    {Cluster: "prod", Epoch: 1, BaseKey: "decisions/prod/2026-03-01/a"},
 	} {
 		for _, s := range []*Store{store, New(store.client, bucket)} {
 			if got, err := s.At(t.Context(), pointer); !fault.Is(err, fault.Invalid) {
