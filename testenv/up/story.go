@@ -270,12 +270,12 @@ It runs until Ctrl-C. In another terminal:
   %s get events --field-selector reason=Nominated
   %s apply -f your-nodepool.yaml
 
-  export AWS_REGION=%s AWS_ACCESS_KEY_ID=%s AWS_SECRET_ACCESS_KEY=%s
+  export AWS_REGION=%[7]s AWS_ACCESS_KEY_ID=%[8]s AWS_SECRET_ACCESS_KEY=%[9]s
   aws --endpoint-url %[6]s ec2 describe-instances --query 'Reservations[].Instances[].[InstanceId,InstanceType,State.Name]' --output table
   aws --endpoint-url %[6]s sqs list-queues
   aws --endpoint-url %[6]s dynamodb scan --table-name %[10]s --query Count
 
-Logs: %s
+Logs: %[11]s
 `, st.Kube.KubeconfigPath(), kubectl, kubectl, kubectl, kubectl,
 		st.Cloud.Endpoint(), st.Cloud.Region(), accessKey, secretKey, st.Table, filepath.Join(st.Dir(), "logs"))
 }
