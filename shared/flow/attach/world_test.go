@@ -3,6 +3,7 @@ package attach_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ const start = int64(1_900_000_000)
 
 // world is every port of the flow in memory.
 type world struct {
+	mu         sync.Mutex // of fails, freed, log and before: the flow lets objects go side by side
 	now        int64
 	registered map[string]model.Registration
 	planes     map[string]model.ControlPlane
@@ -54,6 +56,8 @@ func (w *world) flow() *attach.Flow {
 }
 
 func (w *world) Before(_ context.Context, effect string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.before != nil {
 		w.before(effect)
 	}
@@ -144,6 +148,8 @@ func (w *world) Connect(context.Context, model.Registration) (attach.Objects, er
 func (w *world) Look(context.Context) (model.Sight, error) { return w.sight, w.fails["Look"] }
 
 func (w *world) Free(_ context.Context, kind string, object model.Object) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err := w.fails["Free "+object.Name]; err != nil {
 		return err
 	}
