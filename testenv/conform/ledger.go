@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -39,6 +40,7 @@ func Ledger(t *testing.T, start func(t *testing.T) LedgerPort) {
 		"lease is held by one and its token only grows":                  leaseIsExclusive,
 		"lease that ran out is taken by another":                         leaseRunsOut,
 		"lease taken by a clock that is ahead is no lease":               leaseOfAFastClock,
+		"F2, F8: a lease lasts as long as was said":                      leaseLastsAsLongAsWasSaid,
 		"deposed planner writes nothing":                                 deposedWritesNothing,
 		"record reaches a limit exactly and never passes it":             recordKeepsLimits,
 		"record is whole or nothing":                                     recordIsAtomic,
@@ -188,6 +190,21 @@ func leaseOfAFastClock(t *testing.T, b book) {
 	b.want(fault.Conflict, "a clock that is a little behind", err)
 }
 
+// leaseLastsAsLongAsWasSaid is F2 and F8: neither a shorter ask nor a late invocation takes a lease that lasts longer.
+func leaseLastsAsLongAsWasSaid(_ *testing.T, b book) {
+	for _, asked := range []struct{ held, short int64 }{{120, 33}, {60, 13}, {33, 13}} {
+		_, err := b.Acquire(b.ctx(), "web", "long", ledgerBegin, ledgerBegin+asked.held)
+		b.must(err)
+		for _, after := range []int64{0, 1, 10, asked.held - 1, asked.held} {
+			now := ledgerBegin + after
+			_, err := b.Acquire(b.ctx(), "web", "short", now, now+asked.short)
+			b.want(fault.Conflict, fmt.Sprintf("held for %d s, asked for %d s after %d s", asked.held, asked.short, after), err)
+		}
+	}
+	_, err := b.Acquire(b.ctx(), "web", "short", ledgerBegin+61, ledgerBegin+74)
+	b.must(err) // the last one has run out
+}
+
 func deposedWritesNothing(t *testing.T, b book) {
 	old := b.acquire("a")
 	intent, claims := ledgerLaunch("1", 2)
@@ -306,6 +323,14 @@ func recordRepeats(t *testing.T, b book) {
 	if stored := b.load().Intents[0]; string(stored.Request) != "bytes of 1" || stored.Token != "t-1" {
 		t.Errorf("stored %+v", stored)
 	}
+	// F10: large intents are stored packed, and are told apart all the same.
+	large, others := ledgerLaunch("large", 1)
+	large.Request = bytes.Repeat([]byte("bytes of one "), 400)
+	b.must(b.Record(b.ctx(), fence, large, others, nil))
+	b.must(b.Record(b.ctx(), fence, large, others, nil))
+	changed = large
+	changed.Request = bytes.Repeat([]byte("bytes of two "), 400)
+	b.want(fault.Conflict, "another large intent of the same id", b.Record(b.ctx(), fence, changed, others, nil))
 }
 
 func recordCountsClaims(_ *testing.T, b book) {

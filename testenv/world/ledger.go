@@ -163,8 +163,8 @@ func (l *Ledger) Hold(_ context.Context, cluster, name, owner string, nowUnix, u
 		held = &lease{}
 		l.leases[[2]string{cluster, name}] = held
 	}
-	far := 2*untilUnix - nowUnix // what lasts longer was taken by a clock that is ahead
-	if held.until >= nowUnix && held.until <= far && held.until != 0 && held.owner != owner {
+	// One taken after this one would end was taken by a clock that is ahead.
+	if held.until >= nowUnix && held.since <= untilUnix && held.until != 0 && held.owner != owner {
 		fence := model.Fence{Cluster: cluster, Lease: name, Owner: held.owner, Token: held.token, UntilUnix: held.until, SinceUnix: held.since}
 		return fence, fault.New(fault.Conflict, "LeaseHeld", "the %s lease of cluster %s is held by %s", name, cluster, held.owner)
 	}

@@ -46,7 +46,7 @@ func (l *Ledger) Record(ctx context.Context, fence model.Fence, intent model.Int
 	switch {
 	case refused(reasons, leaseAt):
 		return deposed(fence)
-	case refused(reasons, intentAt) && textOf(reasons[intentAt].Item, "doc") == textOf(put.Put.Item, "doc"):
+	case refused(reasons, intentAt) && sameDoc(reasons[intentAt].Item, writes[intentAt].Put.Item):
 		return nil
 	case refused(reasons, intentAt):
 		return fault.New(fault.Conflict, "IntentExists", "intent %s is recorded already, and differs", intent.ID)

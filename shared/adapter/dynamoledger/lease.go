@@ -19,18 +19,18 @@ func (l *Ledger) Acquire(ctx context.Context, cluster, owner string, nowUnix, un
 
 // Hold takes a lease of the cluster: where nobody holds it, where it has run out at nowUnix, or where owner holds it
 // already. There is no heartbeat, because a write to the lease's item would collide with the transactions that check it;
-// the lease simply outlives its holder. One that would last twice as long as is asked for now was taken by a clock that is
-// ahead, and is no lease: its holder, once dead, would block everybody for as long as its clock was wrong. Two who hold it
-// at once do no harm, that is the fence's doing.
+// the lease simply outlives its holder. One that was taken after what is asked for now would end was taken by a clock that is
+// ahead, and is no lease: its holder, once dead, would block everybody for as long as its clock was wrong. However long a lease
+// lasts, a shorter ask does not end it. Two who hold it at once do no harm, that is the fence's doing.
 func (l *Ledger) Hold(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
 	out, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:                &l.table,
 		Key:                      key(clusterPK(cluster), "LEASE#"+lease),
 		UpdateExpression:         aws.String("SET #owner = :owner, #exp = :until, #since = :now REMOVE #ttl ADD #tok :one"),
-		ConditionExpression:      aws.String("attribute_not_exists(#exp) OR #exp < :now OR #exp > :far OR #owner = :owner"),
+		ConditionExpression:      aws.String("attribute_not_exists(#exp) OR #exp < :now OR #since > :until OR #owner = :owner"),
 		ExpressionAttributeNames: map[string]string{"#owner": "owner", "#exp": "exp", "#since": "since", "#tok": "tok", "#ttl": "ttl"},
 		ExpressionAttributeValues: item{
-			":owner": text(owner), ":until": number(untilUnix), ":now": number(nowUnix), ":far": number(2*untilUnix - nowUnix), ":one": number(1),
+			":owner": text(owner), ":until": number(untilUnix), ":now": number(nowUnix), ":one": number(1),
 		},
 		ReturnValues: types.ReturnValueUpdatedNew,
 
