@@ -125,9 +125,13 @@ func TestWrongPlansAreCaught(t *testing.T) {
 		"spread unevenly": {4, spread, 0, func(p *problem.Problem) model.Plan {
 			return claims(claimFor(p, "one", "a", "b", "c"), claimFor(p, "two", "d"))
 		}, []Check{Holds}},
-		"spread evenly": {4, spread, 0, func(p *problem.Problem) model.Plan {
-			return claims(claimFor(p, "one", "a", "b"), claimFor(p, "two", "c", "d"))
+		"spread evenly": {3, spread, 0, func(p *problem.Problem) model.Plan {
+			return claims(claimFor(p, "one", "a"), claimFor(p, "two", "b"), claimFor(p, "three", "c"))
 		}, nil},
+		// K3: kube-scheduler takes it, but another node may always come, which has none. So it is not how a planner spreads over hosts.
+		"spread evenly by two": {4, spread, 0, func(p *problem.Problem) model.Plan {
+			return claims(claimFor(p, "one", "a", "b"), claimFor(p, "two", "c", "d"))
+		}, []Check{Again}},
 		"too many pods": {31, nil, 0, func(p *problem.Problem) model.Plan {
 			claim := claimFor(p, "one")
 			for _, pod := range p.Pods {
