@@ -83,10 +83,8 @@ func (s scanItems) Do(request *http.Request) (*http.Response, error) {
 	switch values := asked.ExpressionAttributeValues; {
 	case operation == "GetItem":
 		answer = s.get(asked.Key.text("PK"), asked.Key.text("SK"))
-	case operation == "Query" && asked.IndexName+asked.FilterExpression == "" && asked.KeyConditionExpression == "PK = :pk":
-		answer = s.query(values.text(":pk"), "")
-	case operation == "Query" && asked.IndexName+asked.FilterExpression == "" && asked.KeyConditionExpression == "PK = :pk AND begins_with(SK, :sk)":
-		answer = s.query(values.text(":pk"), values.text(":sk"))
+	case operation == "Query" && asked.IndexName+asked.FilterExpression == "" && sortKeys[asked.KeyConditionExpression] != nil:
+		answer = s.query(values.text(":pk"), values.text(":sk"), sortKeys[asked.KeyConditionExpression])
 	default:
 		status, answer = http.StatusBadRequest, map[string]string{
 			"__type": "ValidationException", "message": "files do not answer " + operation + " " + asked.KeyConditionExpression,
@@ -109,10 +107,17 @@ func (s scanItems) get(pk, sk string) map[string]any {
 	return map[string]any{}
 }
 
-func (s scanItems) query(pk, prefix string) map[string]any {
+// sortKeys says for each condition that the ledger asks by whether a sort key meets it.
+var sortKeys = map[string]func(key, asked string) bool{
+	"PK = :pk":                          func(string, string) bool { return true },
+	"PK = :pk AND begins_with(SK, :sk)": strings.HasPrefix,
+	"PK = :pk AND SK = :sk":             func(key, asked string) bool { return key == asked },
+}
+
+func (s scanItems) query(pk, asked string, meets func(key, asked string) bool) map[string]any {
 	found := []scanned{}
 	for _, item := range s.partitions[pk] {
-		if strings.HasPrefix(item.text("SK"), prefix) {
+		if meets(item.text("SK"), asked) {
 			found = append(found, item)
 		}
 	}
