@@ -114,6 +114,7 @@ func health(o Options) []widget {
 		{Title: "Duration, p99, ms", Metrics: each("Duration"), Stat: "p99"},
 		{Title: "Clusters whose watcher is silent", Metrics: []metric{{ours, "SilentWatchers", "", ""}}, Stat: "Sum"},
 		{Title: "Removals put off by the brake", Metrics: []metric{{ours, "RemovalsPutOff", "", ""}}, Stat: "Sum"},
+		{Title: "Messages refused: from a queue that does not carry them", Metrics: []metric{{ours, "MessagesRefused", "", ""}}, Stat: "Sum"},
 		{Title: "Units of the table", Metrics: []metric{{"AWS/DynamoDB", "ConsumedReadCapacityUnits", "TableName", "joiner"}, {"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "TableName", "joiner"}}, Stat: "Sum"},
 		{Title: "Runs that failed, newest first", Log: "joiner-provision", Query: `filter ispresent(error) and error != "" | fields @timestamp, msg, outcome.cluster, error | sort @timestamp desc | limit 20`},
 	}
