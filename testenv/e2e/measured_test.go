@@ -26,6 +26,7 @@ import (
 // rareSeries are sent in none of the hours that this test plays, with when they are. Functions' own tests send them.
 var rareSeries = map[string]string{
 	"RemovalsPutOff":                   "more nodes ended than may in five minutes, of themselves",
+	"MessagesRefused":                  "a message is in a queue that does not carry it",
 	"VoluntaryDisruptionQueueFailures": "a command did not hold, or its replacement did not come",
 }
 
