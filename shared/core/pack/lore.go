@@ -193,9 +193,7 @@ func (l *lore) intern(text string) int {
 func (l *lore) spreads() bool {
 	if l.spread == 0 {
 		l.spread = -1
-		if slices.ContainsFunc(l.shapes, func(s model.PodShape) bool {
-			return slices.ContainsFunc(s.Spread, func(c model.Spread) bool { return !c.Anyway })
-		}) {
+		if HasSpreads(l.shapes) {
 			l.spread = 1
 		}
 	}

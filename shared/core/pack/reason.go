@@ -76,8 +76,8 @@ func (p *planner) reasons(c *class) []model.Reason {
 func (p *planner) why(c *class, pool *pool) model.Reason {
 	if hard, _ := c.untolerated(pool.source.Template.Taints); hard != nil {
 		return model.Reason{Code: TaintNotTolerated,
-			Message: fmt.Sprintf("spec.tolerations do not cover the pool's taint %s", taintText(*hard)),
-			Remedy:  "add a toleration to the pod, or use a pool without the taint", About: taintText(*hard)}
+			Message: fmt.Sprintf("spec.tolerations do not cover the pool's taint %s", TaintText(*hard)),
+			Remedy:  "add a toleration to the pod, or use a pool without the taint", About: TaintText(*hard)}
 	}
 	if c.stuck != nil {
 		return *c.stuck

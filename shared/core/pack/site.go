@@ -626,7 +626,7 @@ func (p *places) countGoing() {
 	for i := range p.in.Going {
 		node := &p.in.Going[i]
 		label := func(key string) (string, bool) { return requirement.Label(node.Labels, key) }
-		taints := slices.DeleteFunc(slices.Clone(node.Taints), func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
+		taints := BeforeDisruption(node.Taints)
 		for t := range p.book.tallies {
 			if tally := &p.book.tallies[t]; tally.filter >= 0 && !tally.host {
 				if value, has := label(tally.key); has && value != "" && p.book.filters[tally.filter].passes(label, taints) {

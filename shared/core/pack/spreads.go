@@ -17,6 +17,13 @@ type Spreads struct {
 	known    map[spreadName]*Spread
 }
 
+// HasSpreads reports whether any of the shapes has a topology spread constraint that must hold.
+func HasSpreads(shapes []model.PodShape) bool {
+	return slices.ContainsFunc(shapes, func(s model.PodShape) bool {
+		return slices.ContainsFunc(s.Spread, func(c model.Spread) bool { return !c.Anyway })
+	})
+}
+
 type spreadName struct {
 	tally               int
 	maxSkew, minDomains int32
@@ -79,7 +86,6 @@ func (s *Spread) Domain(node *model.Node) (value string, counts bool) {
 		}
 		return value, has
 	}
-	taints := slices.DeleteFunc(slices.Clone(node.Taints), func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
 	value, has := label(t.key)
-	return value, has && value != "" && s.of.book.filters[t.filter].passes(label, taints)
+	return value, has && value != "" && s.of.book.filters[t.filter].passes(label, BeforeDisruption(node.Taints))
 }

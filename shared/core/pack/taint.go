@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -63,7 +64,13 @@ func untolerated(tolerations []model.Toleration, taints []model.Taint) (hard *mo
 	return hard, soft
 }
 
-func taintText(t model.Taint) string {
+// BeforeDisruption returns a node's taints without the one of nodes that are being given back.
+func BeforeDisruption(taints []model.Taint) []model.Taint {
+	return slices.DeleteFunc(slices.Clone(taints), func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
+}
+
+// TaintText is a taint as kubectl writes it: key=value:effect, or key:effect.
+func TaintText(t model.Taint) string {
 	if t.Value == "" {
 		return t.Key + ":" + t.Effect
 	}

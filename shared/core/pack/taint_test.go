@@ -34,7 +34,7 @@ func TestTolerationsCoverTaints(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			if got := tolerates([]model.Toleration{test.toleration}, test.taint); got != test.want {
-				t.Errorf("%+v tolerates %s = %v, want %v", test.toleration, taintText(test.taint), got, test.want)
+				t.Errorf("%+v tolerates %s = %v, want %v", test.toleration, TaintText(test.taint), got, test.want)
 			}
 		})
 	}

@@ -16,9 +16,7 @@ func (v *view) begin() {
 	snapshot := *v.in.Snapshot
 	v.snapshot = &snapshot
 	v.gone, v.unready, v.restless = make(map[string]bool), make(map[string]bool), make(map[string]bool)
-	v.spreads = slices.ContainsFunc(v.snapshot.Shapes, func(s model.PodShape) bool {
-		return slices.ContainsFunc(s.Spread, func(c model.Spread) bool { return !c.Anyway })
-	})
+	v.spreads = pack.HasSpreads(v.snapshot.Shapes)
 	leaving, staying, moved := v.leave()
 	v.comingOf(leaving)
 	v.calm()
@@ -274,7 +272,7 @@ func (v *view) untainted(pods []int, which func(name string) bool) model.Plan {
 	in.Snapshot.Nodes = slices.Clone(in.Snapshot.Nodes)
 	for i := range in.Snapshot.Nodes {
 		if node := &in.Snapshot.Nodes[i]; which(node.Name) {
-			node.Taints = slices.DeleteFunc(slices.Clone(node.Taints), func(t model.Taint) bool { return t.Key == model.TaintDisrupted })
+			node.Taints = pack.BeforeDisruption(node.Taints)
 		}
 	}
 	return pack.Plan(in)

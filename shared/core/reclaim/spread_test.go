@@ -196,7 +196,7 @@ func TestK1ConsolidationKeepsZonesAndHosts(t *testing.T) {
 }
 
 // Built-in budgets let one node of ten go at a time: round after round, no zone may go.
-func TestK1RoundAfterRoundNoZoneGoes(t *testing.T) {
+func TestK1ABudgetOfOneNodeGivesNoZoneUp(t *testing.T) {
 	w := zoned().pool("p", budgets(model.Budget{Nodes: "10%"})).threeZones("p", spreadOver(model.LabelZone, 1))
 	wantCounts(t, w.counts(t, Plan(w.in), "web", model.LabelZone), 1, 1, 1)
 }

@@ -230,10 +230,10 @@ func (r *run) refuses(node *model.Node, claim *model.Claim, shape *model.PodShap
 	for _, t := range node.Taints {
 		declared := func(list []model.Taint) bool { return hasTaint(list, t.Key, t.Effect) }
 		if t.Effect == model.PreferNoSchedule || momentary(t) || declared(claim.Taints) || declared(claim.StartupTaints) ||
-			slices.ContainsFunc(shape.Tolerations, func(toleration model.Toleration) bool { return pack.Tolerates([]model.Toleration{toleration}, t) }) {
+			pack.Tolerates(shape.Tolerations, t) {
 			continue
 		}
-		return fmt.Sprintf("the node has the taint %s, which the NodePool declares neither under spec.template.spec.taints nor under startupTaints", taintText(t)), t
+		return fmt.Sprintf("the node has the taint %s, which the NodePool declares neither under spec.template.spec.taints nor under startupTaints", pack.TaintText(t)), t
 	}
 	if wants, meets := pack.Selected(shape, node.Labels); !meets {
 		return fmt.Sprintf("the node's labels do not meet what the pod asks of its node (%s), though the NodePool promises it", wants), taint
@@ -278,13 +278,6 @@ func momentary(t model.Taint) bool {
 		return true
 	}
 	return model.EphemeralTaint(t.Key, t.Effect)
-}
-
-func taintText(t model.Taint) string {
-	if t.Value == "" {
-		return t.Key + ":" + t.Effect
-	}
-	return t.Key + "=" + t.Value + ":" + t.Effect
 }
 
 // templateOf is a digest of what a pool's machines are made from: its template and its class.
