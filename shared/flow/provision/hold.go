@@ -111,7 +111,7 @@ func stamp(unix int64) string { return time.Unix(unix, 0).UTC().Format(time.RFC3
 func (r *run) heldClass(class string) string {
 	hold := r.holdOf(class)
 	switch {
-	case hold == nil || hold.Failures == 0:
+	case hold == nil:
 		return ""
 	case hold.UntilUnix > r.now():
 		return holdText(*hold)
@@ -121,10 +121,11 @@ func (r *run) heldClass(class string) string {
 	return ""
 }
 
+// holdOf returns the hold of a class; nil where its machines join, or it was changed since they did not.
 func (r *run) holdOf(class string) *model.ClassHold {
 	for i := range r.ledger.Notes.Holds {
-		if r.ledger.Notes.Holds[i].Class == class {
-			return &r.ledger.Notes.Holds[i]
+		if hold := &r.ledger.Notes.Holds[i]; hold.Class == class && hold.Failures > 0 {
+			return hold
 		}
 	}
 	return nil

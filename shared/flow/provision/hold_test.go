@@ -84,7 +84,13 @@ func TestF1WhatPeopleOrAWSEndedIsNoFailure(t *testing.T) {
 
 // Whoever corrects the class has its machines tried at once, and what was launched before does not count against it.
 func TestF1AHoldEndsWhenTheClassIsCorrected(t *testing.T) {
-	w := deaf(t, 1)
+	t.Run("one pod", func(t *testing.T) { correctedClass(t, 1) })
+	t.Run("as many machines as pods ask for", func(t *testing.T) { correctedClass(t, 3) })
+}
+
+// correctedClass has machines of a class not join for some pods of a machine each until it is held, and corrects it then.
+func correctedClass(t *testing.T, pods int) {
+	w := deaf(t, pods)
 	for minute := 0; minute < 60; minute++ {
 		w.Tick(time.Minute)
 		run(t, w, provision.TriggerSweep)
@@ -102,8 +108,8 @@ func TestF1AHoldEndsWhenTheClassIsCorrected(t *testing.T) {
 	w.Cluster.AddClass(corrected)
 	w.Tick(time.Second)
 	run(t, w, provision.TriggerConfig)
-	if got := len(w.Fleet.Machines()); got != before+1 {
-		t.Errorf("%d machines after the correction, want one more than %d", got, before)
+	if got := len(w.Fleet.Machines()); got != before+pods {
+		t.Errorf("%d machines after the correction, want %d more than %d", got, pods, before)
 	}
 	if holds := load(t, w).Notes.Holds; len(holds) != 1 || holds[0].Failures != 0 || holds[0].UntilUnix != 0 {
 		t.Errorf("holds %+v", holds)
