@@ -192,7 +192,7 @@ func (c *cluster) ledger(t *testing.T) model.Ledger {
 }
 
 // oneEach fails unless machines, live claims and NodeClaim objects are the same set, one of each for one of the others,
-// and no launch is left open.
+// and no launch is left open. A claim is closed before its objects are let go, so a NodeClaim that is being deleted has a moment left.
 func (c *cluster) oneEach(t *testing.T) {
 	t.Helper()
 	ledger := c.ledger(t)
@@ -215,19 +215,29 @@ func (c *cluster) oneEach(t *testing.T) {
 	if len(machines) != len(ledger.Claims) {
 		t.Errorf("%d machines for %d claims", len(machines), len(ledger.Claims))
 	}
-	objects, err := c.dynamic.Resource(nodeClaims).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	named := map[string]bool{}
 	for _, claim := range ledger.Claims {
 		named[claim.Name] = true
 	}
-	for _, object := range objects.Items {
-		if !named[object.GetName()] {
-			t.Errorf("NodeClaim %s is of no claim in the ledger", object.GetName())
+	shown := map[string]bool{}
+	await(t, 20*time.Second, "NodeClaims whose claims were closed are let go", func(ctx context.Context) string {
+		objects, err := c.dynamic.Resource(nodeClaims).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err.Error()
 		}
-		delete(named, object.GetName())
+		clear(shown)
+		for _, object := range objects.Items {
+			shown[object.GetName()] = true
+			if name := object.GetName(); !named[name] && object.GetDeletionTimestamp() == nil {
+				t.Fatalf("NodeClaim %s is of no claim in the ledger", name)
+			} else if !named[name] {
+				return "NodeClaim " + name + " is being deleted"
+			}
+		}
+		return ""
+	})
+	for name := range shown {
+		delete(named, name)
 	}
 	for name := range named {
 		t.Errorf("claim %s has no NodeClaim", name)
