@@ -6,6 +6,8 @@ type Plan struct {
 	Nominations   []Nomination    `json:"nominations"`   // by node
 	Unschedulable []Unschedulable `json:"unschedulable"` // by pod key
 	Price         MicroUSD        `json:"price"`         // of all claims, per hour, at their cheapest acceptable offers
+
+	Later int `json:"later,omitempty"` // pods that wait too and did not fit into this plan: they are planned next
 }
 
 // PlannedClaim is a node to be asked for.

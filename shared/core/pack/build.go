@@ -20,7 +20,7 @@ const (
 func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 	nodes := p.in.Snapshot.Nodes
 	p.moving, p.keys, p.signs = moving, keys, make(map[string]int)
-	p.few = waiting*fewPart <= len(nodes) && !p.asIs && !p.needFoes
+	p.few = waiting*fewPart <= len(nodes) && !p.asIs && !p.needFoes && !p.in.Homed
 	p.cache = p.cacheFor()
 	if p.few && p.book.empty() && p.ascending() {
 		p.inTurn = true
@@ -46,7 +46,9 @@ func (p *places) build(waiting int, moving map[int]bool, keys []string) {
 		p.locate(numbers)
 		p.readAll()
 	}
-	p.sites = append(p.sites, p.claimSites()...)
+	drafts := p.claimSites()
+	p.settleIn(drafts)
+	p.sites = append(p.sites, drafts...)
 	p.total = len(p.sites)
 	if !slices.IsSortedFunc(p.sites, inLine) {
 		slices.SortStableFunc(p.sites, inLine)
@@ -108,6 +110,25 @@ func (p *places) describe(s *site, node *model.Node, number int) {
 	}
 	s.restless = p.in.Restless[node.Name]
 	s.closed = !p.asIs && (node.DeletedUnix != 0 || draining(node) || claim != nil && !claim.Live())
+}
+
+// settleIn takes off the claims' sites what pods hold that are bound to them.
+func (p *places) settleIn(drafts []*site) {
+	if !p.in.Homed {
+		return
+	}
+	named := make(map[string]*site, len(drafts))
+	for _, s := range drafts {
+		named[s.name] = s
+	}
+	for i := range p.in.Snapshot.Pods {
+		if onNode(p.in.Snapshot, i, p.moving) {
+			if s := named[p.in.Snapshot.Pods[i].NodeName]; s != nil {
+				p.hold(s, i, make([]bool, len(p.daemons)))
+				s.homed = append(s.homed, i)
+			}
+		}
+	}
 }
 
 // coming returns the claims whose node is not in the snapshot yet.

@@ -227,7 +227,7 @@ func (c *census) readShape(index int) *shapeInfo {
 // guardedFrom adds the rules of other pods that are about the shape.
 func (c *census) guardedFrom(index int, info *shapeInfo) {
 	shape, book := &c.snapshot.Shapes[index], c.book
-	for g := range book.guards {
+	for _, g := range book.ofGuards.about(shape.Labels) {
 		if guard := &book.guards[g]; guard.peers.Match(shape.Namespace, shape.Labels) {
 			info.uses = append(info.uses, use{kind: far, tally: book.tally(guard.owners, guard.key, -1), foreign: true,
 				field: "spec.affinity.podAntiAffinity of other pods", text: "pods whose required anti-affinity matches this pod"})

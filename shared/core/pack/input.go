@@ -29,6 +29,10 @@ type Input struct {
 	// Pending are the pods to place, as indexes into Snapshot.Pods; nil means what Pending returns. A pod listed here
 	// takes nothing of the node it is bound to. Indexes out of range and repeated ones are ignored.
 	Pending []int
+	// Later are pods that wait too and are planned another time: the plan only counts them.
+	Later []int
+	// Homed says that some pods of the snapshot are bound to claims on their way, by the claims' names. They hold their room there.
+	Homed bool
 	// Settled are those of the pods to place, as indexes into Snapshot.Pods, that run well where they are and would be made to
 	// leave by choice. Nodes and claims of Restless, by name, take none of them. Their spread constraints count every domain their
 	// pools can make a node in now, whether one is there or not, and 0 as the emptiest host.

@@ -382,6 +382,7 @@ func (b *board) write() model.Plan {
 		Nominations:   nominations(b.in.Snapshot, b.places.sites),
 		Unschedulable: b.unschedulable(),
 		Price:         price,
+		Later:         len(b.in.Later),
 	}
 }
 

@@ -114,6 +114,8 @@ type rulebook struct {
 	guards     []guard
 	guardIndex map[string]int
 	known      map[[4]string]topology.Peers // by what asks, namespace and label
+	ofSets     labelIndex                   // of sets that peers tell, by the first of those
+	ofGuards   labelIndex                   // of guards
 	hosts      []int                        // tallies by host
 }
 
@@ -122,6 +124,39 @@ type guard struct {
 	peers  topology.Peers
 	key    string
 	owners int // set
+}
+
+// labelIndex finds, of many sets of pods, those that pods with some labels may be among without looking at each.
+type labelIndex struct {
+	having map[[2]string][]int // by a label, with its value, that all of the set have
+	others []int               // that have none in common
+}
+
+// add notes set n.
+func (x *labelIndex) add(n int, peers topology.Peers) {
+	key, values, common := peers.Needs()
+	if !common {
+		x.others = append(x.others, n)
+		return
+	}
+	if x.having == nil {
+		x.having = make(map[[2]string][]int)
+	}
+	for _, value := range values {
+		x.having[[2]string{key, value}] = append(x.having[[2]string{key, value}], n)
+	}
+}
+
+// about returns the sets that pods with the labels may be among, each once, in ascending order.
+func (x *labelIndex) about(labels map[string]string) []int {
+	out := slices.Clone(x.others)
+	if len(x.having) > 0 {
+		for key, value := range labels { // sorted below
+			out = append(out, x.having[[2]string{key, value}]...)
+		}
+		slices.Sort(out)
+	}
+	return out
 }
 
 func newRulebook(in *Input, wishes wishes) *rulebook {
@@ -140,6 +175,9 @@ func (b *rulebook) set(key string, of podSet) int {
 		i = len(b.sets)
 		b.sets = append(b.sets, of)
 		b.setIndex[key] = i
+		if len(of.peers) > 0 {
+			b.ofSets.add(i, of.peers[0])
+		}
 	}
 	return i
 }
@@ -189,6 +227,7 @@ func (b *rulebook) guardOf(peers topology.Peers, key string) int {
 		i = len(b.guards)
 		b.guards = append(b.guards, guard{peers: peers, key: key, owners: b.set("owners\x00"+name, podSet{})})
 		b.guardIndex[name] = i
+		b.ofGuards.add(i, peers)
 	}
 	return i
 }
@@ -442,7 +481,12 @@ func (f *filter) passesSite(s *site) bool {
 // memberships returns what a pod of the shape adds to each tally, given the guards it owns.
 func (b *rulebook) memberships(shape *model.PodShape, guards []int) []add {
 	var out []add
-	for i := range b.sets {
+	may := b.ofSets.about(shape.Labels)
+	for _, g := range guards {
+		may = append(may, b.guards[g].owners)
+	}
+	slices.Sort(may)
+	for _, i := range slices.Compact(may) {
 		if len(b.sets[i].tallies) > 0 && b.member(i, shape, guards) {
 			for _, t := range b.sets[i].tallies {
 				out = append(out, add{tally: t, weight: 1, byHost: b.tallies[t].host, slot: b.tallies[t].slot})

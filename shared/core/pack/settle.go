@@ -24,6 +24,16 @@ type kindOfNode struct {
 // spread over. A claim cannot be held to what it was not told.
 func (o *outcome) settle(i int) {
 	s := &o.spots[i]
+	about := make(map[int]bool) // tallies that count its pods or that those go by
+	for _, it := range s.node.items {
+		c := s.run.lots[it.lot].class
+		for _, a := range c.adds {
+			about[a.tally] = about[a.tally] || a.weight > 0
+		}
+		for n := range c.uses {
+			about[c.uses[n].tally] = true
+		}
+	}
 	for t := range o.board.book.tallies {
 		tally := &o.board.book.tallies[t]
 		if !tally.wanted && !slices.ContainsFunc(o.daemons, func(c *class) bool { return weightIn(c.adds, t) > 0 }) {
@@ -34,20 +44,17 @@ func (o *outcome) settle(i int) {
 			continue
 		}
 		mine := slices.IndexFunc(parts, func(p part) bool { return p.mask.has(s.node.column) })
-		if mine >= 0 && o.matters(i, t, parts, mine) {
+		if mine >= 0 && o.matters(i, t, parts, mine, about[t]) {
 			s.node.area = s.run.pool.area(s.node.mask.and(parts[mine].mask))
 			s.node.mask = s.node.area.mask
 		}
 	}
 }
 
-// matters reports whether it makes a difference to the tally in which of the parts the node comes up.
-func (o *outcome) matters(i, t int, parts []part, mine int) bool {
+// matters reports whether it makes a difference to the tally in which of the parts the node comes up. counted says that it is about
+// pods of the node.
+func (o *outcome) matters(i, t int, parts []part, mine int, counted bool) bool {
 	s, tally := &o.spots[i], &o.board.book.tallies[t]
-	counted := slices.ContainsFunc(s.node.items, func(it item) bool {
-		c := s.run.lots[it.lot].class
-		return weightIn(c.adds, t) > 0 || slices.ContainsFunc(c.uses, func(u use) bool { return u.tally == t })
-	})
 	for n := range parts {
 		other := &parts[n]
 		if n == mine || !meet(s.node.mask, s.run.pool.open, other.mask) {

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/joiner-sh/joiner/shared/core/requirement"
@@ -21,6 +22,7 @@ type site struct {
 	taints      []model.Taint
 	free        vector
 	promised    []model.PodRef // pods that were planned onto it
+	homed       []int          // of a claim's: pods that are bound to it
 	number      int            // of its node in the order of the snapshot; −1 for a claim on its way
 	cache       int32          // the site of the cache it was copied from; −1 = none
 	unread      bool           // what runs on its node is not taken off free, ports and volumes yet
@@ -565,27 +567,15 @@ func (p *places) tallyUp() {
 	if book.empty() {
 		return
 	}
-	for t := range book.tallies {
-		tally := &book.tallies[t]
-		if tally.filter < 0 {
-			continue
-		}
-		for i, s := range p.sites {
-			if value, counts := p.domain(tally, s); counts && !s.blind {
-				if tally.host {
-					tally.eligible = append(tally.eligible, i)
-					tally.having = []int32{int32(len(tally.eligible))}
-				} else {
-					tally.nodes[value]++
-				}
-			} else if !tally.host {
-				for _, possible := range s.possible(tally.key) {
-					tally.nodes[possible]++
-				}
+	p.countDomains()
+	p.countGoing()
+	for n, s := range p.sites {
+		for _, i := range s.homed {
+			for _, a := range p.addsOfPod(i) {
+				p.count(a.tally, n, a.weight)
 			}
 		}
 	}
-	p.countGoing()
 	siteOf, sites := make([]int, len(p.sites)), make(map[string]*site) // by node
 	for i, s := range p.sites {
 		if s.number >= 0 {
@@ -596,20 +586,13 @@ func (p *places) tallyUp() {
 		}
 	}
 	snapshot := p.in.Snapshot
-	p.addsOf = make(map[int][]add)
 	for i, number := range p.nodeOf {
 		if number < 0 {
 			continue
 		}
 		pod, n := &snapshot.Pods[i], siteOf[number]
-		adds, read := p.addsOf[pod.Shape]
-		if !read {
-			shape := &snapshot.Shapes[pod.Shape]
-			adds = book.memberships(shape, book.readGuards(shape))
-			p.addsOf[pod.Shape] = adds
-		}
 		was, expected := p.in.Expected[i]
-		for _, a := range adds {
+		for _, a := range p.addsOfPod(i) {
 			switch set := &book.sets[book.tallies[a.tally].set]; {
 			case set.living && pod.DeletedUnix != 0:
 			case set.arrived && expected:
@@ -617,6 +600,56 @@ func (p *places) tallyUp() {
 			default:
 				p.count(a.tally, n, a.weight)
 			}
+		}
+	}
+}
+
+// countDomains notes for each tally with a filter which domains there are, and on how many sites. Tallies that differ only in the pods
+// they count see the same.
+func (p *places) countDomains() {
+	type view struct {
+		key    string
+		host   bool
+		filter int
+	}
+	first, values := make(map[view]*tally), make(map[view][]string)
+	for t := range p.book.tallies {
+		tally := &p.book.tallies[t]
+		if tally.filter < 0 {
+			continue
+		}
+		name := view{tally.key, tally.host, tally.filter}
+		if like := first[name]; like != nil {
+			tally.nodes, tally.eligible, tally.having = maps.Clone(like.nodes), slices.Clip(like.eligible), slices.Clone(like.having)
+			continue
+		}
+		first[name] = tally
+		name.filter = -1
+		if values[name] == nil {
+			list := make([]string, len(p.sites))
+			for i, s := range p.sites {
+				value, has := p.valueOf(tally, s)
+				if list[i] = value; !has {
+					list[i] = end
+				}
+			}
+			values[name] = list
+		}
+		for i, s := range p.sites {
+			if value := values[name][i]; value != end && p.passes(tally, s) && !s.blind {
+				if tally.host {
+					tally.eligible = append(tally.eligible, i)
+				} else {
+					tally.nodes[value]++
+				}
+			} else if !tally.host {
+				for _, possible := range s.possible(tally.key) {
+					tally.nodes[possible]++
+				}
+			}
+		}
+		if len(tally.eligible) > 0 {
+			tally.having = []int32{int32(len(tally.eligible))}
 		}
 	}
 }
@@ -637,6 +670,21 @@ func (p *places) countGoing() {
 	}
 }
 
+// addsOfPod returns what a pod that is on a site adds to tallies.
+func (p *places) addsOfPod(i int) []add {
+	if p.addsOf == nil {
+		p.addsOf = make(map[int][]add)
+	}
+	index := p.in.Snapshot.Pods[i].Shape
+	adds, read := p.addsOf[index]
+	if !read {
+		shape := &p.in.Snapshot.Shapes[index]
+		adds = p.book.memberships(shape, p.book.readGuards(shape))
+		p.addsOf[index] = adds
+	}
+	return adds
+}
+
 // await counts a pod that is yet to come from one site to another; from is nil where it is nowhere. Where it is in the same domain
 // before and after it counts in that; else all that is known is that it is somewhere, and not even that of headroom.
 func (p *places) await(a add, pod *model.Pod, from, to *site) {
@@ -654,15 +702,29 @@ func (p *places) await(a add, pod *model.Pod, from, to *site) {
 
 // domain returns the value of the tally's label on the site, and whether the site counts at all.
 func (p *places) domain(t *tally, s *site) (string, bool) {
-	value, has := s.label(t.key)
-	if t.host && !p.asIs {
-		value, has = s.name, true
+	value, has := p.valueOf(t, s)
+	if !has {
+		return "", false
 	}
+	return value, p.passes(t, s)
+}
+
+// valueOf returns the value of the tally's label on the site, and whether it has one that counts.
+func (p *places) valueOf(t *tally, s *site) (string, bool) {
+	if t.host && !p.asIs {
+		return s.name, s.name != ""
+	}
+	value, has := s.label(t.key)
 	if !has || value == "" && !p.asIs {
 		return "", false
 	}
+	return value, true
+}
+
+// passes reports whether the tally's filter lets the site count.
+func (p *places) passes(t *tally, s *site) bool {
 	if t.filter < 0 {
-		return value, true
+		return true
 	}
 	f := &p.book.filters[t.filter]
 	passed, known := f.passed[s.signature]
@@ -670,7 +732,7 @@ func (p *places) domain(t *tally, s *site) (string, bool) {
 		passed = f.passesSite(s)
 		f.passed[s.signature] = passed
 	}
-	return value, passed
+	return passed
 }
 
 // count adds to the tally what is on site n.

@@ -110,11 +110,7 @@ func (b *board) vacated() *outcome {
 		}
 	}
 	o.daemons, o.runs = b.daemons, make(map[string]bitset)
-	for i := range o.spots {
-		if o.spots[i].node != nil {
-			o.announce(i)
-		}
-	}
+	o.announce()
 	for i := range o.spots {
 		if o.spots[i].node != nil {
 			o.settle(i)
@@ -131,12 +127,28 @@ func (o *outcome) pods(i int) []int {
 	return o.spots[i].node.pods
 }
 
-// announce makes a planned node's domains count.
-func (o *outcome) announce(i int) {
+// announce makes the domains of planned nodes count. Nodes of one kind are in the same.
+func (o *outcome) announce() {
+	type alike struct {
+		pool         *pool
+		column, flag int
+	}
+	count, first := make(map[alike]int32), []int(nil)
+	of := func(i int) alike { s := &o.spots[i]; return alike{s.run.pool, s.node.column, s.node.flag} }
+	for i := range o.spots {
+		if o.spots[i].node == nil {
+			continue
+		}
+		if count[of(i)]++; count[of(i)] == 1 {
+			first = append(first, i)
+		}
+	}
 	for t := range o.board.book.tallies {
 		if tally := &o.board.book.tallies[t]; tally.filter >= 0 {
-			if value, counts := o.domain(t, i); counts {
-				o.nodes[t][value]++
+			for _, i := range first {
+				if value, counts := o.domain(t, i); counts {
+					o.nodes[t][value] += count[of(i)]
+				}
 			}
 		}
 	}

@@ -116,6 +116,17 @@ func (p Peers) text() string {
 // be among them.
 func (p Peers) Key() string { return p.key }
 
+// Needs returns a label every pod among them has, with one of the values; false where no label's values are listed.
+func (p Peers) Needs() (key string, values []string, listed bool) {
+	for i := range p.pods.keys {
+		c := &p.pods.keys[i]
+		if values, listed := c.set.Listed(); listed && !c.set.AllowsAbsent() {
+			return c.key, values, true
+		}
+	}
+	return "", nil, false
+}
+
 // None reports whether no pod can be among them.
 func (p Peers) None() bool { return p.key == "" }
 
