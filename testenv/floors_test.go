@@ -27,7 +27,7 @@ type floor struct {
 }
 
 var words = []string{"shared/model", "shared/fault", "shared/wire"}
-var sums = []string{"shared/core/resource", "shared/core/requirement", "shared/core/topology", "shared/core/volume", "shared/core/kubelet", "shared/core/offer", "shared/core/allowance"}
+var sums = []string{"shared/core/resource", "shared/core/requirement", "shared/core/topology", "shared/core/volume", "shared/core/kubelet", "shared/core/offer", "shared/core/allowance", "shared/core/turn"}
 var decisions = []string{"shared/core/pack", "shared/core/headroom", "shared/core/reclaim", "shared/core/replay", "shared/core/drain", "shared/core/lifecycle", "shared/core/admit", "shared/core/image", "shared/core/userdata", "shared/core/explain"}
 var effects = []string{"context", "math/rand", "math/rand/v2", "crypto/rand", "log", "log/slog", "os", "os/exec", "net", "net/http", "sync", "syscall"}
 

@@ -90,7 +90,13 @@ type Question struct {
 	// Leaving says of nodes that are to end, by name, by when no pod is left there, as package core/pack understands it, at SeenUnix.
 	Leaving  map[string]int64 `json:"leaving,omitempty"`
 	SeenUnix int64            `json:"seen"`
-	Bound    []string         `json:"bound,omitempty"` // UIDs of pods that ask for nothing any more, though the snapshot says so; sorted
+	// Most is what one plan takes of the pods that wait; nil = all of them. Served are the namespaces with pods that wait that something
+	// was launched for lately, the one that waits longest first; PlannedTo is the pod, by UID, up to which the plan before took any pods.
+	Most      *PlanBound `json:"most,omitempty"`
+	Served    []string   `json:"served,omitempty"`
+	PlannedTo string     `json:"plannedTo,omitempty"`
+
+	Bound []string `json:"bound,omitempty"` // UIDs of pods that ask for nothing any more, though the snapshot says so; sorted
 
 	Fill   []Filling      `json:"fill,omitempty"`   // machines that static pools lack, in the snapshot's order
 	Owed   []PlannedClaim `json:"owed,omitempty"`   // replacements that commands wait for and that may be launched now
@@ -106,6 +112,13 @@ type Question struct {
 type HeldPool struct {
 	Pool string `json:"pool"`
 	Why  string `json:"why"` // for people
+}
+
+// PlanBound is how much one plan takes at most.
+type PlanBound struct {
+	Pods  int `json:"pods"`
+	Sets  int `json:"sets"`  // sets of pods that rules between pods speak of: distinct selectors, by namespace
+	Rules int `json:"rules"` // such rules: distinct pairs of a set and a topology key
 }
 
 // Promise is what of a claim's room is for pods that run elsewhere still.

@@ -175,6 +175,8 @@ type Notes struct {
 	Headroom *HeadroomNote `json:"headroom,omitempty"` // nil = there may be room missing
 	Unplaced *UnplacedNote `json:"unplaced,omitempty"` // nil = no pod was left without a place
 
+	PlannedTo string `json:"plannedTo,omitempty"` // UID of the pod up to which the last plan took any pods; "" = all that waited fit into it
+
 	CallsMilli int64 `json:"calls,omitempty"`   // thousandths of calls of EC2's API that launches took lately, as of
 	CallsUnix  int64 `json:"callsAt,omitempty"` // this time
 	DryMilli   int64 `json:"dry,omitempty"`     // thousandths of launches that came back without capacity lately, as of

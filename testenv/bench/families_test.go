@@ -2,11 +2,14 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/bench/bound"
 	"github.com/joiner-sh/joiner/testenv/bench/check"
+	"github.com/joiner-sh/joiner/testenv/bench/measure"
 	"github.com/joiner-sh/joiner/testenv/bench/problem"
 )
 
@@ -14,7 +17,7 @@ import (
 func smallSpecs() []problem.Spec {
 	var specs []problem.Spec
 	for seed := uint64(1); seed <= 3; seed++ {
-		for _, family := range problem.Families {
+		for _, family := range slices.Concat(problem.Families, problem.Backlogs) {
 			specs = append(specs, problem.Spec{Family: family, Pods: 800, Types: 200, Seed: seed})
 		}
 		for _, family := range problem.Existing {
@@ -23,6 +26,30 @@ func smallSpecs() []problem.Spec {
 		}
 	}
 	return append(specs, problem.Spec{Family: "diverse", Pods: 400, OnDemand: true}, problem.Spec{Family: "bench", Pods: 1000})
+}
+
+// What is planned in portions keeps every rule, leaves nothing, and costs at most 1 % more than what is planned at once: a portion's
+// last nodes are half empty, and the next portion's pods go there.
+func TestF088PortionsBreakNoRuleAndCostWhatOnePlanCosts(t *testing.T) {
+	spec := problem.Spec{Family: "backlog", Pods: 6000}
+	p := newProblem(t, spec)
+	once := pack.Plan(p.Input())
+	all, plans, _ := measure.Portions(p.Input(), model.PlanBound{Pods: 6000, Sets: 300, Rules: 1000})
+	if plans < 4 || plans > 5 {
+		t.Errorf("1,200 workloads take %d plans of 300", plans)
+	}
+	report := check.Plan(p, check.FromPlan(all))
+	for _, v := range report.Violations {
+		if v.Rule != check.Flexibility { // what is on its way is one machine
+			t.Error(v)
+		}
+	}
+	if report.Left > 0 || len(all.Unschedulable) > 0 {
+		t.Errorf("%d pods are left, %d without a place", report.Left, len(all.Unschedulable))
+	}
+	if all.Price > once.Price/100*101 {
+		t.Errorf("portions cost %d, one plan %d", all.Price, once.Price)
+	}
 }
 
 func newProblem(t testing.TB, spec problem.Spec) *problem.Problem {

@@ -38,6 +38,7 @@ const (
 	Batching       = "Batching"       // more like it are waited for, for seconds
 	Planned        = "Planned"        // a machine is planned for it
 	Overdue        = "Overdue"        // one has been, for too long
+	PlannedNext    = "PlannedNext"    // more pods wait than one plan takes
 )
 
 // What is waited for, in seconds.
@@ -334,6 +335,13 @@ func (c *podCase) planned() *Cause {
 		if claim := &plan.Claims[i]; slices.ContainsFunc(claim.Pods, is) {
 			c.answer.Then = &Fit{Pool: claim.Pool, Offer: claim.Offer, Price: claim.Price}
 			return c.launchable(claim)
+		}
+	}
+	for _, i := range c.scene.Ask.Later {
+		if pod := &c.scene.Ask.Snapshot.Pods[i]; is(model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}) {
+			return &Cause{Code: PlannedNext, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("is planned next: %d pods wait, and one plan takes %d of them, by priority and then in turns by namespace",
+				len(c.scene.Ask.Pending)+len(c.scene.Ask.Later), len(c.scene.Ask.Pending)),
+				Remedy: "it is planned within the next runs; a higher PriorityClass is planned before others"}
 		}
 	}
 	return &Cause{Code: NotLookedAt, Message: "asks for no capacity"}

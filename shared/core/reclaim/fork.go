@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/core/turn"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -169,6 +170,8 @@ func later(unix, seconds int64) int64 {
 // a command that comes after the one that is judged, and last one of that: it is needed then.
 func (v *view) place(leaving pack.Leaving, staying map[string]bool, moved []int) {
 	pending := slices.DeleteFunc(pack.PendingAt(v.snapshot, leaving, v.now), func(i int) bool { return staying[v.snapshot.Pods[i].NodeName] })
+	most := turn.Most()
+	pending = turn.Take(v.snapshot, pending, &most, nil, "").Pods // beyond what one plan takes, pods need machines nobody has asked for yet
 	v.reserve()
 	if len(pending)+len(moved) == 0 {
 		return

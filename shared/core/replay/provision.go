@@ -6,6 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/core/turn"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -17,6 +18,7 @@ type Provision struct {
 	question *model.Question
 	whole    map[string][]offer.Priced // what a class could buy but for offers that came back dry, by class; nil while nothing is marked
 	podAt    map[string]int            // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
+	taken    turn.Taken                // what of the pods that wait is planned
 	asking   []int                     // they themselves, those that wait no more included
 }
 
@@ -53,9 +55,10 @@ func New(q *model.Question, seen *model.Snapshot, asking []int, types []model.Ma
 	p := &Provision{question: q, asking: asking, Usable: make(map[string]model.Class, len(q.Classes))}
 	p.Input = pack.Input{
 		Snapshot: without(seen, q.Aside), Catalogs: map[string][]model.InstanceType{}, ClassProblems: map[string]string{}, PoolsHeld: held(q.Held),
-		Claims: q.Claims, Usage: make(map[string]model.Resources, len(q.Usage)), Marks: q.Marks, Pending: waiting(seen, asking, q.Bound),
+		Claims: q.Claims, Usage: make(map[string]model.Resources, len(q.Usage)), Marks: q.Marks,
 		NowUnix: q.NowUnix, Salt: q.Salt, IgnorePreferences: q.IgnorePreferences, BestEffortMinValues: q.BestEffortMinValues,
 	}
+	p.portion(waiting(seen, asking, q.Bound))
 	if len(q.Marks) > 0 {
 		p.whole = map[string][]offer.Priced{}
 	}
@@ -215,13 +218,20 @@ func Less(amounts, taken model.Resources) model.Resources {
 func Round(q *model.Question, shown *model.Snapshot, types []model.MachineType) model.Plan {
 	seen := Seen(shown, q.Leaving)
 	p := New(q, seen, pack.PendingAt(seen, q.Leaving, q.SeenUnix), types)
-	plan, panicked := Try(pack.Plan, p.Asked())
-	if panicked == "" {
-		plan = p.Told(plan)
-	}
-	plan, _ = p.Affordable(plan)
+	plan, _ := p.Affordable(p.Plan())
 	plan, _ = p.Complete(plan)
 	return plan
+}
+
+// Plan answers the question for the pods that wait, with the reason of those that were left out.
+func (p *Provision) Plan() model.Plan {
+	try := func(input pack.Input) (model.Plan, string) { return Try(pack.Plan, input) }
+	input := p.Asked()
+	plan, panicked := try(input)
+	if panicked != "" {
+		return plan
+	}
+	return p.Told(p.Evened(plan, input, try))
 }
 
 // Try plans, and returns what planning panicked with, "" where it did not.

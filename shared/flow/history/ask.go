@@ -10,6 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/core/replay"
+	"github.com/joiner-sh/joiner/shared/core/turn"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -44,8 +45,11 @@ func question(reg model.Registration, book *explain.Book, last *asked, snapshot 
 	if q.Offers.Region == "" {
 		q.Offers.Region = reg.Region
 	}
+	most := turn.Most()
+	q.Most = &most
 	if book.Past {
 		if last != nil {
+			q.Most, q.Served, q.PlannedTo = last.Most, last.Served, last.PlannedTo
 			q.Classes, q.Claims, q.Usage, q.Marks, q.Held, q.Leaving = last.Classes, last.Claims, last.Usage, last.Marks, last.Held, last.Leaving
 			return q
 		}
@@ -55,6 +59,7 @@ func question(reg model.Registration, book *explain.Book, last *asked, snapshot 
 		return q
 	}
 	ledger := &book.Ledger
+	q.Served, q.PlannedTo = replay.Served(snapshot, pack.Pending(snapshot), ledger.Claims), ledger.Notes.PlannedTo
 	q.Usage, q.Marks, q.Leaving = ledger.Usage, ledger.Marks, leaving(ledger, snapshot, at)
 	joined := map[string]bool{}
 	for i := range snapshot.Nodes {
@@ -174,6 +179,6 @@ func ask(q *model.Question, shown *model.Snapshot, machines []model.MachineType)
 			}
 		}
 	}
-	plan, _ := asked.Affordable(pack.Plan(asked.Input))
+	plan, _ := asked.Affordable(asked.Plan())
 	return asked.Input, plan
 }

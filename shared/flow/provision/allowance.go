@@ -136,11 +136,11 @@ func (r *run) giveBack(ctx context.Context, got granted, dry int, throttled bool
 	}
 }
 
-// again asks for another look at the cluster where something was put off because EC2's API was used up for now: calls come back each
-// second, and the next sweep is up to a minute away. The hint is behind this run in its group, and one a second is taken at most, so
+// again asks for another look at the cluster where something was put off because EC2's API was used up for now, or where pods are planned
+// next and this run got on: calls come back each second, and the next sweep is up to a minute away. The hint is behind this run in its group, and one a second is taken at most, so
 // that however long that goes on a cluster costs a run a second.
 func (r *run) again(ctx context.Context) {
-	if !r.putOffCalls {
+	if !r.putOffCalls && (r.out.Later == 0 || r.out.Claims == 0) {
 		return
 	}
 	key := fmt.Sprintf("again/%d", r.now())

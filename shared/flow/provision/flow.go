@@ -12,6 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/core/replay"
+	"github.com/joiner-sh/joiner/shared/core/turn"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/work"
@@ -65,6 +66,8 @@ type Settings struct {
 	ClaimsPerCall int           // claims in one intent: 25
 	MaxEvents     int           // pod events of one invocation: 500
 
+	Most model.PlanBound // what one plan takes of the pods that wait: turn.Most
+
 	IgnorePreferences   bool // preferred terms of pods are left to kube-scheduler
 	BestEffortMinValues bool // a pool's minValues are lowered where they cannot be met, rather than the pods refused
 
@@ -109,6 +112,7 @@ func (s Settings) withDefaults() Settings {
 	s.DearTimes = cmp.Or(s.DearTimes, 5)
 	s.DearWait = cmp.Or(s.DearWait, 3*time.Minute)
 	s.LaunchFloor = cmp.Or(s.LaunchFloor, 100)
+	s.Most = cmp.Or(s.Most, turn.Most())
 	return s
 }
 
@@ -149,6 +153,7 @@ type Outcome struct {
 	Failures      map[string]int    `json:"failures,omitempty"`  // Failed by code
 	Nominated     int               `json:"nominated,omitempty"` // pods that fit what is there or on its way
 	Unschedulable int               `json:"unschedulable,omitempty"`
+	Later         int               `json:"later,omitempty"` // pods that did not fit into the last plan and are planned next
 	Rounds        int               `json:"rounds,omitempty"`
 	Recovered     int               `json:"recovered,omitempty"`
 	Registered    int               `json:"registered,omitempty"`
@@ -234,6 +239,8 @@ type run struct {
 	planKept      bool                 // the decision's record was stored before a launch of this run
 	newlyUnplaced bool                 // the last plan leaves other pods without a place than the last that was kept, or for other reasons
 	starved       bool                 // launches were not made so that others may
+	spent         model.PlanBound      // what this run's plans took in all
+	tight         map[string]int       // claims of this round's plan by pools whose limits leave pods waiting
 	putOffCalls   bool                 // something was put off because EC2's API was used up for now
 	wishes        []*wish              // NodeClaims made by hand that are due
 	nameUsed      map[string]bool      // names of replacements that turned out to be in use

@@ -49,7 +49,10 @@ func (r *run) planned() model.Plan {
 		plan, panicked = r.try(input)
 	}
 	if panicked == "" {
-		return r.round.Told(plan)
+		return r.round.Told(r.round.Evened(plan, input, func(fair pack.Input) (model.Plan, string) {
+			r.spend()
+			return r.try(fair)
+		}))
 	}
 	r.problem("planning panics, and nothing was found that could be left out: %s", panicked)
 	return model.Plan{}

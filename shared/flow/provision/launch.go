@@ -198,7 +198,8 @@ func (r *run) group(ctx context.Context, plan model.Plan, catalogs map[string][]
 	}
 	g := &grouping{byKey: map[string]*attempt{}, alike: map[string]*attempt{}, gone: map[string]int64{}}
 	taken, waiting := map[string]int{}, 0
-	for _, planned := range plan.Claims {
+	r.tight = tightOf(plan)
+	for _, planned := range r.inTurn(plan.Claims) {
 		if taken[planned.Pool] >= r.room(planned.Pool) {
 			waiting++
 			continue

@@ -115,6 +115,10 @@ func (r *run) askedFor(drains []string, plan model.Plan) []string {
 			waits[pod.NodeName] = true
 		}
 	}
+	for _, i := range r.round.Input.Later {
+		waits[r.snapshot.Pods[i].NodeName] = true
+	}
+	delete(waits, "")
 	unmet := map[string]bool{}
 	for i := range r.ledger.Claims {
 		if claim := &r.ledger.Claims[i]; waits[claim.NodeName] {

@@ -1,19 +1,88 @@
 package provision
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"sort"
 
+	"github.com/joiner-sh/joiner/shared/core/pack"
+	"github.com/joiner-sh/joiner/shared/core/turn"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // room returns how many claims of a pool may still be recorded in this minute, of an allowance that at most doubles from
 // one minute to the next and is LaunchFloor at least. So a backlog that waited for hours comes up like a ramp, and nobody
 // makes a pool launch without bound.
+//
+// Where the pool's limits leave pods waiting, it is half of what they leave, and LaunchFloor at least: what a backlog would fill in one go
+// it fills over some minutes, and namespaces that come meanwhile find room.
 func (r *run) room(pool string) int {
 	pace := r.pace(pool)
-	return int(max(0, max(int64(r.settings.LaunchFloor), 2*pace.Before)-pace.Starts))
+	most := max(int64(r.settings.LaunchFloor), 2*pace.Before)
+	if left, tight := r.tight[pool]; tight {
+		most = min(most, max(int64(r.settings.LaunchFloor), (int64(left)+pace.Starts)/2))
+	}
+	return int(max(0, most-pace.Starts))
+}
+
+// tightOf returns how many claims the plan has of each pool whose limits leave pods waiting.
+func tightOf(plan model.Plan) map[string]int {
+	out := map[string]int{}
+	for i := range plan.Unschedulable {
+		for _, why := range plan.Unschedulable[i].Reasons {
+			if why.Code == pack.LimitReached && why.Pool != "" {
+				out[why.Pool] = 0
+			}
+		}
+	}
+	for i := range plan.Claims {
+		if _, tight := out[plan.Claims[i].Pool]; tight {
+			out[plan.Claims[i].Pool]++
+		}
+	}
+	return out
+}
+
+// inTurn returns the claims in the order in which they are launched: by priority of their pods, and within a priority in turns by
+// namespace. A claim for pods of several namespaces is of the one with the fewest pods in the plan. Claims without pods that wait keep
+// their order behind them.
+func (r *run) inTurn(claims []model.PlannedClaim) []model.PlannedClaim {
+	pods := map[string]int{} // by namespace
+	for i := range claims {
+		for _, pod := range claims[i].Pods {
+			pods[pod.Namespace]++
+		}
+	}
+	if len(pods) == 0 {
+		return claims
+	}
+	var items []turn.Item
+	rest := make([]model.PlannedClaim, 0, len(claims))
+	for i := range claims {
+		item, waits := turn.Item{Index: i, Priority: math.MinInt32}, false
+		for _, ref := range claims[i].Pods {
+			priority, asks := r.round.Priority(ref)
+			if !asks {
+				continue
+			}
+			fewer := cmp.Or(cmp.Compare(pods[ref.Namespace], pods[item.Namespace]), cmp.Compare(ref.Namespace, item.Namespace)) < 0
+			if !waits || priority > item.Priority || priority == item.Priority && fewer {
+				item.Priority, item.Namespace, waits = priority, ref.Namespace, true
+			}
+		}
+		if waits {
+			items = append(items, item)
+		} else {
+			rest = append(rest, claims[i])
+		}
+	}
+	out := make([]model.PlannedClaim, 0, len(claims))
+	for _, item := range turn.Deal(items, r.question.Served) {
+		out = append(out, claims[item.Index])
+	}
+	return append(out, rest...)
 }
 
 // pace returns a pool's count, moved on to this minute.

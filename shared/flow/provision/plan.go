@@ -48,6 +48,10 @@ func (r *run) provision(ctx context.Context) error {
 			r.problem("stopped after %d rounds of planning for want of time; the next sweep goes on", r.out.Rounds)
 			return nil
 		}
+		if r.out.Rounds > 0 && r.spentUp() {
+			r.problem("stopped after %d rounds: one invocation plans twice what one plan takes; the next goes on", r.out.Rounds)
+			return nil
+		}
 		r.out.Rounds++
 		r.starved = false
 		r.ask(machines, blocked)
@@ -56,10 +60,11 @@ func (r *run) provision(ctx context.Context) error {
 			r.ask(machines, blocked)
 			plan = r.affordable(r.planned())
 		}
-		if r.pressing(plan) {
+		if !r.spentUp() && r.pressing(plan) {
 			r.ask(machines, blocked)
 			plan = r.affordable(r.planned())
 		}
+		r.portioned(plan)
 		plan = r.complete(plan)
 		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
 		round := model.Round{Plan: plan}
@@ -170,8 +175,35 @@ func (r *run) ask(machines model.MachineCatalog, blocked map[string]string) {
 		})
 	}
 	q.Promised = r.promised(q.Claims)
+	most := r.settings.Most
+	q.Most, q.Served, q.PlannedTo = &most, replay.Served(r.snapshot, r.pending(), r.ledger.Claims), r.ledger.Notes.PlannedTo
 	r.question, r.round = q, replay.New(q, r.snapshot, r.pending(), machines.Types)
 	q.Fill = r.fill()
+	r.spend()
+}
+
+// spend counts a plan of what the round takes.
+func (r *run) spend() {
+	taken := r.round.Taken()
+	r.spent.Pods, r.spent.Sets = r.spent.Pods+len(taken.Pods), r.spent.Sets+taken.Sets
+}
+
+// spentUp reports whether another plan like the last would have this run plan more than twice what one plan takes. It is a count, so that
+// how far an invocation gets depends on no clock; for small plans MaxRounds is less.
+func (r *run) spentUp() bool {
+	taken := r.round.Taken()
+	return r.spent.Pods+len(taken.Pods) > 2*r.settings.Most.Pods || r.spent.Sets+taken.Sets > 2*r.settings.Most.Sets
+}
+
+// portioned tells what of the pods that wait the plan did not take, and notes where the next goes on.
+func (r *run) portioned(plan model.Plan) {
+	r.out.Later = plan.Later
+	if next := r.round.Taken().Next; next != r.ledger.Notes.PlannedTo {
+		r.ledger.Notes.PlannedTo, r.noted = next, true
+	}
+	if plan.Later > 0 {
+		r.problem("%d pods are planned next: one plan takes at most %d pods, and rules between pods about %d sets of them", plan.Later, r.settings.Most.Pods, r.settings.Most.Sets)
+	}
 }
 
 // barred says why nothing may be launched from a class now for a reason that is not its own; empty = something may.

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +21,8 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/core/reclaim"
+	"github.com/joiner-sh/joiner/shared/core/replay"
+	"github.com/joiner-sh/joiner/shared/core/turn"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/bench/check"
@@ -125,10 +128,55 @@ func serve(text string) error {
 	if in.Snapshot, err = stored(in.Snapshot); err != nil {
 		return fmt.Errorf("%s: %w", spec, err)
 	}
+	if slices.Contains(problem.Backlogs, spec.Family) {
+		plan, plans, stats := Portions(in, turn.Most())
+		answer := check.FromPlan(plan)
+		answer.Stats, answer.Stats.Pods = stats, plans
+		return json.NewEncoder(os.Stdout).Encode(answer)
+	}
 	plan, stats := Plan(in)
 	answer := check.FromPlan(plan)
 	answer.Stats = stats
 	return json.NewEncoder(os.Stdout).Encode(answer)
+}
+
+// Portions plans the input as invocations do of which each takes what one plan takes: what an earlier plan launched for is on its way,
+// and launched as the offer that costs least. It returns all of it as one plan, with the number of plans; stats are those of the plan that
+// took most.
+func Portions(in pack.Input, most model.PlanBound) (all model.Plan, plans int, stats check.Stats) {
+	seen, after := in.Snapshot, ""
+	launched := map[string]int{} // claims by name
+	for waits := pack.Pending(seen); len(waits) > 0; {
+		taken := turn.Take(in.Snapshot, waits, &most, nil, after)
+		in.Pending, in.Later, in.Homed, in.Salt, after = taken.Pods, taken.Later, plans > 0, strconv.Itoa(plans), taken.Next
+		plan, took := Plan(in)
+		plans++
+		stats.PlanSeconds, stats.CPUSeconds = max(stats.PlanSeconds, took.PlanSeconds), max(stats.CPUSeconds, took.CPUSeconds)
+		stats.PeakBytes, stats.AllocBytes = max(stats.PeakBytes, took.PeakBytes), max(stats.AllocBytes, took.AllocBytes)
+		all.Price += plan.Price
+		for _, c := range plan.Claims {
+			launched[c.Name] = len(all.Claims)
+			all.Claims = append(all.Claims, c)
+			in.Claims = append(in.Claims, model.Claim{Name: c.Name, Pool: c.Pool, Class: c.Class, State: model.Launched, Requirements: c.Requirements, Requests: c.Requests,
+				InstanceTypes: c.InstanceTypes, InstanceType: c.Offer.InstanceType, Zone: c.Offer.Zone, CapacityType: c.Offer.CapacityType,
+				Labels: c.Labels, Taints: c.Taints, Pods: c.Pods})
+		}
+		if len(taken.Later) == 0 { // the last plan says what fits beside what was asked for
+			for _, n := range plan.Nominations {
+				if i, made := launched[n.Node]; made { // what was launched is one machine, and no longer any of several
+					c := &all.Claims[i]
+					c.Pods = slices.Concat(c.Pods, n.Pods)
+					c.InstanceTypes, c.Zones, c.CapacityTypes = []string{c.Offer.InstanceType}, []string{c.Offer.Zone}, []string{c.Offer.CapacityType}
+				} else {
+					all.Nominations = append(all.Nominations, n)
+				}
+			}
+			all.Unschedulable = plan.Unschedulable
+			break
+		}
+		in.Snapshot, waits = replay.Homed(seen, pack.Pending(seen), in.Claims)
+	}
+	return all, plans, stats
 }
 
 // stored returns the snapshot as the functions that plan get it: read from what was written to the store. One with more pods

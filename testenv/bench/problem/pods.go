@@ -25,6 +25,8 @@ func (g *generator) pods() {
 		g.accelerated(n)
 	case "prefs":
 		g.preferring(n)
+	case "backlog":
+		g.backlog(n)
 	}
 }
 
@@ -171,3 +173,35 @@ func (g *generator) preferring(n int) {
 		g.emit(g.pod(w))
 	}
 }
+
+// backlog emits workloads of five pods, each with rules of its own: by turns spread over zones, apart on hosts, both at once, and with
+// preferences. It is what a cluster asks for that comes back after an outage.
+func (g *generator) backlog(n int) {
+	for i := 0; i < n; i += backlogReplicas {
+		w := workload{name: fmt.Sprintf("own%05d", i/backlogReplicas)}
+		w.labels = map[string]string{"app": w.name}
+		w.cpuMilli, w.memoryBytes = g.coarse()
+		apart := &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{like(w.labels, model.LabelHostname)}}
+		wish := hardSpread(model.LabelZone, 1, w.labels)
+		wish.WhenUnsatisfiable = corev1.ScheduleAnyway
+		switch (i / backlogReplicas) % 4 {
+		case 0:
+			w.spread = []corev1.TopologySpreadConstraint{hardSpread(model.LabelZone, 1, w.labels)}
+		case 1:
+			w.affinity = &corev1.Affinity{PodAntiAffinity: apart}
+		case 2:
+			w.spread = []corev1.TopologySpreadConstraint{hardSpread(model.LabelZone, 1, w.labels)}
+			w.affinity = &corev1.Affinity{PodAntiAffinity: apart}
+		case 3:
+			w.spread = []corev1.TopologySpreadConstraint{wish}
+			w.affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+				{Weight: 10, PodAffinityTerm: like(w.labels, model.LabelHostname)}}}}
+		}
+		for range min(backlogReplicas, n-i) {
+			g.emit(g.pod(w))
+		}
+	}
+}
+
+// backlogReplicas is how many pods a workload of the backlog has.
+const backlogReplicas = 5

@@ -27,6 +27,9 @@ type Spec struct {
 // Families that start from no node, in the order they are reported.
 var Families = []string{"bench", "benchfake", "diverse", "homogeneous", "spread", "gpu", "prefs"}
 
+// Backlogs are the families that start from no node and hold more than one plan takes; see core/turn.
+var Backlogs = []string{"backlog"}
+
 // Existing are the families that start from nodes.
 var Existing = []string{"existing", "existingfull", "existingspread"}
 
@@ -59,7 +62,7 @@ func (s Spec) String() string {
 // Validate says what is wrong with the spec.
 func (s Spec) Validate() error {
 	s = s.withDefaults()
-	known := slices.Concat(Families, Existing, Clusters)
+	known := slices.Concat(Families, Backlogs, Existing, Clusters)
 	switch {
 	case !slices.Contains(known, s.Family):
 		return fmt.Errorf("family %q is none of %s", s.Family, strings.Join(known, ", "))
@@ -67,7 +70,7 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("%s: %d pods and %d nodes: neither may be below 0", s.Family, s.Pods, s.Nodes)
 	case s.Family != "benchfake" && s.Types > len(machineNames()):
 		return fmt.Errorf("%s: %d instance types wanted, the catalogue has %d", s.Family, s.Types, len(machineNames()))
-	case s.Nodes > 0 && slices.Contains(Families, s.Family):
+	case s.Nodes > 0 && slices.Contains(slices.Concat(Families, Backlogs), s.Family):
 		return fmt.Errorf("%s starts from no node; one of %s does", s.Family, strings.Join(slices.Concat(Existing, Clusters), ", "))
 	case s.Pods > 0 && slices.Contains(Clusters, s.Family):
 		return fmt.Errorf("%s has no pods that wait; one of %s has", s.Family, strings.Join(slices.Concat(Families, Existing), ", "))
