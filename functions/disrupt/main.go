@@ -50,7 +50,7 @@ func main() {
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	queues := sqs.NewFromConfig(config)
 	objects := s3.NewFromConfig(config)
-	store := s3snapshot.New(objects, s.Bucket)
+	store := s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes())
 	logger := boot.Logger("disrupt")
 	stop := boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)
 	flow := &disrupt.Flow{

@@ -46,7 +46,7 @@ func main() {
 	config := boot.AWS()
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table)
 	objects, queues := s3.NewFromConfig(config), sqs.NewFromConfig(config)
-	store := s3snapshot.New(objects, s.Bucket)
+	store := s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes())
 	logger := boot.Logger("provision")
 	flow := &provision.Flow{
 		Registry: boot.Switched{Registry: ledger, Switch: boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger, Glances: ledger,

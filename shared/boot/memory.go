@@ -15,10 +15,19 @@ const (
 // far from the size that Lambda gives the function. GOGC and GOMEMLIMIT say otherwise where they are set; outside Lambda nothing changes.
 // Source: Lambda developer guide, "Defined runtime environment variables", AWS_LAMBDA_FUNCTION_MEMORY_SIZE, in MB.
 func Memory() {
-	megabytes, err := strconv.ParseInt(os.Getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 64)
-	if err != nil || megabytes <= 0 || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+	has := MemoryBytes()
+	if has == 0 || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
 	debug.SetGCPercent(growPercent)
-	debug.SetMemoryLimit(megabytes << 20 / 100 * limitPercent)
+	debug.SetMemoryLimit(has / 100 * limitPercent)
+}
+
+// MemoryBytes is what Lambda gives the function, 0 outside Lambda.
+func MemoryBytes() int64 {
+	megabytes, err := strconv.ParseInt(os.Getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"), 10, 64)
+	if err != nil || megabytes <= 0 {
+		return 0
+	}
+	return megabytes << 20
 }

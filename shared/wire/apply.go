@@ -9,15 +9,22 @@ import (
 
 // Apply returns the snapshot that the deltas, in order, make of s. It leaves s as it is and shares with it whatever did
 // not change. Conflict where a delta is of another cluster or epoch, or does not follow the one before it: the caller
-// then starts again from a base.
+// then starts again from a base. Invalid where a list of the result is longer than one of a base may be.
 func Apply(s *model.Snapshot, deltas ...*Delta) (*model.Snapshot, error) {
 	next := *s
+	own := false // the array of shapes is not one that another successor may share
 	for _, d := range deltas {
 		if err := follows(&next, d); err != nil {
 			return nil, err
 		}
-		if len(d.Shapes) > 0 {
-			next.Shapes = slices.Concat(next.Shapes, d.Shapes) // never append: another successor may share the array
+		switch {
+		case len(d.Shapes) == 0:
+		case len(next.Shapes)+len(d.Shapes) > MaxShapes:
+			return nil, fault.New(fault.Invalid, "TooLarge", "snapshot of cluster %s has %d shapes, at most %d are read", d.Cluster, len(next.Shapes)+len(d.Shapes), MaxShapes)
+		case own:
+			next.Shapes = append(next.Shapes, d.Shapes...)
+		default:
+			next.Shapes, own = slices.Concat(next.Shapes, d.Shapes), true
 		}
 		next.Seq, next.AtUnix = d.Seq, d.AtUnix
 	}
@@ -33,7 +40,7 @@ func Apply(s *model.Snapshot, deltas ...*Delta) (*model.Snapshot, error) {
 	next.Storage = merge(s.Storage, storageKey, deltas, func(d *Delta) ([]model.Storage, []string) { return d.Storage, d.Gone.Storage })
 	next.CSINodes = merge(s.CSINodes, csiNodeKey, deltas, func(d *Delta) ([]model.CSINode, []string) { return d.CSINodes, d.Gone.CSINodes })
 	next.Buffers = merge(s.Buffers, bufferKey, deltas, func(d *Delta) ([]model.Buffer, []string) { return d.Buffers, d.Gone.Buffers })
-	return &next, nil
+	return &next, Bounded(&next)
 }
 
 // follows says whether d may be applied to s, whose numbers are those of the delta before d.

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"encoding/json"
+	"reflect"
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -13,11 +14,15 @@ const CatalogVersion = 1
 
 // Limits of a machine catalogue. A region has about 900 types in six zones.
 const (
-	MaxCatalogBytes         = 4 << 20  // as stored
-	maxCatalogExpandedBytes = 32 << 20 // unpacked
+	MaxCatalogBytes         = 4 << 20   // as stored
+	maxCatalogExpandedBytes = 32 << 20  // unpacked
+	maxCatalogDecodedBytes  = 128 << 20 // its head in memory, by weight
 	maxCatalogTypes         = 10_000
 	maxCatalogZones         = 100
+	maxCatalogOffers        = 1_000 // of one type
 )
+
+var catalogForm = headForm(reflect.TypeFor[catalogHead](), map[string]int{"types": maxCatalogTypes, "zones": maxCatalogZones}, MaxObjects)
 
 // An unpacked catalogue is: magic, version (1 byte), length of the JSON head (uvarint), head, offers. The offers of each
 // type are a count, then for each its way of being bought (1 byte), its zone (uvarint) and its price less that of the type's
@@ -114,6 +119,9 @@ func DecodeCatalog(data []byte) (*model.MachineCatalog, error) {
 	if r.failed {
 		return nil, fault.New(fault.Invalid, "Malformed", "the catalogue ends early")
 	}
+	if _, err := weigh("the catalogue", text, catalogForm, maxCatalogDecodedBytes); err != nil {
+		return nil, err
+	}
 	var head catalogHead
 	if err := json.Unmarshal(text, &head); err != nil {
 		return nil, fault.Wrap(fault.Invalid, "Malformed", err, "decode catalogue")
@@ -135,7 +143,7 @@ const offerBytes = 3
 
 func (r *reader) offers(zones []catalogZone) []model.Offer {
 	count := r.length()
-	if count == 0 || count > len(r.rest)/offerBytes {
+	if count == 0 || count > len(r.rest)/offerBytes || count > maxCatalogOffers {
 		if count != 0 {
 			r.fail()
 		}
@@ -171,6 +179,9 @@ func validateCatalog(catalog *model.MachineCatalog) error {
 		m := &catalog.Types[i]
 		if m.Name == "" || i > 0 && catalog.Types[i-1].Name >= m.Name {
 			return fault.New(fault.Invalid, "Malformed", "types[%d] %q of the catalogue is not sorted by name, or has none", i, m.Name)
+		}
+		if len(m.Offers) > maxCatalogOffers {
+			return fault.New(fault.Invalid, "TooLarge", "type %s of the catalogue has %d offers, at most %d are read", m.Name, len(m.Offers), maxCatalogOffers)
 		}
 		for _, o := range m.Offers {
 			if o.CapacityType != model.OnDemand && o.CapacityType != model.Spot || o.ReservationID != "" {

@@ -2,9 +2,11 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -163,6 +165,36 @@ func BenchmarkEncodeCatalog(b *testing.B) {
 	for b.Loop() {
 		if _, err := EncodeCatalog(c); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestW7ACatalogueIsBounded: too many types, zones, offers of a type or bytes in memory are refused by name and bound.
+func TestW7ACatalogueIsBounded(t *testing.T) {
+	plain := func(head string, offers ...byte) []byte {
+		out := binary.AppendUvarint(append([]byte(catalogMagic), CatalogVersion), uint64(len(head)))
+		return compress(t, append(append(out, head...), offers...))
+	}
+	many := binary.AppendUvarint(nil, maxCatalogOffers+1)
+	for range maxCatalogOffers + 1 {
+		many = append(many, 0, 0, 0)
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"types":  {plain(`{"types":[` + numbered(maxCatalogTypes+1, `{}`) + `]}`), "has more than 10000 types"},
+		"zones":  {plain(`{"zones":[` + numbered(maxCatalogZones+1, `{}`) + `]}`), "has more than 100 zones"},
+		"weight": {plain(`{"types":[{"name":"a","learned":[` + numbered(3_000_000, `{}`) + `]}]}`), "128 MiB"},
+		"offers": {plain(`{"zones":[{"name":"a"}],"types":[{"name":"a"}]}`, many...), "offers of the catalogue are damaged"},
+	} {
+		made := allocated(func() {
+			if _, err := DecodeCatalog(c.data); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %q", name, err, c.want)
+			}
+		})
+		if made > 64<<20 {
+			t.Errorf("%s: %d bytes were made", name, made)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -9,14 +10,27 @@ import (
 // podBytes is the least a pod takes in its columns: shared length, suffix length, UID, shape, node, flags, created.
 const podBytes = 7
 
+// podSize is what a pod takes without the texts it points to.
+const podSize = int(unsafe.Sizeof(model.Pod{}))
+
 // reader takes columns apart. After the first violation it has failed and everything it returns is empty; nothing it
 // allocates is larger than what is left to read times a constant, or than a limit.
 type reader struct {
 	rest   []byte
 	failed bool
+	heavy  bool  // it failed for want of room
+	room   int64 // for pods, as they are charged; see Weight
 }
 
 func (r *reader) fail() { r.failed, r.rest = true, nil }
+
+// charge takes something out of the room before it is made.
+func (r *reader) charge(bytes int) {
+	if r.room -= int64(bytes); r.room < 0 {
+		r.heavy = true
+		r.fail()
+	}
+}
 
 // take returns the next n bytes, nil where there are not as many.
 func (r *reader) take(n int) []byte {
@@ -63,6 +77,9 @@ func (r *reader) text(limit int) string {
 	n := r.length()
 	if n > limit {
 		r.fail()
+	}
+	r.charge(n + textOverhead)
+	if r.failed {
 		return ""
 	}
 	return string(r.take(n))
@@ -74,6 +91,9 @@ func (r *reader) pods() []model.Pod {
 		if count != 0 {
 			r.fail()
 		}
+		return nil
+	}
+	if r.charge(count * podSize); r.failed {
 		return nil
 	}
 	pods := make([]model.Pod, count)
@@ -119,6 +139,10 @@ func (r *reader) namespaces(pods []model.Pod) {
 
 // names puts all names into one text and cuts it: one allocation instead of one per pod.
 func (r *reader) names(pods []model.Pod) {
+	r.charge(len(pods) * (1 + 8)) // what the names share, and where they end
+	if r.failed {
+		return
+	}
 	shared := make([]uint8, len(pods))
 	for i := range shared {
 		n := r.uvarint()
@@ -127,6 +151,10 @@ func (r *reader) names(pods []model.Pod) {
 			return
 		}
 		shared[i] = uint8(n)
+	}
+	r.charge(entryFactor * 32 * len(pods))
+	if r.failed {
+		return
 	}
 	all := make([]byte, 0, 32*len(pods))
 	ends := make([]int, len(pods))
@@ -138,7 +166,11 @@ func (r *reader) names(pods []model.Pod) {
 			r.fail()
 			return
 		}
-		all = append(all, all[before:before+keep]...)
+		if all = append(all, all[before:before+keep]...); len(all)+len(suffix) > 32*len(pods) {
+			if r.charge(entryFactor * (keep + len(suffix))); r.failed {
+				return
+			}
+		}
 		all = append(all, suffix...)
 		before, ends[i] = start, len(all)
 	}
@@ -155,6 +187,7 @@ func (r *reader) uids(pods []model.Pod) {
 	case r.failed:
 	case form[0] == uidsBinary:
 		raw := r.take(16 * len(pods))
+		r.charge(entryFactor * len(uuidText) * len(pods))
 		if r.failed {
 			return
 		}
@@ -179,6 +212,10 @@ func (r *reader) nodes(pods []model.Pod) {
 	count := r.length()
 	if count > len(pods) {
 		r.fail()
+		return
+	}
+	r.charge(count * textHeader)
+	if r.failed {
 		return
 	}
 	table := make([]string, 1, 1+count)
@@ -220,6 +257,7 @@ func (r *reader) optional(pods []model.Pod, flags []byte) {
 		if n > maxClaims {
 			r.fail()
 		}
+		r.charge(entryFactor * textHeader * n)
 		for ; n > 0 && !r.failed; n-- {
 			p.Claims = append(p.Claims, r.text(maxClaimBytes))
 		}

@@ -296,7 +296,7 @@ func compress(t testing.TB, plain []byte) []byte {
 }
 
 func unpacked(t testing.TB, data []byte) []byte {
-	plain, err := expand(data)
+	plain, err := expand("snapshot", data)
 	if err != nil {
 		t.Fatal(err)
 	}

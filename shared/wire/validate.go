@@ -5,7 +5,29 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// Bounded returns Invalid where a list of the snapshot has more elements than a base may have.
+func Bounded(s *model.Snapshot) error {
+	for _, list := range []struct {
+		name       string
+		have, most int
+	}{
+		{"pods", len(s.Pods), MaxPods}, {"shapes", len(s.Shapes), MaxShapes}, {"nodes", len(s.Nodes), MaxNodes},
+		{"pools", len(s.Pools), MaxObjects}, {"classes", len(s.Classes), MaxObjects}, {"claims", len(s.Claims), MaxObjects},
+		{"daemonSets", len(s.DaemonSets), MaxObjects}, {"namespaces", len(s.Namespaces), MaxObjects}, {"budgets", len(s.Budgets), MaxObjects},
+		{"volumes", len(s.Volumes), MaxObjects}, {"storageClasses", len(s.Storage), MaxObjects}, {"csiNodes", len(s.CSINodes), MaxNodes},
+		{"buffers", len(s.Buffers), MaxObjects},
+	} {
+		if list.have > list.most {
+			return fault.New(fault.Invalid, "TooLarge", "snapshot of cluster %s has %d %s, at most %d are read", s.Cluster, list.have, list.name, list.most)
+		}
+	}
+	return nil
+}
+
 func validateSnapshot(s *model.Snapshot) error {
+	if err := Bounded(s); err != nil {
+		return err
+	}
 	if err := validateHead(s.Cluster, s.Epoch, s.Seq, len(s.Shapes), len(s.Pods)); err != nil {
 		return err
 	}
@@ -29,6 +51,11 @@ func validateSnapshot(s *model.Snapshot) error {
 }
 
 func validateDelta(d *Delta) error {
+	if err := Bounded(&model.Snapshot{Cluster: d.Cluster, Pods: d.Pods, Shapes: d.Shapes, Nodes: d.Nodes, Pools: d.Pools, Classes: d.Classes,
+		Claims: d.Claims, DaemonSets: d.DaemonSets, Namespaces: d.Namespaces, Budgets: d.Budgets, Volumes: d.Volumes, Storage: d.Storage,
+		CSINodes: d.CSINodes, Buffers: d.Buffers}); err != nil {
+		return err
+	}
 	if d.FirstShape < 0 || d.FirstShape > MaxShapes {
 		return fault.New(fault.Invalid, "Malformed", "segment: first shape %d is out of range", d.FirstShape)
 	}

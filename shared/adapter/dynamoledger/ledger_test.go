@@ -1,8 +1,11 @@
 package dynamoledger_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
 	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
 	"github.com/joiner-sh/joiner/testenv/conform"
 )
@@ -65,4 +70,26 @@ func TestB3LedgerKeepsTheJudgesContractWhereTransactionsMeet(t *testing.T) {
 		m.SetDurations(dynamodel.Durations{Transaction: 3 * time.Millisecond})
 		return ledger
 	})
+}
+
+// TestW7APartitionWithoutEndIsRefused: a table that has always one more page is read for so long and no longer.
+func TestW7APartitionWithoutEndIsRefused(t *testing.T) {
+	var pages atomic.Int64
+	ledger := start(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("X-Amz-Target") != "DynamoDB_20120810.Query" {
+				next.ServeHTTP(w, r)
+				return
+			}
+			pages.Add(1)
+			_, _ = io.WriteString(w, `{"Count":0,"Items":[],"LastEvaluatedKey":{"PK":{"S":"C#a#"},"SK":{"S":"CLAIM#a"}}}`)
+		})
+	})
+	_, err := ledger.Load(t.Context(), model.Registration{Cluster: "a", Account: "111111111111", Region: "us-west-2"})
+	if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "partition C#a# has more than 128 pages") {
+		t.Errorf("got %v", err)
+	}
+	if n := pages.Load(); n > 128*20 {
+		t.Errorf("%d pages were read", n)
+	}
 }

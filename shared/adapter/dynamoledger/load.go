@@ -161,7 +161,10 @@ func (l *Ledger) queryPages(ctx context.Context, pk string, input *dynamodb.Quer
 	var items []item
 	var at time.Time
 	pages := dynamodb.NewQueryPaginator(l.client, input)
-	for pages.HasMorePages() {
+	for read := 0; pages.HasMorePages(); read++ {
+		if read == maxPages {
+			return nil, at, fault.New(fault.Invalid, "TooLarge", "partition %s has more than %d pages of 1 MB, %d items so far; at most so many are read", pk, maxPages, len(items))
+		}
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, at, translate(err, "read partition %s", pk)
@@ -176,6 +179,10 @@ func (l *Ledger) queryPages(ctx context.Context, pk string, input *dynamodb.Quer
 	}
 	return items, at, nil
 }
+
+// maxPages is how much is read of a partition: a page is 1 MB, and a claim takes some KB. Source: Amazon DynamoDB developer guide, "Query",
+// "Paginating the results".
+const maxPages = 128
 
 // errNoServerTime is an answer of DynamoDB that does not say when it was given.
 var errNoServerTime = fault.New(fault.Internal, "NoServerTime", "DynamoDB's answer carries no Date, so no age can be told")

@@ -2,6 +2,7 @@ package s3snapshot
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -72,11 +73,15 @@ func (s *Store) remember(pointer model.Pointer, snapshot *model.Snapshot) {
 }
 
 func (s *Store) base(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error) {
-	data, err := s.get(ctx, pointer.BaseKey, snapshotBytes)
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := wire.DecodeBase(data)
+	var snapshot *model.Snapshot
+	var weight int64
+	err := s.decode(ctx, pointer.BaseKey, func(data []byte) (err error) {
+		spare := s.spare(pointer.Cluster)
+		if snapshot, weight, err = wire.DecodeBaseWithin(s.uri(pointer.BaseKey), data, spare); err == nil {
+			s.room.hold(snapshot, weight)
+		}
+		return s.room.crowded(err, pointer.Cluster, spare)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +92,32 @@ func (s *Store) base(ctx context.Context, pointer model.Pointer) (*model.Snapsho
 	return snapshot, nil
 }
 
+func (s *Store) uri(key string) string { return "s3://" + s.bucket + "/" + key }
+
+// spare is what a snapshot of the cluster may weigh.
+func (s *Store) spare(cluster string) int64 {
+	return s.room.spare(cluster, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.known = slices.DeleteFunc(s.known, func(k known) bool { return k.snapshot.Cluster != cluster })
+	})
+}
+
+// decode reads an object and has it decoded while nothing else is.
+func (s *Store) decode(ctx context.Context, key string, into func(data []byte) error) error {
+	data, done, err := s.open(ctx, key, snapshotBytes)
+	if err != nil {
+		return err
+	}
+	defer done()
+	s.room.decoding.Lock()
+	defer s.room.decoding.Unlock()
+	return into(data)
+}
+
 // advance brings start up to the pointer's head and remembers the result.
 func (s *Store) advance(ctx context.Context, start *model.Snapshot, pointer model.Pointer) (*model.Snapshot, error) {
-	deltas, err := s.segments(ctx, pointer, start.Seq+1)
+	deltas, grown, err := s.segments(ctx, pointer, start)
 	if err != nil {
 		return nil, err
 	}
@@ -97,32 +125,43 @@ func (s *Store) advance(ctx context.Context, start *model.Snapshot, pointer mode
 	if err != nil {
 		return nil, err
 	}
+	if snapshot != start {
+		s.room.hold(snapshot, grown)
+	}
 	s.remember(pointer, snapshot)
 	return snapshot, nil
 }
 
-// segments reads those numbered first up to the head, in order; none where first is past it.
-func (s *Store) segments(ctx context.Context, pointer model.Pointer, first int64) ([]*wire.Delta, error) {
+// segments reads those between start and the head, in order; none where start is past it. It also returns what the snapshot weighs that
+// they make of start, where nothing in them is in place of anything: together they may not weigh more than a base.
+func (s *Store) segments(ctx context.Context, pointer model.Pointer, start *model.Snapshot) ([]*wire.Delta, int64, error) {
+	weight, _ := s.room.weightOf(start)
+	first := start.Seq + 1
 	n := max(0, pointer.HeadSeq-first+1)
 	deltas, errs := make([]*wire.Delta, n), make([]error, n)
+	if n == 0 {
+		return deltas, weight, nil
+	}
 	var wg sync.WaitGroup
 	free := make(chan struct{}, fetchers)
 	for i := range deltas {
 		free <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-free }()
-			data, err := s.get(ctx, segmentKey(pointer.Cluster, pointer.Epoch, first+int64(i)), snapshotBytes)
-			if err == nil {
-				deltas[i], err = wire.DecodeSegment(data)
-			}
-			errs[i] = err
+			key := segmentKey(pointer.Cluster, pointer.Epoch, first+int64(i))
+			errs[i] = s.decode(ctx, key, func(data []byte) error {
+				spare := s.spare(pointer.Cluster)
+				delta, more, err := wire.DecodeSegmentWithin(s.uri(key), data, spare-weight)
+				deltas[i], weight = delta, weight+more
+				return s.room.crowded(err, pointer.Cluster, spare)
+			})
 		})
 	}
 	wg.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return deltas, nil
+	return deltas, weight, nil
 }

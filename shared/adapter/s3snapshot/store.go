@@ -31,11 +31,20 @@ type Store struct {
 
 	mu    sync.Mutex
 	known []known // snapshots decoded before, the last used first
+
+	room *room
 }
 
 // New returns the store in a bucket, which must exist.
 func New(client *s3.Client, bucket string) *Store {
-	return &Store{client: client, bucket: bucket}
+	return &Store{client: client, bucket: bucket, room: newRoom(0)}
+}
+
+// Within says how much memory the program has, in bytes; 0 = nobody bounds it. A snapshot that takes more than an eighth is refused, and
+// those that are held take a quarter at most. It returns the store and must be called before it is used.
+func (s *Store) Within(memory int64) *Store {
+	s.room = newRoom(memory)
+	return s
 }
 
 // PutBase stores an encoded base and returns its key. Storing the same bytes again is no error; Conflict where other
@@ -108,19 +117,42 @@ func (s *Store) put(ctx context.Context, key, contentType string, data []byte) e
 
 // get reads a whole object of at most limit bytes.
 func (s *Store) get(ctx context.Context, key string, limit int64) ([]byte, error) {
+	data, done, err := s.open(ctx, key, limit)
+	if err == nil {
+		done()
+	}
+	return data, err
+}
+
+// open is get for what is unpacked: done says that the bytes are needed no more. Before that they count against the room.
+func (s *Store) open(ctx context.Context, key string, limit int64) (data []byte, done func(), err error) {
 	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &key})
 	if err != nil {
-		return nil, translate(err, "read s3://%s/%s", s.bucket, key)
+		return nil, nil, translate(err, "read s3://%s/%s", s.bucket, key)
 	}
 	defer out.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(out.Body, limit+1))
-	if err != nil {
-		return nil, translate(err, "read s3://%s/%s", s.bucket, key)
+	size := aws.ToInt64(out.ContentLength)
+	if out.ContentLength == nil {
+		size = limit
 	}
-	if int64(len(data)) > limit {
-		return nil, fault.New(fault.Invalid, "TooLarge", "s3://%s/%s has more than %d bytes", s.bucket, key, limit)
+	if size > limit {
+		return nil, nil, fault.New(fault.Invalid, "TooLarge", "s3://%s/%s has %d bytes, at most %d are read", s.bucket, key, size, limit)
 	}
-	return data, nil
+	if done, err = s.room.fetch(ctx, size); err != nil {
+		return nil, nil, err
+	}
+	whole := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	_, err = whole.ReadFrom(io.LimitReader(out.Body, limit+1))
+	switch {
+	case err != nil:
+		err = translate(err, "read s3://%s/%s", s.bucket, key)
+	case int64(whole.Len()) > limit:
+		err = fault.New(fault.Invalid, "TooLarge", "s3://%s/%s has more than %d bytes", s.bucket, key, limit)
+	default:
+		return whole.Bytes(), done, nil
+	}
+	done()
+	return nil, nil, err
 }
 
 // snapshotBytes is the most that is read of a base or segment.
