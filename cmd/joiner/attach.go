@@ -70,7 +70,7 @@ func newAttach() *cobra.Command {
 		flags.StringVar(role.into, "role-"+role.name, "", "`ARN` of the cluster's role for "+role.name)
 		must(command.RegisterFlagCompletionFunc("role-"+role.name, cobra.NoFileCompletions))
 	}
-	flags.StringVar(&f.externalID, "external-id", "", "the `ID` the roles ask for (default: the installation's)")
+	flags.StringVar(&f.externalID, "external-id", "", "the `ID` the roles ask for; each cluster has one of its own (default: the registration's)")
 	flags.StringVar(&f.relay, "relay", "", "`URL` of the queue of requests that the watcher carries out")
 	flags.StringVar(&f.spread, "default-spread", "", "defaultConstraints of the cluster's kube-scheduler, `YAML`")
 	flags.StringVar(&f.dns, "cluster-dns", "", "`ADDRESS` of the cluster's DNS (default: the tenth of its service network)")
@@ -151,9 +151,6 @@ func (f *attachFlags) wish(ctx context.Context, command *cobra.Command, at *open
 		if command.Flags().Changed(flag.name) {
 			*flag.into = flag.said
 		}
-	}
-	if wish.ExternalID == "" && !command.Flags().Changed("external-id") {
-		wish.ExternalID = at.ExternalID
 	}
 	wish.TakeOver = f.takeOver
 	if command.Flags().Changed("paused") {

@@ -127,7 +127,7 @@ func (a *installedAccount) install(t *testing.T, config aws.Config) {
 		t.Fatal(err)
 	}
 	text, _ := json.Marshal(installation{
-		Version: "0.1.0", Account: a.Account(), Region: a.Region(), Table: "joiner", Bucket: "joiner-data", ExternalID: "9b1c", Stop: "/joiner/stop",
+		Version: "0.1.0", Account: a.Account(), Region: a.Region(), Table: "joiner", Bucket: "joiner-data", Stop: "/joiner/stop",
 		Queues: map[string]string{"plan": aws.ToString(plan.QueueUrl), "notices": a.noticesURL(t, queues)}, Functions: map[string]string{"provision": "arn:1", "catalog": "arn:2", "webhook": "arn:3"},
 	})
 	for name, arn := range map[string]string{"provision": "arn:1", "catalog": "arn:2"} {
@@ -295,7 +295,7 @@ func TestAttachClustersDetach(t *testing.T) {
 		t.Errorf("exit status %d, %s", code, out)
 	}
 	code, out, errs := joiner("", "attach", "shop", "--paused", "--role-provision", a.role("provision"), "--role-interruption", a.role("interruption"),
-		"--default-spread", "[{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]")
+		"--external-id", "9b1c", "--default-spread", "[{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]")
 	for _, want := range []string{"Cluster shop (arn:aws:eks:", "is attached; it is paused", "helm upgrade --install joiner infra/chart", "cluster=shop", `"bucket":"joiner-data"`, `"plan":"http`, `defaultSpread=[{"maxSkew":1`} {
 		if code != 0 || errs != "" || !strings.Contains(out, want) {
 			t.Errorf("attach: exit status %d, %s, %s, want %q", code, out, errs, want)
@@ -664,5 +664,45 @@ func TestDoctorGoesOnWhereItIsDenied(t *testing.T) {
 	t.Setenv("JOINER_TABLE", "")
 	if code, _, errs := joiner("", "doctor"); code != 2 || !strings.Contains(errs, "--table") {
 		t.Errorf("exit status %d, %s", code, errs)
+	}
+}
+
+// TestW2DoctorTellsRegistrationsOfEarlierVersions: one that a tenant's stack made, and two clusters with one external id.
+func TestW2DoctorTellsRegistrationsOfEarlierVersions(t *testing.T) {
+	a := newAccount(t)
+	if code, _, errs := joiner("", "attach", "shop", "--external-id", "9b1c"); code != 0 {
+		t.Fatalf("attach: %s", errs)
+	}
+	if _, problems := a.doctor(t); problems["registration"].Seen != "" {
+		t.Errorf("before: %+v", problems["registration"])
+	}
+	reg, err := a.ledger.Cluster(t.Context(), "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		change func()
+		want   string
+	}{
+		{func() { reg.Stack = "arn:aws:cloudformation:us-west-2:999999999999:stack/joiner-cluster-shop/1" }, "of another account than the installation's"},
+		{func() {
+			reg.Stack = "arn:aws:cloudformation:us-west-2:" + a.Account() + ":stack/joiner-cluster-shop-hub/1"
+		}, ""},
+	} {
+		c.change()
+		if err := a.ledger.Register(t.Context(), reg); err != nil {
+			t.Fatal(err)
+		}
+		if _, problems := a.doctor(t); (problems["registration"].Seen == "") != (c.want == "") || !strings.Contains(problems["registration"].Seen, c.want) {
+			t.Errorf("registered by %s: %+v, want %q", reg.Stack, problems["registration"], c.want)
+		}
+	}
+	other := reg
+	other.Cluster = "web"
+	if err := a.ledger.Register(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	if _, problems := a.doctor(t); !strings.Contains(problems["registration"].Seen, "its external id is cluster ") {
+		t.Errorf("one external id for two: %+v", problems["registration"])
 	}
 }

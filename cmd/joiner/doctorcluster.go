@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
@@ -39,14 +40,34 @@ func (p *patient) planes(reg model.Registration) *ekscontrol.EKS {
 	return ekscontrol.New(eks.NewFromConfig(config))
 }
 
-func (p *patient) registered(_ context.Context, reg model.Registration) ([]doctor.Finding, error) {
+// registered looks at the registration itself: whether the cluster is served, and whether another cluster's owner has a hold on it.
+func (p *patient) registered(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+	var found []doctor.Finding
+	warn := func(seen, do string) { found = append(found, one(doctor.Warn, seen, do)...) }
 	switch stateOf(&reg) {
 	case "leaving":
-		return one(doctor.Warn, "somebody began to detach it, and did not come to the end; it is paused", "joiner detach "+reg.Cluster+" --yes, or joiner attach "+reg.Cluster+" to keep it"), nil
+		warn("somebody began to detach it, and did not come to the end; it is paused", "joiner detach "+reg.Cluster+" --yes, or joiner attach "+reg.Cluster+" to keep it")
 	case "paused":
-		return one(doctor.Warn, "it is paused: nothing is launched or ended", "joiner attach "+reg.Cluster+" --paused=false"), nil
+		warn("it is paused: nothing is launched or ended", "joiner attach "+reg.Cluster+" --paused=false")
 	}
-	return one(doctor.OK, "it is active", ""), nil
+	if stack, err := arn.Parse(reg.Stack); err == nil && p.at.Account != "" && stack.AccountID != p.at.Account {
+		warn("it is registered by stack "+reg.Stack+" of another account than the installation's, as earlier versions did; that stack cannot change it any more",
+			"deploy the cluster's stack there again, and then joiner-cluster-"+reg.Cluster+"-hub in account "+p.at.Account+": OPERATIONS.md, \"Many clusters, other accounts\"")
+	}
+	all, err := p.at.ledger.Clusters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if reg.ExternalID != "" && all[i].Cluster != reg.Cluster && all[i].ExternalID == reg.ExternalID {
+			warn("its external id is cluster "+all[i].Cluster+"'s too, as with earlier versions: roles that are named by mistake cannot tell the two apart", "deploy its stack again, which gives it one of its own")
+			break
+		}
+	}
+	if len(found) == 0 {
+		found = one(doctor.OK, "it is active", "")
+	}
+	return found, nil
 }
 
 // plane compares what EKS says now with what was registered.

@@ -27,16 +27,15 @@ const installationParameter = "/joiner/installation"
 
 // installation is what the region's stack says of itself. The chart takes the same text as its value "installation".
 type installation struct {
-	Version    string            `json:"version"`
-	Account    string            `json:"account"`
-	Region     string            `json:"region"`
-	Table      string            `json:"table"`
-	Bucket     string            `json:"bucket"`
-	Queues     map[string]string `json:"queues"`    // URLs by id: plan, catalog, interruption, disruption, notices
-	Functions  map[string]string `json:"functions"` // ARNs by program
-	Roles      map[string]string `json:"roles"`     // ARNs by program
-	ExternalID string            `json:"externalID"`
-	Stop       string            `json:"stop"` // name of the stop switch
+	Version   string            `json:"version"`
+	Account   string            `json:"account"`
+	Region    string            `json:"region"`
+	Table     string            `json:"table"`
+	Bucket    string            `json:"bucket"`
+	Queues    map[string]string `json:"queues"`    // URLs by id: plan, catalog, interruption, disruption, notices
+	Functions map[string]string `json:"functions"` // ARNs by program
+	Roles     map[string]string `json:"roles"`     // ARNs by program
+	Stop      string            `json:"stop"`      // name of the stop switch
 
 	text string // as it was read
 }

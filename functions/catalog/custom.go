@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/cfn"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
@@ -112,16 +113,20 @@ func (c *custom) carryOut(ctx context.Context, e *cfn.Event) (id string, data ma
 	if e.ResourceType != customType {
 		return id, nil, fmt.Errorf("resource type %q is none of this function's, which makes %s", e.ResourceType, customType)
 	}
+	hub, err := ofAccount(ctx, e.StackID)
+	if err != nil {
+		return id, nil, err
+	}
 	switch e.RequestType {
 	case cfn.RequestCreate, cfn.RequestUpdate:
-		return c.attach(ctx, e, id)
+		return c.attach(ctx, e, id, hub)
 	case cfn.RequestDelete:
 		return id, nil, c.detach(ctx, e)
 	}
 	return id, nil, fmt.Errorf("request type %q is none of Create, Update, Delete", e.RequestType)
 }
 
-func (c *custom) attach(ctx context.Context, e *cfn.Event, id string) (string, map[string]any, error) {
+func (c *custom) attach(ctx context.Context, e *cfn.Event, id, hub string) (string, map[string]any, error) {
 	wish, err := wishOf(e.ResourceProperties)
 	if err != nil {
 		return id, nil, err
@@ -129,7 +134,7 @@ func (c *custom) attach(ctx context.Context, e *cfn.Event, id string) (string, m
 	if err := ofStack(e.StackID, wish.ARN); err != nil {
 		return id, nil, err
 	}
-	wish.Stack = e.StackID
+	wish.Stack, wish.Hub = e.StackID, hub
 	if _, was := e.OldResourceProperties["paused"]; was && wish.Paused == nil { // who took it out of the stack wants it to go on
 		wish.Paused = aws.Bool(false)
 	}
@@ -180,6 +185,26 @@ func ofStack(stackID, cluster string) error {
 		return fault.New(fault.Invalid, "", "property arn: %q is in region %s, and stack %s in %s; deploy a cluster's stack in its region", cluster, its.Region, stackID, stack.Region)
 	}
 	return nil
+}
+
+// ofAccount returns the function's account, and refuses a stack of another one. Lambda's permissions keep other accounts from invoking the function; a
+// permission that an earlier version gave and that is still there is worth nothing.
+func ofAccount(ctx context.Context, stackID string) (string, error) {
+	stack, err := arn.Parse(stackID)
+	if err != nil {
+		return "", fault.New(fault.Invalid, "", "StackId: %q is no ARN of a stack", stackID)
+	}
+	invoked, _ := lambdacontext.FromContext(ctx)
+	if invoked == nil {
+		return "", fault.New(fault.Denied, "OtherAccount", "the account of stack %s cannot be compared with the function's: the invocation does not say what was invoked", stackID)
+	}
+	own, err := arn.Parse(invoked.InvokedFunctionArn)
+	if err != nil || own.AccountID != stack.AccountID {
+		return "", fault.New(fault.Denied, "OtherAccount",
+			"stack %s is of account %s, and only stacks of this function's account %s register clusters; a cluster of another account is registered by the stack in this one, joiner-cluster-NAME-hub",
+			stackID, stack.AccountID, own.AccountID)
+	}
+	return own.AccountID, nil
 }
 
 // answer puts the answer where CloudFormation waits for it, a few times.

@@ -230,7 +230,7 @@ func TestCustomResourceAlwaysAnswers(t *testing.T) {
 	in := newInbox(t)
 	d.hang = true
 	raw, _ := json.Marshal(request(cfn.RequestCreate, in, properties()))
-	ctx, cancel := context.WithTimeout(t.Context(), answerIn+100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(invoked(t.Context()), answerIn+100*time.Millisecond)
 	defer cancel()
 	began := time.Now()
 	if _, err := h.handle(ctx, raw); err != nil || in.last(t).Status != cfn.StatusFailed || time.Since(began) > answerIn {
@@ -261,5 +261,36 @@ func TestCustomResourceKeepsTheAddressToItself(t *testing.T) {
 	r["ResponseURL"] = "http://a b/?signature=secret"
 	if _, err := handle(t, h, r); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestW2OnlyStacksOfTheFunctionsAccountRegister: whoever got to invoke the function in the name of another account's stack changes nothing
+// and is told which stack registers its cluster.
+func TestW2OnlyStacksOfTheFunctionsAccountRegister(t *testing.T) {
+	for _, kind := range []cfn.RequestType{cfn.RequestCreate, cfn.RequestUpdate, cfn.RequestDelete} {
+		h, d := withDesk()
+		in := newInbox(t)
+		r := request(kind, in, properties())
+		r["StackId"], r["PhysicalResourceId"] = "arn:aws:cloudformation:us-west-2:222222222222:stack/joiner-cluster-web/1", "joiner/web"
+		if _, err := handle(t, h, r); err != nil {
+			t.Fatal(err)
+		}
+		if got := in.last(t); got.Status != cfn.StatusFailed || !strings.Contains(got.Reason, "of account 222222222222") || !strings.Contains(got.Reason, "joiner-cluster-NAME-hub") {
+			t.Errorf("%s answered %s %q", kind, got.Status, got.Reason)
+		}
+		if d.wish.Cluster != "" || d.departure.Cluster != "" {
+			t.Errorf("%s was carried out: %+v %+v", kind, d.wish, d.departure)
+		}
+	}
+	h, d := withDesk()
+	raw, _ := json.Marshal(request(cfn.RequestCreate, newInbox(t), properties()))
+	if _, err := h.handle(t.Context(), raw); err != nil || d.wish.Cluster != "" {
+		t.Errorf("an invocation that does not say which function it is of: %+v %v", d.wish, err)
+	}
+	// A cluster of another account is registered by a stack of the function's.
+	p := properties()
+	p["arn"], p["account"] = "arn:aws:eks:us-west-2:222222222222:cluster/web", "222222222222"
+	if _, err := handle(t, h, request(cfn.RequestCreate, newInbox(t), p)); err != nil || d.wish.Account != "222222222222" {
+		t.Errorf("%+v %v", d.wish, err)
 	}
 }

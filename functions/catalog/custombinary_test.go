@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +58,7 @@ func TestCustomResourceOfTheRealBinary(t *testing.T) {
 		p["arn"], p["account"], p["region"] = arn, account.Account(), account.Region()
 		p["roles"] = map[string]any{"catalog": "arn:aws:iam::" + account.Account() + ":role/joiner-web-catalog"}
 		r := request(kind, in, p)
+		r["StackId"] = "arn:aws:cloudformation:us-west-2:" + account.Account() + ":stack/joiner-cluster-web/1"
 		if id != "" {
 			r["PhysicalResourceId"] = id
 		}
@@ -100,6 +103,85 @@ func TestCustomResourceOfTheRealBinary(t *testing.T) {
 	}
 	if got := ask(cfn.RequestDelete, "joiner/web"); got.Status != cfn.StatusSuccess {
 		t.Errorf("delete: %+v", got)
+	}
+	if _, err := ledger.Cluster(t.Context(), "web"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("it is attached still: %v", err)
+	}
+}
+
+// TestW2AClusterOfAnotherAccountIsRegisteredByTheHubsStackAlone: the function as it ships, in the hub's account, and a cluster with its role in a
+// tenant's. The hub's stack registers it with the external id of the tenant's stack; nobody gets anywhere in the name of the tenant's, with
+// another cluster's external id, or under the address of another server.
+func TestW2AClusterOfAnotherAccountIsRegisteredByTheHubsStackAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and runs the function")
+	}
+	account, err := cloud.Start(t.Context(), cloud.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { account.Close() })
+	const tenant, own, others = "222222222222", "c0ffee00-0000-4000-8000-000000000001", "c0ffee00-0000-4000-8000-000000000002"
+	planes := eks.New(eks.Options{Account: tenant, Region: account.Region()})
+	account.Register("eks", eks.NewHandler(planes))
+	account.Register("dynamodb", dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{Account: account.Account(), Region: account.Region()})))
+	function := account.STS.AddRole(sts.Role{Name: "joiner-catalog"})
+	role := account.STS.AddRole(sts.Role{Account: tenant, Name: "joiner-web-us-west-2-catalog", TrustedARNs: []string{function}, ExternalID: own})
+	arn := planes.AddCluster(eks.Cluster{Name: "web", Version: "1.36", Endpoint: "https://127.0.0.1:1", CertificateAuthority: []byte("PEM")})
+	ledger := dynamoledger.New(dynamodb.NewFromConfig(account.Config()), "joiner")
+	if err := ledger.EnsureTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	runner, in := deployed(t, account), newInbox(t)
+	ask := func(kind cfn.RequestType, stack string, change map[string]any) cfn.Response {
+		t.Helper()
+		p := map[string]any{"cluster": "web", "arn": arn, "account": tenant, "region": account.Region(), "externalID": own, "roles": map[string]any{"catalog": role}}
+		maps.Copy(p, change)
+		r := request(kind, in, p)
+		r["StackId"], r["PhysicalResourceId"] = stack, "joiner/web"
+		raw, _ := json.Marshal(r)
+		if result, err := runner.Invoke(t.Context(), "joiner-catalog", raw); err != nil || result.FunctionError != "" {
+			t.Fatalf("%s: %v %s\n%v", kind, err, result.ErrorMessage, runner.Logs("joiner-catalog"))
+		}
+		return in.last(t)
+	}
+	stackOf := func(account, name string) string {
+		return "arn:aws:cloudformation:us-west-2:" + account + ":stack/" + name + "/1"
+	}
+	hub, theirs := stackOf(account.Account(), "joiner-cluster-web-hub"), stackOf(tenant, "joiner-cluster-web")
+	if got := ask(cfn.RequestCreate, theirs, nil); got.Status != cfn.StatusFailed || !strings.Contains(got.Reason, "is of account 222222222222") {
+		t.Errorf("the tenant's stack: %+v", got)
+	}
+	if _, err := ledger.Cluster(t.Context(), "web"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("it registered the cluster: %v", err)
+	}
+	if got := ask(cfn.RequestCreate, hub, nil); got.Status != cfn.StatusSuccess {
+		t.Fatalf("the hub's stack: %+v", got)
+	}
+	before, err := ledger.Cluster(t.Context(), "web")
+	if err != nil || before.Account != tenant || before.ExternalID != own || before.Stack != hub || before.Roles.Catalog != role {
+		t.Fatalf("registered %+v %v", before, err)
+	}
+	for name, attack := range map[string]struct {
+		kind   cfn.RequestType
+		stack  string
+		change map[string]any
+	}{
+		"another DNS server in the name of the tenant's stack": {cfn.RequestUpdate, theirs, map[string]any{"clusterDNS": "203.0.113.66", "paused": "true"}},
+		"a delete in its name":                                 {cfn.RequestDelete, theirs, nil},
+		"another stack of the hub's account":                   {cfn.RequestUpdate, stackOf(account.Account(), "other"), map[string]any{"paused": "true"}},
+		"the role of a cluster with another cluster's id":      {cfn.RequestUpdate, hub, map[string]any{"externalID": others}},
+	} {
+		got := ask(attack.kind, attack.stack, attack.change)
+		if got.Status != cfn.StatusFailed && attack.kind != cfn.RequestDelete {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if after, err := ledger.Cluster(t.Context(), "web"); err != nil || !reflect.DeepEqual(after, before) {
+			t.Errorf("%s: registered %+v %v, before %+v", name, after, err, before)
+		}
+	}
+	if got := ask(cfn.RequestDelete, hub, nil); got.Status != cfn.StatusSuccess {
+		t.Errorf("the hub's stack takes it out: %+v", got)
 	}
 	if _, err := ledger.Cluster(t.Context(), "web"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("it is attached still: %v", err)

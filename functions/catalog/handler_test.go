@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/catalog"
@@ -72,13 +73,18 @@ func record(t *testing.T, id, cluster string) events.SQSMessage {
 }
 
 // handle passes an event through JSON, as the runtime does.
+// invoked is the context of an invocation of the function, in account 111122223333.
+func invoked(ctx context.Context) context.Context {
+	return lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{InvokedFunctionArn: "arn:aws:lambda:us-west-2:111122223333:function:joiner-catalog"})
+}
+
 func handle(t *testing.T, h *handler, event any) (string, error) {
 	t.Helper()
 	raw, err := json.Marshal(event)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := h.handle(t.Context(), raw)
+	out, err := h.handle(invoked(t.Context()), raw)
 	text, _ := json.Marshal(out)
 	return string(text), err
 }

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awseks"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -18,8 +18,8 @@ type cluster struct {
 	stack      awscdk.Stack
 	o          Options
 	c          Cluster
-	externalID *string
-	hub        string // account of the region's stack, as it stands in ARNs
+	externalID *string // what its roles ask of whoever takes them on, as no other cluster's do
+	hub        string  // account of the region's stack, as it stands in ARNs
 	roles      map[string]awsiam.CfnRole
 	nodeRole   string // name, as it stands in ARNs
 	relay      awssqs.CfnQueue
@@ -33,16 +33,25 @@ var programs = []struct{ ID, Program, Group, Session string }{
 	{"Disrupt", "disrupt", "joiner:disrupt", "joiner-disrupt"},
 }
 
+func programNames() []string {
+	var out []string
+	for _, p := range programs {
+		out = append(out, p.Program)
+	}
+	return out
+}
+
 // newCluster makes the stack of a cluster: the roles by which functions act for it and for nothing else, its nodes' role, their
-// access to its API server, the rights of its watcher, and its entry in the ledger.
+// access to its API server, the rights of its watcher, and its entry in the ledger, which for a cluster in another account than the
+// region's stack is the other stack's: see newHub.
 func newCluster(scope constructs.Construct, id string, c Cluster, o Options) awscdk.Stack {
 	stack := awscdk.NewStack(scope, s(id), &awscdk.StackProps{
 		StackName: s(id), Description: s("Joiner: cluster " + c.Name), AnalyticsReporting: jsii.Bool(false),
 	})
 	k := &cluster{stack: stack, o: o, c: c, roles: map[string]awsiam.CfnRole{}, hub: "${AWS::AccountId}"}
-	k.externalID = awscdk.Fn_ImportValue(s(externalIDExport))
+	k.externalID = stackUUID(stack)
 	if c.Account != "" {
-		k.hub, k.externalID = o.HubAccount, s(o.ExternalID)
+		k.hub = o.HubAccount
 	}
 	k.makeNodeRole()
 	for _, p := range programs {
@@ -54,11 +63,21 @@ func newCluster(scope constructs.Construct, id string, c Cluster, o Options) aws
 	}
 	k.makeWatcher()
 	k.letIn()
+	awscdk.NewCfnOutput(stack, s("ExternalID"), &awscdk.CfnOutputProps{
+		Description: s("What the cluster's roles ask of whoever takes them on; context externalId of the stack that registers a cluster of another account"),
+		Value:       k.externalID,
+	})
 	if c.Account != "" {
 		k.forwardEvents()
+		return stack
 	}
 	k.register()
 	return stack
+}
+
+// stackUUID is the part of a stack's id that no other stack has.
+func stackUUID(stack awscdk.Stack) *string {
+	return awscdk.Fn_Select(n(2), awscdk.Fn_Split(s("/"), stack.StackId(), nil))
 }
 
 // makeNodeRole makes the role of the cluster's nodes, where people have none, and its instance profile.
@@ -273,32 +292,35 @@ func (k *cluster) forwardEvents() {
 	}
 }
 
-// register enters the cluster into the ledger through the catalogue's function, and takes it out again when the stack is deleted,
-// which is refused while machines of it live. Its properties are the fields of model.Registration.
+// register enters the cluster into the ledger, and takes it out again when the stack is deleted.
 func (k *cluster) register() {
 	roles := map[string]any{}
 	for _, p := range programs {
 		roles[p.Program] = k.roles[p.ID].AttrArn()
 	}
 	roles["adopt"] = k.roles["Adopt"].AttrArn()
-	properties := map[string]any{
-		"ServiceToken": sub("arn:${AWS::Partition}:lambda:${AWS::Region}:%s:function:joiner-catalog", k.hub),
-		// The function answers within its 120 s.
-		"ServiceTimeout": 180,
-		"cluster":        k.c.Name, "arn": k.arn(), "account": sub("${AWS::AccountId}"), "region": sub("${AWS::Region}"),
-		"roles": roles, "externalID": k.externalID,
-	}
-	if k.c.Paused {
-		properties["paused"] = true
-	}
-	if k.c.DefaultSpread != "" {
-		properties["defaultSpread"] = k.c.DefaultSpread
-	}
+	properties := map[string]any{"arn": k.arn(), "account": sub("${AWS::AccountId}"), "roles": roles, "externalID": k.externalID}
 	if k.c.Relay {
 		properties["relayURL"] = k.relay.Ref()
 	}
-	entry := awscdk.NewCfnResource(k.stack, s("Cluster"), &awscdk.CfnResourceProps{Type: s("Custom::JoinerCluster"), Properties: &properties})
-	for _, child := range *k.stack.Node().Children() {
+	registration(k.stack, k.c, properties)
+}
+
+// registration enters a cluster into the ledger through the catalogue's function, and takes it out again when the stack is deleted, which is
+// refused while machines of it live. The stack is in the account of the region's stack: nobody else may call that function. properties
+// and those that are put beside them are the fields of model.Registration.
+func registration(stack awscdk.Stack, c Cluster, properties map[string]any) {
+	properties["ServiceToken"] = sub("arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:joiner-catalog")
+	properties["ServiceTimeout"] = 180 // the function answers within its 120 s
+	properties["cluster"], properties["region"] = c.Name, sub("${AWS::Region}")
+	if c.Paused {
+		properties["paused"] = true
+	}
+	if c.DefaultSpread != "" {
+		properties["defaultSpread"] = c.DefaultSpread
+	}
+	entry := awscdk.NewCfnResource(stack, s("Cluster"), &awscdk.CfnResourceProps{Type: s("Custom::JoinerCluster"), Properties: &properties})
+	for _, child := range *stack.Node().Children() {
 		// Its rights are needed before it is entered, and until it is taken out.
 		if needed, ok := child.(awscdk.CfnResource); ok && *needed.LogicalId() != "" && child.Node().Id() != entry.Node().Id() {
 			entry.AddResourceDependency(needed, nil)
@@ -312,7 +334,8 @@ func (k *cluster) arn() *string {
 }
 
 // newHub makes what a cluster in another account needs in the account of the region's stack: the role its watcher becomes, leave
-// to have events told, and to have the cluster registered.
+// to have events told, and its entry in the ledger. The roles that the entry names are those that newCluster makes there: who deploys this stack says
+// which account that is, so that no other account says anything of the cluster.
 func newHub(scope constructs.Construct, id string, c Cluster, o Options) awscdk.Stack {
 	stack := awscdk.NewStack(scope, s(id), &awscdk.StackProps{
 		StackName: s(id), Description: s("Joiner: cluster " + c.Name + " of account " + c.Account), AnalyticsReporting: jsii.Bool(false),
@@ -341,8 +364,16 @@ func newHub(scope constructs.Construct, id string, c Cluster, o Options) awscdk.
 			"Condition": map[string]any{"StringEquals": map[string]any{"events:source": []string{"aws.ec2", "aws.health"}}},
 		},
 	})
-	awslambda.NewCfnPermission(stack, s("Registration"), &awslambda.CfnPermissionProps{
-		Action: s("lambda:InvokeFunction"), FunctionName: s("joiner-catalog"), Principal: s(c.Account),
-	})
+	roles := map[string]any{}
+	for _, p := range slices.Concat([]string{"adopt"}, programNames()) {
+		roles[p] = sub("arn:${AWS::Partition}:iam::%s:role/joiner-%s-${AWS::Region}-%s", c.Account, short(c.Name), p)
+	}
+	properties := map[string]any{
+		"arn": sub("arn:${AWS::Partition}:eks:${AWS::Region}:%s:cluster/%s", c.Account, c.Name), "account": c.Account, "roles": roles, "externalID": c.ExternalID,
+	}
+	if c.Relay {
+		properties["relayURL"] = sub("https://sqs.${AWS::Region}.${AWS::URLSuffix}/%s/joiner-relay-%s", c.Account, short(c.Name))
+	}
+	registration(stack, c, properties)
 	return stack
 }

@@ -9,7 +9,7 @@ import (
 
 // clusterWanted is what every cluster's stack has.
 func clusterWanted(relay bool) map[string]wanted {
-	imported := `{"Fn::ImportValue": "joiner-external-id"}`
+	own := `{"Fn::Select": [2, {"Fn::Split": ["/", {"Ref": "AWS::StackId"}]}]}`
 	all := map[string]wanted{
 		"NodeRole": {"AWS::IAM::Role", `{"RoleName": "KarpenterNodeRole-joiner-demo", "AssumeRolePolicyDocument": {"Statement": [{"Principal": {"Service": "ec2.amazonaws.com"}}]},
 			"ManagedPolicyArns": [{"Fn::Sub": "arn:${AWS::Partition}:iam::aws:policy/AmazonEKSWorkerNodePolicy"}, {"Fn::Sub": "arn:${AWS::Partition}:iam::aws:policy/AmazonEKS_CNI_Policy"},
@@ -17,14 +17,14 @@ func clusterWanted(relay bool) map[string]wanted {
 		"NodeProfile": {"AWS::IAM::InstanceProfile", `{"InstanceProfileName": "KarpenterNodeRole-joiner-demo", "Roles": [{"Ref": "NodeRole"}]}`},
 		"NodeAccess":  {"AWS::EKS::AccessEntry", `{"ClusterName": "joiner-demo", "Type": "EC2_LINUX", "PrincipalArn": ` + attribute("NodeRole", "Arn") + `}`},
 		"AdoptRole": {"AWS::IAM::Role", `{"RoleName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-adopt"}, "AssumeRolePolicyDocument": {"Statement": [{
-			"Principal": {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:root"}}, "Condition": {"StringEquals": {"sts:ExternalId": ` + imported + `}}}]}}`},
+			"Principal": {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:root"}}, "Condition": {"StringEquals": {"sts:ExternalId": ` + own + `}}}]}}`},
 		"AdoptAccess": {"AWS::EKS::AccessEntry", `{"ClusterName": "joiner-demo", "Type": "STANDARD", "KubernetesGroups": ["joiner:adopt"], "PrincipalArn": ` + attribute("AdoptRole", "Arn") + `}`},
 		"WatcherRole": {"AWS::IAM::Role", `{"RoleName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-watcher"}, "AssumeRolePolicyDocument": {"Statement": [{
 			"Action": ["sts:AssumeRole", "sts:TagSession"], "Principal": {"Service": "pods.eks.amazonaws.com"}, "Condition": {"StringEquals": {"aws:SourceAccount": {"Fn::Sub": "${AWS::AccountId}"}},
 			"ArnEquals": {"aws:SourceArn": {"Fn::Sub": "arn:${AWS::Partition}:eks:${AWS::Region}:${AWS::AccountId}:cluster/joiner-demo"}}}}]}}`},
 		"WatcherIdentity": {"AWS::EKS::PodIdentityAssociation", `{"ClusterName": "joiner-demo", "Namespace": "joiner", "ServiceAccount": "joiner-watcher", "RoleArn": ` + attribute("WatcherRole", "Arn") + `}`},
 		"Cluster": {"Custom::JoinerCluster", `{"ServiceToken": {"Fn::Sub": "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:joiner-catalog"},
-			"cluster": "joiner-demo", "account": {"Fn::Sub": "${AWS::AccountId}"}, "region": {"Fn::Sub": "${AWS::Region}"}, "externalID": ` + imported + `,
+			"cluster": "joiner-demo", "account": {"Fn::Sub": "${AWS::AccountId}"}, "region": {"Fn::Sub": "${AWS::Region}"}, "externalID": ` + own + `,
 			"roles": {"provision": ` + attribute("ProvisionRole", "Arn") + `, "interruption": ` + attribute("InterruptionRole", "Arn") + `, "catalog": ` + attribute("CatalogRole", "Arn") + `,
 				"disrupt": ` + attribute("DisruptRole", "Arn") + `, "adopt": ` + attribute("AdoptRole", "Arn") + `}}`},
 	}
@@ -32,7 +32,7 @@ func clusterWanted(relay bool) map[string]wanted {
 		"Provision": {"provision", "joiner:functions"}, "Interruption": {"interruption", "joiner:interruption"}, "Catalog": {"catalog", "joiner:catalog"}, "Disrupt": {"disrupt", "joiner:disrupt"},
 	} {
 		all[id+"Role"] = wanted{"AWS::IAM::Role", fmt.Sprintf(`{"RoleName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-%s"}, "AssumeRolePolicyDocument": {"Statement": [{"Action": "sts:AssumeRole",
-			"Principal": {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/joiner-%s-${AWS::Region}"}}, "Condition": {"StringEquals": {"sts:ExternalId": %s}}}]}}`, p[0], p[0], imported)}
+			"Principal": {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/joiner-%s-${AWS::Region}"}}, "Condition": {"StringEquals": {"sts:ExternalId": %s}}}]}}`, p[0], p[0], own)}
 		if !relay {
 			all[id+"Access"] = wanted{"AWS::EKS::AccessEntry", fmt.Sprintf(`{"ClusterName": "joiner-demo", "Type": "STANDARD", "KubernetesGroups": [%q], "PrincipalArn": %s}`, p[1], attribute(id+"Role", "Arn"))}
 		}
@@ -83,10 +83,10 @@ func TestEveryResourceOfAClusterElsewhere(t *testing.T) {
 	}
 	all := map[string]wanted{}
 	for id, w := range clusterWanted(false) {
-		w.properties = strings.ReplaceAll(w.properties, `{"Fn::ImportValue": "joiner-external-id"}`, `"11111111-2222-3333-4444-555555555555"`)
 		w.properties = strings.ReplaceAll(w.properties, "iam::${AWS::AccountId}:role/", "iam::111111111111:role/")
-		w.properties = strings.ReplaceAll(w.properties, "${AWS::AccountId}:function:", "111111111111:function:")
-		all[id] = w
+		if id != "Cluster" {
+			all[id] = w
+		}
 	}
 	for id, rule := range map[string]string{"SpotRule": "spot", "RebalanceRule": "rebalance", "ReservationRule": "reservation", "StateRule": "state", "HealthRule": "health"} {
 		all[id] = wanted{"AWS::Events::Rule", fmt.Sprintf(`{"Name": "joiner-joiner-demo-%s", "State": "ENABLED", "Targets": [{"Arn": {"Fn::Sub": "arn:${AWS::Partition}:events:${AWS::Region}:111111111111:event-bus/default"},
@@ -99,13 +99,72 @@ func TestEveryResourceOfAClusterElsewhere(t *testing.T) {
 	all["WatcherRole"] = wanted{"AWS::IAM::Role", `{"Policies": [{"PolicyDocument": {"Statement": [{"Action": ["sts:AssumeRole", "sts:TagSession"], "Resource": [` + hub + `]}]}}]}`}
 	expect(t, "cluster-foreign", all)
 
+	var theirs []string
+	for _, p := range append(programNames(), "adopt") {
+		theirs = append(theirs, fmt.Sprintf(`%q: {"Fn::Sub": "arn:${AWS::Partition}:iam::222222222222:role/joiner-joiner-demo-${AWS::Region}-%s"}`, p, p))
+	}
 	expect(t, "cluster-foreign-hub", map[string]wanted{
 		"WatcherRole": {"AWS::IAM::Role", `{"RoleName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-watcher-hub"}, "AssumeRolePolicyDocument": {"Statement": [{
 			"Condition": {"ArnEquals": {"aws:PrincipalArn": {"Fn::Sub": "arn:${AWS::Partition}:iam::222222222222:role/joiner-joiner-demo-${AWS::Region}-watcher"}}}}]}}`},
 		"Events": {"AWS::Events::EventBusPolicy", `{"Statement": {"Action": "events:PutEvents", "Principal": {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::222222222222:root"}},
 			"Condition": {"StringEquals": {"events:source": ["aws.ec2", "aws.health"]}}}}`},
-		"Registration": {"AWS::Lambda::Permission", `{"Action": "lambda:InvokeFunction", "FunctionName": "joiner-catalog", "Principal": "222222222222"}`},
+		"Cluster": {"Custom::JoinerCluster", `{"ServiceToken": {"Fn::Sub": "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:joiner-catalog"},
+			"cluster": "joiner-demo", "account": "222222222222", "region": {"Fn::Sub": "${AWS::Region}"}, "externalID": "11111111-2222-3333-4444-555555555555",
+			"arn": {"Fn::Sub": "arn:${AWS::Partition}:eks:${AWS::Region}:222222222222:cluster/joiner-demo"}, "roles": {` + strings.Join(theirs, ",") + `}}`},
 	})
+}
+
+// TestW2NobodyElseRegisters: no template lets another account invoke a function; a cluster is registered by a stack of the hub's account, and
+// the roles it names are the names of those that the cluster's stack makes.
+func TestW2NobodyElseRegisters(t *testing.T) {
+	for _, v := range variants() {
+		for id, r := range parsed(t, v.File).Resources {
+			if who := r.Properties["Principal"]; r.Type == "AWS::Lambda::Permission" && !strings.HasSuffix(fmt.Sprint(who), ".amazonaws.com") {
+				t.Errorf("%s: %s lets %v invoke %v", v.File, id, who, r.Properties["FunctionName"])
+			}
+			if token := fmt.Sprint(r.Properties["ServiceToken"]); r.Type == "Custom::JoinerCluster" && !strings.Contains(token, "${AWS::AccountId}:function:joiner-catalog") {
+				t.Errorf("%s: %s asks another account's function: %s", v.File, id, token)
+			}
+		}
+	}
+	if _, there := parsed(t, "cluster-foreign").Resources["Cluster"]; there {
+		t.Error("the stack of a tenant's account registers its cluster")
+	}
+	made := map[string]bool{}
+	for _, r := range parsed(t, "cluster-foreign").Resources {
+		if r.Type == "AWS::IAM::Role" {
+			made[fmt.Sprint(r.Properties["RoleName"])] = true
+		}
+	}
+	for program, role := range parsed(t, "cluster-foreign-hub").Resources["Cluster"].Properties["roles"].(map[string]any) {
+		_, name, _ := strings.Cut(strings.TrimSuffix(fmt.Sprint(role), "]"), ":role/")
+		if !made["map[Fn::Sub:"+name+"]"] {
+			t.Errorf("roles.%s is %v, and the cluster's stack makes %v", program, role, made)
+		}
+	}
+}
+
+// TestW2EachClusterHasAnExternalIDOfItsOwn: a role asks for the id of its own stack, which the stack tells, and for no other.
+func TestW2EachClusterHasAnExternalIDOfItsOwn(t *testing.T) {
+	own := "map[Fn::Select:[2 map[Fn::Split:[/ map[Ref:AWS::StackId]]]]]"
+	for _, file := range []string{"cluster", "cluster-relay", "cluster-foreign"} {
+		asked := 0
+		for id, r := range parsed(t, file).Resources {
+			text := fmt.Sprint(r.Properties["AssumeRolePolicyDocument"])
+			if strings.Contains(text, "sts:ExternalId") {
+				asked++
+				if !strings.Contains(text, "StringEquals:map[sts:ExternalId:"+own+"]") {
+					t.Errorf("%s: %s asks for %s", file, id, text)
+				}
+			}
+		}
+		if asked < len(programs) {
+			t.Errorf("%s: %d roles ask for an external id", file, asked)
+		}
+		if out := fmt.Sprint(parsed(t, file).Outputs["ExternalID"]); !strings.Contains(out, own) {
+			t.Errorf("%s tells %s", file, out)
+		}
+	}
 }
 
 func TestHardenedRegion(t *testing.T) {

@@ -214,7 +214,7 @@ func (r *region) role(f function) awsiam.CfnRole {
 	if f.Assumes {
 		policies = append(policies, allow("TakeOnClusterRoles", []string{"sts:AssumeRole"},
 			[]*string{sub("arn:${AWS::Partition}:iam::*:role/joiner-*-%s", f.Program)},
-			map[string]any{"StringEquals": map[string]any{"sts:ExternalId": r.externalID}}))
+			map[string]any{"Null": map[string]any{"sts:ExternalId": "false"}})) // each cluster's role asks for an id of its own
 	}
 	if f.Switch {
 		policies = append(policies, allow("ReadStopSwitch", []string{"ssm:GetParameter"}, []*string{parameterARN(stopParameter)}, nil))

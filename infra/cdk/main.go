@@ -36,7 +36,7 @@ func build(app awscdk.App, o Options) {
 	newRegion(app, "joiner", o)
 	for _, c := range o.Clusters {
 		newCluster(app, "joiner-cluster-"+stackName(c.Name), c, o)
-		if c.Account != "" {
+		if c.ExternalID != "" { // which is known once the cluster's stack is there
 			newHub(app, "joiner-cluster-"+stackName(c.Name)+"-hub", c, o)
 		}
 	}

@@ -35,7 +35,6 @@ type Options struct {
 	PlannerMemoryMB     int               // plannerMemory: of the functions that plan, 1769; 3008 is for more than 2,000 nodes in a cluster
 	AlarmTopicARN       string            // alarmTopicArn: SNS topic that alarms tell; "" = they only change colour
 	HubAccount          string            // hubAccount: where the region's stack is; "" = in the account of the cluster
-	ExternalID          string            // externalId: of the region's stack, from its outputs; needed where hubAccount is set
 	Metrics             bool              // metrics: true = functions send all of METRICS.md, and the boards show it
 	DryRun              bool              // dryRun: false = node classes are not tried on EC2
 	IMDSv1              bool              // imdsv1: true = machines may be launched whose metadata needs no token
@@ -50,6 +49,7 @@ type Options struct {
 type Cluster struct {
 	Name          string `json:"name"`
 	Account       string `json:"account"`       // clusterAccount: where it is, when that is not the region's stack's account
+	ExternalID    string `json:"externalId"`    // externalId: an output of its stack, where that is in another account; the stack that registers it is made once it is given
 	Relay         bool   `json:"relay"`         // relay: functions reach the API server through the watcher
 	NodeRole      string `json:"nodeRole"`      // nodeRole: name of the role of its nodes; "" = the stack makes one
 	Namespace     string `json:"namespace"`     // namespace: of the watcher; joiner
@@ -73,7 +73,7 @@ func readOptions(from context) (Options, error) {
 		VPCSubnets: r.list("subnetIds"), VPCGroups: r.list("securityGroupIds"), IsolatedVPC: r.flag("isolatedVpc", false),
 		Webhook: r.flag("webhook", false), MaxClusters: r.number("maxClusters", 0), Reserve: r.flag("reserve", true),
 		PlannerMemoryMB: r.number("plannerMemory", 1769), AlarmTopicARN: r.text("alarmTopicArn", ""),
-		HubAccount: r.text("hubAccount", ""), ExternalID: r.text("externalId", ""), Metrics: r.flag("metrics", false), DryRun: r.flag("dryRun", true), IMDSv1: r.flag("imdsv1", false),
+		HubAccount: r.text("hubAccount", ""), Metrics: r.flag("metrics", false), DryRun: r.flag("dryRun", true), IMDSv1: r.flag("imdsv1", false),
 		DenyTypes: r.list("denyInstanceTypes"), ImageOwners: r.list("imageOwners"), Adopters: r.list("adopters"),
 	}
 	o.Zips = r.text("zips", "../../dist/"+map[bool]string{true: "amd64", false: "arm64"}[o.Architecture == "x86_64"])
@@ -108,6 +108,7 @@ func (o Options) withDefaults() Options {
 var (
 	clusterName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$`)
 	accountID   = regexp.MustCompile(`^[0-9]{12}$`)
+	uuid        = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	roleName    = regexp.MustCompile(`^[\w+=,.@-]{1,64}$`)
 
 	keyARN       = regexp.MustCompile(`^arn:aws[\w-]*:kms:[\w-]+:[0-9]{12}:key/[\w-]+$`)
@@ -163,13 +164,16 @@ func (o Options) check() []error {
 	for _, owner := range o.ImageOwners {
 		problem(!accountID.MatchString(owner) && owner != "aws-marketplace", "context imageOwners %q: give the 12 digits of an account, or aws-marketplace", owner)
 	}
-	seen := map[string]bool{}
+	seen, ids := map[string]bool{}, map[string]string{}
 	for _, c := range o.Clusters {
 		problem(!clusterName.MatchString(c.Name), "context clusters, name %q: give the name of an EKS cluster: letters, digits, - and _, at most 100", c.Name)
 		problem(seen[c.Name], "context clusters, name %q: it is named twice", c.Name)
 		problem(c.Account != "" && !accountID.MatchString(c.Account), "cluster %s, account %q: give the 12 digits of an account", c.Name, c.Account)
 		problem(c.Account != "" && o.HubAccount == "", "cluster %s, account %s: say which account the region's stack is in by context hubAccount", c.Name, c.Account)
-		problem(c.Account != "" && o.ExternalID == "", "cluster %s, account %s: give context externalId, which the region's stack has among its outputs", c.Name, c.Account)
+		problem(c.Account == "" && c.ExternalID != "", "cluster %s, externalId %q: it is for a cluster in another account; give clusterAccount too", c.Name, c.ExternalID)
+		problem(c.ExternalID != "" && !uuid.MatchString(c.ExternalID), "cluster %s, externalId %q: give the output ExternalID of the cluster's stack in account %s", c.Name, c.ExternalID, c.Account)
+		problem(c.ExternalID != "" && ids[c.ExternalID] != "", "cluster %s, externalId %q: cluster %s has the same; each has the one among the outputs of its own stack", c.Name, c.ExternalID, ids[c.ExternalID])
+		ids[c.ExternalID] = c.Name
 		problem(c.NodeRole != "" && !roleName.MatchString(c.NodeRole), "cluster %s, nodeRole %q: give the name of a role, without path and ARN", c.Name, c.NodeRole)
 		problem(c.SSMParameters != "" && (!strings.HasPrefix(c.SSMParameters, "/") || strings.ContainsAny(c.SSMParameters, "*?")),
 			"cluster %s, ssmParameters %q: give a path that begins with / and has no wildcard", c.Name, c.SSMParameters)
@@ -287,7 +291,7 @@ func (r *reader) list(key string) []string {
 // clusters reads cluster and clusters. What the context says of one cluster goes for each that does not say otherwise itself.
 func (r *reader) clusters() []Cluster {
 	common := Cluster{
-		Account: r.text("clusterAccount", ""), Relay: r.flag("relay", false), NodeRole: r.text("nodeRole", ""), Namespace: r.text("namespace", ""),
+		Account: r.text("clusterAccount", ""), ExternalID: r.text("externalId", ""), Relay: r.flag("relay", false), NodeRole: r.text("nodeRole", ""), Namespace: r.text("namespace", ""),
 		DefaultSpread: r.text("defaultSpread", ""), Paused: r.flag("paused", false), SSMParameters: r.text("ssmParameters", ""),
 	}
 	var out []Cluster

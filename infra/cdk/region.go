@@ -25,14 +25,13 @@ const (
 
 // region is the stack of an account and region while it is made.
 type region struct {
-	stack      awscdk.Stack
-	o          Options
-	externalID *string
-	table      awsdynamodb.CfnTable
-	bucket     awss3.CfnBucket
-	queues     map[string]awssqs.CfnQueue // by id, dead ones by id + "Dead"
-	roles      map[string]awsiam.CfnRole  // of functions, by the function's id
-	rules      []*string                  // ARNs
+	stack  awscdk.Stack
+	o      Options
+	table  awsdynamodb.CfnTable
+	bucket awss3.CfnBucket
+	queues map[string]awssqs.CfnQueue // by id, dead ones by id + "Dead"
+	roles  map[string]awsiam.CfnRole  // of functions, by the function's id
+	rules  []*string                  // ARNs
 }
 
 // newRegion makes the stack that every cluster of an account and region shares.
@@ -42,8 +41,6 @@ func newRegion(scope constructs.Construct, id string, o Options) awscdk.Stack {
 		TerminationProtection: jsii.Bool(true),
 	})
 	r := &region{stack: stack, o: o, queues: map[string]awssqs.CfnQueue{}, roles: map[string]awsiam.CfnRole{}}
-	// Nobody who does not know this stack can have a role of a cluster trust it by mistake.
-	r.externalID = awscdk.Fn_Select(n(2), awscdk.Fn_Split(s("/"), stack.StackId(), nil))
 	r.makeTable()
 	r.makeBucket()
 	r.makeQueues()
@@ -310,12 +307,12 @@ func (r *region) describe() {
 	}
 	text, err := json.Marshal(map[string]any{
 		"version": r.o.Version, "account": "${AWS::AccountId}", "region": "${AWS::Region}", "table": "${Table}", "bucket": "${Bucket}",
-		"queues": queues, "functions": programs, "roles": roles, "externalID": "${ExternalID}", "stop": stopParameter,
+		"queues": queues, "functions": programs, "roles": roles, "stop": stopParameter,
 	})
 	if err != nil {
 		panic(err) // maps of text
 	}
-	value := awscdk.Fn_Sub(s(string(text)), &map[string]*string{"ExternalID": r.externalID})
+	value := awscdk.Fn_Sub(s(string(text)), nil)
 	awsssm.NewCfnParameter(r.stack, s("Installation"), &awsssm.CfnParameterProps{
 		Name: s(installationParameter), Type: s("String"), Value: value, Description: s("What the joiner command reads of this installation"),
 	})
@@ -326,7 +323,8 @@ func (r *region) describe() {
 		}
 		awscdk.NewCfnOutput(r.stack, s(id), properties)
 	}
-	output("ExternalID", "What roles of clusters ask of whoever takes them on; context externalId of a cluster in another account", externalIDExport, r.externalID)
+	// Clusters' stacks of earlier versions import it, and CloudFormation deletes no export that is imported. It goes with the version after next.
+	output("ExternalID", "Of clusters' stacks that were deployed by an earlier version; each has an id of its own now", externalIDExport, stackUUID(r.stack))
 	output("TableName", "The ledger", "", r.table.Ref())
 	output("BucketName", "Snapshots, decisions, catalogues", "", r.bucket.Ref())
 }

@@ -40,7 +40,7 @@ func variants() []variant {
 	inCluster := func(app awscdk.App, id string, c Cluster, o Options) awscdk.Stack { return newCluster(app, id, c, o) }
 	inHub := func(app awscdk.App, id string, c Cluster, o Options) awscdk.Stack { return newHub(app, id, c, o) }
 	foreign := func(c *Cluster, o *Options) {
-		c.Account, o.HubAccount, o.ExternalID = "222222222222", "111111111111", "11111111-2222-3333-4444-555555555555"
+		c.Account, o.HubAccount, c.ExternalID = "222222222222", "111111111111", "11111111-2222-3333-4444-555555555555"
 	}
 	return []variant{
 		region("region", func(*Options) {}),

@@ -13,7 +13,6 @@ import (
 func BenchmarkDecide(b *testing.B) {
 	book := access.NewBook(account, region, time.Now)
 	env := environment("joiner-cluster-" + demo)
-	env.Exports = map[string]string{"joiner-external-id": "e"}
 	stack, err := Open(templates+"cluster.json", env)
 	if err != nil {
 		b.Fatal(err)

@@ -516,7 +516,6 @@ func TestEveryTemplateIsRead(t *testing.T) {
 	}
 	for _, entry := range entries {
 		env := environment(strings.TrimSuffix(entry.Name(), ".json"))
-		env.Exports = map[string]string{"joiner-external-id": "e"}
 		s := open(t, entry.Name(), demo, env)
 		if err := s.CheckTypes(); err != nil {
 			t.Errorf("%s: %v", entry.Name(), err)
@@ -583,10 +582,16 @@ func TestClustersOfOtherAccounts(t *testing.T) {
 	if _, err := Add(book, open(t, "cluster-foreign-hub.json", demo, env), nil); err != nil {
 		t.Fatal(err)
 	}
-	env.Account, env.Exports = "222222222222", map[string]string{"joiner-external-id": "e"}
+	if _, err := Add(book, open(t, "region.json", demo, environment("joiner")), nil); err != nil {
+		t.Fatal(err)
+	}
+	env = environment("joiner-cluster-joiner-demo")
+	env.Account = "222222222222"
+	env.StackID = "arn:aws:cloudformation:us-west-2:222222222222:stack/joiner-cluster-joiner-demo/e"
 	if _, err := Add(book, open(t, "cluster-foreign.json", demo, env), nil); err != nil {
 		t.Fatal(err)
 	}
+	registers := "arn:aws:lambda:us-west-2:111111111111:function:joiner-catalog"
 	hub := role("joiner-joiner-demo-us-west-2-watcher-hub")
 	theirs := func(name string) string { return "arn:aws:iam::222222222222:role/joiner-joiner-demo-us-west-2-" + name }
 	bus := "arn:aws:events:us-west-2:111111111111:event-bus/default"
@@ -602,6 +607,11 @@ func TestClustersOfOtherAccounts(t *testing.T) {
 		attack(watcher, "its watcher writes without being the hub's", theirs("watcher"), "sqs:SendMessage", queue("joiner-plan.fifo"), nil),
 		attack(watcher, "another cluster's snapshots", hub, "s3:PutObject", object("snap/other/e1/base"), nil),
 		attack(function, "a function of its own account takes on its role", "arn:aws:iam::222222222222:role/joiner-provision-us-west-2", "sts:AssumeRole", theirs("provision"), keys("sts:ExternalId", "e")),
+		work("the hub's function takes on its role with its id", role("joiner-provision-us-west-2"), "sts:AssumeRole", theirs("provision"), keys("sts:ExternalId", "e")),
+		attack(neighbour, "the hub's function takes on its role with another cluster's id", role("joiner-provision-us-west-2"), "sts:AssumeRole", theirs("provision"), keys("sts:ExternalId", "5e1f-external")),
+		attack(neighbour, "the hub's function takes on its role without an id", role("joiner-provision-us-west-2"), "sts:AssumeRole", theirs("provision"), nil),
+		attack(neighbour, "its administrators register a cluster themselves", "arn:aws:iam::222222222222:root", "lambda:InvokeFunction", registers, nil),
+		attack(neighbour, "a role of its account registers a cluster", "arn:aws:iam::222222222222:role/Admin", "lambda:InvokeFunction", registers, nil),
 	} {
 		got := book.Decide(principal(r.who), wire.Access{Action: r.action, Resource: r.on, Context: r.keys})
 		if got.Allowed() != r.allow {

@@ -21,6 +21,9 @@ type Wish struct {
 	// empty or as EKS says. Its Paused is not looked at.
 	model.Registration
 	Paused *bool // nil = as it was; a new one is not paused
+	// Hub is the account of the installation, where the caller knows that Stack is in it; "" = not known. Such a stack takes over
+	// a registration that a stack of another account made: clusters' own accounts registered them until clusters had external ids of their own.
+	Hub string
 	// TakeOver lets people, who name no stack, take a registration from the stack that made it: the next stack of the same cluster
 	// may have it then.
 	TakeOver bool
@@ -60,7 +63,7 @@ func (f *Flow) Attach(ctx context.Context, wish Wish) (Attached, error) {
 		return out, err
 	}
 	switch {
-	case wish.Stack != "" && before.Stack != "" && wish.Stack != before.Stack:
+	case wish.Stack != "" && before.Stack != "" && wish.Stack != before.Stack && !wish.fromTenant(before.Stack):
 		return out, fault.New(fault.Conflict, "AnotherStack",
 			"cluster %s is attached by stack %s, and only that one changes it, not %s; delete that stack, or, where it is gone, take the cluster over with joiner attach %s --take-over and deploy this one again",
 			wish.Cluster, before.Stack, wish.Stack, wish.Cluster)
@@ -79,6 +82,13 @@ func (f *Flow) Attach(ctx context.Context, wish Wish) (Attached, error) {
 		return out, nil
 	}
 	return out, f.effect(ctx, EffectRegister, func() error { return f.Registry.Register(ctx, reg) })
+}
+
+// fromTenant reports whether a stack is of another account than the hub's, which the wish's stack is in.
+func (w *Wish) fromTenant(stack string) bool {
+	_, its := ofARN(w.Stack)
+	_, other := ofARN(stack)
+	return w.Hub != "" && its == w.Hub && other != w.Hub
 }
 
 // another reports whether a registration is of another cluster than the one with the ARN: by its own, or, where it has none, by the
@@ -244,7 +254,7 @@ func (f *Flow) warnings(ctx context.Context, reg model.Registration, plane model
 	if reg.Roles == (model.Roles{}) {
 		say("no roles are given: every function acts in %s with its own rights, whatever cluster they are for", reg.Cluster)
 	} else if reg.ExternalID == "" {
-		say("externalID is not set: the cluster's roles cannot tell this installation from another that was given their ARNs")
+		say("externalID is not set: the cluster's roles cannot tell this installation from another that was given their ARNs, and an installation by the CDK app takes on no role without one")
 	}
 	all, err := f.Registry.Clusters(ctx)
 	if err != nil {

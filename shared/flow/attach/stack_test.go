@@ -80,3 +80,29 @@ func TestW2PeopleTakeARegistrationFromAStackThatIsGone(t *testing.T) {
 		t.Errorf("registered %+v %v", w.registered["web"], err)
 	}
 }
+
+// TestW2TheHubsStackTakesOverWhatATenantsStackRegistered: earlier versions registered a cluster of another account by a stack there. The one in the
+// hub's account has it from then on; no other stack gets it that way.
+func TestW2TheHubsStackTakesOverWhatATenantsStackRegistered(t *testing.T) {
+	w := newWorld()
+	if _, err := w.flow().Attach(t.Context(), ofStack(stackB)); err != nil {
+		t.Fatal(err)
+	}
+	for name, hub := range map[string]string{"nobody knows whose account it is": "", "the stack is of another account": "333333333333"} {
+		wish := ofStack(stackA)
+		wish.Hub = hub
+		if _, err := w.flow().Attach(t.Context(), wish); !fault.Is(err, fault.Conflict) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	wish := ofStack(stackA)
+	wish.Hub, wish.ExternalID = "111122223333", "c0ffee00-0000-4000-8000-000000000000"
+	if _, err := w.flow().Attach(t.Context(), wish); err != nil || w.registered["web"].Stack != stackA || w.registered["web"].ExternalID != wish.ExternalID {
+		t.Errorf("the hub's: %v, registered %+v", err, w.registered["web"])
+	}
+	other := ofStack("arn:aws:cloudformation:us-west-2:111122223333:stack/joiner-cluster-web/c")
+	other.Hub = wish.Hub
+	if _, err := w.flow().Attach(t.Context(), other); !fault.Is(err, fault.Conflict) {
+		t.Errorf("another stack of the hub's account: %v", err)
+	}
+}
