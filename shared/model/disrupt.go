@@ -194,8 +194,35 @@ type JudgeNotes struct {
 
 	KeptUnix int64 `json:"kept,omitempty"` // when a look that gave nothing back was last kept; 0 = never
 	HintUnix int64 `json:"hint,omitempty"` // for when the next look was asked for; 0 = for none
-	// Blocked says of nodes why they stay, as people were last told, by node.
+
+	// Ahead is the watcher's sign of life at the last look, where its clock was ahead; zero = it was not.
+	Ahead BeatAhead `json:"ahead,omitzero"`
+
+	// Told says of nodes why they stay, as people were last told, by node.
 	Told []ToldNode `json:"told,omitempty"`
+}
+
+// BeatAhead is a watcher's sign of life, written by a clock that may be ahead of the ledger's.
+type BeatAhead struct {
+	Epoch   int64 `json:"epoch"`
+	Beat    int64 `json:"beat"`    // Unix seconds by the watcher's clock
+	SeenAt  int64 `json:"seen"`    // Unix seconds by the ledger's clock, when it was looked at last
+	Seconds int64 `json:"seconds"` // by which the clock may have been ahead
+}
+
+// Of returns by how many seconds the watcher's clock may have been ahead when it wrote the pointer's sign of life, as far as one knows who
+// looks now (Unix seconds by the ledger's clock) and has looked before. The same sign of life was not written since. Another one was, so
+// that the clock was ahead no further than from that look to its time.
+func (a BeatAhead) Of(pointer Pointer, nowUnix int64) int64 {
+	least := pointer.HeartbeatAt - nowUnix
+	switch {
+	case a.Epoch != pointer.Epoch:
+	case a.Beat == pointer.HeartbeatAt:
+		least = max(least, a.Seconds)
+	default:
+		least = max(least, min(a.Seconds, pointer.HeartbeatAt-a.SeenAt))
+	}
+	return least
 }
 
 // ToldNode is what people were last told of a node that stays.

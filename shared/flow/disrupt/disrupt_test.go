@@ -542,6 +542,50 @@ func TestB9NothingIsDecidedByAnOldSnapshot(t *testing.T) {
 	}
 }
 
+// B9: a watcher whose clock is ahead stops. What it said last is as old as it is, also once the judge's clock has come to its time; a
+// watcher that was set right, and one that leads after it, is believed.
+func TestB9ASignOfLifeByAClockThatWasAheadDoesNotBecomeFresh(t *testing.T) {
+	for name, later := range map[string]struct {
+		epoch, beat, after int64 // what the pointer says, and how long after the first look
+		believed           bool
+	}{
+		"it stops":                            {1, 60, 65, false},
+		"it stops a beat later":               {1, 70, 75, false},
+		"it goes on, as far ahead":            {1, 120, 60, false},
+		"it is set right":                     {1, 60 + 9, 60 + 10, false}, // nobody can tell this from the one that stopped, at first
+		"it is set right before its old time": {1, 9, 10, true},
+		"another leads":                       {2, 60, 65, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, 2)
+			h.wants(planned(model.ReasonEmpty, 0, "n0"))
+			h.blind = true
+			begin, epoch, seq := h.now, h.published.Epoch, h.published.Seq
+			says := func(epoch, beat int64) string {
+				h.rewound = &model.Pointer{Cluster: cluster, Epoch: epoch, HeadSeq: seq, HeartbeatAt: begin + beat}
+				return h.look().Undecided
+			}
+			if why := says(epoch, 60); !strings.Contains(why, "60 s ahead") {
+				t.Fatalf("%q", why)
+			}
+			h.now = begin + later.after
+			if why := says(epoch+later.epoch-1, later.beat); (why == "") != later.believed {
+				t.Errorf("%q", why)
+			}
+			if later.believed {
+				return
+			}
+			for range 3 { // a clock that is right is believed once two looks in a row have shown it
+				h.now += 10
+				if why := says(epoch, h.now-begin-1); why == "" {
+					return
+				}
+			}
+			t.Error("a watcher whose clock is right again is not believed")
+		})
+	}
+}
+
 // lookAt runs with the pointer put back, as after the restore of a table.
 func (h *house) lookAt(epoch, seq int64) disrupt.Outcome {
 	h.t.Helper()

@@ -25,7 +25,7 @@ const farthest = 15 * time.Minute
 func (r *run) settled(pointer *model.Pointer) bool {
 	n := &r.notes
 	return !r.request.Told && pointer != nil && n.Ledger != "" && !n.Constrained && n.Epoch == pointer.Epoch && n.Seq == pointer.HeadSeq &&
-		r.now()-n.AtUnix < r.memoFor() && (n.AgainUnix == 0 || r.now() < n.AgainUnix)
+		n.Ahead.Of(*pointer, r.now()) <= aheadAtMost && r.now()-n.AtUnix < r.memoFor() && (n.AgainUnix == 0 || r.now() < n.AgainUnix)
 }
 
 // memoFor is for how many seconds a look that found nothing is good.

@@ -33,15 +33,16 @@ func (r *run) see(ctx context.Context) {
 		r.unseen = "no watcher was ever here"
 		return
 	}
+	ahead := r.watcherAhead(*pointer)
 	switch age := r.now() - pointer.HeartbeatAt; {
-	case age > r.freshFor():
-		r.unseen = fmt.Sprintf("the watcher's last sign of life is %d s old", age)
+	case age < -aheadAtMost:
+		r.unseen = fmt.Sprintf("the watcher's clock is %d s ahead of the ledger's", -age)
+		return
+	case age+ahead > r.freshFor():
+		r.unseen = fmt.Sprintf("the watcher's last sign of life is %d s old", age+ahead)
 		if age <= seconds(r.settings.SilentAfter) {
 			r.soon(missedBeat)
 		}
-		return
-	case age < -aheadAtMost:
-		r.unseen = fmt.Sprintf("the watcher's clock is %d s ahead of the ledger's", -age)
 		return
 	case r.older(pointer.Epoch, pointer.HeadSeq):
 		r.unseen = fmt.Sprintf("snapshot %d/%d is older than one already decided by", pointer.Epoch, pointer.HeadSeq)
@@ -54,9 +55,23 @@ func (r *run) see(ctx context.Context) {
 		r.soon(tryAgain)
 		return
 	}
-	r.snapshot, r.beatUnix = headroom.Join(snapshot), pointer.HeartbeatAt
+	r.snapshot, r.beatUnix = headroom.Join(snapshot), pointer.HeartbeatAt-ahead
 	r.pointer = *pointer
 	r.pointer.HeadSeq = snapshot.Seq // it may be newer
+}
+
+// watcherAhead returns by how many seconds the watcher's clock may be ahead of the ledger's; 0 where that is little. It is remembered: where
+// such a watcher then stops, its last sign of life would look fresh once the ledger's clock has come to its time.
+func (r *run) watcherAhead(pointer model.Pointer) int64 {
+	before, now := r.notes.Ahead, r.now()
+	ahead := before.Of(pointer, now)
+	if ahead <= aheadAtMost {
+		ahead, r.notes.Ahead = 0, model.BeatAhead{}
+	} else {
+		r.notes.Ahead = model.BeatAhead{Epoch: pointer.Epoch, Beat: pointer.HeartbeatAt, SeenAt: now, Seconds: ahead}
+	}
+	r.renoted = r.renoted || r.notes.Ahead != before
+	return ahead
 }
 
 // freshFor is how old the watcher's heartbeat may be, in seconds. Where the ledger has no claim there is nothing to give back, and the watcher

@@ -123,6 +123,14 @@ func (s *story) readyNode(machine string) {
 	}})
 }
 
+// loseNode has an actor delete the Node of a machine; empty = somebody else.
+func (s *story) loseNode(machine, actor string) {
+	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n-" + machine, UID: "n", Verb: "gone", Node: &model.Node{
+		Name: "n-" + machine, UID: "n", ProviderID: "aws:///a/" + machine, Ready: true,
+	}})
+	s.entries[len(s.entries)-1].Actor = actor
+}
+
 // TestEachRuleSeesWhatBreaksIt: every story but the first breaks exactly the rules named.
 func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 	for _, row := range []struct {
@@ -369,6 +377,22 @@ func TestRestIsJudged(t *testing.T) {
 		{"a pod that waits", []string{"C3"}, func(s *story) {
 			s.pool(nil)
 			s.pod("lost")
+		}},
+		{"a pod whose machine does not join", []string{"C3"}, func(s *story) {
+			s.pool(nil)
+			s.launch("1", 1, 1)
+		}},
+		{"a pod whose machine lost its Node to somebody before it was registered", nil, func(s *story) {
+			s.pool(nil)
+			s.launch("1", 1, 1)
+			s.readyNode("i-1-0")
+			s.loseNode("i-1-0", "")
+		}},
+		{"a pod whose machine lost its Node to us before it was registered", []string{"B6", "C3"}, func(s *story) {
+			s.pool(nil)
+			s.launch("1", 1, 1)
+			s.readyNode("i-1-0")
+			s.loseNode("i-1-0", "interruption-1")
 		}},
 		{"a pod that waits at the limit", nil, func(s *story) {
 			s.pool(model.Resources{model.Nodes: 0})

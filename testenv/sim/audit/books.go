@@ -89,6 +89,7 @@ type machine struct {
 	announced bool      // AWS said that it will be changed
 	endingAt  time.Time // when it was told to end, by anybody
 	stoppedAt time.Time
+	nodeTaken bool                 // somebody else deleted its Node
 	impaired  map[string]time.Time // since when, by kind; what is mended stays
 	mendedAt  time.Time
 }
@@ -110,6 +111,9 @@ type attachment struct {
 func (m *machine) ours() bool {
 	return m.Tags["kubernetes.io/cluster/"+world.Name] == "owned" && m.pool != "" && m.intent != ""
 }
+
+// provider returns the machine's provider id.
+func (m *machine) provider() string { return "aws:///" + m.Zone + "/" + m.ID }
 
 // node is a Node object.
 type node struct {
@@ -374,6 +378,9 @@ func (b *books) node(e world.Entry, fact world.ObjectWritten, gone bool) {
 		if pool := fact.Node.Labels[model.LabelNodePool]; fact.Node.Initialized() {
 			b.goneLately[pool] = append(b.goneLately[pool], e.At)
 		}
+		for _, m := range b.machines {
+			m.nodeTaken = m.nodeTaken || e.Actor == "" && m.provider() == fact.Node.ProviderID
+		}
 		return
 	}
 	n := &node{Node: fact.Node, at: e.At, readyAs: fact.Version, seen: e.At, bad: map[string]time.Time{}, movedAt: e.At}
@@ -503,9 +510,8 @@ func (b *books) machineOf(c *claim) *machine {
 
 // nodeOf returns the Node of a machine by its provider id; nil where there is none.
 func (b *books) nodeOf(m *machine) *node {
-	provider := "aws:///" + m.Zone + "/" + m.ID
 	for _, n := range b.nodes {
-		if n.ProviderID == provider {
+		if n.ProviderID == m.provider() {
 			return n
 		}
 	}

@@ -205,6 +205,9 @@ func (a *Auditor) Quiet(now time.Time) []Violation {
 	return a.found
 }
 
+// joins is how long a machine may take to join, and to be given up where it does not.
+const joins = 20 * time.Minute
+
 // atRest is C4 for one claim.
 func (a *Auditor) atRest(c *claim) {
 	if !c.Live() {
@@ -220,7 +223,7 @@ func (a *Auditor) atRest(c *claim) {
 		return
 	}
 	n := a.books.nodeOf(m)
-	if age := a.books.now.Sub(m.startedAt); n == nil && c.State == model.Launched && age > 20*time.Minute {
+	if age := a.books.now.Sub(m.startedAt); n == nil && c.State == model.Launched && age > joins {
 		a.broken("C4", c.Name, "its machine %s was launched %s ago, has no node, and is kept", m.ID, age.Round(time.Second))
 	}
 	if n == nil || !n.Ready || a.books.now.Sub(n.at) < 2*time.Minute {
@@ -256,10 +259,11 @@ func (a *Auditor) bound(p *pod) {
 	}
 }
 
-// underWay reports whether a machine made for the pod a moment ago is still booting: how long that takes is not ours.
+// underWay reports whether a machine made for the pod a moment ago is still booting, or has lost its Node to somebody else while it
+// was: how long that takes is not ours.
 func (a *Auditor) underWay(p *pod) bool {
 	for _, c := range a.books.claims {
-		if !c.Live() || a.books.now.Sub(c.createdAt) > 3*time.Minute {
+		if !c.Live() || a.books.now.Sub(c.createdAt) > 3*time.Minute && !a.robbed(c) {
 			continue
 		}
 		if slices.ContainsFunc(c.Pods, func(ref model.PodRef) bool { return ref.UID == p.UID }) {
@@ -267,6 +271,13 @@ func (a *Auditor) underWay(p *pod) bool {
 		}
 	}
 	return false
+}
+
+// robbed reports whether somebody else deleted the Node of a claim's machine before it was registered, and the time in which the machine
+// has to join is not over: its kubelet may make the Node again.
+func (a *Auditor) robbed(c *claim) bool {
+	m := a.books.machineOf(c)
+	return m != nil && c.State == model.Launched && m.nodeTaken && m.endedAt.IsZero() && a.books.now.Sub(m.startedAt) <= joins
 }
 
 // hasRoom reports whether a pool is clearly below each of its limits: what is left is more than any one machine takes. One of a
