@@ -42,6 +42,9 @@ test: ## everything that must pass: all packages, the short form of every slow s
 e2e: ## the long form: every end-to-end scenario on real parts
 	JOINER_E2E=full $(GO) test -timeout 50m -count=1 -v ./testenv/e2e/...
 
+redteam: ## attacks by the keys of one cluster's watcher on another cluster, against the whole stack with the templates' policies in force
+	JOINER_E2E=full $(GO) test -timeout 30m -count=1 -v -run TestRedteam ./testenv/e2e/...
+
 conform: ## the contract suites against our model of AWS, moto (PyPI) and DynamoDB Local (Maven Central), installed into .cache
 	./testenv/conform/run.sh
 
@@ -195,4 +198,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e conform oracle sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE
+.PHONY: help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam conform oracle sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE

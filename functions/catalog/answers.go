@@ -21,7 +21,7 @@ func newAnswers() *http.Client {
 
 // mayAnswer reports whether an answer about the stack may be sent to the address: only to the bucket where CloudFormation waits
 // for it in the stack's region and partition. endpoint is that of AWS where it is a model of it on this machine ("" = AWS itself):
-// then CloudFormation is a model on this machine, too.
+// then CloudFormation is a model at the same address, too.
 // Source: CloudFormation user guide, "Custom resource request objects" and "Setting up VPC endpoints": the bucket is
 // cloudformation-custom-resource-response-REGION, the region without dashes. Amazon S3 user guide, "Virtual hosting of
 // buckets": s3.REGION, the older s3-REGION, and s3 alone for us-east-1.
@@ -35,7 +35,8 @@ func mayAnswer(address, stackID, endpoint string) bool {
 		return false
 	}
 	if loopback(endpoint) {
-		return to.Scheme == "http" && loopback(address)
+		at, err := url.Parse(endpoint)
+		return err == nil && to.Scheme == "http" && to.Hostname() == at.Hostname()
 	}
 	suffix, known := suffixes[stack.Partition]
 	if !known || to.Scheme != "https" {

@@ -31,7 +31,8 @@ func TestW2AnswersGoOnlyWhereCloudFormationWaitsForThem(t *testing.T) {
 		{"https://cloudformation-custom-resource-response-cnnorth1.s3.cn-north-1.amazonaws.com.cn/a", china, "", true},
 		{"https://cloudformation-custom-resource-response-usgovwest1.s3.us-gov-west-1.amazonaws.com/a", gov, "", true},
 		{"http://127.0.0.1:9999/a", west, model, true},
-		{"http://[::1]:9999/a", west, model, true},
+		{"http://127.0.0.2:9999/a", west, model, false},
+		{"http://[::1]:9999/a", west, model, false},
 
 		{"http" + strings.TrimPrefix(host, "https") + "s3.us-west-2.amazonaws.com/a", west, "", false},
 		{host + "s3.us-west-2.amazonaws.com:443/a", west, "", false},

@@ -89,11 +89,18 @@ func TestB7_WhatEndsInOneClusterTouchesNoOther(t *testing.T) {
 // second attaches another cluster, with a watcher, to the same functions.
 func (c *cluster) second(t *testing.T, name string) *cluster {
 	t.Helper()
-	twin, err := c.AddCluster(t.Context(), name)
-	if err != nil {
+	other := c.beside(t, name)
+	if _, err := c.StartWatcherOf(other.Cluster); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.StartWatcherOf(twin); err != nil {
+	return other
+}
+
+// beside attaches another cluster to the same functions. It has no watcher.
+func (c *cluster) beside(t *testing.T, name string) *cluster {
+	t.Helper()
+	twin, err := c.AddCluster(t.Context(), name)
+	if err != nil {
 		t.Fatal(err)
 	}
 	// What the helpers ask a stack for is of this cluster, and the rest of it is shared.
