@@ -94,7 +94,7 @@ check: $(BIN)/supply ## format, vet, staticcheck, floors, generated files unchan
 	$(GO) test -run 'TestFloors' ./testenv
 	$(GO) mod verify
 	cd tools && $(GO) mod verify
-	$(BIN)/supply licences -check LICENSES.csv ./functions/... ./cmd/...
+	$(BIN)/supply licences -check LICENSES.csv -npm $(CONSOLE)/package-lock.json ./functions/... ./cmd/...
 	$(MAKE) --no-print-directory generated
 
 synth: zips $(CDK) ## the CloudFormation templates of CLUSTER (default joiner-demo) and of its region into infra/cdk/cdk.out, with real zips; needs no network once npm has run
@@ -116,11 +116,11 @@ $(BIN)/supply: FORCE
 	cd tools && $(GO) build -o ../$@ ./supply
 
 licences: $(BIN)/supply ## write LICENSES.csv, the licence of each module the shipped programs are built of; fails where one is not known to be compatible
-	$(BIN)/supply licences ./functions/... ./cmd/... >$(BIN)/licences.csv
+	$(BIN)/supply licences -npm $(CONSOLE)/package-lock.json ./functions/... ./cmd/... >$(BIN)/licences.csv
 	mv $(BIN)/licences.csv LICENSES.csv
 
 sbom: build $(BIN)/supply ## write dist/sbom.json, a CycloneDX bill of materials of what `make build` made
-	$(BIN)/supply sbom $(FUNCTIONS:%=$(DIST)/arm64/%/bootstrap) $(FUNCTIONS:%=$(DIST)/amd64/%/bootstrap) $(BIN)/watcher $(BIN)/joiner >$(DIST)/sbom.json
+	$(BIN)/supply sbom -npm github.com/joiner-sh/joiner/cmd/joiner=$(CONSOLE)/package-lock.json $(FUNCTIONS:%=$(DIST)/arm64/%/bootstrap) $(FUNCTIONS:%=$(DIST)/amd64/%/bootstrap) $(BIN)/watcher $(BIN)/joiner >$(DIST)/sbom.json
 
 vuln: ## vulnerabilities the shipped programs can reach; where the database (GOVULNDB) cannot be reached nothing is known, and tools/vuln.sh exits 75
 	@GO="$(GO)" tools/vuln.sh

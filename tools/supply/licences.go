@@ -119,10 +119,11 @@ func modules(packages []string) ([]module, error) {
 	return out, nil
 }
 
-// licences writes a line of CSV for each module, without versions, so that it changes when somebody must look at it.
+// licences writes a line of CSV for each module, and for each package of npm that is built in, without versions, so that it changes when somebody must look at it.
 func licences(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("licences", flag.ContinueOnError)
 	check := flags.String("check", "", "compare with this file in place of writing")
+	lock := flags.String("npm", "", "package-lock.json of what is built into a program")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -143,6 +144,15 @@ func licences(args []string, out io.Writer) error {
 	}
 	if failed != nil {
 		return failed
+	}
+	if *lock != "" {
+		built, err := pages(*lock)
+		if err != nil {
+			return err
+		}
+		for _, p := range built {
+			rows = append(rows, []string{"npm:" + p.Name, p.Licence})
+		}
 	}
 	if err := table.WriteAll(rows); err != nil {
 		return err

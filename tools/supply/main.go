@@ -1,7 +1,9 @@
 // Command supply says what is in the programs that are shipped, by what their build says: modules with their versions.
 //
-//	supply licences [-check LICENSES.csv] ./functions/... ./cmd/...   a line for each module: path, licence
-//	supply sbom dist/arm64/provision/bootstrap …                      a CycloneDX bill of materials, as JSON, of binaries
+//	supply licences [-check LICENSES.csv] [-npm LOCK] ./functions/... ./cmd/...   a line for each module or package: path, licence
+//	supply sbom [-npm PROGRAM=LOCK] dist/arm64/provision/bootstrap …              a CycloneDX bill of materials, as JSON, of binaries
+//
+// LOCK is the package-lock.json of the page that is built into a program; its packages are listed, too.
 //
 // licences fails for a licence that is not known to be compatible with ours (Apache-2.0), and with -check where the list is not
 // what is written there. A licence is recognised by the words that only it has; one that is not recognised fails.
@@ -30,5 +32,5 @@ func run(args []string, out io.Writer) error {
 			return sbom(args[1:], out)
 		}
 	}
-	return errors.New("use: supply licences [-check FILE] PACKAGE… | supply sbom BINARY…")
+	return errors.New("use: supply licences [-check FILE] [-npm LOCK] PACKAGE… | supply sbom [-npm PROGRAM=LOCK] BINARY…")
 }

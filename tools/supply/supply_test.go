@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,5 +60,65 @@ func TestBillNamesWhatIsLinkedIn(t *testing.T) {
 	}
 	if err := sbom([]string{"main.go"}, &first); err == nil || !strings.Contains(err.Error(), "make build") {
 		t.Errorf("of what is no binary: %v", err)
+	}
+}
+
+// TestW18TheBillHasHashesOfBinariesAndWhatIsBuiltIntoThePage: the test's own binary stands for the one with the page.
+func TestW18TheBillHasHashesOfBinariesAndWhatIsBuiltIntoThePage(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := buildinfo.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lock = "../../cmd/joiner/console/ui/package-lock.json"
+	var out bytes.Buffer
+	if err := sbom([]string{"-npm", info.Path + "=" + lock, self}, &out); err != nil {
+		t.Fatal(err)
+	}
+	var bom cyclonedx.BOM
+	if err := cyclonedx.NewBOMDecoder(&out, cyclonedx.BOMFileFormatJSON).Decode(&bom); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, names := "", map[string]string{}
+	for _, c := range *bom.Components {
+		if c.Hashes == nil {
+			continue
+		}
+		if h := (*c.Hashes)[0]; c.Type == cyclonedx.ComponentTypeApplication {
+			program = h.Value
+		} else {
+			names[c.PackageURL] = fmt.Sprint(h.Algorithm, len(h.Value))
+		}
+	}
+	if program != fmt.Sprintf("%x", sha256.Sum256(content)) {
+		t.Errorf("the binary's hash is %q", program)
+	}
+	if names["pkg:npm/preact@11.2.0"] != "SHA-512128" || names["pkg:npm/uplot@1.6.32"] != "SHA-512128" || len(names) != 2 {
+		t.Errorf("the page has %v", names)
+	}
+	needs := fmt.Sprint((*(*bom.Dependencies)[0].Dependencies))
+	if !strings.Contains(needs, "pkg:npm/preact@11.2.0") {
+		t.Errorf("the program needs %v", needs)
+	}
+	if err := sbom([]string{"-npm", "other=" + lock, self}, &out); err == nil || !strings.Contains(err.Error(), "none of the binaries is program other") {
+		t.Errorf("of no such program: %v", err)
+	}
+	text, err := os.ReadFile("../../LICENSES.csv")
+	if err != nil || !strings.Contains(string(text), "npm:preact,MIT\nnpm:uplot,MIT\n") {
+		t.Errorf("LICENSES.csv lacks the page's packages: %v", err)
+	}
+	bad := filepath.Join(t.TempDir(), "lock.json")
+	if err := os.WriteFile(bad, []byte(`{"packages":{"node_modules/x":{"version":"1.0.0","license":"GPL-3.0"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pages(bad); err == nil || !strings.Contains(err.Error(), `package x has licence "GPL-3.0"`) {
+		t.Errorf("of a licence that is not compatible: %v", err)
 	}
 }
