@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -208,6 +210,33 @@ func TestSecretsThatAreNoneAreTold(t *testing.T) {
 		p.now = p.now.Add(retryAfter)
 		if answer := p.post(t, "/"+first, strings.Replace(pool, "ARCH", "amd64", 1)); answer.StatusCode != http.StatusOK {
 			t.Errorf("%d", answer.StatusCode)
+		}
+	}
+}
+
+// TestW14TheParameterNeedNotHoldTheSecret: where it holds the digest, the secret is good, and what whoever reads the parameter has is not.
+func TestW14TheParameterNeedNotHoldTheSecret(t *testing.T) {
+	p := newPlace()
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(first)))
+	p.store.value = digest
+	review := strings.Replace(pool, "ARCH", "amd64", 1)
+	if answer := p.post(t, "/"+first, review); answer.StatusCode != http.StatusOK {
+		t.Errorf("the secret: %d, %s", answer.StatusCode, p.log.String())
+	}
+	for _, path := range []string{"/" + digest, "/" + strings.TrimPrefix(digest, "sha256:")} {
+		if answer := p.post(t, path, review); answer.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d", path, answer.StatusCode)
+		}
+	}
+	p.store.value, p.now = digest+","+second, p.now.Add(readAgain)
+	if answer := p.post(t, "/"+second, review); answer.StatusCode != http.StatusOK {
+		t.Errorf("a digest and a secret: %d, %s", answer.StatusCode, p.log.String())
+	}
+	for _, value := range []string{"sha256:", "sha256:0123", "sha256:" + strings.Repeat("g", 64)} {
+		bad := newPlace()
+		bad.store.value = value
+		if answer := bad.post(t, "/"+first, review); answer.StatusCode != http.StatusServiceUnavailable || !strings.Contains(bad.log.String(), "digest 1") {
+			t.Errorf("%q: %d %s", value, answer.StatusCode, bad.log.String())
 		}
 	}
 }

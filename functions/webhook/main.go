@@ -9,7 +9,8 @@
 // Settings come from the environment:
 //
 //	JOINER_BUCKET             with the catalogues; required
-//	JOINER_WEBHOOK_PARAMETER  name of the SSM parameter (SecureString) with one secret or two, separated by a comma: /joiner/webhook
+//	JOINER_WEBHOOK_PARAMETER  name of the SSM parameter (SecureString) with one secret or two, separated by a comma, each as it is or as
+//	                          sha256:DIGEST, which is of no use to who reads the parameter: /joiner/webhook
 //	JOINER_ACCOUNT            whose catalogue is read where the path names no account
 //
 // The URL is https://HOST/SECRET, or https://HOST/SECRET/ACCOUNT/REGION for a cluster of another account or region.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ const (
 	readAgain   = 5 * time.Minute // how long a change of the secret takes to be seen at most
 	retryAfter  = 10 * time.Second
 	maxSecrets  = 2
+	digested    = "sha256:" // before the SHA-256 of a secret, in hexadecimal: who can read the parameter cannot call the function then
 )
 
 // parameters is the one method of SSM that is used.
@@ -83,6 +85,14 @@ func (s *secrets) fetch(ctx context.Context) ([][sha256.Size]byte, error) {
 	}
 	var good [][sha256.Size]byte
 	for i, text := range texts {
+		if sum, ok := strings.CutPrefix(text, digested); ok {
+			raw, err := hex.DecodeString(sum)
+			if err != nil || len(raw) != sha256.Size {
+				return nil, fmt.Errorf("digest %d of SSM parameter %s is not the %d hexadecimal digits of a SHA-256; make one with printf %%s SECRET | sha256sum", i+1, s.name, 2*sha256.Size)
+			}
+			good = append(good, [sha256.Size]byte(raw))
+			continue
+		}
 		if len(text) < leastSecret || strings.Contains(text, "/") {
 			return nil, fmt.Errorf("secret %d of SSM parameter %s is shorter than %d letters or has a slash; make one with openssl rand -hex 32", i+1, s.name, leastSecret)
 		}

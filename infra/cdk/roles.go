@@ -57,12 +57,17 @@ func optionalAny(text string) any {
 // kmsOf is the key people brought, nil for AWS's own.
 func kmsOf(o Options) *string { return optional(o.KMSKeyARN) }
 
-// kmsRights are what whoever reads and writes with people's own key needs.
+// kmsRights are what whoever reads and writes with people's own key needs: by way of the services that keep things with it, and not what
+// the key may open elsewhere.
 func kmsRights(o Options) []statement {
 	if o.KMSKeyARN == "" {
 		return nil
 	}
-	return []statement{allow("UseKey", []string{"kms:Decrypt", "kms:GenerateDataKey"}, *texts(o.KMSKeyARN), nil)}
+	var via []*string
+	for _, service := range []string{"dynamodb", "s3", "sqs", "ssm", "lambda"} { // Lambda: the functions' settings
+		via = append(via, sub("%s.${AWS::Region}.${AWS::URLSuffix}", service))
+	}
+	return []statement{allow("UseKey", []string{"kms:Decrypt", "kms:GenerateDataKey"}, *texts(o.KMSKeyARN), map[string]any{"StringEquals": map[string]any{"kms:ViaService": via}})}
 }
 
 // vpcRights let Lambda, and not the code it runs, attach a function to a VPC: EC2 knows no resources for these calls.

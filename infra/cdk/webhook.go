@@ -42,7 +42,8 @@ func (r *region) makeWebhook(f function, made awslambda.CfnFunction) {
 	})
 }
 
-// webhookParameter holds the secrets of the path. People make it, once: CloudFormation makes no SecureString.
+// webhookParameter holds the secrets of the path, or better sha256: and the digest of each, since nodes of the account can read parameters.
+// People make it, once: CloudFormation makes no SecureString.
 const webhookParameter = "/joiner/webhook"
 
 func parameterARN(name string) *string {

@@ -189,3 +189,21 @@ func TestWatchersPodIsRestrictedAndSpread(t *testing.T) {
 		}
 	}
 }
+
+// TestW15AuditIsWarnedOf: who chooses Audit reads beside the value, and after installing, what is given up by it.
+func TestW15AuditIsWarnedOf(t *testing.T) {
+	for file, near := range map[string]string{"values.yaml": "\n  action: Deny\n", "templates/NOTES.txt": "WARNING: policies only leave marks"} {
+		text, err := os.ReadFile(filepath.Join(ChartDir(), file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := strings.Index(string(text), near)
+		if at < 0 {
+			t.Fatalf("%s has no %q", file, near)
+		}
+		around := strings.Join(strings.Fields(strings.ReplaceAll(string(text[max(0, at-400):min(len(text), at+250)]), "#", "")), " ")
+		if !strings.Contains(around, "may patch every node") || !strings.Contains(around, "delete every pod") {
+			t.Errorf("%s says beside %q only %q", file, strings.TrimSpace(near), around)
+		}
+	}
+}

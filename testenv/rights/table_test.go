@@ -547,6 +547,7 @@ func TestHardenedRegion(t *testing.T) {
 	hook := "arn:aws:lambda:us-west-2:111111111111:function:joiner-webhook"
 	source := keys("aws:SourceAccount", account, "aws:SourceArn", "arn:aws:execute-api:us-west-2:111111111111:WebhookApi/$default/POST/joiner/secret")
 	byLambda := keys("lambda:SourceFunctionArn", "arn:aws:lambda:us-west-2:111111111111:function:joiner-provision")
+	const key = "arn:aws:kms:us-west-2:111111111111:key/11111111-2222-3333-4444-555555555555"
 	for _, r := range []row{
 		work("a review reads the catalogue", w, "s3:GetObject", object("catalog/111111111111/us-west-2.jnc"), nil),
 		work("a review reads its secret", w, "ssm:GetParameter", "arn:aws:ssm:us-west-2:111111111111:parameter/joiner/webhook", nil),
@@ -563,8 +564,11 @@ func TestHardenedRegion(t *testing.T) {
 		attack(webhookUser, "another function by way of the API", api, "lambda:InvokeFunction", "arn:aws:lambda:us-west-2:111111111111:function:joiner-provision", source),
 		work("Lambda attaches a function to its network", p, "ec2:CreateNetworkInterface", "*", nil),
 		attack(function, "a function's code makes network interfaces", p, "ec2:CreateNetworkInterface", "*", byLambda),
-		work("uses the key", p, "kms:Decrypt", "arn:aws:kms:us-west-2:111111111111:key/11111111-2222-3333-4444-555555555555", nil),
-		attack(function, "uses another key", p, "kms:Decrypt", "arn:aws:kms:us-west-2:111111111111:key/other", nil),
+		work("uses the key for its bucket", p, "kms:Decrypt", key, keys("kms:ViaService", "s3.us-west-2.amazonaws.com")),
+		work("uses the key for its table", p, "kms:GenerateDataKey", key, keys("kms:ViaService", "dynamodb.us-west-2.amazonaws.com")),
+		attack(function, "W16: opens what others put under the key by itself", p, "kms:Decrypt", key, nil),
+		attack(function, "W16: opens a disk's key", p, "kms:Decrypt", key, keys("kms:ViaService", "ec2.us-west-2.amazonaws.com")),
+		attack(function, "uses another key", p, "kms:Decrypt", "arn:aws:kms:us-west-2:111111111111:key/other", keys("kms:ViaService", "s3.us-west-2.amazonaws.com")),
 		work("takes messages within its boundary", p, "sqs:ReceiveMessage", queue("joiner-plan.fifo"), nil),
 		attack(function, "what the boundary leaves out", p, "sqs:DeleteMessage", queue("joiner-plan.fifo"), nil),
 	} {

@@ -22,6 +22,7 @@ var keys = strings.Fields(`
 	ec2:volumetype ec2:vpc
 	events:detail-type events:source
 	iam:passedtoservice iam:resourcetag/
+	kms:viaservice
 	lambda:sourcefunctionarn
 	s3:delimiter s3:max-keys s3:prefix
 	sts:externalid sts:rolesessionname sts:sourceidentity
