@@ -39,6 +39,13 @@ test: ## everything that must pass: all packages, the short form of every slow s
 	cd testenv/board && $(GO) test ./...
 	cd infra/cdk && $(GO) test ./...
 
+race: ## all packages under the race detector (needs a C compiler; about an hour on two cores); RACE="./shared/..." picks some
+	CGO_ENABLED=1 $(GO) test -race -p 2 -timeout 120m $(or $(RACE),./...)
+	$(if $(RACE),,cd tools && CGO_ENABLED=1 $(GO) test -race ./...)
+
+timed: ## tests that measure by the wall clock, and fail over it: on a machine that does nothing else
+	JOINER_TIMED=1 $(GO) test -p 1 -count=1 -timeout 60m $$($(GO) list -f '{{range .TestImports}}{{if eq . "$(MODULE)/testenv/timed"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "$(MODULE)/testenv/timed"}}{{$$.ImportPath}} {{end}}{{end}}' ./...)
+
 e2e: ## the long form: every end-to-end scenario on real parts
 	JOINER_E2E=full $(GO) test -timeout 50m -count=1 -v ./testenv/e2e/...
 
@@ -198,4 +205,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam conform oracle sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE
+.PHONY: race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam conform oracle sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE

@@ -37,6 +37,7 @@ import (
 	clouddynamodb "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
 	"github.com/joiner-sh/joiner/testenv/cloud/sts"
 	"github.com/joiner-sh/joiner/testenv/kube"
+	"github.com/joiner-sh/joiner/testenv/timed"
 )
 
 // place is a control plane and our model of AWS, with what a watcher needs in both.
@@ -289,8 +290,10 @@ func TestTwoReplicasForwardAClusterThroughTheLossOfTheLeader(t *testing.T) {
 	if pointer.Epoch != 1 || pointer.HeadSeq < hint.Seq || pointer.WatcherOwner != "watcher-0" {
 		t.Errorf("pointer %+v, hint %d/%d", pointer, hint.Epoch, hint.Seq)
 	}
-	if waited := hint.ClosedMillis - hint.FirstSeenMillis; waited < 300 || waited > 5_000 {
+	if waited := hint.ClosedMillis - hint.FirstSeenMillis; waited < 300 {
 		t.Errorf("the batch was open for %d ms", waited)
+	} else {
+		timed.Within(t, "the batch is open", time.Duration(waited)*time.Millisecond, 5*time.Second)
 	}
 	unschedulable := 0
 	for i := range s.Pods {
@@ -367,9 +370,10 @@ metadata: {name: %[1]s, labels: {karpenter.sh/nodepool: general, karpenter.sh/re
 	}
 	began := time.Now()
 	hint := p.hintFrom(p.ends, "what is being deleted", func(h wire.Hint) bool { return h.Reason == wire.ReasonEnd })
-	if hint.Cluster != clusterName || hint.Epoch != 1 || time.Since(began) > 5*time.Second {
-		t.Errorf("after %s: %+v", time.Since(began), hint)
+	if hint.Cluster != clusterName || hint.Epoch != 1 {
+		t.Errorf("%+v", hint)
 	}
+	timed.Within(t, "what is being deleted is told", time.Since(began), 5*time.Second)
 	time.Sleep(time.Second)
 	out, err := p.queue.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &p.ends})
 	if err != nil || len(out.Messages) != 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/kube"
 	"github.com/joiner-sh/joiner/testenv/machine"
 	"github.com/joiner-sh/joiner/testenv/stack"
+	"github.com/joiner-sh/joiner/testenv/timed"
 )
 
 // TestF113_F116_DeadlinesAndVolumes deletes NodeClaims with a terminationGracePeriod whose nodes hold a pod that its budget
@@ -94,9 +95,7 @@ func TestF113_F116_DeadlinesAndVolumes(t *testing.T) {
 		return ""
 	})
 	took := time.Since(began)
-	if took > (grace+25)*time.Second {
-		t.Errorf("their machines ended %s after the deadline of %d s", took-grace*time.Second, grace)
-	}
+	timed.Within(t, "their machines end", took, (grace+25)*time.Second)
 	stored := claims["stored"]
 	if i, _ := c.EC2.Lookup(stored.InstanceID); i.State != "running" || len(house.on(stored.NodeName)) != 0 {
 		t.Errorf("the machine of the volume is %s with %d pods", i.State, len(house.on(stored.NodeName)))

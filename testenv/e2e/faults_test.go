@@ -186,7 +186,7 @@ func TestClusterWithoutNodeOrWatcherGetsItsFirstNode(t *testing.T) {
 	c := start(t, stack.Options{Watchers: -1})
 	c.apply(t, class("default"), pool("default", "default", general, nil, nil), deployment("joiner", "watcher", 2, "100m"))
 	began := time.Now()
-	await(t, 90*time.Second, "the first node is launched", func(context.Context) string {
+	await(t, 5*time.Minute, "the first node is launched", func(context.Context) string {
 		if len(c.running()) == 0 {
 			return "no machine yet"
 		}

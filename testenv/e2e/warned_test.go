@@ -21,6 +21,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/kube"
 	"github.com/joiner-sh/joiner/testenv/stack"
+	"github.com/joiner-sh/joiner/testenv/timed"
 )
 
 // TestC1_HalfAClusterOfSpotMachinesIsWarnedAtOnce warns every second spot machine of a cluster in the same moment, with
@@ -172,15 +173,10 @@ func (c *cluster) inTime(t *testing.T, warned time.Time, claims []model.Claim, t
 	}
 	bought := slices.MinFunc(launches, func(a, b ec2.Launch) int { return a.LaunchTime.Compare(b.LaunchTime) }).LaunchTime.Sub(warned)
 	t.Logf("after the warnings: taint %s; first eviction of a node %s; first machine bought %s, %d in all", spread(taints), spread(first), bought.Round(time.Millisecond), len(launches))
-	if p99, worst := at99(taints), taints[len(taints)-1]; p99 > 5*time.Second || worst > 20*time.Second {
-		t.Errorf("99 of 100 nodes are tainted after %s, want 5 s, and the last after %s, want 20 s", p99, worst)
-	}
-	if p99 := at99(first); p99 > 8*time.Second {
-		t.Errorf("pods of 99 of 100 nodes are asked to leave after %s, want 8 s", p99)
-	}
-	if bought >= first[0] {
-		t.Errorf("EC2 was asked for a machine after %s, and the first pod to leave after %s", bought, first[0])
-	}
+	timed.Within(t, "99 of 100 nodes are tainted", at99(taints), 5*time.Second)
+	timed.Within(t, "the last node is tainted", taints[len(taints)-1], 20*time.Second)
+	timed.Within(t, "pods of 99 of 100 nodes are asked to leave", at99(first), 8*time.Second)
+	timed.Within(t, "EC2 is asked for a machine, before the first pod is asked to leave", bought, first[0])
 }
 
 func at99(sorted []time.Duration) time.Duration { return sorted[(len(sorted)*99+99)/100-1] }

@@ -28,6 +28,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	clouddynamodb "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
 	"github.com/joiner-sh/joiner/testenv/cloud/sts"
+	"github.com/joiner-sh/joiner/testenv/timed"
 )
 
 // server is an API server that counts what it is asked.
@@ -252,9 +253,10 @@ func TestWithoutAWatcherNothingIsKnown(t *testing.T) {
 	s := newSite(t)
 	began := time.Now()
 	_, _, err := s.ask(s.rights, 1500*time.Millisecond, "DELETE", node, "")
-	if codeAndKind(err) != "Internal "+CodeUntaken || time.Since(began) > 3*time.Second {
-		t.Errorf("%v after %s", err, time.Since(began))
+	if codeAndKind(err) != "Internal "+CodeUntaken {
+		t.Errorf("%v", err)
 	}
+	timed.Within(t, "a request that nobody takes is given up", time.Since(began), 3*time.Second)
 	// It is carried out by nobody later on. Ages are told to the second.
 	time.Sleep(1200 * time.Millisecond)
 	s.watch()
@@ -460,8 +462,8 @@ func TestAFunctionThatIsKilledWhileItWaits(t *testing.T) {
 func until(t *testing.T, ok func() bool) {
 	t.Helper()
 	for began := time.Now(); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > 20*time.Second {
-			t.Fatal("it did not come to that in 20 s")
+		if time.Since(began) > 2*time.Minute {
+			t.Fatal("it did not come to that in two minutes")
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/timed"
 )
 
 const atRequirements = "spec.template.spec.requirements"
@@ -311,8 +312,9 @@ func TestListsBeyondMeasureAreNotLookedAtClosely(t *testing.T) {
 	for name, change := range map[string]func(*model.Pool){"values": require(in(model.LabelInstanceType, values...)), "requirements": require(list...)} {
 		began := time.Now()
 		v := create(plain(change), known())
-		if took := time.Since(began); took > 2*time.Second || !v.Allowed() {
-			t.Errorf("%s: %s, %v", name, took, v.Refusals)
+		timed.Within(t, name, time.Since(began), 2*time.Second)
+		if !v.Allowed() {
+			t.Errorf("%s: %v", name, v.Refusals)
 		}
 		silent(t, v.Warnings, "instance types")
 	}
