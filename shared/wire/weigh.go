@@ -15,11 +15,11 @@ import (
 // Weight is what decoding something takes of memory, in bytes: what is made and, where a list grows, what it grows from. It is
 // told before anything is made, so that whoever reads what others wrote can refuse it.
 const (
-	textOverhead = 16 // of a text: allocations come in steps
-	entryFactor  = 2  // of an element: a list that grows is there twice for a moment
-	mapOverhead  = 16 // of a map's entry, beside key and value
-	anyBytes     = 64 // of a value whose type the text decides
-	ownFactor    = 16 // of each byte of what a type decodes by itself
+	textOverhead = 16  // of a text: allocations come in steps
+	entryFactor  = 2   // of an element: a list that grows is there twice for a moment
+	mapOverhead  = 16  // of a map's entry, beside key and value
+	anyBytes     = 128 // of a value whose type the text decides: a map of one entry has room for eight
+	ownFactor    = 16  // of each byte of what a type decodes by itself
 )
 
 // form says what JSON makes of a type.
@@ -87,6 +87,18 @@ func addFields(fields map[string]*form, t reflect.Type, known map[reflect.Type]*
 			fields[name] = formOf(field.Type, known)
 		}
 	}
+}
+
+// Form is what JSON makes of a type, for whoever reads what others wrote.
+type Form struct{ of *form }
+
+// FormOf returns the form of a type.
+func FormOf(t reflect.Type) *Form { return &Form{formOf(t, map[reflect.Type]*form{})} }
+
+// Weigh returns what a text takes in memory, in bytes, once it is decoded into a value of the type. Invalid where that is more than room; the error
+// calls the text by the name. What is no JSON is left to the decoder.
+func (f *Form) Weigh(name string, text []byte, room int64) (int64, error) {
+	return weigh(name, text, f.of, room)
 }
 
 // headForm is the form of a head. Each of its lists, and of those of its structs, has a bound: the one of its path, such as gone.pods,

@@ -74,7 +74,10 @@ func New(config *rest.Config, cluster, region string) (*Client, error) {
 	config.Timeout = 2 * callTimeout // room for one repetition
 	config.UserAgent = "joiner"
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return dated{next} })
-	custom, err := dynamic.NewForConfig(config)
+	open := rest.CopyConfig(config)
+	open.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next, true} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next, false} })
+	custom, err := dynamic.NewForConfig(open)
 	if err != nil {
 		return nil, translateError(err, "connect to cluster %s", cluster)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -43,11 +44,12 @@ func (c *Client) List(ctx context.Context) (*model.Snapshot, error) {
 		return nil, err
 	}
 	errs := make([]error, len(listers))
-	var wg sync.WaitGroup
+	var some errgroup.Group
+	some.SetLimit(listersAtOnce)
 	for i := range listers {
-		wg.Go(func() { errs[i] = listAll(ctx, listers[i], add) })
+		some.Go(func() error { errs[i] = listAll(ctx, listers[i], add); return nil })
 	}
-	wg.Wait()
+	_ = some.Wait() // errors are by lister
 	for _, err := range append(errs, listAll(ctx, c.podLister(), add)) {
 		if err != nil {
 			return nil, err
@@ -59,12 +61,20 @@ func (c *Client) List(ctx context.Context) (*model.Snapshot, error) {
 // listAll reads a kind page by page.
 func listAll(ctx context.Context, l lister, add func(any)) error {
 	options := metav1.ListOptions{Limit: pageSize}
+	listed := 0
+	count := func(object any) { listed++; add(object) }
 	for {
 		list, err := l.page(ctx, options)
 		if err != nil {
 			return translateError(err, "list %s", l.kind)
 		}
-		l.each(list, add)
+		l.each(list, count)
+		if listed > maxListed {
+			return fault.New(fault.Invalid, "TooLarge", "list %s: there are %d and more, at most %d are read", l.kind, listed, maxListed)
+		}
+		if err := short(l.kind, listed); err != nil {
+			return err
+		}
 		meta, ok := list.(metav1.ListInterface)
 		if !ok || meta.GetContinue() == "" {
 			return nil

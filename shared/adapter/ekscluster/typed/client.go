@@ -2,6 +2,7 @@ package typed
 
 import (
 	"net/http"
+	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -30,6 +31,15 @@ func newScheme() *runtime.Scheme {
 		}
 	}
 	return scheme
+}
+
+// TypeOf is the type that an object of a kind is decoded into, such as v1 and PodList; nil where there is none.
+func TypeOf(apiVersion, kind string) reflect.Type {
+	version, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil
+	}
+	return scheme.AllKnownTypes()[version.WithKind(kind)]
 }
 
 // Client is one API server. It may be used from many goroutines.
