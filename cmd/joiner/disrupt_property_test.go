@@ -318,7 +318,10 @@ type accountSite struct {
 func (a *accountSite) Configuration(context.Context) (model.Configuration, error) {
 	return a.config, nil
 }
-func (a *accountSite) MarkClass(context.Context, model.ClassMark) error      { return nil }
+func (a *accountSite) MarkClass(context.Context, model.ClassMark) error { return nil }
+func (a *accountSite) Definitions(context.Context) (model.Definitions, error) {
+	return model.Definitions{}, nil
+}
 func (a *accountSite) Look(context.Context) (model.Sight, error)             { return model.Sight{}, nil }
 func (a *accountSite) PutClaim(context.Context, model.Claim) (string, error) { return "", nil }
 func (a *accountSite) PatchNode(context.Context, model.NodePatch) error      { return nil }

@@ -154,7 +154,9 @@ func (p *patient) objects(ctx context.Context, reg model.Registration) ([]doctor
 		case !there && name == buffers:
 			// It may be left out.
 		case !there:
-			say(doctor.Fail, "the definition %s is not there", name)
+			say(doctor.Fail, "the definition %s is not there: no node ends for that, and nothing is launched; with it, apply the NodePools and EC2NodeClasses again, and NodeClaims come back by themselves", name)
+		case slices.Contains(have.Going, name):
+			say(doctor.Fail, "the definition %s is being deleted, with every object of it: no node ends for that; once it is gone apply it, the NodePools and the EC2NodeClasses again, and NodeClaims come back by themselves", name)
 		case name != buffers && !sameJSON(schemas, shipped[name]): // which another autoscaler may have brought
 			say(doctor.Warn, "the definition %s is another than this version's: fields may be refused or forgotten", name)
 		}

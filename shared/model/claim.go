@@ -91,6 +91,10 @@ type Claim struct {
 
 	// ObjectUID is the NodeClaim object's UID once that exists. The object is written after the record.
 	ObjectUID string `json:"objectUID,omitempty"`
+
+	// Vanished says that the NodeClaim object went together with a definition, which is nobody's wish for the machine's end: it
+	// is made anew once the definitions and its NodePool are there.
+	Vanished bool `json:"vanished,omitempty"`
 }
 
 // Live reports whether the claim has, or may yet have, an instance.

@@ -157,8 +157,9 @@ func (s *ClassStatus) ImagesKey() string {
 
 // Configuration is every pool and class there is, as the API server has them now. Lists are by name.
 type Configuration struct {
-	Classes []ClassObject
-	Pools   []Pool
+	Undefined []string // kinds that are not defined in the cluster: that there is no object of them says nothing
+	Classes   []ClassObject
+	Pools     []Pool
 }
 
 // ClassObject is an EC2NodeClass object.

@@ -1,5 +1,7 @@
 package model
 
+import "strings"
+
 // The leases of a cluster. Each has tokens of its own.
 const (
 	LeasePlanner   = "planner"   // who launches
@@ -114,10 +116,51 @@ type Sight struct {
 	PoolsUnread string
 }
 
+// CodeUndefined is the code of NotFound where a kind is not defined in a cluster, so that nobody can tell which objects of it
+// there would be.
+const CodeUndefined = "Undefined"
+
+// Definitions are the CustomResourceDefinitions of the kinds that machines are described by, as the API server has them now.
+type Definitions struct {
+	Pools, Claims, Classes Definition
+}
+
+// Definition is one of them. The API server deletes every object of a definition that is being deleted, or was: that is not what
+// people who delete an object say.
+type Definition struct {
+	Name        string // nodepools.karpenter.sh
+	Stands      bool   // it is there, and is not being deleted
+	Going       bool   // it is there still, and is being deleted
+	CreatedUnix int64  // of one that is there
+}
+
+// State says in a word how a definition is.
+func (d Definition) State() string {
+	switch {
+	case d.Stands:
+		return "in place"
+	case d.Going:
+		return "being deleted"
+	}
+	return "gone"
+}
+
+// Missing names those that do not stand, and how each is; "" where all stand.
+func (d Definitions) Missing() string {
+	var out []string
+	for _, one := range []Definition{d.Pools, d.Claims, d.Classes} {
+		if !one.Stands {
+			out = append(out, one.Name+" is "+one.State())
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
 // ClaimObject is a NodeClaim object.
 type ClaimObject struct {
 	Claim       Claim // as far as the object shows it, with ObjectUID; State says how far its conditions have come
 	DeletedUnix int64 // when somebody asked for its deletion; 0 = nobody did
+	CreatedUnix int64 // by the API server's clock; 0 = not known
 	Finalizer   bool  // ours is on it, so that its deletion waits until we take that off
 	// DeadlineUnix is what the annotation karpenter.sh/nodeclaim-termination-timestamp says: by then no pod is left; 0 = none.
 	DeadlineUnix int64

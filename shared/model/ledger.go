@@ -379,6 +379,7 @@ type NodePatch struct {
 	AddTaints    []Taint           // merged by key and effect
 	RemoveTaints []Taint           // by key and effect, or by key alone where the effect is empty; one that is to be added as it is stays
 	Owner        *Object           // NodeClaim to own it; nil = leave
+	Disown       string            // UID of an owner that it is to have no longer, so that it stays when that goes; "" = leave
 	Finalizer    bool              // put ours on; a node that is being deleted gets none
 
 	// Plain says that the node is thought to have no taint, and of finalizers ours alone, so that it need not be read before it

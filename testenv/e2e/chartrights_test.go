@@ -38,8 +38,12 @@ var seldom = map[string]map[string]string{
 		"list policy/poddisruptionbudgets": several,
 		"get /persistentvolumes":           attached,
 		"patch /events":                    again,
+
+		"get apiextensions.k8s.io/customresourcedefinitions": "somebody deletes a NodeClaim or a Node",
 	},
 	"joiner:catalog": {
+		"get apiextensions.k8s.io/customresourcedefinitions": "somebody deletes an EC2NodeClass",
+
 		"create /events":                       "a class is wrong, or what it was has ended",
 		"patch /events":                        again,
 		"get /nodes":                           "a reservation has ended, which its nodes' labels speak of",

@@ -164,7 +164,7 @@ func nodeRows(t *testing.T, b *bench) {
 		{"annotations of a node", "disrupt", registered, `{"metadata":{"annotations":{"a":"c"}}}`, "annotations are its registration's to change"},
 		{"unschedulable", "functions", fresh, `{"spec":{"unschedulable":true}}`, "nothing but taints"},
 		{"a finalizer of others", "functions", registered, `{"metadata":{"finalizers":["karpenter.sh/termination"]}}`, "karpenter.sh/termination alone"},
-		{"an owner that is no claim", "functions", fresh, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"c","uid":"1"}]}}`, "adds its NodeClaim and nothing else"},
+		{"an owner that is no claim", "functions", fresh, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"c","uid":"1"}]}}`, "adds its NodeClaim, and takes that off, and nothing else"},
 		{"cordon", "interruption", registered, `{"metadata":{"labels":{"node.kubernetes.io/exclude-from-external-load-balancers":"karpenter"}},"spec":{"taints":[` + teamTaint + `,` + disrupted + `]}}`, ""},
 		{"let go of", "interruption", registered, `{"metadata":{"finalizers":["example.com/other"]}}`, ""},
 		{"cordon of another's node", "interruption", foreign, `{"spec":{"taints":[` + disrupted + `]}}`, "is none of Joiner's"},

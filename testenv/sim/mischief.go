@@ -13,29 +13,30 @@ import (
 
 // The kinds of sources that are in the world itself.
 const (
-	KindShortage   = "shortage"    // EC2 has no capacity in some offers
-	KindLimit      = "rate limit"  // EC2 refuses calls for being too many
-	KindFleet      = "odd answers" // EC2 fails, gives too few or too many, and lists half
-	KindVisibility = "visibility"  // EC2 shows new machines minutes late
-	KindJoin       = "no join"     // machines join late, or never
-	KindSilence    = "silence"     // kubelets fall silent for minutes
-	KindSpot       = "spot"        // spot machines are taken away
-	KindFailure    = "failure"     // machines fail
-	KindStale      = "stale list"  // the API server lists what was minutes ago
-	KindLag        = "watch lag"   // changes reach the watcher late
-	KindMute       = "no watcher"  // no replica of the watcher runs
-	KindQueue      = "odd queue"   // messages come late, twice, few at a time or never
-	KindTicks      = "odd ticks"   // ticks come late, twice or never
-	KindTemplates  = "templates"   // somebody deletes launch templates
-	KindPeople     = "people"      // somebody deletes nodes, claims and machines by hand
-	KindObjects    = "objects"     // published snapshots are deleted
-	KindEvents     = "odd events"  // AWS's events come late, twice or never
-	KindChecks     = "checks"      // status checks of machines fail, and events are scheduled for them
-	KindLongHush   = "long hush"   // kubelets fall silent for longer than is tolerated
-	KindForce      = "force"       // somebody takes nodes and claims away with finalizers and all
-	KindPools      = "pools"       // somebody deletes a NodePool, and puts it back
-	KindSpoilt     = "spoilt"      // nodes come up with a taint nobody declared, without a label, or with little room
-	KindBurst      = "burst"       // no machine joins that is launched while it lasts: one incident
+	KindShortage    = "shortage"    // EC2 has no capacity in some offers
+	KindLimit       = "rate limit"  // EC2 refuses calls for being too many
+	KindFleet       = "odd answers" // EC2 fails, gives too few or too many, and lists half
+	KindVisibility  = "visibility"  // EC2 shows new machines minutes late
+	KindJoin        = "no join"     // machines join late, or never
+	KindSilence     = "silence"     // kubelets fall silent for minutes
+	KindSpot        = "spot"        // spot machines are taken away
+	KindFailure     = "failure"     // machines fail
+	KindStale       = "stale list"  // the API server lists what was minutes ago
+	KindLag         = "watch lag"   // changes reach the watcher late
+	KindMute        = "no watcher"  // no replica of the watcher runs
+	KindQueue       = "odd queue"   // messages come late, twice, few at a time or never
+	KindTicks       = "odd ticks"   // ticks come late, twice or never
+	KindTemplates   = "templates"   // somebody deletes launch templates
+	KindPeople      = "people"      // somebody deletes nodes, claims and machines by hand
+	KindObjects     = "objects"     // published snapshots are deleted
+	KindEvents      = "odd events"  // AWS's events come late, twice or never
+	KindChecks      = "checks"      // status checks of machines fail, and events are scheduled for them
+	KindLongHush    = "long hush"   // kubelets fall silent for longer than is tolerated
+	KindForce       = "force"       // somebody takes nodes and claims away with finalizers and all
+	KindPools       = "pools"       // somebody deletes a NodePool, and puts it back
+	KindSpoilt      = "spoilt"      // nodes come up with a taint nobody declared, without a label, or with little room
+	KindBurst       = "burst"       // no machine joins that is launched while it lasts: one incident
+	KindDefinitions = "definitions" // the definitions of NodePools, NodeClaims and EC2NodeClasses vanish, and come back
 )
 
 var mischiefs = []string{
@@ -145,6 +146,8 @@ func (e *engine) misbehave() {
 			})
 		case KindBurst:
 			during(func() { w.Kubelets.Deafen(true) }, func() { w.Kubelets.Deafen(false) })
+		case KindDefinitions:
+			during(e.undefine, e.define)
 		}
 	}
 }
@@ -293,8 +296,34 @@ func (e *engine) pools(d draws) {
 	e.agenda.Add(e.now().Add(d.skewed(time.Second, 10*time.Minute)), func() { e.restore(pool) })
 }
 
+// undefine deletes the definitions with every object of them.
+func (e *engine) undefine() {
+	e.undefined = true
+	e.world.Cluster.DeleteDefinitions()
+}
+
+// define applies definitions, NodePools and EC2NodeClasses that are not there, and tries again while a finalizer holds what was.
+func (e *engine) define() {
+	if !e.undefined {
+		return
+	}
+	if !e.world.Cluster.DefineAnew() {
+		e.agenda.Add(e.now().Add(10*time.Second), e.define)
+		return
+	}
+	e.undefined = false
+	e.world.Cluster.AddClass(world.Class("default"))
+	for _, pool := range e.config.Scenario.Pools {
+		e.restore(pool)
+	}
+	e.look()
+}
+
 // restore applies a NodePool where it is not there.
 func (e *engine) restore(pool model.Pool) {
+	if e.undefined { // define does, once it can
+		return
+	}
 	snapshot, err := e.world.Cluster.List(context.Background())
 	if err == nil && !slices.ContainsFunc(snapshot.Pools, func(p model.Pool) bool { return p.Name == pool.Name }) {
 		e.world.Cluster.AddPool(pool)
@@ -352,8 +381,12 @@ func (e *engine) heal() {
 	w.Events.Heal()
 	w.Ticks.Heal()
 	w.Stale(0)
-	for _, pool := range e.config.Scenario.Pools {
-		e.restore(pool)
+	if e.undefined {
+		e.define()
+	} else {
+		for _, pool := range e.config.Scenario.Pools {
+			e.restore(pool)
+		}
 	}
 	w.Fleet.MendAll()
 	for _, id := range w.Kubelets.Heal() {

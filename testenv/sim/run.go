@@ -118,6 +118,7 @@ type engine struct {
 	counts    map[string]int // of what nobody else counts, by kind of fault
 	alive     []*process
 	healed    bool
+	undefined bool // somebody deleted the definitions, and they are not back
 	over      bool
 	functions []*function
 	watchers  []*watchers // of each cluster, in the order of worlds

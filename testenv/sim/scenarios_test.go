@@ -386,6 +386,36 @@ func TestScenarioMachinesThatNeverJoinEnd(t *testing.T) {
 	}
 }
 
+// TestScenarioMachinesStayWhenDefinitionsVanish: what the API server deletes because its definition was deleted ends nothing; all of
+// it is back once the definitions, the class and the pool are, and no machine is another.
+func TestScenarioMachinesStayWhenDefinitionsVanish(t *testing.T) {
+	c := small(20, 60*time.Minute)
+	pools := c.Scenario.Pools
+	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+		at(10*time.Minute, w.Cluster.DeleteDefinitions)
+		at(25*time.Minute, func() {
+			if !w.Cluster.DefineAnew() {
+				sight, err := w.Cluster.Look(t.Context())
+				definitions, _ := w.Cluster.Definitions(t.Context())
+				t.Errorf("a finalizer still holds an object of a definition that was deleted a quarter of an hour ago: %s: %+v %v", definitions.Missing(), sight.Objects, err)
+			}
+			w.Cluster.AddClass(world.Class("default"))
+			for _, pool := range pools {
+				w.Cluster.AddPool(pool)
+			}
+		})
+	}
+	d := play(t, c)
+	if n := d.ended(0, 60*time.Minute); n != 0 {
+		t.Errorf("%d machines were told to end, or ended", n)
+	}
+	sight, err := d.world.Cluster.Look(t.Context())
+	if err != nil || len(sight.Objects) != d.running() {
+		t.Errorf("%d NodeClaims of %d machines: %v", len(sight.Objects), d.running(), err)
+	}
+	d.alone(t, 20)
+}
+
 // standing puts n spot machines of a type into the world with their claims and nodes, as if they had been there for long, and
 // one pod of a deployment on each: machines without a birth, because there are many.
 func standing(t *testing.T, w *world.World, n, deployments int) []string {

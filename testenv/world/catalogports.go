@@ -76,6 +76,10 @@ func (p classPort) Look(ctx context.Context) (model.Sight, error) {
 	return read(ctx, p.Ports, "cluster.look", func() (model.Sight, error) { return p.world.Cluster.Look(ctx) })
 }
 
+func (p classPort) Definitions(ctx context.Context) (model.Definitions, error) {
+	return read(ctx, p.Ports, "cluster.definitions", func() (model.Definitions, error) { return p.world.Cluster.Definitions(ctx) })
+}
+
 func (p classPort) Types(ctx context.Context) (model.MachineCatalog, error) {
 	return read(ctx, p.Ports, "catalog.types", func() (model.MachineCatalog, error) { return p.world.Catalog.Types(ctx) })
 }
@@ -180,6 +184,12 @@ func (c *Cluster) Configuration(context.Context) (model.Configuration, error) {
 		return model.Configuration{}, err
 	}
 	out := model.Configuration{Pools: c.pools.all()}
+	if c.defined.deleted {
+		out.Undefined = append(out.Undefined, "nodepools")
+		if len(c.classes.keys) == 0 {
+			out.Undefined = append(out.Undefined, "ec2nodeclasses")
+		}
+	}
 	for _, class := range c.classes.all() {
 		mark := c.marks[class.UID]
 		out.Classes = append(out.Classes, model.ClassObject{Class: class, Annotations: union(class.Annotations, mark.Annotations), Finalized: mark.Finalized})

@@ -35,30 +35,32 @@ type Cluster struct {
 	now  func() time.Time
 	log  *Log
 
-	mu       sync.Mutex
-	uids     int
-	version  int64              // resourceVersion of the last change
-	history  []change           // the newest changes, oldest first
-	trimmed  int64              // version of the newest change that is not in history any more
-	refuse   func(string) error // asked before every request; nil = answer all
-	shapes   []model.PodShape
-	pods     table[model.Pod]
-	nodes    table[model.Node]
-	pools    table[model.Pool]
-	classes  table[model.Class]
-	marks    map[string]model.ClassMark // what is on classes beside what people wrote, by UID
-	claims   table[NodeClaim]
-	budgets  table[model.PDB]
-	daemons  table[model.DaemonSet]
-	spaces   table[model.Namespace]
-	buffers  table[model.Buffer]
-	attached table[VolumeAttachment]
-	owners   map[string]string // UID of the NodeClaim object that owns a node, by the node's UID
-	storage  map[int]bool      // shapes whose pods have a volume each
-	holds    bool              // NodeClaims are made with our finalizer
-	choices  bool              // see Options.Choices
-	listed   *model.Snapshot   // as of version listedAt
-	listedAt int64
+	mu               sync.Mutex
+	uids             int
+	version          int64              // resourceVersion of the last change
+	history          []change           // the newest changes, oldest first
+	trimmed          int64              // version of the newest change that is not in history any more
+	refuse           func(string) error // asked before every request; nil = answer all
+	shapes           []model.PodShape
+	pods             table[model.Pod]
+	nodes            table[model.Node]
+	pools            table[model.Pool]
+	classes          table[model.Class]
+	marks            map[string]model.ClassMark // what is on classes beside what people wrote, by UID
+	claims           table[NodeClaim]
+	budgets          table[model.PDB]
+	daemons          table[model.DaemonSet]
+	spaces           table[model.Namespace]
+	buffers          table[model.Buffer]
+	attached         table[VolumeAttachment]
+	owners           map[string]string // UID of the NodeClaim object that owns a node, by the node's UID
+	defined          definitions
+	poolsDefinedUnix int64           // when the definition of NodePools alone was made anew; 0 = with the others
+	storage          map[int]bool    // shapes whose pods have a volume each
+	holds            bool            // NodeClaims are made with our finalizer
+	choices          bool            // see Options.Choices
+	listed           *model.Snapshot // as of version listedAt
+	listedAt         int64
 
 	events     map[model.Event]int           // how often each was reported
 	conditions map[[3]string]model.Condition // by kind, name and type
@@ -350,6 +352,10 @@ func (c *Cluster) PutClaim(_ context.Context, claim model.Claim) (string, error)
 	switch {
 	case object == nil && claim.ObjectUID != "", object != nil && claim.ObjectUID != "" && object.UID != claim.ObjectUID:
 		return "", fault.New(fault.NotFound, "", "NodeClaim %s of UID %s is gone", claim.Name, claim.ObjectUID)
+	case object == nil && c.creates() != nil:
+		return "", c.creates()
+	case object != nil && claim.Vanished && claim.ObjectUID == "" && object.DeletedUnix != 0:
+		return "", fault.New(fault.Conflict, "", "NodeClaim %s, which goes with its definition, is still there", claim.Name)
 	case object == nil:
 		made := NodeClaim{UID: c.uid("claim"), Claim: claim, CreatedUnix: c.now().Unix(), Finalizer: c.holds}
 		put(c, &c.claims, KindNodeClaim, claim.Name, made.UID, "create", &made)
@@ -396,6 +402,9 @@ func (c *Cluster) PatchNode(_ context.Context, patch model.NodePatch) error {
 		}
 	}
 	next.Finalizer = next.Finalizer || patch.Finalizer && next.DeletedUnix == 0
+	if patch.Disown != "" && c.owners[next.UID] == patch.Disown {
+		delete(c.owners, next.UID)
+	}
 	if patch.Owner != nil {
 		c.owners[next.UID] = patch.Owner.UID
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -98,6 +99,10 @@ func (p collectPort) Look(ctx context.Context) (model.Sight, error) {
 	return read(ctx, p.Ports, "cluster.look", func() (model.Sight, error) { return p.world.Cluster.Look(ctx) })
 }
 
+func (p collectPort) Definitions(ctx context.Context) (model.Definitions, error) {
+	return read(ctx, p.Ports, "cluster.definitions", func() (model.Definitions, error) { return p.world.Cluster.Definitions(ctx) })
+}
+
 func (p collectPort) Runs(ctx context.Context, node string) (bool, error) {
 	return read(ctx, p.Ports, "cluster.runs", func() (bool, error) { return p.world.Cluster.Runs(ctx, node) })
 }
@@ -165,6 +170,9 @@ func (c *Cluster) Look(context.Context) (model.Sight, error) {
 	if err := c.asked("list"); err != nil {
 		return model.Sight{}, err
 	}
+	if c.defined.deleted && len(c.claims.keys) == 0 {
+		return model.Sight{}, fault.New(fault.NotFound, model.CodeUndefined, "NodeClaims are not defined")
+	}
 	sight := model.Sight{Version: c.version, Nodes: c.nodes.all(), Objects: claimObjects(c.claims.all())}
 	for _, pool := range c.pools.all() {
 		if pool.Annotations[model.AnnotationGentleExpiry] == "true" {
@@ -182,7 +190,7 @@ func claimObjects(claims []NodeClaim) []model.ClaimObject {
 		claim.ObjectUID, claim.Held, claim.Pods, claim.Intent, claim.Price, claim.InstanceID = object.UID, nil, nil, "", 0, ""
 		claim.Drain = nil
 		out = append(out, model.ClaimObject{
-			Claim: claim, DeletedUnix: object.DeletedUnix, Finalizer: object.Finalizer, DeadlineUnix: object.DeadlineUnix,
+			Claim: claim, DeletedUnix: object.DeletedUnix, CreatedUnix: object.CreatedUnix, Finalizer: object.Finalizer, DeadlineUnix: object.DeadlineUnix,
 		})
 	}
 	return out

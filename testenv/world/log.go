@@ -113,6 +113,11 @@ type InstanceEnded struct {
 	Cause string // terminate, spot, failure, person
 }
 
+// DefinitionsWritten says that the definitions of NodePools, NodeClaims and EC2NodeClasses were deleted, or were applied anew.
+type DefinitionsWritten struct {
+	Stand bool
+}
+
 // TerminateCalled is a call of TerminateInstances that reached EC2.
 type TerminateCalled struct {
 	IDs []string
@@ -242,24 +247,25 @@ type FaultInjected struct {
 	What    string // such as "dies after ledger.record"
 }
 
-func (Touched) fact()          {}
-func (FleetCalled) fact()      {}
-func (InstanceStarted) fact()  {}
-func (InstanceWarned) fact()   {}
-func (InstanceEnded) fact()    {}
-func (LeaveAsked) fact()       {}
-func (InstanceEnding) fact()   {}
-func (InstanceStopped) fact()  {}
-func (InstanceImpaired) fact() {}
-func (EventMoved) fact()       {}
-func (TerminateCalled) fact()  {}
-func (LeaseTaken) fact()       {}
-func (LeaseReleased) fact()    {}
-func (LedgerWritten) fact()    {}
-func (StopMoved) fact()        {}
-func (PointerMoved) fact()     {}
-func (WatchFollowed) fact()    {}
-func (ObjectWritten) fact()    {}
-func (MessageMoved) fact()     {}
-func (ProcessMoved) fact()     {}
-func (FaultInjected) fact()    {}
+func (Touched) fact()            {}
+func (FleetCalled) fact()        {}
+func (InstanceStarted) fact()    {}
+func (InstanceWarned) fact()     {}
+func (InstanceEnded) fact()      {}
+func (LeaveAsked) fact()         {}
+func (InstanceEnding) fact()     {}
+func (InstanceStopped) fact()    {}
+func (InstanceImpaired) fact()   {}
+func (EventMoved) fact()         {}
+func (DefinitionsWritten) fact() {}
+func (TerminateCalled) fact()    {}
+func (LeaseTaken) fact()         {}
+func (LeaseReleased) fact()      {}
+func (LedgerWritten) fact()      {}
+func (StopMoved) fact()          {}
+func (PointerMoved) fact()       {}
+func (WatchFollowed) fact()      {}
+func (ObjectWritten) fact()      {}
+func (MessageMoved) fact()       {}
+func (ProcessMoved) fact()       {}
+func (FaultInjected) fact()      {}

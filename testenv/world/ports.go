@@ -188,6 +188,10 @@ func (p clusterPort) PutClaim(ctx context.Context, claim model.Claim) (string, e
 	return write(ctx, p.Ports, "cluster.show", func() (string, error) { return p.world.Cluster.PutClaim(ctx, claim) })
 }
 
+func (p clusterPort) PoolUID(ctx context.Context, name string) (string, error) {
+	return read(ctx, p.Ports, "cluster.pool", func() (string, error) { return p.world.Cluster.PoolUID(ctx, name) })
+}
+
 func (p clusterPort) PatchNode(ctx context.Context, patch model.NodePatch) error {
 	return do(ctx, p.Ports, "cluster.node", func() error { return p.world.Cluster.PatchNode(ctx, patch) })
 }

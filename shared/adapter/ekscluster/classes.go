@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
@@ -19,10 +21,10 @@ import (
 )
 
 // Configuration reads every NodePool and EC2NodeClass as they are now. An object that cannot be read is left out: it has
-// passed a definition this build does not know. Kinds that are not defined have no objects.
+// passed a definition this build does not know. Kinds that are not defined are Undefined, and have no objects.
 func (c *Client) Configuration(ctx context.Context) (model.Configuration, error) {
 	var out model.Configuration
-	err := listAll(ctx, c.customLister(apiv1.NodePoolResource), func(object any) {
+	err := listAll(ctx, c.noting(apiv1.NodePoolResource, &out.Undefined), func(object any) {
 		if pool, err := toTyped[apiv1.NodePool](object.(*unstructured.Unstructured)); err == nil {
 			out.Pools = append(out.Pools, translate.Pool(pool))
 		}
@@ -30,7 +32,7 @@ func (c *Client) Configuration(ctx context.Context) (model.Configuration, error)
 	if err != nil {
 		return out, err
 	}
-	err = listAll(ctx, c.customLister(awsv1.EC2NodeClassResource), func(object any) {
+	err = listAll(ctx, c.noting(awsv1.EC2NodeClassResource, &out.Undefined), func(object any) {
 		if class, err := toTyped[awsv1.EC2NodeClass](object.(*unstructured.Unstructured)); err == nil {
 			out.Classes = append(out.Classes, model.ClassObject{
 				Class: translate.Class(class), Annotations: class.Annotations,
@@ -41,6 +43,19 @@ func (c *Client) Configuration(ctx context.Context) (model.Configuration, error)
 	slices.SortFunc(out.Pools, func(a, b model.Pool) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(out.Classes, func(a, b model.ClassObject) int { return strings.Compare(a.Class.Name, b.Class.Name) })
 	return out, err
+}
+
+// noting is the lister of a kind of our definitions, which adds the kind to undefined where the cluster does not define it.
+func (c *Client) noting(resource schema.GroupVersionResource, undefined *[]string) lister {
+	l := c.customLister(resource)
+	each := l.each
+	l.each = func(list runtime.Object, add func(any)) {
+		if _, none := list.(*metav1.PartialObjectMetadataList); none {
+			*undefined = append(*undefined, resource.Resource)
+		}
+		each(list, add)
+	}
+	return l
 }
 
 // MarkClass puts our finalizer on an EC2NodeClass or takes it off, and sets annotations, on condition that it is the

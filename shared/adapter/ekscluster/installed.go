@@ -19,6 +19,8 @@ type Installed struct {
 	// Schemas are those of the definitions that were asked for, by the definition's name, then by version. A definition that is
 	// not there is absent.
 	Schemas map[string]map[string]any
+	// Going are the names of those that are being deleted.
+	Going []string
 	// Chart is the version of the program that the watcher's Deployment says it runs; "" where there is no Deployment.
 	Chart string
 }
@@ -33,6 +35,9 @@ func (c *Client) Installed(ctx context.Context, names []string, namespace, watch
 		}
 		if err != nil {
 			return out, translateError(err, "read definition %s", name)
+		}
+		if object.GetDeletionTimestamp() != nil {
+			out.Going = append(out.Going, name)
 		}
 		out.Schemas[name] = schemasOf(object.Object)
 	}

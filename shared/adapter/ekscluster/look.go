@@ -25,7 +25,8 @@ func (c *Client) Look(ctx context.Context) (model.Sight, error) {
 	claims := lister{
 		kind: "nodeclaims", each: eachUntyped,
 		page: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return c.custom.Resource(apiv1.NodeClaimResource).List(ctx, o)
+			list, err := c.custom.Resource(apiv1.NodeClaimResource).List(ctx, o)
+			return list, undefined(err, "nodeclaims")
 		},
 	}
 	pools := lister{
@@ -80,6 +81,7 @@ func claimObjectOf(untyped *unstructured.Unstructured) model.ClaimObject {
 	if at := untyped.GetDeletionTimestamp(); at != nil {
 		out.DeletedUnix = at.Unix()
 	}
+	out.CreatedUnix = untyped.GetCreationTimestamp().Unix()
 	out.Finalizer = slices.Contains(untyped.GetFinalizers(), model.Finalizer)
 	out.DeadlineUnix = deadlineOf(untyped.GetAnnotations())
 	return out

@@ -83,7 +83,7 @@ type operation struct {
 // plainPatch returns the patch that does what is asked to a node that is Plain, and nothing to any other; nil where more is asked
 // than taints, labels and a finalizer.
 func plainPatch(patch *model.NodePatch) []operation {
-	if !patch.Plain || len(patch.AddTaints) == 0 || !patch.Finalizer || len(patch.RemoveLabels)+len(patch.Annotations) > 0 || patch.Owner != nil {
+	if !patch.Plain || len(patch.AddTaints) == 0 || !patch.Finalizer || len(patch.RemoveLabels)+len(patch.Annotations) > 0 || patch.Owner != nil || patch.Disown != "" {
 		return nil
 	}
 	out := []operation{
@@ -118,7 +118,7 @@ func nodePatch(node *corev1.Node, patch *model.NodePatch) map[string]any {
 	if annotations := missing(node.Annotations, patch.Annotations); len(annotations) > 0 {
 		meta["annotations"] = annotations
 	}
-	if owners, changed := withOwner(node.OwnerReferences, patch.Owner); changed {
+	if owners, changed := owners(node.OwnerReferences, patch); changed {
 		meta["ownerReferences"] = owners
 	}
 	// The API server refuses a new finalizer on an object that is being deleted.
@@ -144,6 +144,16 @@ func missing(have, want map[string]string) map[string]string {
 		}
 	}
 	return out
+}
+
+// owners returns a node's owners as they are to be, and whether that changes anything.
+func owners(have []metav1.OwnerReference, patch *model.NodePatch) ([]metav1.OwnerReference, bool) {
+	left := have
+	if patch.Disown != "" {
+		left = slices.DeleteFunc(slices.Clone(have), func(o metav1.OwnerReference) bool { return string(o.UID) == patch.Disown })
+	}
+	owned, changed := withOwner(left, patch.Owner)
+	return owned, changed || len(left) != len(have)
 }
 
 func withOwner(have []metav1.OwnerReference, owner *model.Object) ([]metav1.OwnerReference, bool) {

@@ -56,7 +56,11 @@ func (c *Client) findOrCreate(ctx context.Context, claim *model.Claim) (*apiv1.N
 	created, err := c.custom.Resource(apiv1.NodeClaimResource).Create(ctx, untyped, metav1.CreateOptions{})
 	err = translateError(err, "create NodeClaim %s", claim.Name)
 	if fault.Is(err, fault.Conflict) { // an earlier attempt came as far as this
-		return c.claim(ctx, claim)
+		object, err := c.claim(ctx, claim)
+		if err == nil && claim.Vanished && object.DeletionTimestamp != nil {
+			return nil, fault.New(fault.Conflict, "", "NodeClaim %s of UID %s, which goes with its definition, is still there", claim.Name, object.UID)
+		}
+		return object, err
 	}
 	if err != nil {
 		return nil, err
@@ -81,6 +85,18 @@ func (c *Client) claim(ctx context.Context, claim *model.Claim) (*apiv1.NodeClai
 		return nil, fault.New(fault.Conflict, "", "NodeClaim %s shows instance %s, the claim has %s", claim.Name, shown, claim.ProviderID)
 	}
 	return object, nil
+}
+
+// PoolUID returns the UID of a NodePool as it is now. NotFound where there is none of that name, or it is being deleted.
+func (c *Client) PoolUID(ctx context.Context, name string) (string, error) {
+	pool, err := c.custom.Resource(apiv1.NodePoolResource).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return "", translateError(err, "read NodePool %s", name)
+	}
+	if pool.GetDeletionTimestamp() != nil {
+		return "", fault.New(fault.NotFound, "", "NodePool %s is being deleted", name)
+	}
+	return string(pool.GetUID()), nil
 }
 
 // updateMeta brings labels and annotations of an object up to the claim's where they may change after the launch: the

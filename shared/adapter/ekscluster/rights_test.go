@@ -39,6 +39,8 @@ func TestInterruptionRoleHasTheRightsItUsesAndNoOther(t *testing.T) {
 	}
 	_, err := c.Look(t.Context())
 	must("look", err)
+	_, err = c.Definitions(t.Context())
+	must("definitions", err)
 	_, err = c.Runs(t.Context(), name)
 	must("runs", err)
 	_, err = c.Occupied(t.Context(), node)

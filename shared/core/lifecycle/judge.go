@@ -22,6 +22,7 @@ const (
 	Interrupted   Kind = "Interrupted"   // EC2 takes a claim's spot instance back
 	Stopping      Kind = "Stopping"      // EC2 says that a claim's instance is stopping, stopped or shutting down
 	ObjectDeleted Kind = "ObjectDeleted" // somebody deleted a claim's NodeClaim object
+	Vanished      Kind = "Vanished"      // a claim's NodeClaim object goes, or went, because a definition does or did: its machine stays
 	NodeDeleted   Kind = "NodeDeleted"   // somebody deleted a claim's Node object
 	BlockEnds     Kind = "BlockEnds"     // the capacity block a claim's instance runs in is about to end
 	Impaired      Kind = "Impaired"      // EC2's status checks of a claim's instance fail, or EC2 has scheduled an event for it
@@ -37,7 +38,7 @@ const (
 
 // kinds lists them.
 var kinds = []Kind{
-	Ended, Missing, Stranded, Retired, Interrupted, Stopping, ObjectDeleted, NodeDeleted, BlockEnds, Impaired, Unhealthy, NodeGone,
+	Ended, Missing, Stranded, Retired, Interrupted, Stopping, ObjectDeleted, Vanished, NodeDeleted, BlockEnds, Impaired, Unhealthy, NodeGone,
 	NeverJoined, Expired, Orphan, LeftObject, LeftNode, Held,
 }
 
@@ -75,6 +76,10 @@ type View struct {
 	Instances []model.Instance
 	Survey    model.Survey
 	Sight     model.Sight
+
+	// Definitions are those of the API server where they were read, which they need only be where a finding Obeys; nil = they
+	// are taken to stand.
+	Definitions *model.Definitions
 
 	Interrupted []string           // ids of spot instances that EC2 takes back
 	Impaired    []model.Impairment // what EC2's status checks say of machines, whoever owns them
@@ -298,7 +303,9 @@ func (j *judge) claim(claim *model.Claim) {
 			j.find(f)
 		}
 	case claim.State == model.Draining:
-		j.hasten(f)
+		if !j.hasten(f) {
+			j.letGo(f)
+		}
 	case j.asked(&f) || j.failing(&f):
 		f.DeadlineUnix = claim.Deadline(j.view.Survey.NowUnix, f.DeadlineUnix, deadlineOf(f.Object))
 		j.find(f)
@@ -329,10 +336,10 @@ func deadlineOf(object *model.ClaimObject) int64 {
 	return object.DeadlineUnix
 }
 
-// hasten finds what brings the deadline of a drain forward that is under way.
-func (j *judge) hasten(f Finding) {
+// hasten finds what brings the deadline of a drain forward that is under way, and reports whether anything does.
+func (j *judge) hasten(f Finding) bool {
 	if !j.asked(&f) && deadlineOf(f.Object) == 0 {
-		return
+		return false
 	}
 	if own, asked := deadlineOf(f.Object), f.DeadlineUnix; own != 0 && (asked == 0 || own < asked) {
 		f.DeadlineUnix = own
@@ -347,7 +354,9 @@ func (j *judge) hasten(f Finding) {
 	if f.DeadlineUnix != 0 && (before == 0 || f.DeadlineUnix < before) {
 		f.Removes = false // it goes already
 		j.find(f)
+		return true
 	}
+	return false
 }
 
 // warned reports whether a claim drains because EC2 takes its machine back, with a deadline that says when: that EC2 goes on
@@ -374,9 +383,11 @@ func (j *judge) asked(f *Finding) bool {
 		f.Kind, f.Detail = Stopping, state
 	case f.Instance != nil && over(f.Instance):
 		return false
+	case f.Claim.State != model.Draining && f.Object != nil && f.Object.DeletedUnix != 0 && j.vanishes(f):
+		f.Kind, f.Detail = Vanished, j.whyVanished(f)
 	case f.Object != nil && f.Object.DeletedUnix != 0:
 		f.Kind = ObjectDeleted
-	case joined && slices.ContainsFunc(f.Nodes, func(n model.Node) bool {
+	case joined && j.definesClaims() && slices.ContainsFunc(f.Nodes, func(n model.Node) bool {
 		return n.DeletedUnix != 0 && (f.Claim.NodeUID == "" || n.UID == f.Claim.NodeUID)
 	}):
 		f.Kind = NodeDeleted
@@ -422,6 +433,8 @@ func (j *judge) failing(f *Finding) bool {
 	switch {
 	case f.Instance == nil || over(f.Instance):
 		return false
+	case f.Claim.ObjectUID != "" && f.Object == nil && j.vanished(f):
+		f.Kind, f.Wait, f.Detail = Vanished, j.settings.Confirm, j.whyVanished(f)
 	case f.Claim.ObjectUID != "" && f.Object == nil:
 		f.Kind, f.Wait, f.Removes = ObjectDeleted, j.settings.Confirm, joined
 	case joined && len(f.Nodes) == 0:
@@ -538,7 +551,7 @@ func (f *Finding) Why() string {
 		return "its Node object was deleted"
 	case BlockEnds:
 		return fmt.Sprintf("the capacity block that instance %s runs in ends at %s", id, clock(f.Claim.BlockEndsUnix))
-	case Impaired, Unhealthy, Expired, Held:
+	case Impaired, Unhealthy, Expired, Held, Vanished:
 		return f.Detail
 	case Ended:
 		return fmt.Sprintf("EC2 says that instance %s was terminated", id)

@@ -31,15 +31,16 @@ var kinds = map[string][]string{
 	"storage.k8s.io/storageclasses": {"list"},
 	"storage.k8s.io/csinodes":       {"list"},
 
-	"storage.k8s.io/volumeattachments":            {"list"},
-	"karpenter.sh/nodepools":                      {"get", "list"},
-	"karpenter.sh/nodepools/status":               {"patch"},
-	"karpenter.sh/nodeclaims":                     {"get", "list", "create", "patch", "delete"},
-	"karpenter.sh/nodeclaims/status":              {"patch"},
-	"karpenter.k8s.aws/ec2nodeclasses":            {"get", "list", "patch"},
-	"karpenter.k8s.aws/ec2nodeclasses/status":     {"patch"},
-	"autoscaling.x-k8s.io/capacitybuffers":        {"get", "list"},
-	"autoscaling.x-k8s.io/capacitybuffers/status": {"patch"},
+	"storage.k8s.io/volumeattachments":               {"list"},
+	"karpenter.sh/nodepools":                         {"get", "list"},
+	"karpenter.sh/nodepools/status":                  {"patch"},
+	"karpenter.sh/nodeclaims":                        {"get", "list", "create", "patch", "delete"},
+	"karpenter.sh/nodeclaims/status":                 {"patch"},
+	"karpenter.k8s.aws/ec2nodeclasses":               {"get", "list", "patch"},
+	"karpenter.k8s.aws/ec2nodeclasses/status":        {"patch"},
+	"apiextensions.k8s.io/customresourcedefinitions": {"get"},
+	"autoscaling.x-k8s.io/capacitybuffers":           {"get", "list"},
+	"autoscaling.x-k8s.io/capacitybuffers/status":    {"patch"},
 }
 
 // queries are the parameters that functions use. Without watch, follow and the like an answer is one and soon there.

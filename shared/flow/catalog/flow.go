@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/allowance"
@@ -89,6 +90,7 @@ type Outcome struct {
 	Tried    int              `json:"tried,omitempty"`   // tried on EC2
 	NotReady []string         `json:"notReady,omitempty"`
 	Ended    []string         `json:"ended,omitempty"`    // classes whose deletion was finished
+	Vanished []string         `json:"vanished,omitempty"` // classes let go of that go with their definition
 	Drifted  map[string]int   `json:"drifted,omitempty"`  // claims found drifted, by reason
 	Rehashed int              `json:"rehashed,omitempty"` // claims whose hashes were of other rules: written anew, and no drift
 	Tidied   int              `json:"tidied,omitempty"`   // instance profiles deleted
@@ -155,6 +157,11 @@ func (r *run) do(ctx context.Context) error {
 		return err
 	}
 	r.reached("read")
+	if len(r.config.Undefined) > 0 { // what was there may come back: nothing is forgotten, deleted or compared for want of it
+		r.out.Skipped = fmt.Sprintf("not defined in the cluster: %s; joiner doctor says how to restore", strings.Join(r.config.Undefined, ", "))
+		r.finishDeletions(ctx)
+		return nil
+	}
 
 	// What there is to do, one class after another; what fails stops no other.
 	r.out.Classes = len(r.config.Classes)

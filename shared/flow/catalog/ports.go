@@ -86,6 +86,8 @@ type Cluster interface {
 	MarkClass(ctx context.Context, mark model.ClassMark) error
 	// Look reads nodes and NodeClaim objects live. An error where any of it cannot be read.
 	Look(ctx context.Context) (model.Sight, error)
+	// Definitions reads the definitions of NodePools, NodeClaims and EC2NodeClasses live. One that is not there is no error.
+	Definitions(ctx context.Context) (model.Definitions, error)
 }
 
 // ClaimObjects shows what became of claims.

@@ -174,6 +174,29 @@ func TestCT04DeletedClassWaitsForItsClaimsAndThenTakesWhatWasMadeForItAlong(t *t
 	}
 }
 
+// A class that is deleted because its definition is goes without what was made for it: its machines need that. While nobody can
+// tell whether the definition goes nothing is done.
+func TestClassThatGoesWithItsDefinitionLeavesWhatWasMadeForIt(t *testing.T) {
+	w := newWorld(t)
+	w.pass(0, nil)
+	w.class().DeletedUnix, w.going = w.now, true
+	w.config.Undefined = []string{"nodepools"} // nothing held those, so that their definition is gone before
+	w.fail["Definitions"] = fault.New(fault.Denied, "", "no right")
+	if out := w.pass(time.Minute, nil); len(w.config.Classes) != 1 || len(out.Problems) != 1 || !strings.Contains(out.Problems[0], "not obeyed") {
+		t.Errorf("%+v", out)
+	}
+	delete(w.fail, "Definitions")
+	out := w.pass(time.Minute, nil)
+	if len(w.config.Classes) != 0 || len(w.profiles) != 1 || len(w.templates) != 0 || len(out.Vanished) != 1 || len(out.Ended) != 0 {
+		t.Errorf("%+v %+v %v", out, w.profiles, w.templates)
+	}
+	// Without any definition nothing is deleted either.
+	w.config.Undefined = []string{"ec2nodeclasses"}
+	if out := w.pass(2*time.Hour, nil); !strings.Contains(out.Skipped, "not defined") || len(w.profiles) != 1 {
+		t.Errorf("%+v %+v", out, w.ledger.Classes)
+	}
+}
+
 // A launch that has not heard of the deletion may be under way.
 func TestCT04DeletionWaitsForLaunchesUnderWay(t *testing.T) {
 	w := newWorld(t)

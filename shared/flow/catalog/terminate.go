@@ -18,6 +18,15 @@ func (r *run) terminate(ctx context.Context, object model.ClassObject) {
 		r.drop(ctx, class.Name)
 		return
 	}
+	definitions, err := r.site.Cluster.Definitions(ctx)
+	if err != nil {
+		r.problem("read the definitions, without which the deletion of class %s is not obeyed: %v", class.Name, err)
+		return
+	}
+	if !definitions.Classes.Stands { // it goes with its definition, and its machines need what was made for it
+		r.letGo(ctx, class, definitions)
+		return
+	}
 	users, err := r.usersOf(ctx, class.Name)
 	if err != nil {
 		r.problem("see who uses class %s, which is being deleted: %v", class.Name, err)
@@ -37,13 +46,39 @@ func (r *run) terminate(ctx context.Context, object model.ClassObject) {
 	if !r.drop(ctx, class.Name) {
 		return
 	}
+	if r.unhold(ctx, class) {
+		r.out.Ended = append(r.out.Ended, class.Name)
+	}
+}
+
+// finishDeletions sees to the classes that are being deleted and to no other: the definition of EC2NodeClasses goes only once
+// nothing holds one of them, also where that of NodePools is gone already.
+func (r *run) finishDeletions(ctx context.Context) {
+	for _, object := range r.config.Classes {
+		if object.Class.DeletedUnix != 0 && object.Finalized {
+			r.guarded(object.Class.Name, func() { r.terminate(ctx, object) })
+		}
+	}
+	r.tell(ctx)
+}
+
+// unhold takes the finalizer off a class, and reports whether it is off.
+func (r *run) unhold(ctx context.Context, class model.Class) bool {
 	mark := model.ClassMark{Name: class.Name, UID: class.UID, Finalized: false}
-	err = r.effect(ctx, EffectMark, func() error { return r.site.Cluster.MarkClass(ctx, mark) })
+	err := r.effect(ctx, EffectMark, func() error { return r.site.Cluster.MarkClass(ctx, mark) })
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		r.problem("let class %s go: %v", class.Name, err)
-		return
+		return false
 	}
-	r.out.Ended = append(r.out.Ended, class.Name)
+	return true
+}
+
+// letGo takes the finalizer off a class whose definition is going: nothing that was made for it is deleted.
+func (r *run) letGo(ctx context.Context, class model.Class, definitions model.Definitions) {
+	r.problem("class %s goes with its definition (%s): nothing of its machines ends; apply the definition and the class again", class.Name, definitions.Missing())
+	if r.unhold(ctx, class) {
+		r.out.Vanished = append(r.out.Vanished, class.Name)
+	}
 }
 
 // usersOf names the claims of a class, those of the ledger and those the API server shows: a ledger that was lost is no

@@ -24,6 +24,7 @@ type world struct {
 	allowance model.Allowance
 	config    model.Configuration
 	sight     model.Sight
+	going     bool // the definition of EC2NodeClasses is being deleted
 	machines  []model.MachineType
 	instances []model.Instance
 	profiles  map[string]model.InstanceProfile
@@ -234,6 +235,15 @@ func (w site) MarkClass(_ context.Context, mark model.ClassMark) error {
 		}
 	}
 	return fault.New(fault.NotFound, "", "no class %s", mark.Name)
+}
+
+func (w site) Definitions(context.Context) (model.Definitions, error) {
+	stands := model.Definition{Stands: true}
+	d := model.Definitions{Pools: stands, Claims: stands, Classes: stands}
+	if w.going {
+		d.Classes = model.Definition{Name: "ec2nodeclasses.karpenter.k8s.aws", Going: true}
+	}
+	return d, w.fail["Definitions"]
 }
 
 func (w site) Look(context.Context) (model.Sight, error) { return w.sight, w.fail["Sight"] }

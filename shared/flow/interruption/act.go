@@ -20,6 +20,8 @@ func (r *run) act(ctx context.Context, f *lifecycle.Finding) {
 	case lifecycle.Interrupted, lifecycle.Stopping, lifecycle.ObjectDeleted, lifecycle.NodeDeleted, lifecycle.BlockEnds, lifecycle.Impaired,
 		lifecycle.Unhealthy, lifecycle.NodeGone, lifecycle.NeverJoined, lifecycle.Expired:
 		err = r.end(ctx, f)
+	case lifecycle.Vanished:
+		err = r.vanish(ctx, f)
 	case lifecycle.Held:
 		r.tellHeld(f)
 	case lifecycle.Orphan:

@@ -29,6 +29,7 @@ const (
 	EffectFree      = "free"      // finalizer taken off
 	EffectTell      = "tell"      // events
 	EffectJudge     = "judge"     // the judge told that a command's node has ended
+	EffectVanish    = "vanish"    // that a NodeClaim object is to be made anew, in the ledger
 	EffectMark      = "mark"      // offers marked that EC2 takes machines back of
 )
 
@@ -36,7 +37,7 @@ const (
 var AllEffects = []string{
 	EffectNote, EffectTerminate, EffectRemoval, EffectClose, EffectAdopt, EffectRemove, EffectHint,
 	EffectBegin, EffectTaint, EffectPlan, EffectDrain,
-	EffectStep, EffectEvict, EffectDelete, EffectShow, EffectFree, EffectTell, EffectJudge, EffectMark,
+	EffectStep, EffectEvict, EffectDelete, EffectShow, EffectFree, EffectTell, EffectJudge, EffectMark, EffectVanish,
 }
 
 // effect carries out one effect under the eyes of Effects.

@@ -120,6 +120,7 @@ type Outcome struct {
 	Adopted    int              `json:"adopted,omitempty"`    // instances that got a claim
 	Terminated []string         `json:"terminated,omitempty"` // instance ids told to end
 	Drained    int              `json:"drained,omitempty"`    // claims made Draining
+	Vanished   int              `json:"vanished,omitempty"`   // claims whose NodeClaim object goes with a definition, and whose machine stays
 	Hastened   int              `json:"hastened,omitempty"`   // drains whose deadline came forward
 	Retired    int              `json:"retired,omitempty"`    // claims made Terminating
 	Closed     int              `json:"closed,omitempty"`     // claims made Gone
@@ -217,6 +218,10 @@ func (r *run) do(ctx context.Context) error {
 
 	// 3. What is, as EC2, the ledger and the API server say, in this order.
 	view, err := r.look(ctx)
+	if fault.Is(err, fault.NotFound) && fault.CodeOf(err) == model.CodeUndefined {
+		r.out.Skipped = "NodeClaims are not defined in the cluster, so that nothing is ended for want of one; joiner doctor says how to restore"
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -226,10 +231,7 @@ func (r *run) do(ctx context.Context) error {
 	}
 
 	// 4. What is wrong, and for how long it has been.
-	findings := lifecycle.Judge(view, lifecycle.Settings{
-		Confirm: int64(r.settings.Confirm.Seconds()), JoinWithin: int64(r.settings.JoinWithin.Seconds()),
-		RepairAfter: int64(r.settings.RepairAfter.Seconds()),
-	})
+	findings := r.findings(ctx, view)
 	for i := range findings {
 		r.out.Findings[string(findings[i].Kind)]++
 	}

@@ -165,9 +165,11 @@ type Health interface {
 
 // Cluster is the API server, as far as collecting reads and writes it.
 type Cluster interface {
-	// Look reads nodes and NodeClaim objects live. An error where any of it cannot be read, also where NodeClaims are not
-	// defined: an empty list means that there is none.
+	// Look reads nodes and NodeClaim objects live. An error where any of it cannot be read; where NodeClaims are not defined that
+	// is NotFound with the code model.CodeUndefined: an empty list means that there is none.
 	Look(ctx context.Context) (model.Sight, error)
+	// Definitions reads the definitions of NodePools, NodeClaims and EC2NodeClasses live. One that is not there is no error.
+	Definitions(ctx context.Context) (model.Definitions, error)
 	// Runs reports whether a node carries pods that have not ended, other than those of DaemonSets and static ones.
 	Runs(ctx context.Context, node string) (bool, error)
 	// Remove deletes the object of a kind (Node or NodeClaim) on condition of its UID. NotFound where it is gone; Conflict

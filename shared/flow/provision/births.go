@@ -19,7 +19,7 @@ func (r *run) showClaims(ctx context.Context) {
 		if rush && claim.State == model.Launched && r.now()-claim.LaunchedUnix < unshowSeconds {
 			continue
 		}
-		if claim.State == model.Launched && claim.ObjectUID == "" || r.unshown(&claim) {
+		if claim.State == model.Launched && claim.ObjectUID == "" && !claim.Vanished || r.unshown(&claim) {
 			unshown = append(unshown, claim)
 		}
 	}

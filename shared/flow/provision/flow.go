@@ -156,6 +156,7 @@ type Outcome struct {
 	Later         int               `json:"later,omitempty"` // pods that did not fit into the last plan and are planned next
 	Rounds        int               `json:"rounds,omitempty"`
 	Recovered     int               `json:"recovered,omitempty"`
+	Restored      int               `json:"restored,omitempty"` // NodeClaims made anew that had gone with their definition
 	Registered    int               `json:"registered,omitempty"`
 	Joined        map[string]int    `json:"joined,omitempty"` // Registered by pool; "" = of none
 	Initialized   int               `json:"initialized,omitempty"`
@@ -307,6 +308,7 @@ func (r *run) do(ctx context.Context) error {
 	// 6. Objects for claims that have none yet, and claims whose nodes have come on, whatever became of the pods: a
 	// catalogue that cannot be read must not keep a node from being registered.
 	r.showClaims(ctx)
+	r.restore(ctx)
 	r.births(ctx)
 	r.hydrateObjects(ctx)
 	r.compare(ctx)

@@ -140,6 +140,9 @@ type Cluster interface {
 	// PutClaim creates the claim's NodeClaim object or brings its status up to date, and returns the object's UID.
 	// NotFound where claim.ObjectUID is set and the object is gone or another.
 	PutClaim(ctx context.Context, claim model.Claim) (uid string, err error)
+	// PoolUID returns the UID of a NodePool as the API server has it now. NotFound where there is none of that name, or it is
+	// being deleted.
+	PoolUID(ctx context.Context, name string) (string, error)
 	// PatchNode writes labels, annotations, taints and owner of a node, on condition of its UID. NotFound or Conflict
 	// where the node is gone or another.
 	PatchNode(ctx context.Context, patch model.NodePatch) error

@@ -2,6 +2,7 @@ package provision_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -43,6 +44,30 @@ func TestK10StatusNodesOfSeveralPools(t *testing.T) {
 	for name, want := range map[string]int64{"default": 3, "fixed": 2, "empty": 0} {
 		if status := w.Cluster.PoolStatus(name); status.Nodes != want || status.Resources[model.Nodes] != want {
 			t.Errorf("NodePool %s has %d nodes, want %d: %v", name, status.Nodes, want, status.Resources)
+		}
+	}
+}
+
+// K11: a node of another controller's NodeClaim, whose NodePool is none of ours, is not registered, and nothing is launched for it.
+func TestK11NodesOfAnotherControllersPoolAreLeftAlone(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	theirs := model.Node{
+		Name: "theirs", UID: "n-theirs", ProviderID: "aws:///us-west-2a/i-0123456789abcdef0", Ready: true,
+		Labels: map[string]string{model.LabelNodePool: "auto"}, Taints: []model.Taint{{Key: model.TaintUnregistered, Effect: model.NoExecute}},
+		Capacity: model.Resources{model.CPU: 2000}, Allocatable: model.Resources{model.CPU: 2000},
+	}
+	w.Cluster.PutNode(theirs)
+	w.Tick(time.Second)
+	if outcome := run(t, w, provision.TriggerNode); outcome.Registered+outcome.Initialized+outcome.Claims != 0 {
+		t.Errorf("%+v", outcome)
+	}
+	snapshot, err := w.Cluster.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range snapshot.Nodes {
+		if node.Name == "theirs" && (node.Finalizer || node.Registered() || len(node.Taints) != 1 || len(node.Labels) != 1) {
+			t.Errorf("%+v", node)
 		}
 	}
 }

@@ -11,8 +11,9 @@ import (
 
 // books are what an auditor knows of a world by its log: nobody else's state is looked at.
 type books struct {
-	now       time.Time
-	disturbed time.Time // when something was made to go wrong last
+	now         time.Time
+	disturbed   time.Time // when something was made to go wrong last
+	undefinedAt time.Time // when the definitions were deleted; zero = they stand
 
 	intents  map[string]*intent
 	claims   map[string]*claim
@@ -162,6 +163,10 @@ func (b *books) enter(e world.Entry) {
 	switch fact := e.Fact.(type) {
 	case world.FaultInjected:
 		b.disturbed = e.At
+	case world.DefinitionsWritten:
+		if b.undefinedAt = e.At; fact.Stand {
+			b.undefinedAt = time.Time{}
+		}
 	case world.LeaseTaken:
 		b.leases[fact.Fence.Cluster+"/"+fact.Fence.Lease] = fact.Fence
 	case world.LedgerWritten:

@@ -264,7 +264,8 @@ func (a *Auditor) mayChange(fact world.ObjectWritten) {
 	case world.KindNodeClaim:
 		before, c := a.books.objects[fact.Name], a.books.claims[fact.Name]
 		if before.uid == fact.UID && before.finalizer && (!fact.Finalizer || fact.Verb == "gone") && c != nil {
-			if m := a.books.machineOf(c); m != nil && m.endedAt.IsZero() {
+			vanishes := c.Vanished && !a.books.undefinedAt.IsZero() // with its definition, as is recorded
+			if m := a.books.machineOf(c); m != nil && m.endedAt.IsZero() && !vanishes {
 				a.broken("B7", fact.Name, "our finalizer was taken off its NodeClaim while machine %s runs", m.ID)
 			}
 		}
@@ -405,6 +406,9 @@ func (a *Auditor) untrue(c *model.Claim, m *machine) string {
 			return "it runs"
 		}
 	case model.EndedObjectDeleted:
+		if !a.books.undefinedAt.IsZero() && at.Sub(a.books.undefinedAt) > 30*time.Second {
+			return "NodeClaims are deleted because their definition is"
+		}
 		if o, there := a.books.objects[c.Name]; there && !o.deleted && o.uid == c.ObjectUID {
 			return "its NodeClaim is there"
 		}

@@ -91,6 +91,11 @@ func TestRulesOfEnds(t *testing.T) {
 			s.node(model.Node{Finalizer: true, Taints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}})
 		}, occupied(model.Initialized, nil), "C4"},
 		"finalizer off while the machine runs": {func(s *story) { s.node(model.Node{}) }, occupied(model.Draining, draining), "B7"},
+		"deleted because its definition was": {func(s *story) {
+			s.tell(world.DefinitionsWritten{})
+			s.wait(time.Minute)
+			s.claim(model.Draining, 2, draining, model.EndedObjectDeleted)
+		}, occupied(model.Initialized, nil), "C11"},
 		"interrupted, and AWS never said so": {func(s *story) {
 			s.claim(model.Draining, 2, draining, model.EndedSpotInterrupted)
 		}, occupied(model.Initialized, nil), "C11"},

@@ -229,6 +229,9 @@ func (a *Auditor) atRest(c *claim) {
 	if n == nil || !n.Ready || a.books.now.Sub(n.at) < 2*time.Minute {
 		return
 	}
+	if c.Vanished && !a.books.undefinedAt.IsZero() { // without its NodePool nobody knows what its node is to bear
+		return
+	}
 	if c.State == model.Launched || c.State == model.Registered {
 		a.broken("C4", c.Name, "its node %s has been ready for %s and it is %s", n.Name, a.books.now.Sub(n.at).Round(time.Second), c.State)
 	}

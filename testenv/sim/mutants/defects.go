@@ -165,5 +165,6 @@ var defects = []defect{
 		"if node == nil || node.UID != patch.UID {", "if node == nil || node.UID != patch.UID && len(patch.AddTaints) == 0 {"},
 	{"pods of what is given back planned for at once", provision + "leaving.go",
 		"leaving[node.Name] = pack.Stays", "leaving[node.Name] = 0"},
+	{"deletions obeyed whether the definition stands or not", interruption + "vanish.go", "if !lifecycle.Obeys(view, findings) {", "if true {"},
 	{"never tainted", disrupt + "advance.go", "\t\tif taint {\n\t\t\terr := s.effect", "\t\tif false {\n\t\t\terr := s.effect"},
 }

@@ -1,0 +1,88 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Obeys reports whether any finding would end a machine because an object of its was deleted: then the definitions have to be
+// read, and judged by, before it is acted upon. Whoever deletes a definition has the API server delete every object of it, and the
+// garbage collector what those own; none of that says that machines are to end. The same where a drain that has gone on for
+// minutes holds a NodeClaim that is being deleted: its definition may wait for that.
+func Obeys(view View, findings []Finding) bool {
+	if slices.ContainsFunc(findings, func(f Finding) bool { return f.obeys() }) {
+		return true
+	}
+	held := map[string]bool{}
+	for i := range view.Sight.Objects {
+		if o := &view.Sight.Objects[i]; o.DeletedUnix != 0 && o.Finalizer {
+			held[o.Claim.Name] = true
+		}
+	}
+	return slices.ContainsFunc(view.Survey.Claims, func(c model.Claim) bool {
+		return held[c.Name] && c.State == model.Draining && c.Drain != nil && view.Survey.NowUnix-c.Drain.SinceUnix >= holdsLong
+	})
+}
+
+// holdsLong is from which age, in seconds, of a drain the definition of its NodeClaim is looked at: most are over before.
+const holdsLong = 120
+
+// letGo finds the NodeClaim of a claim that drains, which goes with its definition and holds that: the drain goes on without it.
+func (j *judge) letGo(f Finding) {
+	if d := j.view.Definitions; d != nil && !d.Claims.Stands && f.Object != nil && f.Object.DeletedUnix != 0 && f.Object.Finalizer {
+		f.Kind, f.Code, f.DeadlineUnix = Vanished, "", 0
+		f.Detail = fmt.Sprintf("NodeClaim %s goes with its definition (%s), which would wait for it; the end of instance %s, which began before, goes on",
+			f.Claim.Name, d.Missing(), f.Claim.InstanceID)
+		j.find(f)
+	}
+}
+
+// Unheard returns the findings without those that Obey, for where the definitions could not be read.
+func Unheard(findings []Finding) []Finding {
+	return slices.DeleteFunc(findings, func(f Finding) bool { return f.obeys() })
+}
+
+func (f *Finding) obeys() bool {
+	return (f.Kind == ObjectDeleted || f.Kind == NodeDeleted) && f.Claim.State != model.Draining
+}
+
+// vanishes reports whether a NodeClaim that is being deleted goes because a definition does: its own, or that of the NodePool that
+// owns it. One that is older than the definition of NodePools was owned by a NodePool of an earlier one, which went with that.
+func (j *judge) vanishes(f *Finding) bool {
+	d := j.view.Definitions
+	switch {
+	case f.Claim.Vanished: // it was seen to, and is yet to be let go of
+		return true
+	case d == nil:
+		return false
+	case !d.Claims.Stands:
+		return true
+	}
+	created := f.Object.CreatedUnix
+	return f.Claim.Pool != "" && (!d.Pools.Stands || created != 0 && created < d.Pools.CreatedUnix)
+}
+
+// vanished reports whether a NodeClaim that is gone went with its definition: the one there is now was made after the machine was
+// launched. Whoever takes such a NodeClaim away with its finalizer, without deleting it first, gets it back.
+func (j *judge) vanished(f *Finding) bool {
+	d := j.view.Definitions
+	return d != nil && (!d.Claims.Stands || f.Claim.LaunchedUnix != 0 && f.Claim.LaunchedUnix < d.Claims.CreatedUnix)
+}
+
+// definesClaims reports whether NodeClaims are defined, as far as is known. While they are not, that a Node is deleted is what
+// the garbage collector does to those whose NodeClaim is gone.
+func (j *judge) definesClaims() bool {
+	d := j.view.Definitions
+	return d == nil || d.Claims.Stands
+}
+
+func (j *judge) whyVanished(f *Finding) string {
+	missing := "a definition was made anew"
+	if d := j.view.Definitions; d != nil && d.Missing() != "" {
+		missing = d.Missing()
+	}
+	return fmt.Sprintf("NodeClaim %s goes with its definition (%s), which is no order to end its machine: instance %s stays, and the NodeClaim comes back with the definitions and its NodePool",
+		f.Claim.Name, missing, f.Claim.InstanceID)
+}

@@ -1,0 +1,69 @@
+package lifecycle_test
+
+import (
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Each case has one NodeClaim or Node that is being deleted, or is gone, and says as what it is found by the definitions.
+func TestDeletionsAreJudgedByTheDefinitions(t *testing.T) {
+	const deleted, vanished = "ObjectDeleted default-old NodeClaimDeleted 0 false -", "Vanished default-old  0 false -"
+	object := func(v *lifecycle.View) {
+		v.Sight.Objects[old].DeletedUnix, v.Sight.Objects[old].CreatedUnix = now, now-5000
+	}
+	without := func(v *lifecycle.View) { v.Sight.Objects = v.Sight.Objects[1:] }
+	for name, c := range map[string]struct {
+		change func(v *lifecycle.View)
+		define func(d *model.Definitions)
+		want   string
+	}{
+		"by people":                      {object, func(*model.Definitions) {}, deleted},
+		"NodeClaims are going":           {object, func(d *model.Definitions) { d.Claims.Stands, d.Claims.Going = false, true }, vanished},
+		"NodePools are gone":             {object, func(d *model.Definitions) { d.Pools.Stands = false }, vanished},
+		"NodePools were defined anew":    {object, func(d *model.Definitions) { d.Pools.CreatedUnix = now - 10 }, vanished},
+		"it is younger than NodePools":   {object, func(d *model.Definitions) { d.Pools.CreatedUnix = now - 5000 }, deleted},
+		"EC2NodeClasses are going":       {object, func(d *model.Definitions) { d.Classes.Stands = false }, deleted},
+		"gone with its definition":       {without, func(d *model.Definitions) { d.Claims.CreatedUnix = now - 10 }, "Vanished default-old  30 false -"},
+		"gone, and the definition there": {without, func(*model.Definitions) {}, "ObjectDeleted default-old NodeClaimDeleted 30 true -"},
+		"its node, by people":            {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now }, func(*model.Definitions) {}, "NodeDeleted default-old NodeDeleted 0 false -"},
+		"its node, by nobody":            {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now }, func(d *model.Definitions) { d.Claims.Stands = false }, ""},
+		"recorded, and held still": {func(v *lifecycle.View) {
+			object(v)
+			v.Survey.Claims[old].Vanished, v.Survey.Claims[old].ObjectUID = true, ""
+		}, nil, vanished},
+		"ends already": {func(v *lifecycle.View) {
+			object(v)
+			v.Survey.Claims[old].State, v.Survey.Claims[old].Drain = model.Draining, &model.Drain{SinceUnix: now - 60}
+		}, func(d *model.Definitions) { d.Pools.Stands = false }, ""},
+		"ends already, and its definition waits for it": {func(v *lifecycle.View) {
+			object(v)
+			v.Sight.Objects[old].Finalizer = true
+			v.Survey.Claims[old].State, v.Survey.Claims[old].Drain = model.Draining, &model.Drain{SinceUnix: now - 60}
+		}, func(d *model.Definitions) { d.Claims.Stands = false }, vanished},
+	} {
+		v := healthy()
+		c.change(&v)
+		if c.define != nil {
+			stands := model.Definition{Stands: true, CreatedUnix: now - 90_000}
+			v.Definitions = &model.Definitions{Pools: stands, Claims: stands, Classes: stands}
+			c.define(v.Definitions)
+		}
+		if got := found(v); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A drain that has gone on for minutes holds its NodeClaim, whose definition may be waiting for it.
+func TestDefinitionsAreReadForDrainsThatTakeLong(t *testing.T) {
+	for age, want := range map[int64]bool{119: false, 120: true} {
+		v := healthy()
+		v.Sight.Objects[old].DeletedUnix, v.Sight.Objects[old].Finalizer = now, true
+		v.Survey.Claims[old].State, v.Survey.Claims[old].Drain = model.Draining, &model.Drain{SinceUnix: now - age}
+		if got := lifecycle.Obeys(v, nil); got != want {
+			t.Errorf("%d s: %t", age, got)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package interruption
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// findings are what looks wrong. Where any of it is that an object was deleted the definitions are read first: the deletion of a
+// definition deletes its objects, and nobody asked for the end of their machines. Where they cannot be read such findings wait.
+func (r *run) findings(ctx context.Context, view lifecycle.View) []lifecycle.Finding {
+	settings := lifecycle.Settings{
+		Confirm: int64(r.settings.Confirm.Seconds()), JoinWithin: int64(r.settings.JoinWithin.Seconds()),
+		RepairAfter: int64(r.settings.RepairAfter.Seconds()),
+	}
+	findings := lifecycle.Judge(view, settings)
+	if !lifecycle.Obeys(view, findings) {
+		return findings
+	}
+	definitions, err := r.site.Cluster.Definitions(ctx)
+	if err != nil {
+		r.problem("read the definitions of NodePools, NodeClaims and EC2NodeClasses, without which no deletion of a NodeClaim or Node is obeyed "+
+			"(it takes the right to get customresourcedefinitions, which this version's chart gives): %v", err)
+		return lifecycle.Unheard(findings)
+	}
+	view.Definitions = &definitions
+	return lifecycle.Judge(view, settings)
+}
+
+// vanish lets a NodeClaim go that goes with a definition: the ledger keeps its claim, which provisioning shows anew once it can.
+// Before the finalizer comes off its node is another's no longer, or the garbage collector would delete that next. Each step may
+// be repeated.
+func (r *run) vanish(ctx context.Context, f *lifecycle.Finding) error {
+	claim := *f.Claim
+	if claim.ObjectUID != "" || !claim.Vanished {
+		claim.ObjectUID, claim.Vanished = "", true
+		if err := r.effect(ctx, EffectVanish, func() error {
+			_, err := r.Steps.Advance(ctx, r.reg.Cluster, claim)
+			return err
+		}); err != nil {
+			return fmt.Errorf("record that its NodeClaim is to come back: %w", err)
+		}
+		r.out.Vanished++
+	}
+	if f.Object == nil {
+		return nil
+	}
+	uid := f.Object.Claim.ObjectUID
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		patch := model.NodePatch{Name: n.Name, UID: n.UID, Disown: uid}
+		if err := r.effect(ctx, EffectTaint, func() error { return r.site.Objects.PatchNode(ctx, patch) }); err != nil && !absent(err) {
+			return fmt.Errorf("take its NodeClaim off the owners of node %s: %w", n.Name, err)
+		}
+		r.events = append(r.events, model.Event{
+			Kind: KindNode, Name: n.Name, UID: n.UID, Warning: true, Reason: "NodeClaimVanished", Message: f.Why(),
+		})
+	}
+	if !f.Object.Finalizer {
+		return nil
+	}
+	object := model.Object{Name: f.Object.Claim.Name, UID: uid}
+	err := r.effect(ctx, EffectFree, func() error { return r.site.Objects.Free(ctx, KindNodeClaim, object) })
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return fmt.Errorf("take the finalizer off NodeClaim %s: %w", object.Name, err)
+	}
+	r.out.Freed++
+	return nil
+}

@@ -1,0 +1,96 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// restore makes the NodeClaim objects anew of claims whose objects went with a definition, once their NodePool is there again: the
+// NodePool as it is now owns the object, and the object the node, as before. Of a claim whose NodePool has not come back there is
+// no object, and its machine runs on.
+func (r *run) restore(ctx context.Context) {
+	there := map[string]bool{"": true} // pools, as the snapshot shows them: none of the others is asked for
+	for i := range r.snapshot.Pools {
+		there[r.snapshot.Pools[i].Name] = r.snapshot.Pools[i].DeletedUnix == 0
+	}
+	var due []model.Claim
+	waits := 0
+	for _, claim := range r.ledger.Claims {
+		switch {
+		case !claim.Vanished || !claim.Live() || claim.Ending() || claim.State == model.Intended:
+		case !there[claim.Pool]:
+			waits++
+		default:
+			due = append(due, claim)
+		}
+	}
+	if waits > 0 {
+		r.problem("%d NodeClaims that went with their definition wait for their NodePools to be applied again; their machines run on", waits)
+	}
+	uids := map[string]string{"": ""}
+	for i := range due {
+		uid, asked := uids[due[i].Pool]
+		if !asked {
+			var err error
+			if uid, err = r.site.Cluster.PoolUID(ctx, due[i].Pool); err != nil {
+				r.problem("make the NodeClaims of NodePool %s anew: %v", due[i].Pool, err)
+			}
+			uids[due[i].Pool] = uid
+		}
+		due[i].PoolUID = uid
+	}
+	restored := make([]bool, len(due))
+	once := func(i int) error {
+		if due[i].Pool != "" && due[i].PoolUID == "" {
+			return nil
+		}
+		claim, err := r.restoreClaim(ctx, due[i])
+		if err == nil {
+			due[i], restored[i] = claim, true
+		} else if !passing(err) {
+			r.problem("make NodeClaim %s anew: %v", due[i].Name, err)
+		}
+		return err
+	}
+	if len(due) == 0 || fault.Is(once(0), fault.NotFound) { // NodeClaims are not defined: none of the others can be made either
+		return
+	}
+	r.parallel(len(due)-1, func(i int) { _ = once(i + 1) })
+	for i := range due {
+		if restored[i] {
+			r.replaceClaim(due[i])
+			r.out.Restored++
+		}
+	}
+}
+
+// restoreClaim makes one object, has it own the claim's node, and notes it. Each step may be repeated.
+func (r *run) restoreClaim(ctx context.Context, claim model.Claim) (model.Claim, error) {
+	var uid string
+	err := r.effect(ctx, EffectShow, func() (err error) {
+		uid, err = r.site.Cluster.PutClaim(ctx, claim)
+		return err
+	})
+	if err != nil {
+		return claim, fmt.Errorf("write its NodeClaim: %w", err)
+	}
+	if claim.NodeName != "" && claim.NodeUID != "" {
+		patch := model.NodePatch{Name: claim.NodeName, UID: claim.NodeUID, Owner: &model.Object{Name: claim.Name, UID: uid}, Finalizer: holdNodes}
+		err := r.effect(ctx, EffectNode, func() error { return r.site.Cluster.PatchNode(ctx, patch) })
+		if err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Conflict) {
+			return claim, fmt.Errorf("have it own node %s: %w", claim.NodeName, err)
+		}
+	}
+	claim.ObjectUID, claim.Vanished = uid, false
+	err = r.effect(ctx, EffectNote, func() (err error) {
+		claim, err = r.Births.Advance(ctx, r.reg.Cluster, claim)
+		return err
+	})
+	if err != nil {
+		return claim, fmt.Errorf("note its object: %w", err)
+	}
+	return claim, nil
+}
