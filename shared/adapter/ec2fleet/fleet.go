@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -34,17 +36,26 @@ func New(client *ec2.Client) *Fleet {
 // TagIntent names the launch an instance came from.
 const TagIntent = "joiner.sh/intent"
 
+// CodeOutcomeUnknown is the code of a launch one of whose answers was lost: whatever EC2 said to the call that repeated it, the first
+// one may have launched machines.
+const CodeOutcomeUnknown = "OutcomeUnknown"
+
 // Launch sends stored request bytes. Only a broken connection is tried again here, since the token in the bytes makes that
-// harmless; repeating for any other reason is the caller's protocol, not the SDK's.
+// harmless; repeating for any other reason is the caller's protocol, not the SDK's. An error that comes after a lost answer is
+// Internal, with CodeOutcomeUnknown: that a repetition is throttled or refused does not say that nothing was launched.
 func (f *Fleet) Launch(ctx context.Context, request []byte) (model.LaunchResult, error) {
 	stored, err := decodeRequest(request)
 	if err != nil {
 		return model.LaunchResult{}, err
 	}
-	out, err := f.client.CreateFleet(ctx, stored.input(), func(o *ec2.Options) { o.Retryer = onlyConnections })
+	var broken atomic.Bool
+	out, err := f.client.CreateFleet(ctx, stored.input(), func(o *ec2.Options) { o.Retryer = onlyConnections(&broken) })
 	if err != nil {
 		if templateGone(code(err)) {
 			f.forget(stored)
+		}
+		if broken.Load() {
+			return model.LaunchResult{}, fault.Wrap(fault.Internal, CodeOutcomeUnknown, err, "launch %d instances of intent %s, after an answer was lost", stored.Count, stored.Intent)
 		}
 		return model.LaunchResult{}, translate(err, "launch %d instances of intent %s", stored.Count, stored.Intent)
 	}
@@ -55,11 +66,20 @@ func (f *Fleet) Launch(ctx context.Context, request []byte) (model.LaunchResult,
 	return result, nil
 }
 
-// onlyConnections tries again what broke on its way, and nothing that EC2 answered.
-var onlyConnections = retry.NewStandard(func(o *retry.StandardOptions) {
-	o.MaxAttempts = 3
-	o.Retryables = []retry.IsErrorRetryable{retry.NoRetryCanceledError{}, retry.RetryableConnectionError{}}
-})
+// onlyConnections tries again what broke on its way, which it notes in broken, and nothing that EC2 answered.
+func onlyConnections(broken *atomic.Bool) aws.RetryerV2 {
+	connection := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+		verdict := retry.RetryableConnectionError{}.IsErrorRetryable(err)
+		if verdict == aws.TrueTernary {
+			broken.Store(true)
+		}
+		return verdict
+	})
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = 3
+		o.Retryables = []retry.IsErrorRetryable{retry.NoRetryCanceledError{}, connection}
+	})
+}
 
 // Find returns the instances that carry the intent's tag and are not on their way out, by id.
 func (f *Fleet) Find(ctx context.Context, intent string) ([]model.Instance, error) {
