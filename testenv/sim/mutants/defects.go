@@ -81,7 +81,7 @@ var defects = []defect{
 	{"node judged without its UID", provision + "births.go",
 		"patch := model.NodePatch{Name: node.Name, UID: node.UID,", "patch := model.NodePatch{Name: node.Name, UID: \"\","},
 	{"claims never shown", provision + "births.go",
-		"if claim.State == model.Launched && claim.ObjectUID == \"\" || r.unshown(&claim) {", "if false {"},
+		"if claim.State == model.Launched && claim.ObjectUID == \"\" && !claim.Vanished || r.unshown(&claim) {", "if false {"},
 	{"unregistered taint left", provision + "register.go",
 		"patch.RemoveTaints = []model.Taint{{Key: model.TaintUnregistered, Effect: model.NoExecute}}", "patch.RemoveTaints = nil"},
 	{"claim not moved on", provision + "births.go",
