@@ -247,3 +247,26 @@ func TestPodsThatCameLaterGiveWayToPromises(t *testing.T) {
 		t.Errorf("%d claims, left out %+v, nominations %+v", len(again.Claims), again.Unschedulable, again.Nominations)
 	}
 }
+
+// F19, X12: a node keeps room for the pod of a DaemonSet that is not there yet, and none for one that is.
+func TestF19NodesKeepRoomForDaemonsToCome(t *testing.T) {
+	for running, want := range map[bool]int{false: 0, true: 1} {
+		w := newWorld(0).node("there", func(n *model.Node) {
+			n.Allocatable[model.CPU] = 4000
+			n.Labels[model.LabelNodePool] = "default"
+		})
+		w.daemon("agent", cpu(1000)).pods("web", 1, cpu(3500))
+		if running { // of 300m as yet: the room it takes is what it has
+			w.running("agent-1", "there", func(s *model.PodShape) {
+				cpu(300)(s)
+				s.Namespace, s.OwnerKind, s.OwnerName = "kube-system", "DaemonSet", "agent"
+			})
+			pod := &w.in.Snapshot.Pods[len(w.in.Snapshot.Pods)-1]
+			pod.Namespace = "kube-system"
+		}
+		plan := w.plan()
+		if len(plan.Nominations) != want || len(plan.Unschedulable) != 1-want {
+			t.Errorf("the daemon runs %v: %+v, %+v", running, plan.Nominations, plan.Unschedulable)
+		}
+	}
+}

@@ -1254,3 +1254,21 @@ func TestLookThatCannotBeMadeIsAnError(t *testing.T) {
 		}
 	}
 }
+
+// F18, X11: a snapshot that grew too old while it was planned by is not committed by.
+func TestF18NothingIsCommittedByASnapshotThatGrewOld(t *testing.T) {
+	for late, want := range map[int64]int{0: 1, 16: 0} {
+		h := newHouse(t, 2)
+		h.wants(planned(model.ReasonEmpty, 0, "n0"))
+		plan := h.plan
+		h.plan = func(in reclaim.Input) model.DisruptPlan {
+			h.now += late
+			return plan(in)
+		}
+		must(t, h.run(nil, true))
+		told := slices.ContainsFunc(h.outcome.Problems, func(p string) bool { return strings.Contains(p, "grew too old") })
+		if n := len(h.load().Commands); n != want || told != (want == 0) {
+			t.Errorf("planning took %d s: %d commands, want %d: %q", late, n, want, h.outcome.Problems)
+		}
+	}
+}

@@ -197,3 +197,34 @@ func TestAClaimMadeByHandIsAHintToPlan(t *testing.T) {
 		t.Errorf("%+v", w.hints)
 	}
 }
+
+// slowQueue takes a while for each message.
+type slowQueue struct {
+	w     *world
+	takes time.Duration
+	sent  int
+}
+
+func (q *slowQueue) Send(context.Context, wire.Hint) error {
+	q.w.now = q.w.now.Add(q.takes)
+	q.sent++
+	return nil
+}
+
+// F15, X8: while something is unpublished there is no sign of life, also where a slow queue has the pause of publishing end before one is
+// due: functions would take the state that is published for the cluster's.
+func TestF15NoSignOfLifeWhileSomethingIsUnpublished(t *testing.T) {
+	w := newWorld(t)
+	f := w.leaderWithEnds(&endQueue{})
+	slow := &slowQueue{w: w, takes: 5 * time.Minute}
+	f.config.Ends = slow
+	w.fail = func(call string) (error, error) { return errorIf(call == "segment"), nil }
+	f.Observe(podChange("a", unschedulable))
+	w.pass(f, 5*time.Second)
+	before := w.calls["heartbeat"]
+	f.Observe(deletedNode("n1", nil))
+	w.pass(f, time.Minute)
+	if slow.sent == 0 || w.calls["segment"] == 0 || w.calls["heartbeat"] != before {
+		t.Errorf("%d end hints, %d tries to publish, %d heartbeats", slow.sent, w.calls["segment"], w.calls["heartbeat"]-before)
+	}
+}

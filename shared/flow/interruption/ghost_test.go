@@ -544,3 +544,16 @@ func TestTickFansOut(t *testing.T) {
 		t.Errorf("%+v %v", outcome, err)
 	}
 }
+
+// X13: the end of a machine is recorded, with who wanted it.
+func TestX13TheEndOfAMachineIsRecorded(t *testing.T) {
+	w := house(t, 2, world.Options{}, nil)
+	claim := load(t, w).Claims[0]
+	w.Cluster.Delete(world.KindNodeClaim, claim.Name)
+	play(t, w, 5*time.Minute)
+	ended(t, w, claim)
+	removals := w.Store.Removals()
+	if len(removals) != 1 || removals[0].Claim.Name != claim.Name || removals[0].Claim.InstanceID != claim.InstanceID || removals[0].By == "" {
+		t.Errorf("%+v", removals)
+	}
+}

@@ -221,3 +221,15 @@ func TestRecoveryMeetsClaimsThatAreSettled(t *testing.T) {
 	settle(t, w)
 	sound(t, w)
 }
+
+// F16, X9: a repeated call is in the ledger before it is made, with when it is due: whoever dies on the way has counted.
+func TestF16ARepeatedCallIsRecordedBeforeItIsMade(t *testing.T) {
+	w := unfinished(t, 1, world.DiesBefore)
+	before := load(t, w).Intents[0]
+	w.Tick(due)
+	_, _ = w.Process(world.Fault{At: 1, Effect: "launch", Mode: world.DiesBefore}).Run(t.Context(), provision.TriggerSweep) // nobody hears what it returns
+	intents := load(t, w).Intents
+	if len(intents) != 1 || intents[0].Attempt != before.Attempt+1 || intents[0].DueUnix <= w.Clock.Now().Unix() || w.Fleet.Calls() != 0 {
+		t.Errorf("%+v, %d calls", intents, w.Fleet.Calls())
+	}
+}

@@ -631,3 +631,25 @@ func TestReplacementWhoseNameIsInUseIsLeft(t *testing.T) {
 		t.Errorf("%+v %v, want the pod's machine alone, in a few rounds", outcome, err)
 	}
 }
+
+// F17, X10: of a command one of whose replacements failed nothing more is bought: it will be undone.
+func TestF17NothingMoreIsBoughtForACommandThatLacksAReplacement(t *testing.T) {
+	for _, failed := range []bool{true, false} {
+		w, old, planned := deployed(t, 1, world.Shape(1500, gib))
+		j := judge(t, w)
+		first := "default-first"
+		if failed {
+			command := j.commit(model.CommandReplacing, old, called(planned, first))
+			w.Fleet.Break(model.OfferKey{}, "InsufficientInstanceCapacity")
+			run(t, w, provision.TriggerReplace)
+			w.Fleet.Break(model.OfferKey{}, "")
+			w.Tick(2 * time.Hour) // what was not to be had is forgotten
+			old = j.end(j.step(command, model.CommandUndoing), model.CommandUndone)
+		}
+		j.commit(model.CommandReplacing, old, called(planned, first), called(planned, "default-second"))
+		bought := run(t, w, provision.TriggerReplace).Claims
+		if want := map[bool]int{true: 0, false: 2}[failed]; bought != want {
+			t.Errorf("the first had failed %v: %d machines, want %d", failed, bought, want)
+		}
+	}
+}
