@@ -37,9 +37,21 @@ type PlannedCommand struct {
 	PodsMoved    int            `json:"podsMoved"`    // pods that will be made anew elsewhere
 	Savings      MicroUSD       `json:"savings"`      // per hour; below 0 where a replacement costs more, as drift's may
 
+	GivenUp []Unspread `json:"givenUp,omitempty"` // preferences of its pods that are given up for it
+
 	// What the command is to remember: see Command.
 	Inputs    string   `json:"inputs,omitempty"`
 	Workloads []string `json:"workloads,omitempty"`
+}
+
+// Unspread is a ScheduleAnyway topology spread of pods that a command moves, which is kept less well after it.
+type Unspread struct {
+	Namespace string `json:"namespace"`
+	Owner     string `json:"owner"` // of the pods
+	Key       string `json:"key"`   // the constraint's topologyKey
+	MaxSkew   int32  `json:"maxSkew"`
+	Skew      int32  `json:"skew"` // after the command
+	Message   string `json:"message"`
 }
 
 // ReplacementFailed is the FailureCode of a command that was undone because a replacement did not come, or did not come in time.

@@ -55,6 +55,10 @@ const (
 	// whatever budgets say.
 	AnnotationGentleExpiry = "joiner.sh/expire-within-budgets"
 
+	// "true" on a NodePool, or on pods (a workload's template): while a workload has pods in two zones or more, no node is given back by
+	// choice where that would leave them in one.
+	AnnotationTwoZones = "joiner.sh/keep-two-zones"
+
 	TaintUnregistered = "karpenter.sh/unregistered" // NoExecute, on every node until it is registered
 	TaintDisrupted    = "karpenter.sh/disrupted"    // NoSchedule, on every node being drained
 )

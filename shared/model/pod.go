@@ -84,6 +84,7 @@ type PodShape struct {
 	OwnerKind       string `json:"ownerKind,omitempty"` // kind of the controlling owner: DaemonSet, Node (static pod), ReplicaSet, …; empty = none
 	OwnerName       string `json:"ownerName,omitempty"`
 	DoNotDisrupt    string `json:"doNotDisrupt,omitempty"` // value of the annotation karpenter.sh/do-not-disrupt
+	TwoZones        bool   `json:"twoZones,omitempty"`     // the annotation joiner.sh/keep-two-zones is "true"
 	DeletionCost    int32  `json:"deletionCost,omitempty"`
 	GraceSeconds    int64  `json:"graceSeconds,omitempty"`
 	NoPreemption    bool   `json:"noPreemption,omitempty"`
@@ -139,6 +140,7 @@ type Spread struct {
 	MatchLabelKeys     []string  `json:"matchLabelKeys,omitempty"`
 	IgnoreNodeAffinity bool      `json:"ignoreNodeAffinity,omitempty"` // nodeAffinityPolicy Ignore; default Honor
 	HonorNodeTaints    bool      `json:"honorNodeTaints,omitempty"`    // nodeTaintsPolicy Honor; default Ignore
+	Field              string    `json:"field,omitempty"`              // what asks for it; empty = the pod's constraint itself
 }
 
 // EphemeralClaim is a volume whose PersistentVolumeClaim, <pod>-<volume>, is made for the pod and goes with it.

@@ -53,6 +53,7 @@ type (
 		Moves        []nominationJSON `json:"moves"` // pods that go to nodes that exist or are on their way
 		PodsMoved    int              `json:"podsMoved"`
 		Savings      float64          `json:"savingsPerHour"` // dollars; below 0 where a replacement costs more
+		GivenUp      []model.Unspread `json:"givenUp,omitempty"`
 	}
 )
 
@@ -78,7 +79,7 @@ func DisruptJSON(out io.Writer, d *Disruption) error {
 		c := &d.Plan.Commands[i]
 		command := commandJSON{
 			Reason: c.Reason, Nodes: c.Nodes, Replacements: make([]claimJSON, 0, len(c.Replacements)), Moves: make([]nominationJSON, 0, len(c.Moves)),
-			PodsMoved: c.PodsMoved, Savings: c.Savings.USD(),
+			PodsMoved: c.PodsMoved, Savings: c.Savings.USD(), GivenUp: c.GivenUp,
 		}
 		for k := range c.Replacements {
 			command.Replacements = append(command.Replacements, claimOf(&c.Replacements[k]))
@@ -217,6 +218,9 @@ func (r *reclaimed) commands() {
 	r.line("")
 	for i := range shown {
 		r.wrapped(fmt.Sprintf("%2d  ", i+1), "     ", some(shown[i].Nodes))
+		for _, g := range shown[i].GivenUp {
+			r.wrapped("    gives up: ", "      ", g.Message)
+		}
 	}
 }
 

@@ -17,13 +17,14 @@ import (
 // one of the first pool, by weight and then name, that can make one; on that pool the plan with the lowest price wins.
 //
 // Preferences for nodes are kept where some pool can meet them. Preferences between pods are kept where the whole plan
-// costs at most wishPremium more for it.
+// costs at most wishPremium more for it. Where pods only go to nodes that exist kube-scheduler weighs them, but for pods that are moved by
+// choice: those go where they are kept if there is such a place.
 func Plan(in Input) model.Plan {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
 	best, has := plan(&in, noWishes)
-	if in.IgnorePreferences || len(best.Claims)+len(best.Unschedulable) == 0 {
+	if in.IgnorePreferences || len(best.Claims)+len(best.Unschedulable)+len(in.Settled) == 0 {
 		return best
 	}
 	for _, wishes := range has {

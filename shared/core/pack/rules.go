@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -369,7 +370,7 @@ func (b *rulebook) readSpreads(shape *model.PodShape, own []requirement.Requirem
 		if s.Anyway && b.ignoreSoft {
 			continue
 		}
-		field := indexed("spec.topologySpreadConstraints", i)
+		field := cmp.Or(s.Field, indexed("spec.topologySpreadConstraints", i))
 		peers, err := b.ofSpread(s, shape)
 		switch {
 		case s.Anyway && (err != nil || s.TopologyKey == ""):

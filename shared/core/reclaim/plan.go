@@ -23,6 +23,7 @@ func Plan(in Input) model.DisruptPlan {
 		Commands: append([]model.PlannedCommand{}, v.chosen...), Kept: []model.KeptNode{}, PriceBefore: before, PriceAfter: before,
 		Constrained: v.constrained, AgainUnix: v.again,
 	}
+	tellGivenUp(v.in.Snapshot, out.Commands)
 	for i := range out.Commands {
 		out.PriceAfter -= out.Commands[i].Savings
 	}

@@ -238,3 +238,108 @@ func TestK1ProvisioningBuysNothingWhileNodesDrain(t *testing.T) {
 		}
 	}
 }
+
+// K1: replicas without any constraint stay in two zones where their workload or a NodePool says so; a workload in one zone, daemons and
+// Jobs have nothing to keep.
+func TestK1TheAnnotationKeepsReplicasInTwoZones(t *testing.T) {
+	kind := func(name string) func(*model.PodShape) {
+		return func(s *model.PodShape) { s.OwnerKind, s.OwnerName = name, "web" }
+	}
+	asks := func(s *model.PodShape) { s.TwoZones = true }
+	annotated := func(p *model.Pool) { p.Annotations = map[string]string{model.AnnotationTwoZones: "true"} }
+	for name, test := range map[string]struct {
+		world *world
+		zones int
+	}{
+		"nobody asks":              {zoned().pool("p").threeZones("p", kind("ReplicaSet")), 1},
+		"the workload":             {zoned().pool("p").threeZones("p", kind("ReplicaSet"), asks), 2},
+		"a NodePool":               {zoned().pool("p", annotated).threeZones("p", kind("StatefulSet")), 2},
+		"a Job":                    {zoned().pool("p", annotated).threeZones("p", kind("Job"), asks), 1},
+		"an operator's own kind":   {zoned().pool("p").threeZones("p", kind("Cluster.db.example.com"), asks), 2},
+		"revisions count together": {twoRevisions(asks), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := test.world
+			for round := range 3 { // nodes go, their pods move, and it is planned again
+				plan := Plan(w.in)
+				if got := w.counts(t, plan, "web", model.LabelZone); round == 0 && len(plan.Commands) == 0 || len(got) < test.zones || test.zones == 1 && len(got) != 1 {
+					t.Fatalf("round %d: %d commands, pods by zone: %v, want %d zones", round, len(plan.Commands), got, test.zones)
+				}
+				if len(plan.Commands) == 0 || len(plan.Commands[0].Replacements) > 0 {
+					return
+				}
+				w.carryOut(&plan)
+			}
+		})
+	}
+}
+
+// twoRevisions is a workload in the middle of a rollout: one pod of the old revision, and two of the new one.
+func twoRevisions(asks func(*model.PodShape)) *world {
+	w := zoned().pool("p")
+	for i, zone := range []string{"a", "b", "c"} {
+		revision := []string{"1", "2", "2"}[i]
+		w.node("p-"+zone, "p", inZone(zone)).running("web", "p-"+zone, 1, asks, func(s *model.PodShape) {
+			s.OwnerKind, s.OwnerName = "ReplicaSet", "web-"+revision
+			s.Labels = map[string]string{"app": "web", "pod-template-hash": revision}
+		})
+	}
+	return w
+}
+
+// carryOut moves the pods of a plan without replacements, and takes its nodes away.
+func (w *world) carryOut(plan *model.DisruptPlan) {
+	snapshot := *w.in.Snapshot
+	snapshot.Pods, snapshot.Nodes = slices.Clone(snapshot.Pods), slices.Clone(snapshot.Nodes)
+	claims := slices.Clone(w.in.Claims)
+	for i := range plan.Commands {
+		for _, m := range plan.Commands[i].Moves {
+			for j := range snapshot.Pods {
+				if slices.ContainsFunc(m.Pods, func(ref model.PodRef) bool { return ref.UID == snapshot.Pods[j].UID }) {
+					snapshot.Pods[j].NodeName = m.Node
+				}
+			}
+		}
+		gone := func(name string) bool { return slices.Contains(plan.Commands[i].Nodes, name) }
+		claims = slices.DeleteFunc(claims, func(c model.Claim) bool { return gone(c.NodeName) })
+		snapshot.Nodes = slices.DeleteFunc(snapshot.Nodes, func(n model.Node) bool { return gone(n.Name) })
+	}
+	w.in.Snapshot, w.in.Claims = &snapshot, claims
+}
+
+// K1: ScheduleAnyway is kept where that costs nothing more, though names would have it otherwise; where it costs nodes it is given up, and
+// the command says so.
+func TestK1ScheduleAnywayWeighsWhenNodesAreGivenBack(t *testing.T) {
+	anyway := func(s *model.Spread) { s.Anyway = true }
+	wish := spreadOver(model.LabelZone, 1, anyway)
+
+	w := zoned().pool("p").pool("q", budgets(model.Budget{Nodes: "0"}))
+	w.node("p-c", "p", inZone("c")).running("web", "p-c", 1, wish)
+	for _, zone := range []string{"a", "b", "c"} { // there is room in each zone, and a pod in two
+		w.node("q-"+zone, "q", inZone(zone)).running("other", "q-"+zone, 2)
+	}
+	w.running("web", "q-a", 1, wish).running("web", "q-b", 1, wish)
+	plan := Plan(w.in)
+	if len(plan.Commands) != 1 || len(plan.Commands[0].GivenUp) != 0 {
+		t.Fatalf("%+v", plan.Commands)
+	}
+	wantCounts(t, w.counts(t, plan, "web", model.LabelZone), 1, 1, 1)
+
+	w = zoned().pool("p").threeZones("p", wish)
+	plan = Plan(w.in)
+	if len(plan.Commands) == 0 {
+		t.Fatal("a preference keeps nodes")
+	}
+	told := 0
+	for i := range plan.Commands {
+		for _, g := range plan.Commands[i].GivenUp {
+			told++
+			if g.Key != model.LabelZone || g.MaxSkew != 1 || g.Skew < 2 || g.Owner != "web" || g.Message == "" {
+				t.Errorf("%+v", g)
+			}
+		}
+	}
+	if told == 0 {
+		t.Errorf("nothing is told of %v", w.counts(t, plan, "web", model.LabelZone))
+	}
+}

@@ -99,6 +99,11 @@ func newView(in *Input, judged *model.Command) *view {
 	if in.Snapshot == nil {
 		in.Snapshot = &model.Snapshot{}
 	}
+	if kept := keepTwoZones(in.Snapshot); kept != in.Snapshot {
+		changed := *in
+		changed.Snapshot = kept
+		v.in = &changed
+	}
 	v.indexPools()
 	v.indexClaims()
 	v.indexBudgets()

@@ -144,7 +144,11 @@ func (how tool) play(root, work string, d defect) outcome {
 	took := time.Since(began)
 	switch found := violation.Find(text); {
 	case err == nil:
-		return how.byScenarios(ctx, root, overlay, outcome{how: lastLine(text), took: took}, began)
+		unnoticed := outcome{how: lastLine(text), took: took}
+		if out := byTests(ctx, root, overlay, "./testenv/sim", how.scenarios, unnoticed, began); out.caught || d.unit() == "" {
+			return out
+		}
+		return byTests(ctx, root, overlay, "./"+strings.TrimSuffix(provision, "/"), d.unit(), unnoticed, began)
 	case found != nil:
 		return outcome{caught: true, how: fmt.Sprintf("%.150s", strings.TrimSpace(string(found))), took: took}
 	case ctx.Err() != nil:
@@ -154,12 +158,12 @@ func (how tool) play(root, work string, d defect) outcome {
 	}
 }
 
-// byScenarios plays the named scenarios with a defect that drawn runs did not show.
-func (how tool) byScenarios(ctx context.Context, root, overlay string, unnoticed outcome, began time.Time) outcome {
-	if how.scenarios == "" {
+// byTests runs the named tests of a package with a defect that drawn runs did not show.
+func byTests(ctx context.Context, root, overlay, folder, names string, unnoticed outcome, began time.Time) outcome {
+	if names == "" {
 		return unnoticed
 	}
-	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-failfast", "-timeout", "10m", "-overlay", overlay, "-run", how.scenarios, "./testenv/sim")
+	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-failfast", "-timeout", "10m", "-overlay", overlay, "-run", names, folder)
 	test.Dir = root
 	text, err := test.CombinedOutput()
 	if failed := scenario.FindSubmatch(text); err != nil && failed != nil {

@@ -29,4 +29,9 @@ func TestEveryDefectHasItsPlace(t *testing.T) {
 			t.Errorf("%s: %v", d.name, err)
 		}
 	}
+	for name := range brakes {
+		if !seen[name] {
+			t.Errorf("no defect is called %q", name)
+		}
+	}
 }

@@ -86,6 +86,7 @@ func shape(pod *corev1.Pod) model.PodShape {
 		SchedulerName:   spec.SchedulerName,
 		Gated:           len(spec.SchedulingGates) > 0,
 		DoNotDisrupt:    pod.Annotations[wellknown.AnnotationDoNotDisrupt],
+		TwoZones:        pod.Annotations[model.AnnotationTwoZones] == "true",
 		DeletionCost:    deletionCost(pod),
 		GraceSeconds:    defaultGraceSeconds,
 		NoPreemption:    spec.PreemptionPolicy != nil && *spec.PreemptionPolicy == corev1.PreemptNever,

@@ -32,7 +32,7 @@ metadata:
   uid: 6f1c2d3e-0000-4000-8000-000000000001
   creationTimestamp: "2026-11-20T12:00:00Z"
   labels: {app: web, statefulset.kubernetes.io/pod-name: web-0, apps.kubernetes.io/pod-index: "0"}
-  annotations: {karpenter.sh/do-not-disrupt: "true", controller.kubernetes.io/pod-deletion-cost: "-7"}
+  annotations: {karpenter.sh/do-not-disrupt: "true", joiner.sh/keep-two-zones: "true", controller.kubernetes.io/pod-deletion-cost: "-7"}
   ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: web, uid: x, controller: true}]
 spec:
   priority: 1000
@@ -105,7 +105,7 @@ func TestPodKeepsWhatSchedulingLooksAt(t *testing.T) {
 		HostPorts: []model.HostPort{{Port: 8080, Protocol: "TCP"}},
 		Ephemeral: []model.EphemeralClaim{{Volume: "scratch"}},
 		Priority:  1000, PriorityClass: "high", SchedulerName: "default-scheduler", OwnerKind: "StatefulSet", OwnerName: "web",
-		DoNotDisrupt: "true", DeletionCost: -7, GraceSeconds: 60, NoPreemption: true,
+		DoNotDisrupt: "true", TwoZones: true, DeletionCost: -7, GraceSeconds: 60, NoPreemption: true,
 	}
 	if !reflect.DeepEqual(shape, wantShape) {
 		t.Errorf("shape\n got %+v\nwant %+v", shape, wantShape)

@@ -1,0 +1,67 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/sim"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// shrinking is an hour in which three replicas stand in three zones beside a workload that shrinks, so that nodes are given back.
+func shrinking(change func(shape *model.PodShape)) sim.Config {
+	c := small(12, time.Hour)
+	c.Scenario.Types, c.Scenario.Choices = []string{"m5.large", "m5.xlarge", "m5.2xlarge"}, true
+	c.Scenario.Pools = []model.Pool{thrifty("web", 30, world.Need(model.LabelCapacityType, model.OnDemand))}
+	c.Scenario.Workloads[0].Shape = world.Shape(700, 1<<30)
+	c.Scenario.Workloads[0].Steps = []world.Step{{At: world.Start.Add(10 * time.Minute), Replicas: 4}, {At: world.Start.Add(30 * time.Minute), Replicas: 1}}
+	shape := world.Shape(300, 1<<30)
+	shape.Labels = map[string]string{"app": "three"}
+	change(&shape)
+	c.Scenario.Workloads = append(c.Scenario.Workloads, world.Workload{Kind: world.Deployment, Name: "three", Shape: shape, Replicas: 3})
+	return c
+}
+
+// zonesOf returns how many of a workload's pods are bound, and in how many zones.
+func zonesOf(w *world.World, app string) (pods, zones int) {
+	zone, seen := map[string]string{}, map[string]bool{}
+	for _, node := range w.Cluster.Nodes() {
+		zone[node.Name] = node.Labels[model.LabelZone]
+	}
+	for _, pod := range w.Cluster.Pods() {
+		if shape := w.Cluster.ShapeOf(&pod); shape.Labels["app"] == app && pod.NodeName != "" && pod.DeletedUnix == 0 {
+			pods++
+			seen[zone[pod.NodeName]] = true
+		}
+	}
+	return pods, len(seen)
+}
+
+// K1: three replicas in three zones stay there through an hour of consolidation. (Without minDomains kube-scheduler would put all of them on the
+// first node there is.)
+func TestK1ThreeReplicasStayInThreeZonesThroughAnHour(t *testing.T) {
+	t.Parallel()
+	c := shrinking(func(s *model.PodShape) {
+		s.Spread = []model.Spread{{TopologyKey: model.LabelZone, MaxSkew: 1, MinDomains: 3, Selector: &model.Selector{MatchLabels: s.Labels}}}
+	})
+	looks := 0
+	c.Scenario.Arrange = func(w *world.World, after func(time.Duration, func())) {
+		for minute := 8; minute <= 60; minute++ {
+			after(time.Duration(minute)*time.Minute-time.Second, func() {
+				if pods, zones := zonesOf(w, "three"); pods != zones {
+					t.Errorf("minute %d: %d pods are in %d zones", minute, pods, zones)
+				} else if pods == 3 {
+					looks++
+				}
+			})
+		}
+	}
+	d := play(t, c)
+	if pods, zones := zonesOf(d.world, "three"); pods != 3 || zones != 3 {
+		t.Errorf("at the end %d pods are in %d zones", pods, zones)
+	}
+	if given := len(d.commands()); given < 2 || looks < 40 {
+		t.Errorf("%d commands, and all three replicas run in %d of 53 looks: the test shows nothing", given, looks)
+	}
+}
