@@ -8,6 +8,13 @@ var Known = map[Check][]uint64{
 	Again:   {649, 1624, 2474, 2674, 2999, 3674, 4199, 4474, 5974, 7697, 9050},
 }
 
+// KnownSpread is the same of the clusters whose pods are spread (SpreadOut), of which nodes are given back.
+var KnownSpread = map[Check][]uint64{
+	During:   {483, 678, 895, 1001, 1557, 1624, 1865, 1891},
+	Moved:    {352},
+	Stranded: {352},
+}
+
 // New returns the findings that are not known, and the known ones of problems with seeds from first up to last that are gone.
 func New(findings []Finding, known map[Check][]uint64, first, last uint64) (fresh []Finding, gone []Finding) {
 	type entry struct {
@@ -37,4 +44,4 @@ func New(findings []Finding, known map[Check][]uint64, first, last uint64) (fres
 	return fresh, gone
 }
 
-var checksInOrder = []Check{Whole, Holds, HoldsAnyOffer, ExistingFirst, Movable, GivenUp, Again}
+var checksInOrder = []Check{Whole, Holds, HoldsAnyOffer, ExistingFirst, Movable, GivenUp, Again, Moved, Stranded, During, Skewed}

@@ -46,6 +46,14 @@ func TestKnownFindingsAreWrittenDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for check, seeds := range KnownSpread {
+		if !slices.ContainsFunc(slices.Collect(strings.Lines(string(text))), func(line string) bool {
+			return strings.HasPrefix(line, "| "+string(check)+", spread |") &&
+				!slices.ContainsFunc(seeds, func(seed uint64) bool { return !strings.Contains(line, fmt.Sprint(seed)) })
+		}) {
+			t.Errorf("OWED.md has no line of %s of spread clusters with all of %v", check, seeds)
+		}
+	}
 	for check, seeds := range Known {
 		for line := range strings.Lines(string(text)) {
 			if !strings.HasPrefix(line, "| "+string(check)+" |") {

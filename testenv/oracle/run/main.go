@@ -80,10 +80,15 @@ func main() {
 	for _, f := range gone {
 		fmt.Println(f)
 	}
+	freshSpread, goneSpread := oracle.New(spread.Findings, oracle.KnownSpread, c.First, c.First+uint64(*spreads))
+	for _, f := range goneSpread {
+		fmt.Println(f)
+	}
+	fmt.Printf("of clusters whose pods are spread %d findings are known (OWED.md), %d are new, %d known ones are gone\n", len(spread.Findings)-len(freshSpread), len(freshSpread), len(goneSpread))
 	fmt.Printf("%d findings are known (OWED.md), %d are new, %d known ones are gone\n", len(report.Findings)-len(fresh), len(fresh), len(gone))
 	fresh = append(fresh, gone...)
 	sound := oracle.Convergences(os.Stdout, strings.Split(*families, ","), nodes, *seeds, oracle.Depth{Orders: 1})
-	if len(fresh)+len(report.Fit.Findings)+len(report.Errors) > 0 || given.Failed() || spread.Failed() || !sound {
+	if len(fresh)+len(report.Fit.Findings)+len(report.Errors) > 0 || len(freshSpread)+len(goneSpread)+len(spread.Errors) > 0 || given.Failed() || !sound {
 		os.Exit(1)
 	}
 }
