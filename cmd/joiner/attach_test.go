@@ -31,6 +31,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/api/crds"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/access"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
@@ -120,15 +121,14 @@ func (a *installedAccount) install(t *testing.T, config aws.Config) {
 	if _, err := queues.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("joiner-plan-dead")}); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := queues.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("joiner-plan"), Attributes: map[string]string{
-		"RedrivePolicy": fmt.Sprintf(`{"deadLetterTargetArn":"arn:aws:sqs:%s:%s:joiner-plan-dead","maxReceiveCount":3}`, a.Region(), a.Account()),
-	}})
-	if err != nil {
+	if _, err := queues.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("joiner-plan-dead.fifo"), Attributes: map[string]string{"FifoQueue": "true"}}); err != nil {
 		t.Fatal(err)
 	}
+	a.makePlanQueue(t)
+	notices := a.noticesURL(t, queues)
 	text, _ := json.Marshal(installation{
 		Version: "0.1.0", Account: a.Account(), Region: a.Region(), Table: "joiner", Bucket: "joiner-data", Stop: "/joiner/stop",
-		Queues: map[string]string{"plan": aws.ToString(plan.QueueUrl), "notices": a.noticesURL(t, queues)}, Functions: map[string]string{"provision": "arn:1", "catalog": "arn:2", "webhook": "arn:3"},
+		Queues: map[string]string{"plan": wire.PlanQueueURL(notices, "CLUSTER"), "notices": notices}, Functions: map[string]string{"provision": "arn:1", "catalog": "arn:2", "webhook": "arn:3"},
 	})
 	for name, arn := range map[string]string{"provision": "arn:1", "catalog": "arn:2"} {
 		never := func(context.Context, []byte) error { return nil }
@@ -138,6 +138,17 @@ func (a *installedAccount) install(t *testing.T, config aws.Config) {
 	}
 	a.put(t, installationParameter, string(text))
 	a.put(t, "/joiner/stop", "go")
+}
+
+// makePlanQueue makes what the stack of the cluster would.
+func (a *installedAccount) makePlanQueue(t *testing.T) {
+	t.Helper()
+	_, err := sqs.NewFromConfig(a.Config()).CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String(wire.PlanQueue("shop")), Attributes: map[string]string{
+		"FifoQueue": "true", "RedrivePolicy": fmt.Sprintf(`{"deadLetterTargetArn":"arn:aws:sqs:%s:%s:joiner-plan-dead.fifo","maxReceiveCount":3}`, a.Region(), a.Account()),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // noticesURL makes the queue of notices and the rules that the template of the region's stack has send to it.
@@ -647,6 +658,9 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 	}
 	if status, problems = a.doctor(t); status != 2 || !strings.Contains(problems["functions"].Seen, "was last at work for it: never") {
 		t.Errorf("exit status %d, %+v", status, problems)
+	}
+	if got := problems["plan queue"]; got.Level != doctor.Fail || !strings.Contains(got.Seen, "there is no queue joiner-plan-quiet.fifo") { // no stack made it
+		t.Errorf("%+v", got)
 	}
 	if code, _, errs := joiner("", "doctor", "shpo"); code != 2 || !strings.Contains(errs, `"shpo" is not attached`) {
 		t.Errorf("exit status %d, %s", code, errs)

@@ -67,6 +67,9 @@ func (p *patient) checks() []doctor.Check {
 	}
 	checks = append(checks, doctor.Check{Name: "quotas", Object: "vCPUs", Look: p.quotas})
 	for _, id := range sortedKeys(p.at.Queues) {
+		if id == "plan" { // each cluster has its own
+			continue
+		}
 		checks = append(checks, doctor.Check{Name: "queue", Object: id, Look: func(ctx context.Context) ([]doctor.Finding, error) { return p.queue(ctx, p.at.Queues[id]) }})
 	}
 	return checks

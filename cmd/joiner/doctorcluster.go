@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,11 +14,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscontrol"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // checksOf are those of a cluster.
@@ -29,8 +32,22 @@ func (p *patient) checksOf(reg model.Registration) []doctor.Check {
 	return []doctor.Check{
 		check("registration", p.registered), check("control plane", p.plane), check("API server", p.server), check("access entries", p.entries),
 		check("rights", p.rights), check("pod identity", p.identity), check("definitions", p.objects), check("watcher", p.watcher), check("functions", p.ticks),
-		check("node classes", p.classes), check("stops", p.stops),
+		check("node classes", p.classes), check("stops", p.stops), check("plan queue", p.planQueue),
 	}
+}
+
+// planQueue looks at the cluster's plan queue.
+func (p *patient) planQueue(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+	like := p.at.Queues["plan"]
+	if like == "" {
+		return one(doctor.Warn, "the installation does not say where plan queues are", "deploy the region's stack again"), nil
+	}
+	findings, err := p.queue(ctx, wire.PlanQueueURL(like, reg.Cluster))
+	var gone *types.QueueDoesNotExist
+	if errors.As(err, &gone) {
+		return one(doctor.Fail, "there is no queue "+wire.PlanQueue(reg.Cluster)+": hints go nowhere, and pods wait for the tick of each minute", "deploy the cluster's stack again"), nil
+	}
+	return findings, err
 }
 
 // planes is EKS of the cluster's region.

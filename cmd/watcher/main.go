@@ -6,16 +6,7 @@
 // Settings come from the environment:
 //
 //	JOINER_CLUSTER         name of the EKS cluster; required
-//	JOINER_QUEUE_URL       of the FIFO queue of hints; required
-//	JOINER_CATALOG_QUEUE_URL
-//	                       of the catalogue's FIFO queue, which changes of pools and classes are sent to as well: none, then its
-//	                       tick of each minute finds them
-//	JOINER_INTERRUPTION_QUEUE_URL
-//	                       of the standard queue of those who empty nodes, which is told when somebody deletes a Node or NodeClaim:
-//	                       none, then the look of each minute finds that
-//	JOINER_DISRUPTION_QUEUE_URL
-//	                       of the standard queue of whoever decides what to give back, which is told when nodes become empty: none,
-//	                       then its look of each minute finds them
+//	JOINER_QUEUE_URL       of this cluster's plan queue, to which all hints go; required
 //	JOINER_BUCKET          of snapshots; required
 //	JOINER_TABLE           of the ledger; required
 //	JOINER_NAMESPACE       of the lease: joiner

@@ -19,15 +19,11 @@ import (
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/flow/forward"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 type settings struct {
 	Cluster       string        `env:"JOINER_CLUSTER,required"`
 	QueueURL      string        `env:"JOINER_QUEUE_URL,required"`
-	CatalogURL    string        `env:"JOINER_CATALOG_QUEUE_URL"`
-	EndsURL       string        `env:"JOINER_INTERRUPTION_QUEUE_URL"`
-	JudgeURL      string        `env:"JOINER_DISRUPTION_QUEUE_URL"`
 	Bucket        string        `env:"JOINER_BUCKET,required"`
 	Table         string        `env:"JOINER_TABLE,required"`
 	Namespace     string        `env:"JOINER_NAMESPACE" envDefault:"joiner"`
@@ -94,8 +90,8 @@ func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) forwa
 		Publisher: s3snapshot.New(objects, s.Bucket),
 		Pointer:   ledger,
 		Queue:     s.queue(queues, logger),
-		Ends:      delayed(queues, s.EndsURL),
-		Empties:   delayed(queues, s.JudgeURL),
+		Ends:      sqsqueue.Told{Queue: sqsqueue.New(queues, s.QueueURL)},
+		Empties:   sqsqueue.Told{Queue: sqsqueue.New(queues, s.QueueURL)},
 		Former:    forward.Newest{Ledger: ledger, Snapshots: s3snapshot.New(objects, s.Bucket)},
 		Now:       time.Now, Wait: wait,
 		Tell:     func(note forward.Note) { log(logger, note) },
@@ -103,30 +99,12 @@ func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) forwa
 	}
 }
 
-// queue sends hints to whoever plans, and to whoever resolves classes where that is told apart.
+// queue sends hints to whoever plans, and has those of changed configuration passed on to whoever resolves classes.
 func (s *settings) queue(client *sqs.Client, logger *slog.Logger) forward.Queue {
-	plan := sqsqueue.New(client, s.QueueURL)
-	if s.CatalogURL == "" {
-		return plan
-	}
-	return &sqsqueue.Routes{Plan: plan, Catalog: sqsqueue.New(client, s.CatalogURL), Lost: func(err error) {
+	return &sqsqueue.Routes{Plan: sqsqueue.New(client, s.QueueURL), Lost: func(err error) {
 		logger.Warn("a hint of changed configuration did not reach the catalogue; its next tick finds the change", "error", err)
 	}}
 }
-
-// delayed sends hints to a standard queue, that of whoever empties nodes or of whoever gives them back; nil where there is none.
-func delayed(client *sqs.Client, url string) forward.Queue {
-	if url == "" {
-		return nil
-	}
-	return atOnce{sqsqueue.NewDelayed(client, url)}
-}
-
-// atOnce is a queue of messages that may come later, none of which does.
-type atOnce struct{ queue *sqsqueue.Delayed }
-
-// Send puts the hint into the queue.
-func (q atOnce) Send(ctx context.Context, hint wire.Hint) error { return q.queue.Send(ctx, hint, 0) }
 
 // wait waits for d, for something to wake it, or for the end of ctx.
 func wait(ctx context.Context, wake <-chan struct{}, d time.Duration) {

@@ -49,7 +49,6 @@ type place struct {
 	store  *s3snapshot.Store
 	queue  *sqs.Client
 	url    string
-	ends   string // URL of the queue of those who empty nodes
 	binary string
 }
 
@@ -107,10 +106,6 @@ func (p *place) startCloud() {
 		t.Fatal(err)
 	}
 	p.url = *out.QueueUrl
-	if out, err = p.queue.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("ends")}); err != nil {
-		t.Fatal(err)
-	}
-	p.ends = *out.QueueUrl
 }
 
 func (p *place) apply(manifests ...[]byte) {
@@ -210,15 +205,10 @@ func (r *replica) served(what string) string {
 // hints receives until one satisfies ok, and returns it; the test fails when none comes in a time no healthy watcher takes.
 func (p *place) hint(what string, ok func(wire.Hint) bool) wire.Hint {
 	p.t.Helper()
-	return p.hintFrom(p.url, what, ok)
-}
-
-func (p *place) hintFrom(url, what string, ok func(wire.Hint) bool) wire.Hint {
-	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
-		out, err := p.queue.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 20, MaxNumberOfMessages: 1})
+		out, err := p.queue.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &p.url, WaitTimeSeconds: 20, MaxNumberOfMessages: 1})
 		if err != nil {
 			p.t.Fatalf("no hint came: %s: %v", what, err)
 		}
@@ -227,7 +217,7 @@ func (p *place) hintFrom(url, what string, ok func(wire.Hint) bool) wire.Hint {
 			if err != nil {
 				p.t.Fatal(err)
 			}
-			if _, err := p.queue.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle}); err != nil {
+			if _, err := p.queue.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &p.url, ReceiptHandle: m.ReceiptHandle}); err != nil {
 				p.t.Fatal(err)
 			}
 			if ok(hint) {
@@ -332,7 +322,7 @@ func TestTwoReplicasForwardAClusterThroughTheLossOfTheLeader(t *testing.T) {
 // Somebody deletes NodeClaims and a Node of ours: one hint of it goes to those who empty nodes, and none to those who plan.
 func TestDeletedNodesAndClaimsAreTold(t *testing.T) {
 	p := newPlace(t)
-	p.start("watcher-0", "JOINER_INTERRUPTION_QUEUE_URL="+p.ends)
+	p.start("watcher-0")
 	p.hint("the first leadership", func(h wire.Hint) bool { return h.Reason == wire.ReasonConfig })
 	var manifests [][]byte
 	for _, name := range []string{"a", "b", "c"} {
@@ -369,13 +359,13 @@ metadata: {name: %[1]s, labels: {karpenter.sh/nodepool: general, karpenter.sh/re
 		t.Fatal(err)
 	}
 	began := time.Now()
-	hint := p.hintFrom(p.ends, "what is being deleted", func(h wire.Hint) bool { return h.Reason == wire.ReasonEnd })
+	hint := p.hint("what is being deleted", func(h wire.Hint) bool { return h.Reason == wire.ReasonEnd })
 	if hint.Cluster != clusterName || hint.Epoch != 1 {
 		t.Errorf("%+v", hint)
 	}
 	timed.Within(t, "what is being deleted is told", time.Since(began), 5*time.Second)
 	time.Sleep(time.Second)
-	out, err := p.queue.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &p.ends})
+	out, err := p.queue.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &p.url})
 	if err != nil || len(out.Messages) != 0 {
 		t.Errorf("told more than once: %v, %v", out, err)
 	}

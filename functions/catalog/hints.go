@@ -9,13 +9,13 @@ import (
 
 // hints asks for passes through the function's own queue, and tells who launches through the plan queue.
 type hints struct {
-	own  *sqsqueue.Queue
-	plan *sqsqueue.Queue
+	own  *sqsqueue.Delayed
+	plan *sqsqueue.Plans
 }
 
-// Look sends a sweep to the own queue; it takes the same tick of the same cluster once.
+// Look sends a sweep to the own queue.
 func (h hints) Look(ctx context.Context, cluster, key string) error {
-	return h.own.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key})
+	return h.own.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key}, 0)
 }
 
 // Ready sends a config hint to the plan queue.

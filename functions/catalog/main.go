@@ -27,8 +27,8 @@ import (
 type settings struct {
 	Table       string `env:"JOINER_TABLE,required"`
 	Bucket      string `env:"JOINER_BUCKET,required"`
-	QueueURL    string `env:"JOINER_CATALOG_QUEUE_URL,required"` // the function's own, FIFO
-	PlanURL     string `env:"JOINER_QUEUE_URL,required"`         // the plan queue, FIFO
+	QueueURL    string `env:"JOINER_CATALOG_QUEUE_URL,required"` // the function's own, standard
+	PlanURL     string `env:"JOINER_QUEUE_URL,required"`         // of plan queues, FIFO: a cluster's is beside it by its name
 	JudgeURL    string `env:"JOINER_DISRUPTION_QUEUE_URL"`       // of who gives nodes back, standard; empty = its own tick finds what has drifted
 	IsolatedVPC bool   `env:"JOINER_ISOLATED_VPC"`               // no call to IAM and to the price list
 	NoDryRun    bool   `env:"JOINER_DISABLE_DRY_RUN"`            // classes are not tried on EC2
@@ -48,7 +48,7 @@ func main() {
 	shelf := s3catalog.New(objects, s.Bucket, s3catalog.Settings{})
 	flow := &catalog.Flow{
 		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Glances: ledger, Shelf: shelf,
-		Hints:     hints{own: sqsqueue.New(queues, s.QueueURL), plan: sqsqueue.New(queues, s.PlanURL)},
+		Hints:     hints{own: sqsqueue.NewDelayed(queues, s.QueueURL), plan: sqsqueue.NewPlans(queues, s.PlanURL)},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
 		Now:       time.Now,
 		Settings: catalog.Settings{

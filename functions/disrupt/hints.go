@@ -25,7 +25,7 @@ func (d drains) Drain(ctx context.Context, cluster, key string, after time.Durat
 }
 
 // plans asks provision through the plan queue.
-type plans struct{ queue *sqsqueue.Queue }
+type plans struct{ queue *sqsqueue.Plans }
 
 // Replace sends a hint that commands wait for machines; the plan queue takes the same key of the same cluster once.
 func (p plans) Replace(ctx context.Context, cluster, key string) error {

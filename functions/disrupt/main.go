@@ -30,7 +30,7 @@ type settings struct {
 	Table         string        `env:"JOINER_TABLE,required"`
 	Bucket        string        `env:"JOINER_BUCKET,required"`
 	QueueURL      string        `env:"JOINER_DISRUPTION_QUEUE_URL,required"`   // the function's own, standard
-	PlanURL       string        `env:"JOINER_QUEUE_URL,required"`              // the plan queue, FIFO
+	PlanURL       string        `env:"JOINER_QUEUE_URL,required"`              // of plan queues, FIFO: a cluster's is beside it by its name
 	DrainURL      string        `env:"JOINER_INTERRUPTION_QUEUE_URL,required"` // of who empties nodes, standard
 	SpotToSpot    bool          `env:"JOINER_SPOT_TO_SPOT"`                    // spot nodes may be replaced by spot nodes
 	ValidateAfter time.Duration `env:"JOINER_VALIDATE_AFTER"`                  // 0 = the flow's default
@@ -56,7 +56,7 @@ func main() {
 	flow := &disrupt.Flow{
 		Registry: boot.Switched{Registry: ledger, Switch: stop}, Leases: ledger, Book: stoppable{ledger, stop}, Commands: ledger,
 		Snapshots: store, Decisions: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),
-		Hints: judges{sqsqueue.NewDelayed(queues, s.QueueURL)}, Plans: plans{sqsqueue.New(queues, s.PlanURL)},
+		Hints: judges{sqsqueue.NewDelayed(queues, s.QueueURL)}, Plans: plans{sqsqueue.NewPlans(queues, s.PlanURL)},
 		Drains: drains{sqsqueue.NewDelayed(queues, s.DrainURL)}, Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:   time.Now,
 		NewID: func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },

@@ -25,7 +25,7 @@ func (l looks) Drain(ctx context.Context, cluster, key string, after time.Durati
 
 // plans asks provision for a plan through the plan queue.
 type plans struct {
-	queue *sqsqueue.Queue
+	queue *sqsqueue.Plans
 }
 
 // Plan sends a hint that pods must leave; the plan queue takes the same key of the same cluster once.

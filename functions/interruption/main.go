@@ -25,7 +25,7 @@ type settings struct {
 	Bucket      string        `env:"JOINER_BUCKET,required"`
 	QueueURL    string        `env:"JOINER_INTERRUPTION_QUEUE_URL,required"` // the function's own, standard
 	NoticesARN  string        `env:"JOINER_NOTICES_QUEUE_ARN,required"`      // of the queue in which what AWS says is believed
-	PlanURL     string        `env:"JOINER_QUEUE_URL,required"`              // the plan queue, FIFO
+	PlanURL     string        `env:"JOINER_QUEUE_URL,required"`              // of plan queues, FIFO: a cluster's is beside it by its name
 	JudgeURL    string        `env:"JOINER_DISRUPTION_QUEUE_URL"`            // of who gives nodes back, standard; empty = its own tick finds what has ended
 	Confirm     time.Duration `env:"JOINER_CONFIRM_AFTER"`                   // 0 = the flow's default
 	JoinWithin  time.Duration `env:"JOINER_JOIN_WITHIN"`                     // 0 = the flow's default
@@ -44,7 +44,7 @@ func main() {
 	own := looks{sqsqueue.NewDelayed(queues, s.QueueURL)}
 	flow := &interruption.Flow{
 		Registry: ledger, Leases: ledger, Notebook: ledger, Claims: ledger, Removals: s3snapshot.New(s3.NewFromConfig(config), s.Bucket), Finder: ledger, Steps: ledger, Offers: ledger,
-		Hints: own, Drains: own, Glances: ledger, Plans: plans{sqsqueue.New(queues, s.PlanURL)},
+		Hints: own, Drains: own, Glances: ledger, Plans: plans{sqsqueue.NewPlans(queues, s.PlanURL)},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:       time.Now,
 		Settings:  interruption.Settings{Confirm: s.Confirm, JoinWithin: s.JoinWithin, RepairAfter: s.RepairAfter},

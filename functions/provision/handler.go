@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -16,11 +19,13 @@ import (
 // handler translates events into requests to the flow.
 type handler struct {
 	flow    *provision.Flow
+	told    teller
 	logger  *slog.Logger
 	metrics *boot.Metrics
 }
 
-// handle takes a batch of the plan queue or a tick.
+// handle takes a batch of a cluster's plan queue or a tick. The queue proves whose hints they are: only the cluster's watcher and functions
+// may send to it.
 func (h *handler) handle(ctx context.Context, event json.RawMessage) (any, error) {
 	of := *h
 	of.logger, h = boot.Invoked(ctx, h.logger), &of
@@ -50,15 +55,35 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 	requests, order := map[string]*provision.Request{}, []string{}
 	records, batches := map[string][]string{}, map[string][]window{}
 	spent := 0
+	refused := map[string]int{} // by reason
+	var told []events.SQSMessage
+	tellings := map[wire.HintReason]wire.Hint{}
 	for _, record := range batch.Records {
+		// A hint carries no truth: the sweep finds what it would have said. Returning one would block its group. Most of a flood is dropped
+		// for its group, before anything is read.
+		group, toTell := strings.CutSuffix(record.Attributes["MessageGroupId"], wire.TellGroup(""))
+		if wire.QueueName(record.EventSourceARN) != wire.PlanQueue(group) {
+			refused["its group is none of its queue's cluster"]++
+			continue
+		}
 		hint, err := wire.DecodeHint([]byte(record.Body))
-		if err != nil {
-			// A hint carries no truth: the sweep finds what it would have said. Returning it would block its group.
-			h.logger.Error("drop a hint that cannot be read", "message", record.MessageId, "error", err.Error())
+		switch {
+		case err != nil:
+			refused[err.Error()]++
+			continue
+		case hint.Cluster != group:
+			refused["it speaks of another cluster than its queue's"]++
+			continue
+		case toTell && !tells(hint.Reason):
+			refused["it is to be passed on and says nothing that is"]++
 			continue
 		}
 		if provision.Spent(hint, time.Now()) {
 			spent++
+			continue
+		}
+		if toTell {
+			told, tellings[hint.Reason] = append(told, record), hint
 			continue
 		}
 		request := requests[hint.Cluster]
@@ -71,6 +96,21 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 			batches[hint.Cluster] = append(batches[hint.Cluster], window{hint.FirstSeenMillis, hint.ClosedMillis, len(hint.Pods) + hint.Omitted})
 		}
 		records[hint.Cluster] = append(records[hint.Cluster], record.MessageId)
+	}
+	if len(refused) > 0 {
+		h.refuse(batch, refused)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(tellings)) {
+		if err := h.told.tell(ctx, tellings[reason]); err != nil {
+			h.logger.Error("pass a hint on", "cluster", tellings[reason].Cluster, "reason", string(reason), "error", err.Error())
+			for _, record := range told {
+				failures.Add(record.MessageId)
+			}
+			break
+		}
+	}
+	if len(order) == 0 && len(told) > 0 {
+		return failures.Response()
 	}
 	if len(order) == 0 {
 		h.logger.Info("batch", "records", len(batch.Records), "tooOld", spent, "error", "no hint says anything")
@@ -89,4 +129,16 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		}
 	}
 	return failures.Response()
+}
+
+// refuse says of a batch what was dropped of it and why, in one line and one sample: what is refused may be a flood.
+func (h *handler) refuse(batch events.SQSEvent, why map[string]int) {
+	const most = 3 // reasons that are told
+	total, reasons := 0, slices.Sorted(maps.Keys(why))
+	for _, n := range why {
+		total += n
+	}
+	first := batch.Records[0]
+	h.logger.Error("drop hints", "hints", total, "queue", wire.QueueName(first.EventSourceARN), "message", first.MessageId, "reasons", reasons[:min(most, len(reasons))])
+	h.metrics.Send([]boot.Sample{boot.HintsRefused.Of(float64(total))})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -63,7 +65,13 @@ func record(t *testing.T, id string, hint wire.Hint) events.SQSMessage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return events.SQSMessage{MessageId: id, Body: string(body)}
+	return events.SQSMessage{
+		MessageId: id, Body: string(body), EventSourceARN: planARN(hint.Cluster), Attributes: map[string]string{"MessageGroupId": hint.Cluster},
+	}
+}
+
+func planARN(cluster string) string {
+	return "arn:aws:sqs:us-west-2:123456789012:" + wire.PlanQueue(cluster)
 }
 
 // handle passes an event through JSON, as the runtime does.
@@ -107,10 +115,90 @@ func TestR63R70BatchRunsEachClusterOnceAndReturnsOnlyWhatFailed(t *testing.T) {
 func TestBatchDropsAHintNobodyCanRead(t *testing.T) {
 	h, r, _ := newHandler()
 	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
-		{MessageId: "1", Body: "{"}, {MessageId: "2", Body: strings.Repeat("x", 10)}, record(t, "3", wire.Hint{Cluster: "web", Reason: wire.ReasonSweep}),
+		unreadable("1", "{"), unreadable("2", strings.Repeat("x", 10)), record(t, "3", wire.Hint{Cluster: "web", Reason: wire.ReasonSweep}),
 	}})
 	if err != nil || len(response.BatchItemFailures) != 0 || len(r.asked) != 1 {
 		t.Errorf("%+v %v, asked %v", response, err, r.asked)
+	}
+}
+
+func unreadable(id, body string) events.SQSMessage {
+	return events.SQSMessage{MessageId: id, Body: body, EventSourceARN: planARN("web"), Attributes: map[string]string{"MessageGroupId": "web"}}
+}
+
+// W3: the queue and the group say whose hint it is. Whatever says otherwise is dropped and counted without anything being read for it, and
+// is never returned, since that would block the group of the others.
+func TestW3AHintActsForTheClusterOfItsQueueAlone(t *testing.T) {
+	h, r, _ := newHandler()
+	var told strings.Builder
+	h.metrics = boot.MetricsTo(&told, time.Now, boot.MetricsOff)
+	as := func(m events.SQSMessage, queue, group string) events.SQSMessage {
+		m.EventSourceARN, m.Attributes = planARN(queue), map[string]string{"MessageGroupId": group}
+		return m
+	}
+	victim, attacker := wire.Hint{Cluster: "victim", Reason: wire.ReasonHeartbeat}, wire.Hint{Cluster: "attacker", Reason: wire.ReasonHeartbeat}
+	end := wire.Hint{Cluster: "victim", Reason: wire.ReasonEnd}
+	response, err := handle(t, h, events.SQSEvent{Records: []events.SQSMessage{
+		as(record(t, "1", victim), "attacker", "attacker"),    // about another cluster
+		as(record(t, "2", victim), "attacker", "victim"),      // in its group
+		as(record(t, "3", attacker), "victim", "attacker"),    // through its queue, which the policies refuse
+		as(record(t, "4", attacker), "attacker", "attacker1"), // in a group of no function
+		as(record(t, "5", end), "attacker", "attacker/tell"),
+		as(record(t, "6", attacker), "attacker", "attacker/tell"), // nothing that is passed on
+		as(record(t, "7", attacker), "attacker", ""),
+		record(t, "8", wire.Hint{Cluster: "web", Reason: wire.ReasonSweep}),
+	}})
+	if err != nil || len(response.BatchItemFailures) != 0 || !reflect.DeepEqual(r.asked, []string{"web"}) {
+		t.Errorf("%+v %v, asked %v, want web alone", response, err, r.asked)
+	}
+	if !strings.Contains(told.String(), `"HintsRefused":7`) {
+		t.Errorf("metrics %s, want 7 hints refused", told.String())
+	}
+}
+
+// diary is a book of what was told, and a queue.
+type diary struct {
+	after time.Duration
+	due   bool
+	err   error
+	sent  []string
+}
+
+func (d *diary) Tell(_ context.Context, cluster, what string, _, apart int64) (time.Duration, bool, error) {
+	d.sent = append(d.sent, fmt.Sprintf("ask %s %s %d", cluster, what, apart))
+	return d.after, d.due, d.err
+}
+
+func (d *diary) Send(_ context.Context, hint wire.Hint, after time.Duration) error {
+	d.sent = append(d.sent, fmt.Sprintf("send %s %s %s", hint.Cluster, hint.Reason, after))
+	return nil
+}
+
+// W3: what a watcher tells other functions is passed on once for a batch, in the name of the queue's cluster, when the book says so.
+func TestW3HintsArePassedOnInTheNameOfTheirQueuesCluster(t *testing.T) {
+	for name, c := range map[string]struct {
+		diary
+		want   []string
+		failed int
+	}{
+		"at once":            {diary{due: true}, []string{"ask web end 2000", "send web end 0s", "ask web judge 2000", "send web judge 0s"}, 0},
+		"two seconds apart":  {diary{due: true, after: 2 * time.Second}, []string{"ask web end 2000", "send web end 2s", "ask web judge 2000", "send web judge 2s"}, 0},
+		"one is on its way":  {diary{}, []string{"ask web end 2000", "ask web judge 2000"}, 0},
+		"the book is closed": {diary{err: fault.New(fault.Throttled, "", "slow down")}, []string{"ask web end 2000"}, 4},
+	} {
+		h, r, _ := newHandler()
+		d := c.diary
+		h.told = teller{book: &d, now: time.Now, queues: map[wire.HintReason]delayed{wire.ReasonEnd: &d, wire.ReasonJudge: &d}}
+		var records []events.SQSMessage
+		for i, reason := range []wire.HintReason{wire.ReasonEnd, wire.ReasonJudge, wire.ReasonEnd, wire.ReasonConfig} {
+			m := record(t, fmt.Sprint(i), wire.Hint{Cluster: "web", Reason: reason, Number: int64(i)})
+			m.Attributes["MessageGroupId"] = wire.TellGroup("web")
+			records = append(records, m)
+		}
+		response, err := handle(t, h, events.SQSEvent{Records: records})
+		if err != nil || len(response.BatchItemFailures) != c.failed || !reflect.DeepEqual(d.sent, c.want) || len(r.asked) != 0 {
+			t.Errorf("%s: did %q, returned %+v, %v, planned %v; want %q and %d returned", name, d.sent, response, err, r.asked, c.want, c.failed)
+		}
 	}
 }
 

@@ -22,18 +22,21 @@ import (
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 type settings struct {
 	Table        string        `env:"JOINER_TABLE,required"`
 	Bucket       string        `env:"JOINER_BUCKET,required"`
-	QueueURL     string        `env:"JOINER_QUEUE_URL,required"`   // the plan queue, FIFO
-	JudgeURL     string        `env:"JOINER_DISRUPTION_QUEUE_URL"` // of who gives nodes back, standard; empty = its own tick finds what became of replacements
-	IsolatedVPC  bool          `env:"JOINER_ISOLATED_VPC"`         // no call to the price list and to IAM
-	RecoverAfter time.Duration `env:"JOINER_RECOVER_AFTER"`        // 0 = the flow's default
-	OfferBackOff time.Duration `env:"JOINER_OFFER_BACKOFF"`        // 0 = the flow's default
-	StopSwitch   string        `env:"JOINER_STOP_PARAMETER"`       // name of the SSM parameter that is the stop switch; empty = there is none
-	CrashFile    string        `env:"JOINER_CRASH_FILE"`           // tests only: see boot.Crash
+	QueueURL     string        `env:"JOINER_QUEUE_URL,required"`     // of plan queues, FIFO: a cluster's is beside it by its name
+	CatalogURL   string        `env:"JOINER_CATALOG_QUEUE_URL"`      // of who resolves classes, standard; empty = its own tick finds what has changed
+	EndsURL      string        `env:"JOINER_INTERRUPTION_QUEUE_URL"` // of who empties nodes, standard; the same
+	JudgeURL     string        `env:"JOINER_DISRUPTION_QUEUE_URL"`   // of who gives nodes back, standard; empty = its own tick finds what became of replacements
+	IsolatedVPC  bool          `env:"JOINER_ISOLATED_VPC"`           // no call to the price list and to IAM
+	RecoverAfter time.Duration `env:"JOINER_RECOVER_AFTER"`          // 0 = the flow's default
+	OfferBackOff time.Duration `env:"JOINER_OFFER_BACKOFF"`          // 0 = the flow's default
+	StopSwitch   string        `env:"JOINER_STOP_PARAMETER"`         // name of the SSM parameter that is the stop switch; empty = there is none
+	CrashFile    string        `env:"JOINER_CRASH_FILE"`             // tests only: see boot.Crash
 	boot.Machines
 	boot.Policies
 	boot.Measures
@@ -52,7 +55,7 @@ func main() {
 		Registry: boot.Switched{Registry: ledger, Switch: boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger, Glances: ledger,
 		Decisions: store, Snapshots: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger,
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
-		Hints:     sweeps{sqsqueue.New(queues, s.QueueURL)},
+		Hints:     sweeps{sqsqueue.NewPlans(queues, s.QueueURL)},
 		Now:       time.Now,
 		NewID:     func() string { return ulid.MustNew(ulid.Now(), rand.Reader).String() },
 		Settings: provision.Settings{
@@ -64,8 +67,14 @@ func main() {
 	if s.JudgeURL != "" {
 		flow.Judges = judges{sqsqueue.NewDelayed(queues, s.JudgeURL)}
 	}
+	told := teller{book: ledger, now: time.Now, queues: map[wire.HintReason]delayed{}}
+	for reason, url := range map[wire.HintReason]string{wire.ReasonConfig: s.CatalogURL, wire.ReasonEnd: s.EndsURL, wire.ReasonJudge: s.JudgeURL} {
+		if url != "" {
+			told.queues[reason] = sqsqueue.NewDelayed(queues, url)
+		}
+	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {
 		flow.Effects = crash
 	}
-	lambda.Start((&handler{flow: flow, logger: logger, metrics: boot.NewMetrics(s.Metrics)}).handle)
+	lambda.Start((&handler{flow: flow, told: told, logger: logger, metrics: boot.NewMetrics(s.Metrics)}).handle)
 }

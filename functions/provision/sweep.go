@@ -7,9 +7,9 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// sweeps sends the hint of each minute through the plan queue.
+// sweeps sends the hint of each minute through the plan queue of its cluster.
 type sweeps struct {
-	queue *sqsqueue.Queue
+	queue *sqsqueue.Plans
 }
 
 // Sweep sends one; the queue takes the same tick of the same cluster once.

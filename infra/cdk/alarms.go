@@ -1,6 +1,9 @@
 package main
 
-import "github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+)
 
 // ours is the namespace of the metrics that functions write into their logs, see METRICS.md. Alarms go by those of them that are
 // sent whatever the option metrics says.
@@ -23,22 +26,13 @@ type alarm struct {
 // alarms are the dozen and more that say somebody should look. Each names what to do in its text.
 func alarms(o Options) []alarm {
 	var out []alarm
-	for _, q := range queuesOf {
+	for _, q := range append([]queue{planQueue}, queuesOf...) {
 		out = append(out, alarm{
 			ID: q.ID + "DeadAlarm", About: "Messages nobody could handle lie in " + q.fullName("-dead") + ": read the function's log for their ids, then redrive them",
 			Metrics: []metric{{"AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName", q.fullName("-dead")}}, Statistic: "Maximum", Least: 1, Minutes: 1, Of: 1, In: 1,
 		})
 	}
-	for _, id := range []string{"Plan", "Notices"} {
-		for _, q := range queuesOf {
-			if q.ID == id {
-				out = append(out, alarm{
-					ID: id + "AgeAlarm", About: "Hints wait in " + q.fullName("") + " for more than a minute: see errors and throttles of its function",
-					Metrics: []metric{{"AWS/SQS", "ApproximateAgeOfOldestMessage", "QueueName", q.fullName("")}}, Statistic: "Maximum", Least: 60, Minutes: 1, Of: 3, In: 5,
-				})
-			}
-		}
-	}
+	out = append(out, ageAlarm("Notices", "joiner-notices"))
 	var throttles, dropped []metric
 	for _, f := range functions(o) {
 		of := func(name string) metric { return metric{"AWS/Lambda", name, "FunctionName", f.Name} }
@@ -65,21 +59,38 @@ func alarms(o Options) []alarm {
 }
 
 func (r *region) makeAlarms() {
-	var tell *[]any
-	if r.o.AlarmTopicARN != "" {
-		tell = &[]any{s(r.o.AlarmTopicARN)}
-	}
 	for _, a := range alarms(r.o) {
-		operator, missing := "GreaterThanOrEqualToThreshold", "notBreaching"
-		if a.Below {
-			operator, missing = "LessThanThreshold", "breaching"
-		}
-		properties := &awscloudwatch.CfnAlarmProps{
-			AlarmName: s("Joiner-" + a.ID[:len(a.ID)-len("Alarm")]), AlarmDescription: s(a.About), AlarmActions: tell, OkActions: tell,
-			ComparisonOperator: s(operator), Threshold: &a.Least, TreatMissingData: s(missing), EvaluationPeriods: n(a.In), DatapointsToAlarm: n(a.Of),
-		}
-		a.measure(properties)
-		awscloudwatch.NewCfnAlarm(r.stack, s(a.ID), properties)
+		a.make(r.stack, r.o, "")
+	}
+}
+
+// make makes the alarm; of is the cluster it is about, "" = all of the region.
+func (a alarm) make(stack awscdk.Stack, o Options, of string) {
+	var tell *[]any
+	if o.AlarmTopicARN != "" {
+		tell = &[]any{s(o.AlarmTopicARN)}
+	}
+	operator, missing := "GreaterThanOrEqualToThreshold", "notBreaching"
+	if a.Below {
+		operator, missing = "LessThanThreshold", "breaching"
+	}
+	name := "Joiner-" + a.ID[:len(a.ID)-len("Alarm")]
+	if of != "" {
+		name += "-" + short(of)
+	}
+	properties := &awscloudwatch.CfnAlarmProps{
+		AlarmName: s(name), AlarmDescription: s(a.About), AlarmActions: tell, OkActions: tell,
+		ComparisonOperator: s(operator), Threshold: &a.Least, TreatMissingData: s(missing), EvaluationPeriods: n(a.In), DatapointsToAlarm: n(a.Of),
+	}
+	a.measure(properties)
+	awscloudwatch.NewCfnAlarm(stack, s(a.ID), properties)
+}
+
+// ageAlarm is on while hints wait in a queue.
+func ageAlarm(id, queue string) alarm {
+	return alarm{
+		ID: id + "AgeAlarm", About: "Hints wait in " + queue + " for more than a minute: see errors and throttles of its function",
+		Metrics: []metric{{"AWS/SQS", "ApproximateAgeOfOldestMessage", "QueueName", queue}}, Statistic: "Maximum", Least: 60, Minutes: 1, Of: 3, In: 5,
 	}
 }
 

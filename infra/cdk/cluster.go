@@ -61,6 +61,9 @@ func newCluster(scope constructs.Construct, id string, c Cluster, o Options) aws
 	if c.Relay {
 		k.makeRelay()
 	}
+	if c.Account == "" { // else it is in the account of the region's stack: see newHub
+		makePlanQueue(stack, c, o)
+	}
 	k.makeWatcher()
 	k.letIn()
 	awscdk.NewCfnOutput(stack, s("ExternalID"), &awscdk.CfnOutputProps{
@@ -232,21 +235,14 @@ func (k *cluster) makeWatcher() {
 	awseks.NewCfnPodIdentityAssociation(k.stack, s("WatcherIdentity"), identity)
 }
 
-// watcherRights are a watcher's: to send hints, to publish snapshots of its own cluster, to say where they are, and to read
+// watcherRights are a watcher's: to send hints to its cluster's plan queue and to no other, to publish snapshots of its own cluster, to say where they are, and to read
 // prices for those who apply pools. hub and account are of the region's stack and of the cluster, as they stand in ARNs.
 func watcherRights(cluster, hub, account string) []statement {
-	var queues []*string
-	for _, q := range queuesOf {
-		if q.ID == "Notices" {
-			continue
-		}
-		queues = append(queues, sub("arn:${AWS::Partition}:sqs:${AWS::Region}:%s:%s", hub, q.fullName("")))
-	}
 	object := func(prefix string) *string {
 		return sub("arn:${AWS::Partition}:s3:::joiner-%s-${AWS::Region}/%s", hub, prefix)
 	}
 	return []statement{
-		allow("SendHints", []string{"sqs:SendMessage"}, queues, nil),
+		allow("SendHints", []string{"sqs:SendMessage"}, []*string{sub("arn:${AWS::Partition}:sqs:${AWS::Region}:%s:%s", hub, planQueueName(cluster))}, nil),
 		allow("PublishSnapshots", []string{"s3:PutObject", "s3:GetObject"}, []*string{object("snap/" + cluster + "/*")}, nil),
 		allow("ReadPrices", []string{"s3:GetObject"}, []*string{object("catalog/" + account + "/${AWS::Region}.jnc")}, nil),
 		allow("PointToSnapshots", []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:BatchGetItem"},
@@ -355,6 +351,7 @@ func newHub(scope constructs.Construct, id string, c Cluster, o Options) awscdk.
 		}),
 		Rights: document(rights...),
 	})
+	makePlanQueue(stack, c, o)
 	awsevents.NewCfnEventBusPolicy(stack, s("Events"), &awsevents.CfnEventBusPolicyProps{
 		StatementId: s("joiner-" + short(c.Name)),
 		Statement: statement{

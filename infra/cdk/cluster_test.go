@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -28,6 +29,7 @@ func clusterWanted(relay bool) map[string]wanted {
 			"roles": {"provision": ` + attribute("ProvisionRole", "Arn") + `, "interruption": ` + attribute("InterruptionRole", "Arn") + `, "catalog": ` + attribute("CatalogRole", "Arn") + `,
 				"disrupt": ` + attribute("DisruptRole", "Arn") + `, "adopt": ` + attribute("AdoptRole", "Arn") + `}}`},
 	}
+	maps.Copy(all, planWanted())
 	for id, p := range map[string][2]string{
 		"Provision": {"provision", "joiner:functions"}, "Interruption": {"interruption", "joiner:interruption"}, "Catalog": {"catalog", "joiner:catalog"}, "Disrupt": {"disrupt", "joiner:disrupt"},
 	} {
@@ -38,6 +40,40 @@ func clusterWanted(relay bool) map[string]wanted {
 		}
 	}
 	return all
+}
+
+// planWanted are a cluster's plan queue and what belongs to it, in the account of the region's stack.
+func planWanted() map[string]wanted {
+	return map[string]wanted{
+		"PlanQueue": {"AWS::SQS::Queue", `{"QueueName": "joiner-plan-joiner-demo.fifo", "FifoQueue": true, "VisibilityTimeout": 40, "SqsManagedSseEnabled": true,
+			"RedrivePolicy": {"maxReceiveCount": 3, "deadLetterTargetArn": ` + filled("arn:${AWS::Partition}:sqs:${AWS::Region}:${AWS::AccountId}:joiner-plan-dead.fifo") + `}}`},
+		"PlanQueuePolicy": {"AWS::SQS::QueuePolicy", `{"Queues": [{"Ref": "PlanQueue"}], "PolicyDocument": {"Statement": [` + tlsOnly + `]}}`},
+		"ProvisionFromPlan": {"AWS::Lambda::EventSourceMapping", `{"FunctionName": ` + filled("arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:joiner-provision") + `,
+			"EventSourceArn": ` + attribute("PlanQueue", "Arn") + `, "BatchSize": 10, "Enabled": true, "FunctionResponseTypes": ["ReportBatchItemFailures"]}`},
+		"PlanAgeAlarm": {"AWS::CloudWatch::Alarm", `{"AlarmName": "Joiner-PlanAge-joiner-demo", "MetricName": "ApproximateAgeOfOldestMessage", "Threshold": 60,
+			"Dimensions": [{"Name": "QueueName", "Value": "joiner-plan-joiner-demo.fifo"}]}`},
+	}
+}
+
+// W3: a plan queue asks for no high throughput. Whatever groups a watcher makes up, two batches of its queue are under way at once where
+// there are other clusters, and what is reserved for the function has room for two of each cluster and a tick.
+func TestW3FloodsOfGroupsLeaveRoomForOtherClusters(t *testing.T) {
+	for file, bound := range map[string]string{"cluster": "null", "cluster-relay": "null", "cluster-of-two": `{"MaximumConcurrency":2}`, "cluster-foreign-hub": `{"MaximumConcurrency":2}`} {
+		resources := parsed(t, file).Resources
+		queue, mapping := resources["PlanQueue"].Properties, resources["ProvisionFromPlan"].Properties
+		got, err := json.Marshal(mapping["ScalingConfig"])
+		if err != nil || queue["FifoThroughputLimit"] != nil || queue["DeduplicationScope"] != nil || string(got) != bound {
+			t.Errorf("%s: %v, %s, %v", file, queue, got, err)
+		}
+	}
+	for clusters, want := range map[int]int{1: 5, 10: 21, 50: 101} {
+		if got := functions(Options{MaxClusters: clusters}.withDefaults())[0]; got.ID != "Provision" || got.Concurrency != want {
+			t.Errorf("%d clusters: %+v", clusters, got)
+		}
+	}
+	if parsed(t, "cluster-foreign").Resources["PlanQueue"].Type != "" {
+		t.Error("the plan queue of a cluster in another account is in that account")
+	}
 }
 
 func TestEveryResourceOfACluster(t *testing.T) {
@@ -97,13 +133,17 @@ func TestEveryResourceOfAClusterElsewhere(t *testing.T) {
 	hub := filled("arn:${AWS::Partition}:iam::111111111111:role/joiner-joiner-demo-${AWS::Region}-watcher-hub")
 	all["WatcherIdentity"] = wanted{"AWS::EKS::PodIdentityAssociation", `{"TargetRoleArn": ` + hub + `, "RoleArn": ` + attribute("WatcherRole", "Arn") + `}`}
 	all["WatcherRole"] = wanted{"AWS::IAM::Role", `{"Policies": [{"PolicyDocument": {"Statement": [{"Action": ["sts:AssumeRole", "sts:TagSession"], "Resource": [` + hub + `]}]}}]}`}
+	for id := range planWanted() {
+		delete(all, id)
+	}
 	expect(t, "cluster-foreign", all)
 
 	var theirs []string
 	for _, p := range append(programNames(), "adopt") {
 		theirs = append(theirs, fmt.Sprintf(`%q: {"Fn::Sub": "arn:${AWS::Partition}:iam::222222222222:role/joiner-joiner-demo-${AWS::Region}-%s"}`, p, p))
 	}
-	expect(t, "cluster-foreign-hub", map[string]wanted{
+	hubs := planWanted()
+	maps.Copy(hubs, map[string]wanted{
 		"WatcherRole": {"AWS::IAM::Role", `{"RoleName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-watcher-hub"}, "AssumeRolePolicyDocument": {"Statement": [{
 			"Condition": {"ArnEquals": {"aws:PrincipalArn": {"Fn::Sub": "arn:${AWS::Partition}:iam::222222222222:role/joiner-joiner-demo-${AWS::Region}-watcher"}}}}]}}`},
 		"Events": {"AWS::Events::EventBusPolicy", `{"Statement": {"Action": "events:PutEvents", "Principal": {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::222222222222:root"}},
@@ -112,6 +152,7 @@ func TestEveryResourceOfAClusterElsewhere(t *testing.T) {
 			"cluster": "joiner-demo", "account": "222222222222", "region": {"Fn::Sub": "${AWS::Region}"}, "externalID": "11111111-2222-3333-4444-555555555555",
 			"arn": {"Fn::Sub": "arn:${AWS::Partition}:eks:${AWS::Region}:222222222222:cluster/joiner-demo"}, "roles": {` + strings.Join(theirs, ",") + `}}`},
 	})
+	expect(t, "cluster-foreign-hub", hubs)
 }
 
 // TestW2NobodyElseRegisters: no template lets another account invoke a function; a cluster is registered by a stack of the hub's account, and
@@ -210,7 +251,7 @@ func TestHardenedRegion(t *testing.T) {
 			}
 		}
 	}
-	if got := resources["Provision"].Properties["ReservedConcurrentExecutions"]; got != float64(51) {
+	if got := resources["Provision"].Properties["ReservedConcurrentExecutions"]; got != float64(101) {
 		t.Errorf("fifty clusters are planned for by %v at once", got)
 	}
 	env := resources["Catalog"].Properties["Environment"].(map[string]any)["Variables"].(map[string]any)

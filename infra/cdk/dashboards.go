@@ -101,6 +101,9 @@ func health(o Options) []widget {
 		for _, q := range queuesOf {
 			out = append(out, metric{"AWS/SQS", name, "QueueName", q.fullName(suffix)})
 		}
+		if suffix != "" { // the plan queues themselves are clusters' own, each with an alarm
+			out = append(out, metric{"AWS/SQS", name, "QueueName", planQueue.fullName(suffix)})
+		}
 		return out
 	}
 	out := []widget{
@@ -114,7 +117,7 @@ func health(o Options) []widget {
 		{Title: "Duration, p99, ms", Metrics: each("Duration"), Stat: "p99"},
 		{Title: "Clusters whose watcher is silent", Metrics: []metric{{ours, "SilentWatchers", "", ""}}, Stat: "Sum"},
 		{Title: "Removals put off by the brake", Metrics: []metric{{ours, "RemovalsPutOff", "", ""}}, Stat: "Sum"},
-		{Title: "Messages refused: from a queue that does not carry them", Metrics: []metric{{ours, "MessagesRefused", "", ""}}, Stat: "Sum"},
+		{Title: "Messages refused: from a queue that does not carry them", Metrics: []metric{{ours, "MessagesRefused", "", ""}, {ours, "HintsRefused", "", ""}}, Stat: "Sum"},
 		{Title: "Units of the table", Metrics: []metric{{"AWS/DynamoDB", "ConsumedReadCapacityUnits", "TableName", "joiner"}, {"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "TableName", "joiner"}}, Stat: "Sum"},
 		{Title: "Runs that failed, newest first", Log: "joiner-provision", Query: `filter ispresent(error) and error != "" | fields @timestamp, msg, outcome.cluster, error | sort @timestamp desc | limit 20`},
 	}

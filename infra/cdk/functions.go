@@ -19,7 +19,8 @@ type function struct {
 	MemoryMB    int
 	TimeoutS    int
 	Concurrency int      // reserved, and more than what its queues may take together, so that a tick always finds room
-	Queues      []source // that feed it
+	Queues      []source // of the region that feed it
+	Plans       bool     // fed by the plan queues of clusters
 	Sends       []string // ids of queues it sends to
 	Ticks       bool     // invoked each minute
 	Recursive   bool     // sends to a queue that feeds it
@@ -46,8 +47,8 @@ func functions(o Options) []function {
 	written := []string{"PutItem", "UpdateItem", "ConditionCheckItem"}
 	all := []function{{
 		Name: "joiner-provision", ID: "Provision", Program: "provision", About: "Launches machines and makes them nodes",
-		MemoryMB: o.PlannerMemoryMB, TimeoutS: 30, Concurrency: each + 1,
-		Queues: []source{{"Plan", each}}, Sends: []string{"Plan", "Disruption"}, Ticks: true, Recursive: true,
+		MemoryMB: o.PlannerMemoryMB, TimeoutS: 30, Concurrency: plansAtOnce*each + 1,
+		Plans: true, Sends: []string{"Plan", "Catalog", "Interruption", "Disruption"}, Ticks: true, Recursive: true,
 		Table: join(read, written, []string{"DeleteItem", "BatchGetItem"}), Reads: []string{"snap", "catalog"}, Writes: []string{"decisions"}, Assumes: true, Switch: true,
 		Settings: join(ofMachines, ofPolicies),
 	}, {
@@ -144,6 +145,10 @@ func (r *region) environment(f function) *map[string]*string {
 		"Plan": "JOINER_QUEUE_URL", "Interruption": "JOINER_INTERRUPTION_QUEUE_URL", "Catalog": "JOINER_CATALOG_QUEUE_URL", "Disruption": "JOINER_DISRUPTION_QUEUE_URL",
 	}
 	for _, id := range f.Sends {
+		if id == "Plan" {
+			env[urls[id]] = r.planQueuesURL()
+			continue
+		}
 		env[urls[id]] = r.queues[id].Ref()
 	}
 	if f.Switch {
@@ -203,8 +208,16 @@ func (r *region) role(f function) awsiam.CfnRole {
 		policies = append(policies, allow("TakeFrom"+from.Queue,
 			[]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}, []*string{r.queues[from.Queue].AttrArn()}, nil))
 	}
+	plans := sub("arn:${AWS::Partition}:sqs:${AWS::Region}:${AWS::AccountId}:%s-*.fifo", planQueue.Name)
+	if f.Plans {
+		policies = append(policies, allow("TakeFromPlan", []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}, []*string{plans}, nil))
+	}
 	var sends []*string
 	for _, id := range f.Sends {
+		if id == "Plan" {
+			sends = append(sends, plans)
+			continue
+		}
 		sends = append(sends, r.queues[id].AttrArn())
 	}
 	if len(sends) > 0 {

@@ -146,11 +146,14 @@ type queue struct {
 	TimeoutS int // of the function it feeds
 }
 
+// planQueue is a cluster's: each has its own, which its stack makes, so that a queue proves whose hints are in it. What nobody could
+// handle of all of them goes to one queue of the region.
+var planQueue = queue{"Plan", "joiner-plan", true, 30}
+
 // queuesOf are the region's queues. A hint that was not deleted comes again 10 s after the function it was given to is dead for
 // sure: the lease of that one has ended by then.
 var queuesOf = []queue{
-	{"Plan", "joiner-plan", true, 30},
-	{"Catalog", "joiner-catalog", true, 120},
+	{"Catalog", "joiner-catalog", false, 120},
 	{"Interruption", "joiner-interruption", false, 30},
 	{"Disruption", "joiner-disruption", false, 55},
 	{"Notices", "joiner-notices", false, 30},
@@ -167,33 +170,82 @@ func (q queue) fullName(suffix string) string {
 const maxReceives = 3
 
 func (r *region) makeQueues() {
+	r.queues["PlanDead"] = planQueue.makeDead(r.stack, r.o)
+	excuse(r.queues["PlanDead"], "AwsSolutions-SQS3", "It is itself the dead-letter queue, of the plan queues that clusters' stacks make")
 	for _, q := range queuesOf {
-		var fifo any
-		if q.Fifo {
-			fifo = jsii.Bool(true)
-		}
-		make := func(id, suffix string, properties awssqs.CfnQueueProps) {
-			properties.QueueName, properties.FifoQueue = s(q.fullName(suffix)), fifo
-			if r.o.KMSKeyARN == "" {
-				properties.SqsManagedSseEnabled = jsii.Bool(true)
-			} else {
-				properties.KmsMasterKeyId = kmsOf(r.o)
-			}
-			r.queues[id] = awssqs.NewCfnQueue(r.stack, s(id+"Queue"), &properties)
-		}
-		make(q.ID+"Dead", "-dead", awssqs.CfnQueueProps{MessageRetentionPeriod: n(14 * 24 * 3600)})
-		make(q.ID, "", awssqs.CfnQueueProps{
-			VisibilityTimeout: n(q.TimeoutS + 10), MessageRetentionPeriod: n(3600),
-			RedrivePolicy: map[string]any{"deadLetterTargetArn": r.queues[q.ID+"Dead"].AttrArn(), "maxReceiveCount": maxReceives},
-		})
+		dead := q.makeDead(r.stack, r.o)
+		r.queues[q.ID+"Dead"], r.queues[q.ID] = dead, q.make(r.stack, r.o, q.fullName(""), dead.AttrArn())
 	}
+}
+
+// makeDead makes the queue for what nobody could handle.
+func (q queue) makeDead(stack awscdk.Stack, o Options) awssqs.CfnQueue {
+	return q.encrypted(stack, o, q.ID+"DeadQueue", awssqs.CfnQueueProps{QueueName: s(q.fullName("-dead")), MessageRetentionPeriod: n(14 * 24 * 3600)})
+}
+
+// make makes the queue under a name.
+func (q queue) make(stack awscdk.Stack, o Options, name string, dead *string) awssqs.CfnQueue {
+	return q.encrypted(stack, o, q.ID+"Queue", awssqs.CfnQueueProps{
+		QueueName: s(name), VisibilityTimeout: n(q.TimeoutS + 10), MessageRetentionPeriod: n(3600),
+		RedrivePolicy: map[string]any{"deadLetterTargetArn": dead, "maxReceiveCount": maxReceives},
+	})
+}
+
+func (q queue) encrypted(stack awscdk.Stack, o Options, id string, properties awssqs.CfnQueueProps) awssqs.CfnQueue {
+	if q.Fifo {
+		properties.FifoQueue = jsii.Bool(true)
+	}
+	if o.KMSKeyARN == "" {
+		properties.SqsManagedSseEnabled = jsii.Bool(true)
+	} else {
+		properties.KmsMasterKeyId = kmsOf(o)
+	}
+	return awssqs.NewCfnQueue(stack, s(id), &properties)
+}
+
+// planQueueName is the name of a cluster's plan queue; shared/wire gives the same.
+func planQueueName(cluster string) string { return planQueue.Name + "-" + short(cluster) + ".fifo" }
+
+// plansAtOnce is how many batches of one cluster's plan queue are under way at once where there are several clusters: one of hints to plan
+// by and one of hints to pass on. Without a bound Lambda runs a batch for each group that has messages (Lambda developer guide, "Using
+// Lambda with Amazon SQS"), senders choose groups, and 300 receives a second of batches that each take 40 ms to read are twelve at once:
+// one watcher could use up what is reserved for all clusters.
+const plansAtOnce = 2
+
+// makePlanQueue makes a cluster's plan queue and has it feed the function that plans, in the account of the region's stack. It asks for no
+// high throughput, since 300 calls a second are part of what bounds a watcher. Where the installation has one cluster there is nobody to
+// keep it from, and no bound: Lambda polls the queue with two pollers then while it is idle, instead of five.
+func makePlanQueue(stack awscdk.Stack, c Cluster, o Options) {
+	dead := sub("arn:${AWS::Partition}:sqs:${AWS::Region}:${AWS::AccountId}:%s", planQueue.fullName("-dead"))
+	made := planQueue.make(stack, o, planQueueName(c.Name), dead)
+	awssqs.NewCfnQueuePolicy(stack, s("PlanQueuePolicy"), &awssqs.CfnQueuePolicyProps{
+		Queues: &[]*string{made.Ref()}, PolicyDocument: document(overTLS("sqs:*", made.AttrArn())),
+	})
+	mapping := &awslambda.CfnEventSourceMappingProps{
+		FunctionName: sub("arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:joiner-provision"), EventSourceArn: made.AttrArn(),
+		BatchSize: n(10), Enabled: jsii.Bool(true), FunctionResponseTypes: texts("ReportBatchItemFailures"),
+	}
+	if len(o.Clusters) > 1 || c.Account != "" {
+		mapping.ScalingConfig = &awslambda.CfnEventSourceMapping_ScalingConfigProperty{MaximumConcurrency: n(plansAtOnce)}
+	}
+	awslambda.NewCfnEventSourceMapping(stack, s("ProvisionFromPlan"), mapping)
+	ageAlarm("Plan", planQueueName(c.Name)).make(stack, o, c.Name)
+}
+
+// planQueuesURL is what URLs of plan queues look like: CLUSTER stands for the cluster's name.
+func (r *region) planQueuesURL() *string {
+	account := awscdk.Fn_Select(n(0), awscdk.Fn_Split(s("joiner-catalog"), r.queues["Catalog"].Ref(), nil))
+	return awscdk.Fn_Join(s(""), &[]*string{account, s(planQueue.Name + "-CLUSTER.fifo")})
 }
 
 // protectQueues says who may send to queues by their own policies: EventBridge, to that of notices and by our rules alone.
 func (r *region) protectQueues() {
-	for _, q := range queuesOf {
+	for _, q := range append([]queue{planQueue}, queuesOf...) {
 		for _, id := range []string{q.ID, q.ID + "Dead"} {
 			made := r.queues[id]
+			if made == nil {
+				continue // of a cluster's stack
+			}
 			var events statement
 			if q.ID == "Notices" {
 				events = allow("EventsOfOurRules", []string{"sqs:SendMessage"}, []*string{made.AttrArn()}, map[string]any{
@@ -298,7 +350,7 @@ func (r *region) makeRules() {
 
 // describe writes what others must know of the installation: clusters' stacks by an export, the command line by a parameter.
 func (r *region) describe() {
-	queues, roles, programs := map[string]string{}, map[string]string{}, map[string]string{}
+	queues, roles, programs := map[string]string{"plan": "${PlanQueues}"}, map[string]string{}, map[string]string{}
 	for _, q := range queuesOf {
 		queues[lower(q.ID)] = fmt.Sprintf("${%sQueue}", q.ID)
 	}
@@ -312,7 +364,7 @@ func (r *region) describe() {
 	if err != nil {
 		panic(err) // maps of text
 	}
-	value := awscdk.Fn_Sub(s(string(text)), nil)
+	value := awscdk.Fn_Sub(s(string(text)), &map[string]*string{"PlanQueues": r.planQueuesURL()})
 	awsssm.NewCfnParameter(r.stack, s("Installation"), &awsssm.CfnParameterProps{
 		Name: s(installationParameter), Type: s("String"), Value: value, Description: s("What the joiner command reads of this installation"),
 	})

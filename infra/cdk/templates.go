@@ -32,7 +32,7 @@ func variants() []variant {
 		return variant{file, func(app awscdk.App, o Options) awscdk.Stack {
 			c := demo
 			change(&c, &o)
-			o.Clusters = []Cluster{c}
+			o.Clusters = append([]Cluster{c}, o.Clusters...)
 			o = o.withDefaults()
 			return make(app, file, o.Clusters[0], o)
 		}}
@@ -53,6 +53,7 @@ func variants() []variant {
 			o.Settings = map[string]string{"JOINER_SPOT_TO_SPOT": "true", "JOINER_MIN_VALUES_POLICY": "BestEffort"}
 		}),
 		cluster("cluster", inCluster, func(*Cluster, *Options) {}),
+		cluster("cluster-of-two", inCluster, func(_ *Cluster, o *Options) { o.Clusters = []Cluster{{Name: "other"}} }),
 		cluster("cluster-relay", inCluster, func(c *Cluster, _ *Options) { c.Relay = true }),
 		cluster("cluster-own-node-role", inCluster, func(c *Cluster, o *Options) { c.NodeRole, o.DryRun = "own-nodes", false }),
 		cluster("cluster-foreign", inCluster, foreign),

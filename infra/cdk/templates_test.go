@@ -179,7 +179,7 @@ func regionWanted() map[string]wanted {
 		visibility int
 		fifo       bool
 	}{
-		"Plan": {"joiner-plan", 40, true}, "Catalog": {"joiner-catalog", 130, true}, "Interruption": {"joiner-interruption", 40, false},
+		"Catalog": {"joiner-catalog", 130, false}, "Interruption": {"joiner-interruption", 40, false},
 		"Disruption": {"joiner-disruption", 65, false}, "Notices": {"joiner-notices", 40, false},
 	} {
 		suffix, fifo := "", ""
@@ -199,12 +199,14 @@ func regionWanted() map[string]wanted {
 			all[each+"QueuePolicy"] = wanted{"AWS::SQS::QueuePolicy", fmt.Sprintf(`{"Queues": [%s], "PolicyDocument": {"Statement": [%s]}}`, ref(each+"Queue"), statements)}
 		}
 	}
+	all["PlanDeadQueue"] = wanted{"AWS::SQS::Queue", `{"QueueName": "joiner-plan-dead.fifo", "FifoQueue": true, "MessageRetentionPeriod": 1209600, "SqsManagedSseEnabled": true}`}
+	all["PlanDeadQueuePolicy"] = wanted{"AWS::SQS::QueuePolicy", fmt.Sprintf(`{"Queues": [%s], "PolicyDocument": {"Statement": [%s]}}`, ref("PlanDeadQueue"), tlsOnly)}
 	for id, f := range map[string]struct {
 		name                         string
 		memory, timeout, concurrency int
 		sources                      map[string]int // with how many batches at once; 0 = no bound
 	}{
-		"Provision":    {"joiner-provision", 1769, 30, 11, map[string]int{"Plan": 0}},
+		"Provision":    {"joiner-provision", 1769, 30, 21, nil}, // by the stacks of clusters
 		"Interruption": {"joiner-interruption", 884, 30, 31, map[string]int{"Interruption": 0, "Notices": 0}},
 		"Catalog":      {"joiner-catalog", 1024, 120, 12, map[string]int{"Catalog": 0}},
 		"Disrupt":      {"joiner-disrupt", 1769, 55, 11, map[string]int{"Disruption": 0}},
@@ -261,11 +263,10 @@ const (
 
 var alarmsWanted = map[string]string{
 	"PlanDeadAlarm":          `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-plan-dead.fifo"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
-	"CatalogDeadAlarm":       `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-catalog-dead.fifo"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
+	"CatalogDeadAlarm":       `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-catalog-dead"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
 	"InterruptionDeadAlarm":  `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-interruption-dead"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
 	"DisruptionDeadAlarm":    `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-disruption-dead"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
 	"NoticesDeadAlarm":       `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-notices-dead"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
-	"PlanAgeAlarm":           `{"MetricName": "ApproximateAgeOfOldestMessage", "Dimensions": [{"Name": "QueueName", "Value": "joiner-plan.fifo"}], "Threshold": 60, "Statistic": "Maximum", ` + reaching + `, ` + lasting + `}`,
 	"NoticesAgeAlarm":        `{"MetricName": "ApproximateAgeOfOldestMessage", "Dimensions": [{"Name": "QueueName", "Value": "joiner-notices"}], "Threshold": 60, "Statistic": "Maximum", ` + reaching + `, ` + lasting + `}`,
 	"ProvisionErrorAlarm":    `{"Namespace": "AWS/Lambda", "MetricName": "Errors", "Dimensions": [{"Name": "FunctionName", "Value": "joiner-provision"}], "Statistic": "Sum", "Threshold": 1, ` + lasting + `}`,
 	"InterruptionErrorAlarm": `{"Namespace": "AWS/Lambda", "MetricName": "Errors", "Dimensions": [{"Name": "FunctionName", "Value": "joiner-interruption"}], "Statistic": "Sum", "Threshold": 1, ` + lasting + `}`,
@@ -291,7 +292,7 @@ func TestEveryResourceOfTheRegion(t *testing.T) {
 
 // The names that other modules compile in are those of the templates.
 func TestInstallationTellsWhatThereIs(t *testing.T) {
-	sub := parsed(t, "region").Resources["Installation"].Properties["Value"].(map[string]any)["Fn::Sub"].(string)
+	sub := parsed(t, "region").Resources["Installation"].Properties["Value"].(map[string]any)["Fn::Sub"].([]any)[0].(string)
 	var told struct {
 		Version, Account, Region, Table, Bucket, Stop string
 		Queues, Functions, Roles                      map[string]string

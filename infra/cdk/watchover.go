@@ -34,6 +34,7 @@ var wildcards = []struct{ About, Reason string }{
 	{`^Resource::arn:<AWS::Partition>:ec2:.*\/\*$`, "Ids of machines and of what they are launched from are not known beforehand; writes are bound by tags of the cluster"},
 	{`^Resource::arn:<AWS::Partition>:logs:.*:\*$`, "Streams of the function's own log group"},
 	{`^Resource::(<Bucket\.Arn>|arn:<AWS::Partition>:s3:::joiner-.*)\/(snap|catalog|versions|decisions|removals|relay)\/.*\*$`, "Objects under one prefix of the installation's bucket"},
+	{`^Resource::arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:joiner-plan-\*\.fifo$`, "Clusters come and go; each has a plan queue of its own"},
 	{`^Resource::arn:<AWS::Partition>:iam::\*:role\/joiner-\*-[a-z]+$`, "Clusters come and go, in other accounts too; each role's trust names this one and asks for the external id"},
 	{`^Resource::arn:<AWS::Partition>:iam::<AWS::AccountId>:instance-profile\/karpenter\/<AWS::Region>\/.*\/\*$`, "Instance profiles under the cluster's own path, one for each node class"},
 	{`^Resource::arn:<AWS::Partition>:iam::<AWS::AccountId>:instance-profile\/\*$`, "Reads alone, of whichever profile a node class names"},

@@ -80,6 +80,10 @@ var (
 		Name: "LaunchesFailed", Unit: Count, Program: "provision", Always: true,
 		Means: "claims that got no machine, of all clusters", Upstream: "karpenter_cloudprovider_errors_total",
 	}
+	HintsRefused = Series{
+		Name: "HintsRefused", Unit: Count, Program: "provision", Always: true,
+		Means: "hints that were dropped: of another cluster than their queue's, in a group that is none of it, or unreadable",
+	}
 	SilentWatchers = Series{
 		Name: "SilentWatchers", Unit: Count, Program: "provision", Always: true,
 		Means: "runs that had to list a cluster themselves, since its watcher has said nothing for a while",
@@ -158,7 +162,7 @@ var (
 func AllSeries() []Series {
 	return []Series{
 		NodeClaimsCreated, NodesCreated, CloudProviderErrors, SchedulerQueueDepth, SchedulerUnschedulablePods, SchedulingDuration,
-		PodsSchedulingDecisionDuration, MillisToLaunch, LaunchesFailed, SilentWatchers,
+		PodsSchedulingDecisionDuration, MillisToLaunch, LaunchesFailed, SilentWatchers, HintsRefused,
 		ClusterStateNodeCount, NodeClaimsTerminated, NodeClaimsDisrupted, NodesTerminationDuration, PodsDrained, PodsEvictionsRefused,
 		InterruptionReceivedMessages, MessagesRefused, RemovalsPutOff,
 		VoluntaryDisruptionDecisions, VoluntaryDisruptionQueueFailures, SavingsPerHour, PricePerHour,

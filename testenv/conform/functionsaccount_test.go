@@ -78,10 +78,10 @@ func (a *account) makeStores() {
 
 func (a *account) makeQueues() {
 	a.t.Helper()
-	for url, fifo := range map[*string]bool{&a.planURL: true, &a.catalogURL: true, &a.looksURL: false, &a.judgeURL: false} {
+	for url, fifo := range map[*string]bool{&a.planURL: true, &a.catalogURL: false, &a.looksURL: false, &a.judgeURL: false} {
 		name, attributes := conform.Unique("joiner"), map[string]string{"VisibilityTimeout": "40"}
 		if fifo {
-			name, attributes["FifoQueue"] = name+".fifo", "true"
+			name, attributes["FifoQueue"] = wire.PlanQueue(a.reg.Cluster), "true"
 		}
 		out, err := sqs.NewFromConfig(a.config).CreateQueue(a.t.Context(), &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
 		a.must(err)
@@ -191,10 +191,13 @@ func (m markets) Market(context.Context, model.Registration) (catalog.Market, er
 	return m.machines(), nil
 }
 
-type catalogHints struct{ own, plan *sqsqueue.Queue }
+type catalogHints struct {
+	own  *sqsqueue.Delayed
+	plan *sqsqueue.Queue
+}
 
 func (h catalogHints) Look(ctx context.Context, cluster, key string) error {
-	return h.own.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key})
+	return h.own.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key}, 0)
 }
 
 func (h catalogHints) Ready(ctx context.Context, cluster, key string) error {
@@ -219,7 +222,7 @@ func (a *account) resolve() catalog.Outcome {
 	ledger, queues := a.ledger(), sqs.NewFromConfig(a.config)
 	flow := &catalog.Flow{
 		Registry: ledger, Leases: ledger, Records: ledger, Allowances: ledger, Shelf: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}),
-		Hints: catalogHints{own: sqsqueue.New(queues, a.catalogURL), plan: sqsqueue.New(queues, a.planURL)},
+		Hints: catalogHints{own: sqsqueue.NewDelayed(queues, a.catalogURL), plan: sqsqueue.New(queues, a.planURL)},
 		Connector: connect[catalog.Site](func() catalog.Site {
 			machines, fleet := a.machines(), a.fleet()
 			return catalog.Site{Cluster: a.cluster, Claims: a.cluster, Reporter: a.cluster, Catalog: machines, Profiles: machines, Trials: fleet, Machines: fleet}

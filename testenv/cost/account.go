@@ -52,10 +52,10 @@ type clients struct {
 	sqs      *sdksqs.Client
 }
 
-// Queues, by the ids of their mappings in the template; the two that keep order are FIFO.
+// Queues, by the ids of their mappings in the template; the one that keeps order is FIFO.
 const (
-	planQueue         = "plan.fifo"
-	catalogQueue      = "catalog.fifo"
+	planQueue         = "plan.fifo" // the cluster's
+	catalogQueue      = "catalog"
 	disruptionQueue   = "disruption"
 	interruptionQueue = "interruption"
 	noticesQueue      = "notices"
@@ -107,7 +107,7 @@ func (a *Account) create(ctx context.Context) error {
 	}
 	for _, name := range []string{planQueue, catalogQueue, disruptionQueue, interruptionQueue, noticesQueue} {
 		attributes := map[string]string{"VisibilityTimeout": "60"}
-		if name == planQueue || name == catalogQueue {
+		if name == planQueue {
 			attributes["FifoQueue"] = "true"
 		}
 		out, err := a.clients.sqs.CreateQueue(ctx, &sdksqs.CreateQueueInput{QueueName: &name, Attributes: attributes})

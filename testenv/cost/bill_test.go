@@ -11,12 +11,13 @@ import (
 const (
 	recordsFile  = "testdata/usage.json"
 	templateFile = "../../infra/cdk/templates/region.json"
+	clusterFile  = "../../infra/cdk/templates/cluster.json"
 	readmeFile   = "../../README.md"
 )
 
 func deployed(t *testing.T) Deployment {
 	t.Helper()
-	d, err := ReadDeployment(templateFile)
+	d, err := ReadDeployment(templateFile, clusterFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestIdleDaysAreAlike(t *testing.T) {
 
 func TestDeploymentIsReadOfTheTemplate(t *testing.T) {
 	d := deployed(t)
-	if d.FIFO != (Pollers{2, 2 * pollersFree}) || d.Standard != (Pollers{3, 3 * pollersFree}) {
+	if d.FIFO != (Pollers{1, pollersFree}) || d.Standard != (Pollers{4, 4 * pollersFree}) {
 		t.Errorf("FIFO %+v, standard %+v", d.FIFO, d.Standard)
 	}
 	if len(d.MemoryMB) != 4 || d.MemoryMB["Interruption"] != 884 || d.Alarms < 18 || d.Dashboards != 2 || !d.Backups || d.LogDays != 14 {

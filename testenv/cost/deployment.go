@@ -33,20 +33,22 @@ const (
 // asksPerMinute is how often a poller asks an empty queue: by long polls of 20 s, the longest there is.
 const asksPerMinute = 3
 
-// ReadDeployment reads a template of the region's stack.
-func ReadDeployment(file string) (Deployment, error) {
+// ReadDeployment reads templates: of the region's stack and of a cluster's, which has a plan queue of its own.
+func ReadDeployment(files ...string) (Deployment, error) {
 	d := Deployment{MemoryMB: map[string]float64{}}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return d, err
-	}
-	template, err := cloudformation.Parse(data)
-	if err != nil {
-		return d, err
-	}
-	for id, resource := range template.Resources {
-		if err := d.add(template, id, resource); err != nil {
-			return d, fmt.Errorf("%s: resource %s: %w", file, id, err)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return d, err
+		}
+		template, err := cloudformation.Parse(data)
+		if err != nil {
+			return d, err
+		}
+		for id, resource := range template.Resources {
+			if err := d.add(template, id, resource); err != nil {
+				return d, fmt.Errorf("%s: resource %s: %w", file, id, err)
+			}
 		}
 	}
 	return d, nil

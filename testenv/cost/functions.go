@@ -37,6 +37,7 @@ type function struct {
 // batch is what an invocation was given.
 type batch struct {
 	hints    []wire.Hint
+	groups   []string // of the hints
 	notices  []interruption.Received
 	owner    string
 	deadline time.Time
@@ -79,7 +80,7 @@ func (a *Account) deploy() map[string]*function {
 	region.Registry, region.Books, region.Snapshots, region.Shelf, region.Learnings, region.Allowances = ledger, ledger, store, shelf, ledger, ledger
 
 	all := map[string]*function{}
-	for _, f := range []*function{provisioning(births), ending(deaths), judging(choices), resolving(classes, region)} {
+	for _, f := range []*function{provisioning(births, a.tell), ending(deaths), judging(choices), resolving(classes, region)} {
 		all[f.name] = f
 	}
 	return all
@@ -94,14 +95,35 @@ func sweep(fanOut func(ctx context.Context, tick string) (int, error)) func(cont
 	}
 }
 
-func provisioning(flow *provision.Flow) *function {
+// tell passes a hint on as the program does.
+func (a *Account) tell(ctx context.Context, hint wire.Hint) error {
+	to := map[wire.HintReason]string{wire.ReasonConfig: catalogQueue, wire.ReasonEnd: interruptionQueue, wire.ReasonJudge: disruptionQueue}[hint.Reason]
+	after, due, err := dynamoledger.New(a.clients.dynamodb, table).Tell(ctx, hint.Cluster, string(hint.Reason), a.now().UnixMilli(), 2000)
+	if err != nil || !due {
+		return err
+	}
+	return a.delayed(to).Send(ctx, hint, after)
+}
+
+func provisioning(flow *provision.Flow, tell func(context.Context, wire.Hint) error) *function {
 	return &function{
 		name: "Provision", queues: []string{planQueue},
 		tick: sweep(flow.FanOut),
 		batch: func(ctx context.Context, log *slog.Logger, b batch) error {
 			request := provision.Request{Cluster: world.Name, Owner: b.owner, Deadline: b.deadline}
-			for _, hint := range b.hints {
+			plans := false
+			for i, hint := range b.hints {
+				if b.groups[i] != hint.Cluster {
+					if err := tell(ctx, hint); err != nil {
+						return err
+					}
+					continue
+				}
 				request.Take(hint)
+				plans = true
+			}
+			if !plans {
+				return nil
 			}
 			outcome, err := flow.Run(ctx, request)
 			log.Info("provision", "outcome", outcome, "error", err)
@@ -235,7 +257,7 @@ func (a *Account) poll(ctx context.Context) (bool, error) {
 // take receives a batch and invokes the function with it. A batch that failed stays in the queue and comes again.
 func (a *Account) take(ctx context.Context, f *function, queue string) (bool, error) {
 	url := a.queues[queue]
-	out, err := a.clients.sqs.ReceiveMessage(ctx, &sdksqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 10})
+	out, err := a.clients.sqs.ReceiveMessage(ctx, &sdksqs.ReceiveMessageInput{QueueUrl: &url, MaxNumberOfMessages: 10, MessageSystemAttributeNames: []sqstypes.MessageSystemAttributeName{sqstypes.MessageSystemAttributeNameMessageGroupId}})
 	if err != nil || len(out.Messages) == 0 {
 		return false, err
 	}
@@ -243,7 +265,7 @@ func (a *Account) take(ctx context.Context, f *function, queue string) (bool, er
 	var done []sqstypes.DeleteMessageBatchRequestEntry
 	for _, m := range out.Messages {
 		if hint, err := wire.DecodeHint([]byte(*m.Body)); err == nil {
-			b.hints = append(b.hints, hint)
+			b.hints, b.groups = append(b.hints, hint), append(b.groups, m.Attributes[string(sqstypes.MessageSystemAttributeNameMessageGroupId)])
 		} else {
 			b.notices = append(b.notices, interruption.Received{Message: *m.MessageId, Body: []byte(*m.Body)})
 		}
@@ -309,7 +331,7 @@ func (n news) Judge(ctx context.Context, cluster, key string) error {
 type classHints struct{ *Account }
 
 func (h classHints) Look(ctx context.Context, cluster, key string) error {
-	return h.fifo(catalogQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key})
+	return h.delayed(catalogQueue).Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: key}, 0)
 }
 
 func (h classHints) Ready(ctx context.Context, cluster, key string) error {

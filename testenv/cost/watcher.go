@@ -8,7 +8,6 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/shared/adapter/sqsqueue"
 	"github.com/joiner-sh/joiner/shared/flow/forward"
-	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -31,8 +30,8 @@ func newWatcher(ctx context.Context, a *Account) *watcher {
 	ledger, store := dynamoledger.New(a.clients.dynamodb, table), s3snapshot.New(a.clients.s3, bucket)
 	w.forwarder = forward.New(forward.Config{
 		Cluster: world.Name, Owner: "watcher-0", Publisher: store, Pointer: ledger,
-		Queue: &sqsqueue.Routes{Plan: a.fifo(planQueue), Catalog: a.fifo(catalogQueue)},
-		Ends:  now{a.delayed(interruptionQueue)}, Empties: now{a.delayed(disruptionQueue)}, Former: forward.Newest{Ledger: ledger, Snapshots: store},
+		Queue: &sqsqueue.Routes{Plan: a.fifo(planQueue)},
+		Ends:  sqsqueue.Told{Queue: a.fifo(planQueue)}, Empties: sqsqueue.Told{Queue: a.fifo(planQueue)}, Former: forward.Newest{Ledger: ledger, Snapshots: store},
 		Now: a.now, Settings: forward.Settings{CallTimeout: time.Minute}, // on a machine that does other things too
 		Wait: func(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 			w.wake = wake
@@ -91,9 +90,3 @@ func (w *watcher) close() {
 	w.resume <- struct{}{}
 	<-w.ended
 }
-
-// now is a standard queue whose messages show up at once.
-type now struct{ *sqsqueue.Delayed }
-
-// Send sends a hint.
-func (n now) Send(ctx context.Context, hint wire.Hint) error { return n.Delayed.Send(ctx, hint, 0) }

@@ -27,6 +27,7 @@ import (
 var rareSeries = map[string]string{
 	"RemovalsPutOff":                   "more nodes ended than may in five minutes, of themselves",
 	"MessagesRefused":                  "a message is in a queue that does not carry it",
+	"HintsRefused":                     "a hint is in another cluster's plan queue, or in a group made up",
 	"VoluntaryDisruptionQueueFailures": "a command did not hold, or its replacement did not come",
 }
 

@@ -16,6 +16,7 @@ type recorder struct {
 	lines    []string
 	outcomes []provision.Outcome
 	ended    []lambdaruntime.Exit
+	dropped  int // hints
 }
 
 func (r *recorder) exit(e lambdaruntime.Exit) {
@@ -34,6 +35,11 @@ func (r *recorder) exits() []lambdaruntime.Exit {
 
 func (r *recorder) line(l lambdaruntime.LogLine) {
 	r.add(l.Text)
+	if n := droppedBy(l.Text); n > 0 {
+		r.mutex.Lock()
+		r.dropped += n
+		r.mutex.Unlock()
+	}
 	var entry struct {
 		Msg     string            `json:"msg"`
 		Outcome provision.Outcome `json:"outcome"`

@@ -35,8 +35,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
-// watchersQueues are the queues that a watcher sends to.
-var watchersQueues = []string{"joiner-catalog.fifo", "joiner-disruption", "joiner-interruption", "joiner-plan.fifo"}
+// watchersQueues are the queues that the attacker's watcher sends to.
+var watchersQueues = []string{"joiner-plan-attacker.fifo"}
 
 // redteam is a cluster whose watcher's keys somebody else has, beside one that must not notice.
 type redteam struct {

@@ -106,7 +106,7 @@ func (c *cluster) beside(t *testing.T, name string) *cluster {
 	// What the helpers ask a stack for is of this cluster, and the rest of it is shared.
 	s := &stack.Stack{
 		Options: c.Options, Cloud: c.Cloud, EC2: c.EC2, Cluster: twin, Kube: twin.Kube, Machines: twin.Machines, Runtime: c.Runtime,
-		Ledger: c.Stack.Ledger, Store: c.Store, QueueURL: c.QueueURL, LooksURL: c.LooksURL, Table: c.Table, Bucket: c.Bucket, Region: c.Region,
+		Ledger: c.Stack.Ledger, Store: c.Store, QueueURL: twin.PlanURL, LooksURL: c.LooksURL, Table: c.Table, Bucket: c.Bucket, Region: c.Region,
 	}
 	s.Options.Cluster = name
 	other := &cluster{Stack: s, logs: c.logs}

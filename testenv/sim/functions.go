@@ -15,6 +15,10 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
+// plansAtOnce is how many batches of one cluster's plan queue are under way at once where there are several clusters. Source:
+// infra/cdk, makePlanQueue.
+const plansAtOnce = 2
+
 // deploy returns the functions as they are deployed: what each does with a batch of its queue, and with a tick. Of two
 // versions that are deployed side by side an invocation gets either.
 func (e *engine) deploy() []*function {
@@ -40,15 +44,20 @@ func (e *engine) deploy() []*function {
 		return flow
 	}
 	most := e.config.Scenario.sideBySide()
-	functions := []*function{
-		{
-			engine: e, name: "provision", queue: e.world.Plan.Queue, most: most,
-			onTick: func(ctx context.Context, p *process, tick string) error {
-				_, err := births(p, "").FanOut(ctx, tick)
-				return err
-			},
+	var functions []*function
+	for i, w := range e.worlds {
+		of := world.Name
+		if i > 0 {
+			of = Neighbour(i)
+		}
+		f := &function{
+			engine: e, name: "provision", queue: w.Plan.Queue,
 			onBatch: func(ctx context.Context, p *process, batch []world.Message) error {
-				return eachCluster(p, batch, func(cluster string, hints []wire.Hint) error {
+				own := slices.DeleteFunc(slices.Clone(batch), func(m world.Message) bool { return m.Group != of })
+				return eachCluster(p, own, func(cluster string, hints []wire.Hint) error {
+					if cluster != of {
+						return nil // the queue is another cluster's, and proves whose hints it has
+					}
 					request := provision.Request{Cluster: cluster, Owner: p.name, Deadline: p.now().Add(world.InvocationTimeout)}
 					fresh := false
 					for _, hint := range hints {
@@ -64,7 +73,19 @@ func (e *engine) deploy() []*function {
 					return err
 				})
 			},
-		},
+		}
+		if most > 0 {
+			f.most = plansAtOnce
+		}
+		if i == 0 {
+			f.onTick = func(ctx context.Context, p *process, tick string) error {
+				_, err := births(p, "").FanOut(ctx, tick)
+				return err
+			}
+		}
+		functions = append(functions, f)
+	}
+	functions = append(functions, []*function{
 		{
 			engine: e, name: "interruption", queue: e.world.Looks.Queue, most: 2 * most,
 			onTick: func(ctx context.Context, p *process, tick string) error {
@@ -106,7 +127,7 @@ func (e *engine) deploy() []*function {
 				})
 			},
 		},
-	}
+	}...)
 	if !e.config.Scenario.Choices {
 		return functions
 	}

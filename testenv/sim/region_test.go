@@ -182,9 +182,10 @@ func hostile(c sim.Config, pods int) sim.Config {
 					SentAtMillis: w.Clock.Now().UnixMilli(), Pods: []model.PodRef{{Namespace: "default", Name: "nobody", UID: fmt.Sprint("nobody-", number)}},
 				}
 				_ = w.Plan.Send(ctx, hint)
-				_ = w.Configs.Send(ctx, hint)
-				_ = w.Looks.Look(ctx, world.Name, fmt.Sprint(number), 0)
+				hint.Cluster = sim.Neighbour(1)
+				_ = w.Plan.Send(ctx, hint) // in its own queue it may speak of others and make up groups
 				_, _ = w.Plan.Queue.Send(ctx, world.Outgoing{Body: "{", Group: world.Name, Dedup: fmt.Sprint("poison", number)})
+				_, _ = w.Plan.Queue.Send(ctx, world.Outgoing{Body: "{", Group: fmt.Sprint("made up ", number), Dedup: fmt.Sprint("group", number)})
 			})
 		}
 	}

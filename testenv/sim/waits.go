@@ -43,7 +43,7 @@ func (w *Waits) Check(entries []world.Entry) []audit.Violation {
 				delete(w.pods, fact.UID)
 			}
 		case world.MessageMoved:
-			if fact.Queue == "plan" && fact.Verb == "send" && strings.HasPrefix(e.Actor, "watcher-") {
+			if (fact.Queue == "plan" || strings.HasPrefix(fact.Queue, "plan of ")) && fact.Verb == "send" && strings.HasPrefix(e.Actor, "watcher-") {
 				for _, pod := range w.pods {
 					if pod.cluster == fact.Group && pod.hinted.IsZero() {
 						pod.hinted = e.At

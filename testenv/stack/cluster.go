@@ -19,6 +19,7 @@ type Cluster struct {
 	Name     string
 	Kube     *kube.ControlPlane
 	Machines *machine.Fleet
+	PlanURL  string // its plan queue
 
 	dir        string // for its data
 	arn        string

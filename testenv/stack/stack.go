@@ -87,7 +87,7 @@ type Stack struct {
 	Runtime    *lambdaruntime.Runner
 	Ledger     *dynamoledger.Ledger // with the rights of the account's root
 	Store      *s3snapshot.Store    // the same
-	QueueURL   string               // the plan queue
+	QueueURL   string               // the first cluster's plan queue
 	LooksURL   string               // the queue of interruption
 	CatalogURL string               // the queue of catalog
 	JudgeURL   string               // the queue of disrupt

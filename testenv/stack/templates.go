@@ -70,7 +70,7 @@ func (s *Stack) deployRegion(ctx context.Context) error {
 		return err
 	}
 	for field, id := range map[*string]string{
-		&s.QueueURL: "PlanQueue", &s.LooksURL: "InterruptionQueue", &s.CatalogURL: "CatalogQueue", &s.JudgeURL: "DisruptionQueue",
+		&s.LooksURL: "InterruptionQueue", &s.CatalogURL: "CatalogQueue", &s.JudgeURL: "DisruptionQueue",
 		&s.NoticesURL: "NoticesQueue", &s.Table: "Table", &s.Bucket: "Bucket",
 	} {
 		if *field, err = s.Region.Ref(id); err != nil {
@@ -86,14 +86,22 @@ func (s *Stack) deployRegion(ctx context.Context) error {
 // attach makes a cluster's roles, lets them into it and has the catalogue's function register it, as deploying its stack does.
 func (s *Stack) attach(ctx context.Context, c *Cluster) error {
 	file := "cluster"
-	if s.Options.Relay {
+	switch {
+	case s.Options.Relay:
 		file = "cluster-relay"
+	case s.QueueURL != "": // there is a cluster already
+		file = "cluster-of-two"
 	}
 	t, err := clusterTemplate(file, c.Name)
 	if err != nil {
 		return err
 	}
-	c.stack, err = s.deployments.Deploy(ctx, t, cloudformation.Environment{StackName: regionStack + "-cluster-" + c.Name})
+	if c.stack, err = s.deployments.Deploy(ctx, t, cloudformation.Environment{StackName: regionStack + "-cluster-" + c.Name}); err != nil {
+		return err
+	}
+	if c.PlanURL, err = c.stack.Ref("PlanQueue"); s.QueueURL == "" {
+		s.QueueURL = c.PlanURL
+	}
 	return err
 }
 

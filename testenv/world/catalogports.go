@@ -49,7 +49,7 @@ func (p configPort) Look(ctx context.Context, cluster, key string) error {
 
 func (p configPort) Ready(ctx context.Context, cluster, key string) error {
 	return do(ctx, p.Ports, "queue.ready", func() error {
-		return p.world.Plan.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonConfig, Tick: key})
+		return p.world.plan(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonConfig, Tick: key})
 	})
 }
 

@@ -63,7 +63,7 @@ func (p lookPort) Look(ctx context.Context, cluster, key string, after time.Dura
 // Plan asks provisioning for a look.
 func (p lookPort) Plan(ctx context.Context, cluster, key string) error {
 	return do(ctx, p.Ports, "queue.plan", func() error {
-		return p.world.Plan.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key})
+		return p.world.plan(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonDrain, Tick: key})
 	})
 }
 

@@ -40,7 +40,7 @@ func (p judgePort) Judge(ctx context.Context, cluster, key string, after time.Du
 // Replace asks provisioning to look at commands.
 func (p judgePort) Replace(ctx context.Context, cluster, key string) error {
 	return do(ctx, p.Ports, "queue.replace", func() error {
-		return p.world.Plan.Send(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonReplace, Tick: key})
+		return p.world.plan(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonReplace, Tick: key})
 	})
 }
 

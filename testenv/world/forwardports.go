@@ -54,7 +54,7 @@ func (p forwardPort) Send(ctx context.Context, hint wire.Hint) error {
 				return err
 			}
 		}
-		return p.world.Plan.Send(ctx, hint)
+		return p.world.plan(ctx, hint)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // Ports is the world as one process sees it: every operation, reads too, passes the process's gate. No port embeds its
@@ -162,7 +163,9 @@ func (p storePort) At(ctx context.Context, pointer model.Pointer) (*model.Snapsh
 type hintsPort struct{ *Ports }
 
 func (p hintsPort) Sweep(ctx context.Context, cluster, tick string) error {
-	return do(ctx, p.Ports, "queue.sweep", func() error { return p.world.Plan.Sweep(ctx, cluster, tick) })
+	return do(ctx, p.Ports, "queue.sweep", func() error {
+		return p.world.plan(ctx, wire.Hint{Cluster: cluster, Reason: wire.ReasonSweep, Tick: tick})
+	})
 }
 
 type clusterPort struct{ *Ports }

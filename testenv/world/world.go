@@ -7,7 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
 )
@@ -47,8 +49,8 @@ type World struct {
 	Catalog  *Catalog
 	Store    *Store
 	Shelf    *Shelf
-	Plan     HintQueue // of provision
-	Dead     *Queue    // for what was received from it too often
+	Plan     HintQueue // of provision, the cluster's own
+	Dead     *Queue    // for what was received from it, and from those of other clusters, too often
 	Looks    LookQueue // of interruption: looks and drains
 	Notices  *Queue    // of interruption: what AWS says of machines
 	Judges   LookQueue // of disrupt
@@ -123,9 +125,7 @@ func New(options Options) *World {
 	w.Store.log = w.Log
 	w.Shelf = NewShelf(w.Clock.Now)
 	w.Dead = NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "plan-dead", FIFO: true})
-	w.Plan = HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{
-		Name: "plan", FIFO: true, Visibility: options.PlanVisibility, MaxReceives: 3, Dead: w.Dead, Rand: draws("plan"),
-	})}
+	w.Plan = w.newPlan("plan", draws)
 	w.Looks = LookQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "interruption", Visibility: 40 * time.Second, Rand: draws("looks")})}
 	w.Judges = LookQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "disruption", Visibility: 40 * time.Second, Rand: draws("judges")})}
 	w.Notices = NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "notices", Visibility: 40 * time.Second, Rand: draws("notices")})
@@ -141,6 +141,22 @@ func New(options Options) *World {
 		w.Fleet, &machines{world: w}, w.Workloads, w.Scheduler, w.Volumes, w.Plan, w.Looks, w.Judges, w.Events, w.Notices, w.Configs, w.Ticks,
 	}
 	return w
+}
+
+// newPlan makes a cluster's plan queue.
+func (w *World) newPlan(name string, draws func(model string) *rand.Rand) HintQueue {
+	return HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{
+		Name: name, FIFO: true, Visibility: w.options.PlanVisibility, MaxReceives: 3, Dead: w.Dead, Rand: draws("plan"),
+	})}
+}
+
+// plan puts a hint into its cluster's plan queue. NotFound where the account has no cluster of that name.
+func (w *World) plan(ctx context.Context, hint wire.Hint) error {
+	of := w.account.worlds[hint.Cluster]
+	if of == nil {
+		return fault.New(fault.NotFound, "QueueDoesNotExist", "cluster %s has no plan queue", hint.Cluster)
+	}
+	return of.Plan.Send(ctx, hint)
 }
 
 // settle makes the cluster itself, with nothing in it, and attaches it.

@@ -55,6 +55,13 @@ app.kubernetes.io/component: watcher
 {{- end -}}
 {{- end }}
 
+{{/* URL of the cluster's plan queue, named as its stack names it. */}}
+{{- define "joiner.planQueue" -}}
+{{- $name := .Values.cluster -}}
+{{- if gt (len $name) 29 }}{{ $name = printf "%s-%s" (substr 0 20 $name) (substr 0 8 (sha256sum $name)) }}{{ end -}}
+{{- .Values.installation.queues.plan | replace "CLUSTER" $name -}}
+{{- end }}
+
 {{/* The group of each sender: JSON, as the watcher reads it. */}}
 {{- define "joiner.senders" -}}
 {{- $groups := dict "provision" "joiner:functions" "interruption" "joiner:interruption" "catalog" "joiner:catalog" "disrupt" "joiner:disrupt" -}}

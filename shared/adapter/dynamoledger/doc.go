@@ -15,6 +15,7 @@
 //	planner's notes C#<cluster>#           NOTES
 //	command         C#<cluster>#           COMMAND#<id>          state, ver, ttl once ended
 //	pool's turn     C#<cluster>#           TURN#<pool>           ver
+//	hint passed on  C#<cluster>#           TELL#<reason>         at
 //	judge's notes   C#<cluster>#           JUDGE                 ver
 //	stop            C#<cluster>#           STOP, STOP#<pool>
 //	region's stop   R#<account>#<region>#  STOP

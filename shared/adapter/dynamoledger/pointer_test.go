@@ -3,6 +3,7 @@ package dynamoledger_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -58,6 +59,44 @@ func TestW6NothingButThePointerIsReadOfTheWatchersPartition(t *testing.T) {
 	}
 	if left, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String("joiner")}); err != nil || left.Count != 0 {
 		t.Errorf("%+v is left of a cluster that was forgotten, %v", left, err)
+	}
+}
+
+// W3: however many hints of one cluster and reason come, they are passed on two seconds apart, and the first one at once.
+func TestW3HintsArePassedOnApart(t *testing.T) {
+	ledger, _, reg, _ := hostile(t)
+	type answer struct {
+		after time.Duration
+		due   bool
+	}
+	ask := func(what string, now int64) answer {
+		t.Helper()
+		after, due, err := ledger.Tell(t.Context(), reg.Cluster, what, now, 2000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer{after, due}
+	}
+	const t0 = 1_900_000_000_000
+	for _, c := range []struct {
+		what string
+		at   int64
+		want answer
+	}{
+		{"end", t0, answer{0, true}},
+		{"end", t0 + 1, answer{2 * time.Second, true}}, // arrives at 2,001
+		{"end", t0 + 2, answer{}},
+		{"end", t0 + 2000, answer{}},
+		{"judge", t0 + 2000, answer{0, true}},
+		{"end", t0 + 2001, answer{2 * time.Second, true}}, // at 4,001
+		{"end", t0 + 4000, answer{}},
+		{"end", t0 + 5500, answer{time.Second, true}}, // at 6,500
+		{"end", t0 + 60_000, answer{0, true}},
+		{"end", t0 - 7_200_000, answer{0, true}}, // a clock was ahead by hours
+	} {
+		if got := ask(c.what, c.at); got != c.want {
+			t.Errorf("%s at %d ms: %+v, want %+v", c.what, c.at-t0, got, c.want)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// Queue is one FIFO queue. It may be used from many goroutines.
+// Queue is the plan queue of one cluster, which is FIFO. It may be used from many goroutines.
 type Queue struct {
 	client *sqs.Client
 	url    string
@@ -25,16 +25,40 @@ type Queue struct {
 // New returns the queue at a URL; its name must end in .fifo.
 func New(client *sqs.Client, url string) *Queue { return &Queue{client: client, url: url} }
 
+// Plans are the plan queues of all clusters. It may be used from many goroutines.
+type Plans struct {
+	client *sqs.Client
+	like   string // URL of any queue of the same account and region
+}
+
+// NewPlans returns the plan queues beside any other queue of their account and region.
+func NewPlans(client *sqs.Client, like string) *Plans { return &Plans{client: client, like: like} }
+
+// Send puts the hint into its cluster's plan queue. Errors as of Queue.Send.
+func (p *Plans) Send(ctx context.Context, hint wire.Hint) error {
+	return New(p.client, wire.PlanQueueURL(p.like, hint.Cluster)).Send(ctx, hint)
+}
+
 // Send puts the hint into the queue. Sending the same hint again within five minutes adds nothing. Invalid for a hint
 // that cannot be encoded; Throttled, Denied, NotFound (no such queue) or Internal otherwise.
 func (q *Queue) Send(ctx context.Context, hint wire.Hint) error {
+	return q.send(ctx, hint, hint.Cluster)
+}
+
+// Tell puts the hint into the queue to be passed on to another function, in the group of those that wait behind no planning run.
+// Errors as of Send.
+func (q *Queue) Tell(ctx context.Context, hint wire.Hint) error {
+	return q.send(ctx, hint, wire.TellGroup(hint.Cluster))
+}
+
+func (q *Queue) send(ctx context.Context, hint wire.Hint, group string) error {
 	body, err := wire.EncodeHint(hint)
 	if err != nil {
 		return err
 	}
 	_, err = q.client.SendMessage(ctx, &sqs.SendMessageInput{
 		QueueUrl: &q.url, MessageBody: aws.String(string(body)),
-		MessageGroupId: &hint.Cluster, MessageDeduplicationId: aws.String(dedupID(&hint)),
+		MessageGroupId: &group, MessageDeduplicationId: aws.String(dedupID(&hint, group)),
 	})
 	return translate(err, "send a hint of cluster %s to %s", hint.Cluster, q.url)
 }
@@ -66,9 +90,9 @@ func (q *Delayed) Send(ctx context.Context, hint wire.Hint, after time.Duration)
 	return translate(err, "send a hint of cluster %s to %s", hint.Cluster, q.url)
 }
 
-// dedupID digests cluster and hint, since an id counts for the whole queue and has at most 128 characters.
-func dedupID(hint *wire.Hint) string {
-	sum := sha256.Sum256([]byte(hint.Cluster + "\n" + hint.DedupID()))
+// dedupID digests group and hint, since an id counts for the whole queue and has at most 128 characters.
+func dedupID(hint *wire.Hint, group string) string {
+	sum := sha256.Sum256([]byte(group + "\n" + hint.DedupID()))
 	return hex.EncodeToString(sum[:])
 }
 

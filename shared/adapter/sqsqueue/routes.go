@@ -6,21 +6,27 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// Routes sends every hint to whoever plans, and those of changed pools and classes to whoever resolves classes as well.
+// Routes sends every hint of a watcher to whoever plans, and those of changed pools and classes to whoever resolves classes as well: both
+// through the cluster's own plan queue.
 type Routes struct {
-	Plan    *Queue
-	Catalog *Queue      // nil = nobody resolves classes but who plans
-	Lost    func(error) // told of what did not reach Catalog: its own tick of each minute finds it; nil = nobody
+	Plan *Queue
+	Lost func(error) // told of what did not reach whoever resolves classes: its own tick of each minute finds it; nil = nobody
 }
 
-// Send puts the hint into its queues. The error is the plan queue's: what resolves classes must not hold up pods.
+// Send puts the hint into the queue. The error is of the hint to plan by: what resolves classes must not hold up pods.
 func (r *Routes) Send(ctx context.Context, hint wire.Hint) error {
-	if hint.Reason == wire.ReasonConfig && r.Catalog != nil {
+	if hint.Reason == wire.ReasonConfig {
 		config := hint
 		config.Pods, config.Omitted = nil, 0
-		if err := r.Catalog.Send(ctx, config); err != nil && r.Lost != nil {
+		if err := r.Plan.Tell(ctx, config); err != nil && r.Lost != nil {
 			r.Lost(err)
 		}
 	}
 	return r.Plan.Send(ctx, hint)
 }
+
+// Told sends hints to be passed on to another function.
+type Told struct{ Queue *Queue }
+
+// Send puts the hint into the queue.
+func (t Told) Send(ctx context.Context, hint wire.Hint) error { return t.Queue.Tell(ctx, hint) }

@@ -50,8 +50,8 @@ type Account struct {
 	running context.Context // until Close: rules, schedules and mappings send meanwhile
 	stop    context.CancelFunc
 
-	mappings   map[string]*eventsource.Mapping // by logical id
-	waiting    []schedule.Schedule             // until Begin
+	mappings   map[string][]*eventsource.Mapping // by logical id: each cluster's stack has one
+	waiting    []schedule.Schedule               // until Begin
 	begun      bool
 	rules      []events.Rule
 	identities map[identity]string
@@ -68,7 +68,7 @@ type identity struct{ cluster, namespace, serviceAccount string }
 // NewAccount returns an account without stacks.
 func NewAccount(m Models) *Account {
 	a := &Account{
-		Models: m, mappings: map[string]*eventsource.Mapping{}, identities: map[identity]string{}, exports: map[string]string{},
+		Models: m, mappings: map[string][]*eventsource.Mapping{}, identities: map[identity]string{}, exports: map[string]string{},
 		async: map[string]delivery.Async{},
 	}
 	a.running, a.stop = context.WithCancel(context.Background())
@@ -81,8 +81,10 @@ func NewAccount(m Models) *Account {
 // Close ends the mappings and all that sends. The runtime should be stopped before, else batches in flight are waited for.
 func (a *Account) Close() {
 	a.stop()
-	for _, m := range a.mappings {
-		m.Stop()
+	for _, made := range a.mappings {
+		for _, m := range made {
+			m.Stop()
+		}
 	}
 	a.answers.close()
 }
@@ -100,8 +102,13 @@ func (a *Account) Begin() error {
 	return nil
 }
 
-// Mapping returns an event source mapping, nil when none has the logical id.
-func (a *Account) Mapping(id string) *eventsource.Mapping { return a.mappings[id] }
+// Mapping returns the first event source mapping of a logical id, nil when there is none.
+func (a *Account) Mapping(id string) *eventsource.Mapping {
+	if made := a.mappings[id]; len(made) > 0 {
+		return made[0]
+	}
+	return nil
+}
 
 // Rules are the rules of all stacks, with targets that send.
 func (a *Account) Rules() []events.Rule { return a.rules }

@@ -144,6 +144,6 @@ func makeMapping(ctx context.Context, r resource) error {
 	if err != nil {
 		return err
 	}
-	r.account.mappings[r.id] = mapping
+	r.account.mappings[r.id] = append(r.account.mappings[r.id], mapping)
 	return nil
 }

@@ -25,7 +25,8 @@ func main() {
 }
 
 func run(recorded bool, only string) error {
-	const records, template, readme = "testenv/cost/testdata/usage.json", "infra/cdk/templates/region.json", "README.md"
+	const records, readme = "testenv/cost/testdata/usage.json", "README.md"
+	const template, cluster = "infra/cdk/templates/region.json", "infra/cdk/templates/cluster.json"
 	if !recorded {
 		before, err := cost.ReadRecords(records)
 		if err != nil {
@@ -43,7 +44,7 @@ func run(recorded bool, only string) error {
 	if err != nil {
 		return err
 	}
-	deployment, err := cost.ReadDeployment(template)
+	deployment, err := cost.ReadDeployment(template, cluster)
 	if err != nil {
 		return err
 	}
