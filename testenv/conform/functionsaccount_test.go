@@ -267,7 +267,7 @@ func (a *account) provision() provision.Outcome {
 		Decisions: store, Snapshots: store, Machines: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}), Memories: ledger,
 		Connector: connect[provision.Site](func() provision.Site {
 			fleet := a.fleet()
-			return provision.Site{Cluster: a.cluster, Wishes: a.cluster, Reporter: a.cluster, Fleet: fleet, Templates: fleet, Tagger: fleet, Catalog: a.machines()}
+			return provision.Site{Cluster: a.cluster, Nominator: a.cluster, Wishes: a.cluster, Reporter: a.cluster, Fleet: fleet, Templates: fleet, Tagger: fleet, Catalog: a.machines()}
 		}),
 		Hints: planHints{sqsqueue.New(sqs.NewFromConfig(a.config), a.planURL)},
 		Now:   time.Now, NewID: func() string { return strings.ToUpper(conform.Unique("id")) },

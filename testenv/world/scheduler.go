@@ -1,6 +1,7 @@
 package world
 
 import (
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -11,8 +12,9 @@ import (
 
 // Scheduler is kube-scheduler for what this world knows: readiness, taints, node selector, required node affinity,
 // resources, required affinity and anti-affinity between pods, and hard topology spread. It binds what fits, in order of
-// priority, creation and name, to the first such node by name, and says of the rest that it is unschedulable. It
-// shares no code with what it is to judge. Preemption is not modelled.
+// priority, creation and name, to the first such node by name, and says of the rest that it is unschedulable. A pod that is nominated to
+// a node is tried there first, and others of no higher priority find its room taken. It shares no code with what it is to judge.
+// Preemption is not modelled.
 type Scheduler struct {
 	cluster *Cluster
 	delay   time.Duration // from a change to the look that sees it
@@ -65,7 +67,7 @@ func (c *Cluster) relevant(version int64) bool {
 
 // schedule tries every pod that waits; the caller holds mu.
 func (c *Cluster) schedule() {
-	look := &look{cluster: c, used: map[string]model.Resources{}}
+	look := &look{cluster: c, used: map[string]model.Resources{}, nominated: map[string][]*model.Pod{}}
 	var waiting []*model.Pod
 	for _, key := range c.pods.keys {
 		pod := c.pods.get(key)
@@ -75,6 +77,9 @@ func (c *Cluster) schedule() {
 			look.bound(pod)
 		case pod.DeletedUnix == 0 && !c.shapes[pod.Shape].Gated && c.shapes[pod.Shape].OwnerKind != KindDaemons:
 			waiting = append(waiting, pod)
+			if pod.NominatedNode != "" {
+				look.nominated[pod.NominatedNode] = append(look.nominated[pod.NominatedNode], pod)
+			}
 		}
 	}
 	sort.SliceStable(waiting, func(i, j int) bool {
@@ -88,20 +93,21 @@ func (c *Cluster) schedule() {
 	for _, before := range waiting {
 		shape := &c.shapes[before.Shape]
 		name, ok := "", false
-		if !hopeless[before.Shape] {
-			name, ok = look.place(shape)
+		if !hopeless[before.Shape] || before.NominatedNode != "" {
+			name, ok = look.place(before, shape)
 		}
 		switch {
 		case ok:
 			pod := *before
-			pod.NodeName, pod.Phase, pod.Unschedulable, pod.Ready, pod.StartedUnix = name, model.Running, false, true, c.now().Unix()
+			pod.NodeName, pod.NominatedNode, pod.Phase, pod.Unschedulable, pod.Ready, pod.StartedUnix = name, "", model.Running, false, true, c.now().Unix()
+			look.settled(before)
 			c.putPod("bind", pod)
 			look.bound(&pod)
 			if len(shape.PodAffinity) > 0 || len(shape.Spread) > 0 || len(shape.Labels) > 0 {
 				clear(hopeless)
 			}
 		default:
-			hopeless[before.Shape] = true
+			hopeless[before.Shape] = hopeless[before.Shape] || before.NominatedNode == ""
 			if !before.Unschedulable {
 				pod := *before
 				pod.Unschedulable = true
@@ -116,6 +122,13 @@ type look struct {
 	cluster *Cluster
 	used    map[string]model.Resources // by node
 	pods    []*model.Pod               // bound, those bound in this pass included
+
+	nominated map[string][]*model.Pod // to a node, and not bound yet
+}
+
+// settled notes that a pod is nominated no more.
+func (l *look) settled(pod *model.Pod) {
+	l.nominated[pod.NominatedNode] = slices.DeleteFunc(l.nominated[pod.NominatedNode], func(p *model.Pod) bool { return p.UID == pod.UID })
 }
 
 func (l *look) bound(pod *model.Pod) {
@@ -128,15 +141,34 @@ func (l *look) bound(pod *model.Pod) {
 	}
 }
 
-// place returns the first node, by name, on which a pod of the shape may run.
-func (l *look) place(shape *model.PodShape) (string, bool) {
+// place returns the node a pod is nominated to, or else the first one by name, on which it may run.
+func (l *look) place(pod *model.Pod, shape *model.PodShape) (string, bool) {
+	if node := l.cluster.nodes.get(pod.NominatedNode); pod.NominatedNode != "" && node != nil && l.takes(node, pod, shape) {
+		return node.Name, true
+	}
 	for _, name := range l.cluster.nodes.keys {
-		node := l.cluster.nodes.get(name)
-		if admits(node, shape) && holds(node.Allocatable, l.used[name], shape.Requests) && l.affine(node, shape) && l.spread(node, shape) {
+		if l.takes(l.cluster.nodes.get(name), pod, shape) {
 			return name, true
 		}
 	}
 	return "", false
+}
+
+// takes reports whether a pod may run on the node, beside what is there and what is nominated to it with no lower a priority.
+func (l *look) takes(node *model.Node, pod *model.Pod, shape *model.PodShape) bool {
+	used := l.used[node.Name]
+	if kept := l.nominated[node.Name]; len(kept) > 0 {
+		used = model.Resources{}
+		maps.Copy(used, l.used[node.Name])
+		for _, other := range kept {
+			if there := &l.cluster.shapes[other.Shape]; other.UID != pod.UID && there.Priority >= shape.Priority {
+				for name, amount := range there.Requests {
+					used[name] += amount
+				}
+			}
+		}
+	}
+	return admits(node, shape) && holds(node.Allocatable, used, shape.Requests) && l.affine(node, shape) && l.spread(node, shape)
 }
 
 func holds(allocatable, used, requests model.Resources) bool {

@@ -247,7 +247,7 @@ func (c *podCase) gated() *Cause {
 }
 
 func (c *podCase) preempting() *Cause {
-	if c.pod.NominatedNode == "" {
+	if c.pod.NominatedNode == "" || !pack.Preempting(c.scene.Ask.Snapshot, c.at) {
 		return nil
 	}
 	return &Cause{Code: Preempting, Node: c.pod.NominatedNode,

@@ -2,6 +2,8 @@ package pack
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -60,6 +62,10 @@ type Input struct {
 
 // Provisionable reports whether pod i of the snapshot asks for capacity; where it does not, why says so in a sentence.
 func Provisionable(snapshot *model.Snapshot, i int) (ok bool, why string) {
+	return provisionable(snapshot, i, func(pod *model.Pod) bool { return preempting(snapshot, pod, contents(snapshot)) })
+}
+
+func provisionable(snapshot *model.Snapshot, i int, preempts func(*model.Pod) bool) (ok bool, why string) {
 	if i < 0 || i >= len(snapshot.Pods) {
 		return false, "the snapshot has no such pod"
 	}
@@ -71,7 +77,7 @@ func Provisionable(snapshot *model.Snapshot, i int) (ok bool, why string) {
 		return false, "it has ended"
 	case pod.DeletedUnix != 0:
 		return false, "it is being deleted"
-	case pod.NominatedNode != "":
+	case pod.NominatedNode != "" && preempts(pod):
 		return false, "it waits for a preemption on node " + pod.NominatedNode
 	case pod.Shape < 0 || pod.Shape >= len(snapshot.Shapes):
 		return true, ""
@@ -88,6 +94,61 @@ func Provisionable(snapshot *model.Snapshot, i int) (ok bool, why string) {
 		return false, "kube-scheduler has not found it unschedulable"
 	}
 	return true, ""
+}
+
+// Preempting reports whether pod i waits for pods to leave the node it is nominated to. One that is nominated to a node that nobody
+// leaves and nobody of lower priority is on, or that is not there, waits for nothing: kube-scheduler binds it, or there is no room.
+func Preempting(snapshot *model.Snapshot, i int) bool {
+	pod := &snapshot.Pods[i]
+	return pod.NominatedNode != "" && preempting(snapshot, pod, contents(snapshot))
+}
+
+// content is what is on a node that some pod is nominated to.
+type content struct {
+	leaving bool  // a pod of it is being deleted
+	lowest  int32 // priority of those on it but for daemons' and static pods
+}
+
+// contents returns what is on the nodes that pods are nominated to, by name; none for those that are not there.
+func contents(snapshot *model.Snapshot) map[string]content {
+	out := make(map[string]content)
+	for i := range snapshot.Pods {
+		if pod := &snapshot.Pods[i]; pod.NominatedNode != "" && pod.NodeName == "" {
+			out[pod.NominatedNode] = content{lowest: math.MaxInt32}
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	there := make(map[string]bool, len(out))
+	for i := range snapshot.Nodes {
+		if _, asked := out[snapshot.Nodes[i].Name]; asked {
+			there[snapshot.Nodes[i].Name] = true
+		}
+	}
+	maps.DeleteFunc(out, func(name string, _ content) bool { return !there[name] })
+	for i := range snapshot.Pods {
+		pod := &snapshot.Pods[i]
+		on, asked := out[pod.NodeName]
+		if !asked || pod.Terminal() || pod.Shape < 0 || pod.Shape >= len(snapshot.Shapes) {
+			continue
+		}
+		on.leaving = on.leaving || pod.DeletedUnix != 0
+		if shape := snapshot.ShapeOf(pod); shape.OwnerKind != "DaemonSet" && shape.OwnerKind != "Node" {
+			on.lowest = min(on.lowest, shape.Priority)
+		}
+		out[pod.NodeName] = on
+	}
+	return out
+}
+
+func preempting(snapshot *model.Snapshot, pod *model.Pod, on map[string]content) bool {
+	there, known := on[pod.NominatedNode]
+	priority := int32(0)
+	if pod.Shape >= 0 && pod.Shape < len(snapshot.Shapes) {
+		priority = snapshot.ShapeOf(pod).Priority
+	}
+	return known && (there.leaving || there.lowest < priority)
 }
 
 // pendingPods returns the pods to place, each once, and a set of the same.
@@ -140,6 +201,13 @@ func PendingAt(snapshot *model.Snapshot, leaving Leaving, nowUnix int64) []int {
 		}
 	}
 	var out []int
+	var nominated map[string]content // looked up for the first that is
+	preempts := func(pod *model.Pod) bool {
+		if nominated == nil {
+			nominated = contents(snapshot)
+		}
+		return preempting(snapshot, pod, nominated)
+	}
 	for i := range snapshot.Pods {
 		if node := snapshot.Pods[i].NodeName; node != "" { // most are; saying why not takes longer than looking
 			if len(deadlines) == 0 {
@@ -150,7 +218,7 @@ func PendingAt(snapshot *model.Snapshot, leaving Leaving, nowUnix int64) []int {
 			}
 			continue
 		}
-		if ok, _ := Provisionable(snapshot, i); ok {
+		if ok, _ := provisionable(snapshot, i, preempts); ok {
 			out = append(out, i)
 		}
 	}

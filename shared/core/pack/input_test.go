@@ -16,7 +16,6 @@ func TestProvisionablePodsAreThoseKubeSchedulerGaveUpOn(t *testing.T) {
 		{"unschedulable", func(*model.Pod, *model.PodShape) {}, ""},
 		{"not judged yet", func(p *model.Pod, _ *model.PodShape) { p.Unschedulable = false }, "kube-scheduler"},
 		{"bound", func(p *model.Pod, _ *model.PodShape) { p.NodeName = "n" }, "bound to node n"},
-		{"preempting", func(p *model.Pod, _ *model.PodShape) { p.NominatedNode = "n" }, "preemption"},
 		{"ended", func(p *model.Pod, _ *model.PodShape) { p.Phase = model.Failed }, "ended"},
 		{"being deleted", func(p *model.Pod, _ *model.PodShape) { p.DeletedUnix = 1 }, "deleted"},
 		{"gated", func(_ *model.Pod, s *model.PodShape) { s.Gated = true }, "gates"},
@@ -39,6 +38,43 @@ func TestProvisionablePodsAreThoseKubeSchedulerGaveUpOn(t *testing.T) {
 	}
 	if ok, _ := Provisionable(&model.Snapshot{}, 3); ok {
 		t.Error("a pod that is not there is provisionable")
+	}
+}
+
+// A nomination is a preemption while somebody is to leave. Else it would keep a pod from a machine for ever where its node has no room
+// for it, or is gone.
+func TestC8ANominationWithoutAPreemptionIsProvisionable(t *testing.T) {
+	for name, test := range map[string]struct {
+		change   func(w *world)
+		preempts bool
+	}{
+		"a pod is leaving": {func(w *world) {
+			w.running("old", "n", cpu(1000))
+			w.in.Snapshot.Pods[len(w.in.Snapshot.Pods)-1].DeletedUnix = 1
+		}, true},
+		"a pod of lower priority is there": {func(w *world) {
+			w.running("old", "n", cpu(1000))
+			w.in.Snapshot.Shapes[len(w.in.Snapshot.Shapes)-1].Priority = -1
+		}, true},
+		"a daemon of lower priority is there": {func(w *world) {
+			w.running("old", "n", cpu(1000))
+			shape := &w.in.Snapshot.Shapes[len(w.in.Snapshot.Shapes)-1]
+			shape.Priority, shape.OwnerKind, shape.OwnerName = -1, "DaemonSet", "logs"
+		}, false},
+		"a pod of its priority is there": {func(w *world) { w.running("old", "n", cpu(1000)) }, false},
+		"nobody is there":                {func(w *world) {}, false},
+		"the node is gone":               {func(w *world) { w.in.Snapshot.Nodes = nil }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(8).pool("general", nil).pods("web", 1, nil)
+			w.node("n", func(n *model.Node) { n.Allocatable[model.CPU] = 1000 })
+			w.in.Snapshot.Pods[0].NominatedNode = "n"
+			test.change(w)
+			ok, why := Provisionable(w.in.Snapshot, 0)
+			if ok == test.preempts || Preempting(w.in.Snapshot, 0) != test.preempts || (len(Pending(w.in.Snapshot)) == 1) == test.preempts {
+				t.Errorf("provisionable: %v, %q; preempting: %v; pending: %v", ok, why, Preempting(w.in.Snapshot, 0), Pending(w.in.Snapshot))
+			}
+		})
 	}
 }
 

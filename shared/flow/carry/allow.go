@@ -15,6 +15,7 @@ import (
 var kinds = map[string][]string{
 	"/pods":                         {"get", "list", "delete"},
 	"/pods/eviction":                {"create"},
+	"/pods/status":                  {"patch"},
 	"/nodes":                        {"get", "list", "patch", "delete"},
 	"/namespaces":                   {"list"},
 	"/persistentvolumes":            {"get", "list"},

@@ -71,6 +71,7 @@ func (r *run) births(ctx context.Context) {
 	}
 	moved := make([]model.Claim, len(due))
 	calls := r.callsFor(ctx, due)
+	r.nominated = r.nominees(due)
 	r.parallel(len(due), func(i int) {
 		claim, err := r.birth(ctx, due[i], nodes[due[i].ProviderID], calls[i])
 		if err != nil && !passing(err) {
@@ -152,6 +153,12 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node,
 		return r.held(ctx, claim, node, pending, err)
 	}
 	reason, message := unready(node, &next)
+	if nominees := r.nominated[claim.Name]; len(nominees) > 0 && !node.Registered() {
+		if closed := reason == waitNotReady || reason == waitPassing; closed && r.now()-node.CreatedUnix <= heldForNominees {
+			return r.held(ctx, claim, node, []string{"its node to be ready, whose room is kept for pods that were planned ahead of older ones"}, nil)
+		}
+		r.nominate(ctx, nominees, node.Name)
+	}
 	if claim.State != model.Initialized {
 		next.WaitReason, next.WaitMessage = reason, message
 	}

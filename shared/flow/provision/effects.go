@@ -23,6 +23,7 @@ const (
 	EffectSettle   = "settle"   // outcome written
 	EffectShow     = "show"     // NodeClaim object made or updated
 	EffectNote     = "note"     // object UID written to the ledger
+	EffectNominate = "nominate" // room on a node kept for a pod; only for pods planned ahead of older ones
 	EffectNode     = "node"     // node patched
 	EffectTag      = "tag"      // machine tagged
 	EffectAdvance  = "advance"  // claim moved on in the ledger

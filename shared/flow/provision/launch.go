@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -199,8 +200,12 @@ func (r *run) group(ctx context.Context, plan model.Plan, catalogs map[string][]
 	g := &grouping{byKey: map[string]*attempt{}, alike: map[string]*attempt{}, gone: map[string]int64{}}
 	taken, waiting := map[string]int{}, 0
 	r.tight = tightOf(plan)
+	launched := r.launchedFor()
+	late := func(planned *model.PlannedClaim) bool {
+		return len(planned.Pods) > 0 && !slices.ContainsFunc(planned.Pods, func(pod model.PodRef) bool { return launched[[2]string{planned.Pool, pod.Namespace}] })
+	}
 	for _, planned := range r.inTurn(plan.Claims) {
-		if taken[planned.Pool] >= r.room(planned.Pool) {
+		if n := taken[planned.Pool]; n >= r.room(planned.Pool) && !(late(&planned) && n < r.roomOfLate(planned.Pool)) {
 			waiting++
 			continue
 		}

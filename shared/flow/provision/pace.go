@@ -18,13 +18,37 @@ import (
 //
 // Where the pool's limits leave pods waiting, it is half of what they leave, and LaunchFloor at least: what a backlog would fill in one go
 // it fills over some minutes, and namespaces that come meanwhile find room.
-func (r *run) room(pool string) int {
+func (r *run) room(pool string) int { return r.roomBeside(pool, 0) }
+
+// roomOfLate is room for a namespace that nothing was launched for in this minute while others had some: a tenth of LaunchFloor beyond what
+// those may have, or it would wait for the next minute where they took all of this one.
+func (r *run) roomOfLate(pool string) int {
+	if r.pace(pool).Starts == 0 {
+		return r.room(pool)
+	}
+	return r.roomBeside(pool, int64(r.settings.LaunchFloor/10))
+}
+
+// launchedFor returns the namespaces that claims of each pool were recorded for in this minute.
+func (r *run) launchedFor() map[[2]string]bool {
+	out := map[[2]string]bool{}
+	for i := range r.ledger.Claims {
+		if claim := &r.ledger.Claims[i]; claim.CreatedUnix/60 == r.now()/60 {
+			for _, pod := range claim.Pods {
+				out[[2]string{claim.Pool, pod.Namespace}] = true
+			}
+		}
+	}
+	return out
+}
+
+func (r *run) roomBeside(pool string, more int64) int {
 	pace := r.pace(pool)
 	most := max(int64(r.settings.LaunchFloor), 2*pace.Before)
 	if left, tight := r.tight[pool]; tight {
 		most = min(most, max(int64(r.settings.LaunchFloor), (int64(left)+pace.Starts)/2))
 	}
-	return int(max(0, most-pace.Starts))
+	return int(max(0, most+more-pace.Starts))
 }
 
 // tightOf returns how many claims the plan has of each pool whose limits leave pods waiting.

@@ -122,6 +122,7 @@ type Connector interface {
 // Site is an open cluster.
 type Site struct {
 	Cluster   Cluster
+	Nominator Nominator
 	Wishes    Wishes
 	Reporter  Reporter
 	Fleet     Fleet
@@ -146,6 +147,14 @@ type Cluster interface {
 	// PatchNode writes labels, annotations, taints and owner of a node, on condition of its UID. NotFound or Conflict
 	// where the node is gone or another.
 	PatchNode(ctx context.Context, patch model.NodePatch) error
+}
+
+// Nominator keeps room on nodes for pods.
+type Nominator interface {
+	// Nominate writes the node as the one that a pod, which is bound to none, is nominated to, on condition of the pod's UID: until
+	// it is bound, kube-scheduler keeps its room there from pods of no higher priority. NotFound or Conflict where the pod is gone,
+	// another, or bound.
+	Nominate(ctx context.Context, pod model.PodRef, node string) error
 }
 
 // Wishes reads NodeClaims that people made by hand.

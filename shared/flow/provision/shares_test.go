@@ -43,13 +43,15 @@ func machinesFor(t *testing.T, w *world.World, namespace string) int {
 }
 
 // A namespace that asks for 1,500 machines delays another one's three by seconds, whenever in a minute it began, and also where limits
-// leave room for 300. Which of the pods that fit a node kube-scheduler binds to it is its own business: see docs/decisions.md.
-func TestM2AnotherNamespacesThreeMachinesAreThereWithinAMinute(t *testing.T) {
+// leave room for 300: its pods are bound within a minute, though kube-scheduler takes older pods of the same priority first.
+func TestM2AnotherNamespacesThreePodsAreBoundWithinAMinute(t *testing.T) {
 	for name, test := range map[string]struct {
 		limits model.Resources
 		begins time.Duration
 	}{
 		"without limits":                {nil, 0},
+		"without limits, at second 20":  {nil, 20 * time.Second},
+		"without limits, at second 50":  {nil, 50 * time.Second},
 		"300 nodes":                     {model.Resources{model.Nodes: 300}, 0},
 		"300 nodes, begun at second 50": {model.Resources{model.Nodes: 300}, 50 * time.Second},
 	} {
@@ -77,6 +79,9 @@ func TestM2AnotherNamespacesThreeMachinesAreThereWithinAMinute(t *testing.T) {
 			}
 			if n := machinesFor(t, w, "normal"); n != 3 {
 				t.Errorf("machines for %d of normal's three pods have joined after a minute, of %d", n, len(w.Fleet.Machines()))
+			}
+			if n := waitingIn(w, "normal"); n != 0 {
+				t.Errorf("%d of normal's three pods wait after a minute", n)
 			}
 		})
 	}

@@ -155,7 +155,7 @@ var defects = []defect{
 	{"changes lost where publishing fails", "shared/flow/forward/lead.go",
 		"f.failedToPublish(\"publish\", err)", "f.failedToPublish(\"publish\", err)\n\t\t\tf.publishing = nil"},
 	{"pods on their way to a node planned again", "shared/core/pack/input.go",
-		"\t\t\tcontinue\n\t\t}\n\t\tif ok, _ := Provisionable(snapshot, i); ok {", "\t\t}\n\t\tif ok, _ := Provisionable(snapshot, i); ok || snapshot.Pods[i].NodeName != \"\" {"},
+		"\t\t\tcontinue\n\t\t}\n\t\tif ok, _ := provisionable(snapshot, i, preempts); ok {", "\t\t}\n\t\tif ok, _ := provisionable(snapshot, i, preempts); ok || snapshot.Pods[i].NodeName != \"\" {"},
 
 	// What is given back by choice.
 	{"budgets do not count what commands hold", reclaim + "budget.go",

@@ -1,0 +1,98 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// mostNominated is for how many pods one run keeps room on nodes. It bounds calls; the next run goes on.
+const mostNominated = 200
+
+// heldForNominees is for how long after a node has joined, in seconds, its registration waits until it is ready where room is kept on it.
+// kube-scheduler forgets whom a node is kept for when it tries that pod and the node takes none yet; so the room is kept in the moment
+// in which the node opens. What makes a node ready may need its registration, so that this is not long.
+const heldForNominees = 20
+
+// nominees says, of the claims whose nodes are to be registered, which of their pods kube-scheduler would not bind there by itself:
+// those that were planned ahead of pods of the same priority and of other namespaces that are as old and have no machine on its way.
+// kube-scheduler tries such pods first, and they would take the room. By claim; nil where nobody was planned ahead of anybody, which
+// is the usual case.
+func (r *run) nominees(due []model.Claim) map[string][]model.PodRef {
+	type share struct {
+		priority  int32
+		namespace string
+	}
+	oldest := map[share]int64{} // creation of pods without a machine
+	waiting := map[string]int{} // by UID
+	coming := map[string]bool{} // UIDs of pods whose machine is on its way
+	for i := range r.ledger.Claims {
+		if claim := &r.ledger.Claims[i]; claim.Live() && !claim.Ending() && claim.State != model.Initialized {
+			for _, pod := range claim.Pods {
+				coming[pod.UID] = true
+			}
+		}
+	}
+	namespaces := map[string]bool{}
+	for _, i := range r.pending() {
+		pod := &r.snapshot.Pods[i]
+		if pod.NodeName != "" || pod.Buffer != "" || pod.Shape < 0 || pod.Shape >= len(r.snapshot.Shapes) {
+			continue
+		}
+		waiting[pod.UID], namespaces[pod.Namespace] = i, true
+		if !coming[pod.UID] {
+			of := share{r.snapshot.ShapeOf(pod).Priority, pod.Namespace}
+			if at, known := oldest[of]; !known || pod.CreatedUnix < at {
+				oldest[of] = pod.CreatedUnix
+			}
+		}
+	}
+	if len(oldest) == 0 || len(namespaces) < 2 {
+		return nil
+	}
+	ahead := func(pod *model.Pod) bool {
+		first := int64(math.MaxInt64)
+		for of, at := range oldest { // a minimum does not depend on the order
+			if of.priority == r.snapshot.ShapeOf(pod).Priority && of.namespace != pod.Namespace {
+				first = min(first, at)
+			}
+		}
+		return first <= pod.CreatedUnix
+	}
+	var out map[string][]model.PodRef
+	left := mostNominated
+	for i := range due {
+		if due[i].State != model.Launched {
+			continue
+		}
+		for _, ref := range due[i].Pods {
+			at, waits := waiting[ref.UID]
+			if !waits || left == 0 || !ahead(&r.snapshot.Pods[at]) {
+				continue
+			}
+			if out == nil {
+				out = map[string][]model.PodRef{}
+			}
+			out[due[i].Name] = append(out[due[i].Name], ref)
+			left--
+		}
+	}
+	return out
+}
+
+// nominate keeps the room of a node for the pods it was made for, before the node takes any.
+func (r *run) nominate(ctx context.Context, pods []model.PodRef, node string) {
+	for _, pod := range pods {
+		err := r.effect(ctx, EffectNominate, func() error {
+			if err := r.site.Nominator.Nominate(ctx, pod, node); err != nil {
+				return fmt.Errorf("nominate pod %s to node %s: %w", pod.Key(), node, err)
+			}
+			return nil
+		})
+		if err != nil && !passing(err) { // kube-scheduler binds whom it will, then
+			r.problem("%v", err)
+		}
+	}
+}
