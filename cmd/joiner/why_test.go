@@ -84,7 +84,7 @@ var causes = []struct {
 	{"02 another scheduler", aPool("default", "", "") + podIs("", "schedulerName: batch", ""), explain.OtherScheduler, []string{"scheduler batch", "not looked at it for 4m5s"}, []string{"start the scheduler batch"}},
 	{"03 bound already", aPool("default", "", "") + podIs("", "nodeName: there", `startTime: "2026-01-02T15:01:00Z"`) + "\n", explain.Bound, []string{"does not wait", "node there", "2026-01-02T15:01:00Z"}, []string{"describe pod web"}},
 	{"04 kube-scheduler has not tried", aPool("default", "", "") + podIs("", "", ""), explain.NotLookedAt, []string{"kube-scheduler has not tried it"}, []string{"whether kube-scheduler runs"}},
-	{"05 waits for a preemption", aPool("default", "", "") + podIs("", "", unschedulable+", nominatedNodeName: there"), explain.Preempting, []string{"lower priority", "node there"}, []string{"grace periods"}},
+	{"05 waits for a preemption", theNode + aPool("default", "", "") + podIs("", "priority: 100", unschedulable+", nominatedNodeName: there"), explain.Preempting, []string{"lower priority", "node there"}, []string{"grace periods"}},
 	{"06 claim is missing", aPool("default", "", "") + aPod("volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]"), pack.VolumeConflict, []string{"data"}, []string{"create"}},
 	{"07 claim is unbound", aPool("default", "", "") + aPod("volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]") + `
 ---

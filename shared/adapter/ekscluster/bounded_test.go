@@ -106,7 +106,7 @@ func TestW7APageOfLargePodsIsRead(t *testing.T) {
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Name: fmt.Sprintf("web-%d", i), Namespace: "web", UID: "33333333-0000-4000-8000-000000000000", CreationTimestamp: metav1.NewTime(time.Unix(1_800_000_000, 0)),
 			Labels: map[string]string{"app": "web", "pod-template-hash": "7d4b9c6f8"}, Annotations: map[string]string{"a": strings.Repeat("x", 1000)},
-			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: &metav1.FieldsV1{Raw: bytes.Repeat([]byte("f"), 2000)}}},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1(strings.Repeat("f", 2000))}},
 		}}
 		for range 8 {
 			container := corev1.Container{Name: "web", Image: "registry/web:1", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("100m")}}}
