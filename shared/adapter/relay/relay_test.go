@@ -180,7 +180,7 @@ func TestARequestIsAnsweredAsTheAPIServerAnswersIt(t *testing.T) {
 	s.server.answer = func(r wire.RelayRequest) (wire.RelayAnswer, error) {
 		return wire.RelayAnswer{Status: 429, Header: map[string]string{"Content-Type": "application/json", "Retry-After": "10"}, Body: []byte("budget")}, nil
 	}
-	response, body, err := s.ask(s.rights, 10*time.Second, "POST", "/api/v1/namespaces/a/pods/b/eviction", "{}")
+	response, body, err := s.ask(s.rights, time.Minute, "POST", "/api/v1/namespaces/a/pods/b/eviction", "{}")
 	if err != nil || response.StatusCode != 429 || response.Header.Get("Retry-After") != "10" || body != "budget" {
 		t.Fatalf("%+v %q %v", response, body, err)
 	}
@@ -202,7 +202,7 @@ func TestAnswersOfAnySizeArriveAndNothingOfThemCanBeReadOnTheWay(t *testing.T) {
 		s.server.answer = func(wire.RelayRequest) (wire.RelayAnswer, error) {
 			return wire.RelayAnswer{Status: 200, Body: want}, nil
 		}
-		if _, body, err := s.ask(s.rights, 10*time.Second, "GET", "/api/v1/nodes", ""); err != nil || body != string(want) {
+		if _, body, err := s.ask(s.rights, time.Minute, "GET", "/api/v1/nodes", ""); err != nil || body != string(want) {
 			t.Errorf("of %d bytes came %d: %v", size, len(body), err)
 		}
 	}
@@ -260,7 +260,7 @@ func TestWithoutAWatcherNothingIsKnown(t *testing.T) {
 	// It is carried out by nobody later on. Ages are told to the second.
 	time.Sleep(1200 * time.Millisecond)
 	s.watch()
-	if _, _, err := s.ask(s.rights, 10*time.Second, "GET", node, ""); err != nil {
+	if _, _, err := s.ask(s.rights, time.Minute, "GET", node, ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.server.heard(); len(got) != 1 || !strings.Contains(got[0], "GET") {
@@ -291,7 +291,7 @@ func TestWhoIsNotKnownIsToldSo(t *testing.T) {
 	if _, _, err := s.ask(stranger, 10*time.Second, "GET", node, ""); codeAndKind(err) != "Denied "+CodeRefused || !strings.Contains(err.Error(), "relay.senders") {
 		t.Errorf("%v", err)
 	}
-	if _, _, err := s.ask(s.rights, 10*time.Second, "GET", "/api/v1/namespaces/a/secrets/b", ""); codeAndKind(err) != "Denied "+CodeRefused {
+	if _, _, err := s.ask(s.rights, time.Minute, "GET", "/api/v1/namespaces/a/secrets/b", ""); codeAndKind(err) != "Denied "+CodeRefused {
 		t.Errorf("%v", err)
 	}
 	if len(s.server.heard()) != 0 {
@@ -303,7 +303,7 @@ func TestABodyThatIsTooLargeIsNotSent(t *testing.T) {
 	s := newSite(t)
 	s.watch()
 	for _, size := range []int{800_000, 2_000_000} {
-		if _, _, err := s.ask(s.rights, 10*time.Second, "PATCH", node, strings.Repeat("x", size)); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "the queue to cluster prod takes") {
+		if _, _, err := s.ask(s.rights, time.Minute, "PATCH", node, strings.Repeat("x", size)); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "the queue to cluster prod takes") {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 	}
@@ -395,7 +395,7 @@ func TestWhatReadsIsAskedAgain(t *testing.T) {
 		gone <- err
 		s.watch()
 	}()
-	_, body, err := s.ask(s.rights, 10*time.Second, "GET", node, "")
+	_, body, err := s.ask(s.rights, time.Minute, "GET", node, "")
 	if err != nil || !strings.Contains(body, node) {
 		t.Errorf("%s %v", body, err)
 	}
@@ -419,7 +419,7 @@ func TestAForgedAnswerIsNotBelieved(t *testing.T) {
 		}
 		forged <- err
 	}()
-	_, _, err := s.ask(s.rights, 10*time.Second, "DELETE", node, "")
+	_, _, err := s.ask(s.rights, time.Minute, "DELETE", node, "")
 	if codeAndKind(err) != "Internal "+CodeForged {
 		t.Errorf("%v", err)
 	}
