@@ -106,14 +106,10 @@ func TestClusterThatIsPausedIsOnlyLookedAt(t *testing.T) {
 
 func TestFanOutHintsOncePerCluster(t *testing.T) {
 	w := start(t, world.Options{})
-	other := world.Registration()
-	other.Cluster = "other"
-	if err := w.Ledger.Register(t.Context(), other); err != nil {
-		t.Fatal(err)
-	}
+	other := w.Attach("other")
 	sent, err := w.Process(world.Fault{}).Flow().FanOut(t.Context(), "12:00")
 	var hints []string
-	for _, message := range w.Plan.Peek() {
+	for _, message := range append(other.Plan.Peek(), w.Plan.Peek()...) {
 		hint, err := wire.DecodeHint([]byte(message.Body))
 		if err != nil {
 			t.Fatal(err)
