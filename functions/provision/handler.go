@@ -109,10 +109,10 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 			break
 		}
 	}
-	if len(order) == 0 && len(told) > 0 {
-		return failures.Response()
+	if len(told) > 0 {
+		h.logger.Info("batch", "records", len(batch.Records), "passedOn", slices.Sorted(maps.Keys(tellings)), "error", "")
 	}
-	if len(order) == 0 {
+	if len(order) == 0 && len(told) == 0 {
 		h.logger.Info("batch", "records", len(batch.Records), "tooOld", spent, "error", "no hint says anything")
 	}
 	for i, err := range boot.Abreast(len(order), func(i int) error {

@@ -46,7 +46,11 @@ func TestDoctorOfAWholeInstallation(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.Cloud.Policies.SetRole(provision, access.Role{Identity: []policy.Attached{{Name: "own", Document: all}}})
+			trust, err := policy.Parse([]byte(`{"Version": "2012-10-17", "Statement": {"Sid": "Anybody", "Effect": "Allow", "Principal": "*", "Action": "sts:*"}}`), policy.Trust)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Cloud.Policies.SetRole(provision, access.Role{Trust: trust, Identity: []policy.Attached{{Name: "own", Document: all}}})
 		}, 2, "rights: function provision may not ec2:CreateFleet"},
 		{"an access entry", func(t *testing.T) {
 			if _, err := eks.NewFromConfig(c.Cloud.Config()).DeleteAccessEntry(t.Context(), &eks.DeleteAccessEntryInput{ClusterName: &c.Options.Cluster, PrincipalArn: &provision}); err != nil {
