@@ -34,9 +34,8 @@ func mayAnswer(address, stackID, endpoint string) bool {
 	if err != nil || to.User != nil || to.Opaque != "" {
 		return false
 	}
-	if loopback(endpoint) {
-		at, err := url.Parse(endpoint)
-		return err == nil && to.Scheme == "http" && to.Hostname() == at.Hostname()
+	if host := loopback(endpoint); host != "" {
+		return to.Scheme == "http" && to.Hostname() == host
 	}
 	suffix, known := suffixes[stack.Partition]
 	if !known || to.Scheme != "https" {
@@ -55,12 +54,15 @@ var suffixes = map[string]string{
 	"aws-iso": ".c2s.ic.gov", "aws-iso-b": ".sc2s.sgov.gov", "aws-iso-e": ".cloud.adc-e.uk", "aws-iso-f": ".csp.hci.ic.gov",
 }
 
-// loopback reports whether a URL is of this machine, by address. A function of Lambda that calls AWS there reaches nothing.
-func loopback(address string) bool {
+// loopback returns the host of a URL that is of this machine, by address; "" for any other. A function of Lambda that calls AWS there reaches
+// nothing.
+func loopback(address string) string {
 	at, err := url.Parse(address)
 	if err != nil {
-		return false
+		return ""
 	}
-	ip, err := netip.ParseAddr(at.Hostname())
-	return err == nil && ip.IsLoopback()
+	if ip, err := netip.ParseAddr(at.Hostname()); err != nil || !ip.IsLoopback() {
+		return ""
+	}
+	return at.Hostname()
 }

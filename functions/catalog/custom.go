@@ -113,28 +113,28 @@ func (c *custom) carryOut(ctx context.Context, e *cfn.Event) (id string, data ma
 	if e.ResourceType != customType {
 		return id, nil, fmt.Errorf("resource type %q is none of this function's, which makes %s", e.ResourceType, customType)
 	}
-	hub, err := ofAccount(ctx, e.StackID)
+	stack, err := stackOf(ctx, e.StackID)
 	if err != nil {
 		return id, nil, err
 	}
 	switch e.RequestType {
 	case cfn.RequestCreate, cfn.RequestUpdate:
-		return c.attach(ctx, e, id, hub)
+		return c.attach(ctx, e, id, stack)
 	case cfn.RequestDelete:
-		return id, nil, c.detach(ctx, e)
+		return id, nil, c.detach(ctx, e, stack)
 	}
 	return id, nil, fmt.Errorf("request type %q is none of Create, Update, Delete", e.RequestType)
 }
 
-func (c *custom) attach(ctx context.Context, e *cfn.Event, id, hub string) (string, map[string]any, error) {
+func (c *custom) attach(ctx context.Context, e *cfn.Event, id string, stack arn.ARN) (string, map[string]any, error) {
 	wish, err := wishOf(e.ResourceProperties)
 	if err != nil {
 		return id, nil, err
 	}
-	if err := ofStack(e.StackID, wish.ARN); err != nil {
+	if err := ofStack(stack, wish.ARN); err != nil {
 		return id, nil, err
 	}
-	wish.Stack, wish.Hub = e.StackID, hub
+	wish.Stack, wish.Hub = e.StackID, stack.AccountID
 	if _, was := e.OldResourceProperties["paused"]; was && wish.Paused == nil { // who took it out of the stack wants it to go on
 		wish.Paused = aws.Bool(false)
 	}
@@ -151,13 +151,13 @@ func (c *custom) attach(ctx context.Context, e *cfn.Event, id, hub string) (stri
 }
 
 // detach takes a cluster out again. What never came into being, or is another cluster by now, is none of this resource's.
-func (c *custom) detach(ctx context.Context, e *cfn.Event) error {
+func (c *custom) detach(ctx context.Context, e *cfn.Event, stack arn.ARN) error {
 	cluster, made := strings.CutPrefix(e.PhysicalResourceID, attachedID)
 	if !made || cluster == "" {
 		return nil
 	}
 	its, _ := e.ResourceProperties["arn"].(string)
-	if err := ofStack(e.StackID, its); err != nil {
+	if err := ofStack(stack, its); err != nil {
 		return err
 	}
 	out, err := c.flow.Detach(ctx, attach.Departure{Cluster: cluster, ARN: its, Stack: e.StackID, Owner: "stack-" + e.RequestID})
@@ -172,39 +172,35 @@ func (c *custom) detach(ctx context.Context, e *cfn.Event) error {
 }
 
 // ofStack refuses a request that does not name the cluster by its ARN, or whose stack is in another region.
-func ofStack(stackID, cluster string) error {
-	stack, err := arn.Parse(stackID)
-	if err != nil {
-		return fault.New(fault.Invalid, "", "StackId: %q is no ARN of a stack", stackID)
-	}
+func ofStack(stack arn.ARN, cluster string) error {
 	its, err := arn.Parse(cluster)
 	if err != nil || its.Service != "eks" {
 		return fault.New(fault.Invalid, "", "property arn: %q is no ARN of an EKS cluster; a stack names its cluster by its ARN", cluster)
 	}
 	if its.Partition != stack.Partition || its.Region != stack.Region {
-		return fault.New(fault.Invalid, "", "property arn: %q is in region %s, and stack %s in %s; deploy a cluster's stack in its region", cluster, its.Region, stackID, stack.Region)
+		return fault.New(fault.Invalid, "", "property arn: %q is in region %s, and stack %s in %s; deploy a cluster's stack in its region", cluster, its.Region, stack, stack.Region)
 	}
 	return nil
 }
 
-// ofAccount returns the function's account, and refuses a stack of another one. Lambda's permissions keep other accounts from invoking the function; a
-// permission that an earlier version gave and that is still there is worth nothing.
-func ofAccount(ctx context.Context, stackID string) (string, error) {
+// stackOf reads the ARN of the stack that asks, and refuses one of another account than the function's. Lambda's permissions keep other
+// accounts from invoking the function; a permission that an earlier version gave and that is still there is worth nothing.
+func stackOf(ctx context.Context, stackID string) (arn.ARN, error) {
 	stack, err := arn.Parse(stackID)
 	if err != nil {
-		return "", fault.New(fault.Invalid, "", "StackId: %q is no ARN of a stack", stackID)
+		return stack, fault.New(fault.Invalid, "", "StackId: %q is no ARN of a stack", stackID)
 	}
 	invoked, _ := lambdacontext.FromContext(ctx)
 	if invoked == nil {
-		return "", fault.New(fault.Denied, "OtherAccount", "the account of stack %s cannot be compared with the function's: the invocation does not say what was invoked", stackID)
+		return stack, fault.New(fault.Denied, "OtherAccount", "the account of stack %s cannot be compared with the function's: the invocation does not say what was invoked", stackID)
 	}
 	own, err := arn.Parse(invoked.InvokedFunctionArn)
 	if err != nil || own.AccountID != stack.AccountID {
-		return "", fault.New(fault.Denied, "OtherAccount",
+		return stack, fault.New(fault.Denied, "OtherAccount",
 			"stack %s is of account %s, and only stacks of this function's account %s register clusters; a cluster of another account is registered by the stack in this one, joiner-cluster-NAME-hub",
 			stackID, stack.AccountID, own.AccountID)
 	}
-	return own.AccountID, nil
+	return stack, nil
 }
 
 // answer puts the answer where CloudFormation waits for it, a few times.

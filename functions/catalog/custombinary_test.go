@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -24,21 +25,28 @@ import (
 	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
 )
 
+// newAccount starts an account with the role of the catalogue's function, whose ARN it returns, and EKS with clusters of another account; "" =
+// of the same.
+func newAccount(t *testing.T, tenant string) (account *cloud.Cloud, planes *eks.Model, function string) {
+	t.Helper()
+	account, err := cloud.Start(t.Context(), cloud.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { account.Close() })
+	planes = eks.New(eks.Options{Account: cmp.Or(tenant, account.Account()), Region: account.Region()})
+	account.Register("eks", eks.NewHandler(planes))
+	account.Register("dynamodb", dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{Account: account.Account(), Region: account.Region()})))
+	return account, planes, account.STS.AddRole(sts.Role{Name: "joiner-catalog"})
+}
+
 // The function as it ships registers a cluster for CloudFormation with the rights of the cluster's role, refuses to take one
 // out whose machines live, and takes it out when they are gone.
 func TestCustomResourceOfTheRealBinary(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and runs the function")
 	}
-	account, err := cloud.Start(t.Context(), cloud.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { account.Close() })
-	planes := eks.New(eks.Options{Account: account.Account(), Region: account.Region()})
-	account.Register("eks", eks.NewHandler(planes))
-	account.Register("dynamodb", dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{Account: account.Account(), Region: account.Region()})))
-	function := account.STS.AddRole(sts.Role{Name: "joiner-catalog"})
+	account, planes, function := newAccount(t, "")
 	account.STS.AddRole(sts.Role{Name: "joiner-web-catalog", TrustedARNs: []string{function}, ExternalID: "9b1c"})
 	arn := planes.AddCluster(eks.Cluster{Name: "web", Version: "1.36", Endpoint: "https://127.0.0.1:1", CertificateAuthority: []byte("PEM")})
 	keys, err := account.STS.Assume("arn:aws:iam::"+account.Account()+":role/joiner-catalog", "test", time.Hour)
@@ -116,16 +124,8 @@ func TestW2AClusterOfAnotherAccountIsRegisteredByTheHubsStackAlone(t *testing.T)
 	if testing.Short() {
 		t.Skip("builds and runs the function")
 	}
-	account, err := cloud.Start(t.Context(), cloud.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { account.Close() })
 	const tenant, own, others = "222222222222", "c0ffee00-0000-4000-8000-000000000001", "c0ffee00-0000-4000-8000-000000000002"
-	planes := eks.New(eks.Options{Account: tenant, Region: account.Region()})
-	account.Register("eks", eks.NewHandler(planes))
-	account.Register("dynamodb", dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{Account: account.Account(), Region: account.Region()})))
-	function := account.STS.AddRole(sts.Role{Name: "joiner-catalog"})
+	account, planes, function := newAccount(t, tenant)
 	role := account.STS.AddRole(sts.Role{Account: tenant, Name: "joiner-web-us-west-2-catalog", TrustedARNs: []string{function}, ExternalID: own})
 	arn := planes.AddCluster(eks.Cluster{Name: "web", Version: "1.36", Endpoint: "https://127.0.0.1:1", CertificateAuthority: []byte("PEM")})
 	ledger := dynamoledger.New(dynamodb.NewFromConfig(account.Config()), "joiner")
