@@ -37,19 +37,29 @@ func (r *run) showClaims(ctx context.Context) {
 }
 
 func (r *run) showClaim(ctx context.Context, claim model.Claim) (model.Claim, error) {
-	var uid string
-	err := r.effect(ctx, EffectShow, func() (err error) {
+	uid, err := r.putClaim(ctx, claim)
+	if err != nil || claim.ObjectUID == uid { // of one that people made
+		return claim, err
+	}
+	claim.ObjectUID = uid
+	return r.noteObject(ctx, claim)
+}
+
+// putClaim writes a claim's NodeClaim object and returns its UID.
+func (r *run) putClaim(ctx context.Context, claim model.Claim) (uid string, err error) {
+	err = r.effect(ctx, EffectShow, func() (err error) {
 		uid, err = r.site.Cluster.PutClaim(ctx, claim)
 		return err
 	})
 	if err != nil {
-		return claim, fmt.Errorf("write its NodeClaim: %w", err)
+		return "", fmt.Errorf("write its NodeClaim: %w", err)
 	}
-	if claim.ObjectUID == uid { // of one that people made
-		return claim, nil
-	}
-	claim.ObjectUID = uid
-	err = r.effect(ctx, EffectNote, func() (err error) {
+	return uid, nil
+}
+
+// noteObject writes to the ledger which NodeClaim object the claim has.
+func (r *run) noteObject(ctx context.Context, claim model.Claim) (model.Claim, error) {
+	err := r.effect(ctx, EffectNote, func() (err error) {
 		claim, err = r.Births.Advance(ctx, r.reg.Cluster, claim)
 		return err
 	})
@@ -71,9 +81,9 @@ func (r *run) births(ctx context.Context) {
 	}
 	moved := make([]model.Claim, len(due))
 	calls := r.callsFor(ctx, due)
-	r.nominated = r.nominees(due)
+	nominees := r.nominees(due)
 	r.parallel(len(due), func(i int) {
-		claim, err := r.birth(ctx, due[i], nodes[due[i].ProviderID], calls[i])
+		claim, err := r.birth(ctx, due[i], nodes[due[i].ProviderID], calls[i], nominees[due[i].Name])
 		if err != nil && !passing(err) {
 			r.problem("bring claim %s on: %v", due[i].Name, err)
 		}
@@ -138,8 +148,9 @@ func (r *run) nodesByProvider() map[string][]*model.Node {
 	return nodes
 }
 
-// birth moves a claim on by what its node shows. calls says whether EC2 may be asked.
-func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node, calls bool) (model.Claim, error) {
+// birth moves a claim on by what its node shows. calls says whether EC2 may be asked; nominees are pods that room is kept for before the
+// node is registered.
+func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node, calls bool, nominees []model.PodRef) (model.Claim, error) {
 	if len(nodes) > 1 {
 		return r.ambiguous(ctx, claim, nodes)
 	}
@@ -153,7 +164,7 @@ func (r *run) birth(ctx context.Context, claim model.Claim, nodes []*model.Node,
 		return r.held(ctx, claim, node, pending, err)
 	}
 	reason, message := unready(node, &next)
-	if nominees := r.nominated[claim.Name]; len(nominees) > 0 && !node.Registered() {
+	if len(nominees) > 0 && !node.Registered() {
 		if closed := reason == waitNotReady || reason == waitPassing; closed && r.now()-node.CreatedUnix <= heldForNominees {
 			return r.held(ctx, claim, node, []string{"its node to be ready, whose room is kept for pods that were planned ahead of older ones"}, nil)
 		}

@@ -224,29 +224,28 @@ type run struct {
 	remade      map[string]bool        // classes whose launch templates this run made again, by name
 	decision    model.Decision
 
-	probes        map[model.Mark]probe      // of half-open marks, by what they are about
-	probeFailed   bool                      // one of this run's came back without capacity
-	pressed       bool                      // pods are left over: offers are probed before their back-off is over
-	suspects      map[string]string         // pools whose first node comes up and refuses its pods, with why, by name
-	noted         bool                      // the ledger's notes are not written yet
-	aside         map[string]bool           // pools left out of this round because they came back dry
-	dryRounds     map[string]int            // rounds of this run in which a pool came back dry, by pool
-	fellBack      bool                      // pods that other pools can take have been taken care of
-	accused       map[string]bool           // what planning panicked over in this run
-	settled       map[string]bool           // UIDs of pods that ask for nothing any more, though the snapshot says so
-	questioned    map[string]bool           // by node: it was asked which pods are on it; "" = which wait
-	putOff        map[string]string         // why launches of a pool were put off, by pool
-	changed       map[string]bool           // pools whose health is to be told, by name
-	planKept      bool                      // the decision's record was stored before a launch of this run
-	newlyUnplaced bool                      // the last plan leaves other pods without a place than the last that was kept, or for other reasons
-	nominated     map[string][]model.PodRef // pods that room is kept for before the nodes of these claims are registered
-	starved       bool                      // launches were not made so that others may
-	spent         model.PlanBound           // what this run's plans took in all
-	tight         map[string]int            // claims of this round's plan by pools whose limits leave pods waiting
-	putOffCalls   bool                      // something was put off because EC2's API was used up for now
-	wishes        []*wish                   // NodeClaims made by hand that are due
-	nameUsed      map[string]bool           // names of replacements that turned out to be in use
-	podAt         map[string]int            // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
+	probes        map[model.Mark]probe // of half-open marks, by what they are about
+	probeFailed   bool                 // one of this run's came back without capacity
+	pressed       bool                 // pods are left over: offers are probed before their back-off is over
+	suspects      map[string]string    // pools whose first node comes up and refuses its pods, with why, by name
+	noted         bool                 // the ledger's notes are not written yet
+	aside         map[string]bool      // pools left out of this round because they came back dry
+	dryRounds     map[string]int       // rounds of this run in which a pool came back dry, by pool
+	fellBack      bool                 // pods that other pools can take have been taken care of
+	accused       map[string]bool      // what planning panicked over in this run
+	settled       map[string]bool      // UIDs of pods that ask for nothing any more, though the snapshot says so
+	questioned    map[string]bool      // by node: it was asked which pods are on it; "" = which wait
+	putOff        map[string]string    // why launches of a pool were put off, by pool
+	changed       map[string]bool      // pools whose health is to be told, by name
+	planKept      bool                 // the decision's record was stored before a launch of this run
+	newlyUnplaced bool                 // the last plan leaves other pods without a place than the last that was kept, or for other reasons
+	starved       bool                 // launches were not made so that others may
+	spent         model.PlanBound      // what this run's plans took in all
+	tight         map[string]int       // claims of this round's plan by pools whose limits leave pods waiting
+	putOffCalls   bool                 // something was put off because EC2's API was used up for now
+	wishes        []*wish              // NodeClaims made by hand that are due
+	nameUsed      map[string]bool      // names of replacements that turned out to be in use
+	podAt         map[string]int       // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
 
 	mutex    sync.Mutex // guards what parallel calls write: out.Problems, report and awaited
 	report   model.Report

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -21,6 +22,9 @@ const heldForNominees = 20
 // kube-scheduler tries such pods first, and they would take the room. By claim; nil where nobody was planned ahead of anybody, which
 // is the usual case.
 func (r *run) nominees(due []model.Claim) map[string][]model.PodRef {
+	if !slices.ContainsFunc(due, func(claim model.Claim) bool { return claim.State == model.Launched && len(claim.Pods) > 0 }) {
+		return nil
+	}
 	type share struct {
 		priority  int32
 		namespace string

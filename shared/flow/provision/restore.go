@@ -69,13 +69,9 @@ func (r *run) restore(ctx context.Context) {
 
 // restoreClaim makes one object, has it own the claim's node, and notes it. Each step may be repeated.
 func (r *run) restoreClaim(ctx context.Context, claim model.Claim) (model.Claim, error) {
-	var uid string
-	err := r.effect(ctx, EffectShow, func() (err error) {
-		uid, err = r.site.Cluster.PutClaim(ctx, claim)
-		return err
-	})
+	uid, err := r.putClaim(ctx, claim)
 	if err != nil {
-		return claim, fmt.Errorf("write its NodeClaim: %w", err)
+		return claim, err
 	}
 	if claim.NodeName != "" && claim.NodeUID != "" {
 		patch := model.NodePatch{Name: claim.NodeName, UID: claim.NodeUID, Owner: &model.Object{Name: claim.Name, UID: uid}, Finalizer: holdNodes}
@@ -85,12 +81,5 @@ func (r *run) restoreClaim(ctx context.Context, claim model.Claim) (model.Claim,
 		}
 	}
 	claim.ObjectUID, claim.Vanished = uid, false
-	err = r.effect(ctx, EffectNote, func() (err error) {
-		claim, err = r.Births.Advance(ctx, r.reg.Cluster, claim)
-		return err
-	})
-	if err != nil {
-		return claim, fmt.Errorf("note its object: %w", err)
-	}
-	return claim, nil
+	return r.noteObject(ctx, claim)
 }
