@@ -34,6 +34,9 @@ type Pod struct {
 // Key returns namespace/name.
 func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 
+// Ref names the pod.
+func (p *Pod) Ref() PodRef { return PodRef{Namespace: p.Namespace, Name: p.Name, UID: p.UID} }
+
 // Terminal reports whether the pod has ended and holds nothing any more.
 func (p *Pod) Terminal() bool { return p.Phase == Succeeded || p.Phase == Failed }
 

@@ -27,6 +27,14 @@ type Snapshot struct {
 // ShapeOf returns the pod's shape.
 func (s *Snapshot) ShapeOf(p *Pod) *PodShape { return &s.Shapes[p.Shape] }
 
+// PriorityOf returns a pod's priority; 0 where the snapshot does not have its shape.
+func (s *Snapshot) PriorityOf(p *Pod) int32 {
+	if p.Shape < 0 || p.Shape >= len(s.Shapes) {
+		return 0
+	}
+	return s.Shapes[p.Shape].Priority
+}
+
 // Object is a Kubernetes object known by name and UID only.
 type Object struct {
 	Name        string `json:"name"`

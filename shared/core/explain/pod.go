@@ -338,7 +338,7 @@ func (c *podCase) planned() *Cause {
 		}
 	}
 	for _, i := range c.scene.Ask.Later {
-		if pod := &c.scene.Ask.Snapshot.Pods[i]; is(model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}) {
+		if pod := &c.scene.Ask.Snapshot.Pods[i]; is(pod.Ref()) {
 			return &Cause{Code: PlannedNext, Since: c.pod.CreatedUnix, Message: fmt.Sprintf("is planned next: %d pods wait, and one plan takes %d of them, by priority and then in turns by namespace",
 				len(c.scene.Ask.Pending)+len(c.scene.Ask.Later), len(c.scene.Ask.Pending)),
 				Remedy: "it is planned within the next runs; a higher PriorityClass is planned before others"}

@@ -29,7 +29,7 @@ func Count(snapshot *model.Snapshot, plan *model.Plan, asked map[string]bool) ma
 	places := make(map[model.PodRef]string)
 	for i := range snapshot.Pods {
 		if pod := &snapshot.Pods[i]; pod.Buffer != "" {
-			places[model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}] = pod.Buffer
+			places[pod.Ref()] = pod.Buffer
 		}
 	}
 	nodes := make(map[string]bool, len(snapshot.Nodes))

@@ -121,10 +121,11 @@ func (p *places) settleIn(drafts []*site) {
 	for _, s := range drafts {
 		named[s.name] = s
 	}
+	running := make([]bool, len(p.daemons)) // daemons of theirs are yet to come
 	for i := range p.in.Snapshot.Pods {
 		if onNode(p.in.Snapshot, i, p.moving) {
 			if s := named[p.in.Snapshot.Pods[i].NodeName]; s != nil {
-				p.hold(s, i, make([]bool, len(p.daemons)))
+				p.hold(s, i, running)
 				s.homed = append(s.homed, i)
 			}
 		}

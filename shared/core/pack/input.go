@@ -144,11 +144,7 @@ func contents(snapshot *model.Snapshot) map[string]content {
 
 func preempting(snapshot *model.Snapshot, pod *model.Pod, on map[string]content) bool {
 	there, known := on[pod.NominatedNode]
-	priority := int32(0)
-	if pod.Shape >= 0 && pod.Shape < len(snapshot.Shapes) {
-		priority = snapshot.ShapeOf(pod).Priority
-	}
-	return known && (there.leaving || there.lowest < priority)
+	return known && (there.leaving || there.lowest < snapshot.PriorityOf(pod))
 }
 
 // pendingPods returns the pods to place, each once, and a set of the same.

@@ -134,7 +134,7 @@ func refs(snapshot *model.Snapshot, pods []int) []model.PodRef {
 	out := make([]model.PodRef, 0, len(pods))
 	for _, i := range sortedPods(snapshot, pods) {
 		pod := &snapshot.Pods[i]
-		out = append(out, model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID})
+		out = append(out, pod.Ref())
 	}
 	return out
 }

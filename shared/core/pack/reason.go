@@ -48,7 +48,7 @@ func (b *board) unschedulable() []model.Unschedulable {
 		}
 		if len(why) > 0 {
 			pod := &b.in.Snapshot.Pods[i]
-			out = append(out, model.Unschedulable{Pod: model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, Reasons: why})
+			out = append(out, model.Unschedulable{Pod: pod.Ref(), Reasons: why})
 		}
 	}
 	return out

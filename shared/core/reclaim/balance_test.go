@@ -13,7 +13,7 @@ func TestK1CommandsOfOnePlanHoldTogether(t *testing.T) {
 	w.running("web", "b", 1, spreadOver(model.LabelZone, 1))
 	w.running("web", "c", 1, spreadOver(model.LabelZone, 1))
 	v := newView(&w.in, nil)
-	first := model.PlannedCommand{Nodes: []string{"a"}, Moves: []model.Nomination{{Node: "c", Pods: []model.PodRef{refOf(&w.in.Snapshot.Pods[0])}}}}
+	first := model.PlannedCommand{Nodes: []string{"a"}, Moves: []model.Nomination{{Node: "c", Pods: []model.PodRef{w.in.Snapshot.Pods[0].Ref()}}}}
 	if no := v.unbalanced(&first, []*member{v.byName["a"]}); no != nil {
 		t.Fatalf("a move within a zone is refused: %v", no)
 	}
@@ -30,11 +30,11 @@ func TestK1CommandsOfOnePlanHoldTogether(t *testing.T) {
 	}
 	w.running("web", "a0", 1, spreadOver(model.LabelZone, 1)).running("web", "a1", 1, spreadOver(model.LabelZone, 1)).running("web", "b0", 1, spreadOver(model.LabelZone, 1))
 	v = newView(&w.in, nil)
-	out := model.PlannedCommand{Nodes: []string{"a0"}, Moves: []model.Nomination{{Node: "c0", Pods: []model.PodRef{refOf(&w.in.Snapshot.Pods[0])}}}}
+	out := model.PlannedCommand{Nodes: []string{"a0"}, Moves: []model.Nomination{{Node: "c0", Pods: []model.PodRef{w.in.Snapshot.Pods[0].Ref()}}}}
 	if no := v.unbalanced(&out, []*member{v.byName["a0"]}); no != nil {
 		t.Fatalf("a move to an empty zone is refused: %v", no)
 	}
-	back := model.PlannedCommand{Nodes: []string{"b0"}, Moves: []model.Nomination{{Node: "c0", Pods: []model.PodRef{refOf(&w.in.Snapshot.Pods[2])}}}}
+	back := model.PlannedCommand{Nodes: []string{"b0"}, Moves: []model.Nomination{{Node: "c0", Pods: []model.PodRef{w.in.Snapshot.Pods[2].Ref()}}}}
 	if no := v.unbalanced(&back, []*member{v.byName["b0"]}); no == nil || no.Code != SpreadBusy {
 		t.Errorf("two commands fill a zone and empty another: %v", no)
 	}

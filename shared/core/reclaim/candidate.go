@@ -383,7 +383,7 @@ func (v *view) waits(ref model.PodRef) bool {
 		v.unbound = make(map[model.PodRef]bool)
 		for i := range pods {
 			if pods[i].NodeName == "" && pods[i].Buffer == "" && !pods[i].Terminal() && pods[i].DeletedUnix == 0 {
-				v.unbound[refOf(&pods[i])] = true
+				v.unbound[pods[i].Ref()] = true
 			}
 		}
 	}

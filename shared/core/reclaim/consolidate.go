@@ -334,7 +334,7 @@ func (o *optimiser) owners(group []*asset) map[model.PodRef]*asset {
 	out := make(map[model.PodRef]*asset, count)
 	for _, a := range group {
 		for _, i := range a.Pods {
-			out[refOf(&o.v.in.Snapshot.Pods[i])] = a
+			out[o.v.in.Snapshot.Pods[i].Ref()] = a
 		}
 	}
 	return out

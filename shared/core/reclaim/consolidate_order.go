@@ -90,7 +90,7 @@ func (o *optimiser) bindingOf(p *part) *binding {
 	for _, a := range p.group {
 		for _, i := range a.Pods {
 			pod := &o.v.in.Snapshot.Pods[i]
-			place, known := of[refOf(pod)]
+			place, known := of[pod.Ref()]
 			if !known {
 				continue
 			}

@@ -93,7 +93,7 @@ func carriedOut(t *testing.T, in Input, plan model.DisruptPlan) Input {
 	for i := range snapshot.Pods {
 		pod := &snapshot.Pods[i]
 		if gone[pod.NodeName] {
-			if pod.NodeName = place[refOf(pod)]; pod.NodeName == "" || gone[pod.NodeName] {
+			if pod.NodeName = place[pod.Ref()]; pod.NodeName == "" || gone[pod.NodeName] {
 				t.Fatalf("pod %s has no place, or %q, which is given back", pod.Key(), pod.NodeName)
 			}
 		}

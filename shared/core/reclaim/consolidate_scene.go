@@ -193,7 +193,7 @@ func (s *scene) carryOut(command *model.PlannedCommand, group []*asset) {
 	for _, a := range group {
 		s.fit.remove(a.name())
 		for _, i := range a.Pods {
-			index[refOf(&s.v.snapshot.Pods[i])] = i
+			index[s.v.snapshot.Pods[i].Ref()] = i
 		}
 	}
 	for _, move := range command.Moves {

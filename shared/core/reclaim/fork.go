@@ -263,7 +263,7 @@ func (v *view) lacking(plan *model.Plan, pods []int) []int {
 			placed[ref] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(pods), func(i int) bool { return placed[refOf(&v.snapshot.Pods[i])] })
+	return slices.DeleteFunc(slices.Clone(pods), func(i int) bool { return placed[v.snapshot.Pods[i].Ref()] })
 }
 
 // untainted plans pods on the fork where some of the nodes do not show that they are given back.
@@ -328,13 +328,9 @@ func (v *view) bind(nominations []model.Nomination, pods []int) {
 func (v *view) indexOf(pods []int) map[model.PodRef]int {
 	index := make(map[model.PodRef]int, len(pods))
 	for _, i := range pods {
-		index[refOf(&v.snapshot.Pods[i])] = i
+		index[v.snapshot.Pods[i].Ref()] = i
 	}
 	return index
-}
-
-func refOf(pod *model.Pod) model.PodRef {
-	return model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
 // input returns what core/pack is asked: the fork without some nodes more, and the pods to place, some of them moved by choice. One

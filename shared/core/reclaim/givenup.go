@@ -45,7 +45,7 @@ func tellGivenUp(snapshot *model.Snapshot, commands []model.PlannedCommand) {
 	}
 	moved := make(map[int]bool) // shapes
 	for i := range snapshot.Pods {
-		if ref := refOf(&snapshot.Pods[i]); index[ref] < 0 {
+		if ref := snapshot.Pods[i].Ref(); index[ref] < 0 {
 			index[ref], moved[snapshot.Pods[i].Shape] = i, true
 		}
 	}

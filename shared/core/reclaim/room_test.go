@@ -147,7 +147,7 @@ func (w *world) schedule(t *testing.T) []string {
 	var lost []string
 	for _, i := range waiting {
 		pod := &w.in.Snapshot.Pods[i]
-		if node := place[refOf(pod)]; node != "" {
+		if node := place[pod.Ref()]; node != "" {
 			pod.NodeName, pod.Unschedulable, pod.Ready, pod.Phase = node, false, true, model.Running
 		} else {
 			lost = append(lost, pod.Key())

@@ -39,17 +39,13 @@ func (p *Provision) Evened(plan model.Plan, input pack.Input, try func(pack.Inpu
 		return plan
 	}
 	for i, why := range e.withheld { // sorted below
-		other.Unschedulable = append(other.Unschedulable, model.Unschedulable{Pod: refOf(&input.Snapshot.Pods[i]), Reasons: []model.Reason{why}})
+		other.Unschedulable = append(other.Unschedulable, model.Unschedulable{Pod: input.Snapshot.Pods[i].Ref(), Reasons: []model.Reason{why}})
 	}
 	sort.Slice(other.Unschedulable, func(i, j int) bool {
 		a, b := other.Unschedulable[i].Pod, other.Unschedulable[j].Pod
 		return a.Key() < b.Key() || a.Key() == b.Key() && a.UID < b.UID
 	})
 	return other
-}
-
-func refOf(pod *model.Pod) model.PodRef {
-	return model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }
 
 // evening is who is to wait so that others have their turn.
@@ -95,7 +91,7 @@ func (p *Provision) shares(plan *model.Plan) *evening {
 	levels := map[int32]map[string]*standing{}
 	of := func(i int) *standing {
 		pod := &p.Input.Snapshot.Pods[i]
-		priority, _ := p.Priority(refOf(pod))
+		priority := p.Input.Snapshot.PriorityOf(pod)
 		if levels[priority] == nil {
 			levels[priority] = map[string]*standing{}
 		}
@@ -159,8 +155,7 @@ func (p *Provision) deal(level map[string]*standing, reasons map[int]model.Reaso
 			}
 			continue
 		}
-		mine := slices.Concat(slices.Collect(maps.Keys(s.won)), s.refused)
-		p.byAge(mine)
+		mine := turn.ByAge(p.Input.Snapshot, slices.Concat(slices.Collect(maps.Keys(s.won)), s.refused))
 		keep := int(int64(len(s.won)) * int64(share[name]) * machine / won)
 		if share[name] > 0 {
 			keep = max(keep, 1)
@@ -179,21 +174,6 @@ func (p *Provision) deal(level map[string]*standing, reasons map[int]model.Reaso
 // anyOf returns the reason of the first pod.
 func anyOf(reasons map[int]model.Reason) model.Reason {
 	return reasons[slices.Min(slices.Collect(maps.Keys(reasons)))]
-}
-
-// byAge sorts pods, the oldest first.
-func (p *Provision) byAge(pods []int) {
-	all := p.Input.Snapshot.Pods
-	sort.Slice(pods, func(x, y int) bool {
-		a, b := &all[pods[x]], &all[pods[y]]
-		switch {
-		case a.CreatedUnix != b.CreatedUnix:
-			return a.CreatedUnix < b.CreatedUnix
-		case a.Key() != b.Key():
-			return a.Key() < b.Key()
-		}
-		return pods[x] < pods[y]
-	})
 }
 
 // helped returns how many of those that were to gain have a place now.

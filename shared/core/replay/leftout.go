@@ -81,7 +81,7 @@ func (p *Provision) Told(plan model.Plan) model.Plan {
 			continue
 		}
 		plan.Unschedulable = append(plan.Unschedulable, model.Unschedulable{
-			Pod: model.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+			Pod: pod.Ref(),
 			Reasons: []model.Reason{{
 				Code: "Quarantined", Message: "planning failed over " + OwnerOf(p.Input.Snapshot, i) + "; they are left out for now",
 				Remedy: "this is a defect of ours: please report it with the decision's record",

@@ -28,10 +28,7 @@ func (p *Provision) Priority(ref model.PodRef) (priority int32, asks bool) {
 	if pod == nil {
 		return 0, false
 	}
-	if pod.Shape >= 0 && pod.Shape < len(p.Input.Snapshot.Shapes) {
-		priority = p.Input.Snapshot.ShapeOf(pod).Priority
-	}
-	return priority, true
+	return p.Input.Snapshot.PriorityOf(pod), true
 }
 
 // Taken says what the question's bound left in the input of the pods that wait.
@@ -70,11 +67,11 @@ func Homed(seen *model.Snapshot, waits []int, claims []model.Claim) (*model.Snap
 	homes := map[string]string{} // names of claims or nodes by the UIDs of pods
 	for i := range claims {
 		claim := &claims[i]
-		if !claim.Live() || claim.Ending() || claim.State == model.Gone || claim.State == model.Initialized {
+		if !claim.Live() || claim.Ending() || claim.State == model.Initialized {
 			continue
 		}
 		name := claim.Name
-		if node := nodes[claim.ProviderID]; node != nil && claim.ProviderID != "" {
+		if node := nodes[claim.ProviderID]; node != nil {
 			if node.Initialized() || node.DeletedUnix != 0 || Disrupted(node) {
 				continue
 			}

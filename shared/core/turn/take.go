@@ -2,11 +2,10 @@ package turn
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/topology"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -31,18 +30,18 @@ type Taken struct {
 // rest with pods in the order of their UIDs, from after on, whatever their priority: each pod has its turn after a bounded number of
 // plans. A pod that fits no bound at all is taken alone.
 func Take(snapshot *model.Snapshot, pending []int, bound *model.PlanBound, served []string, after string) Taken {
-	rules := rulesOf(snapshot, pending)
 	if bound == nil {
 		return Taken{Pods: pending}
 	}
+	rules := rulesOf(snapshot, pending)
 	all := taker{bound: *bound, rules: rules, snapshot: snapshot}
 	if all.takesAll(pending) {
 		return Taken{Pods: pending, Sets: len(all.sets)}
 	}
 	items := make([]Item, 0, len(pending))
-	for _, i := range byAge(snapshot, pending) {
+	for _, i := range ByAge(snapshot, pending) {
 		pod := &snapshot.Pods[i]
-		items = append(items, Item{Index: i, Priority: priorityOf(snapshot, pod), Namespace: pod.Namespace})
+		items = append(items, Item{Index: i, Priority: snapshot.PriorityOf(pod), Namespace: pod.Namespace})
 	}
 	t := taker{bound: model.PlanBound{Pods: bound.Pods - bound.Pods/afresh, Sets: bound.Sets - bound.Sets/afresh, Rules: bound.Rules - bound.Rules/afresh},
 		rules: rules, snapshot: snapshot, taken: make(map[int]bool, len(pending))}
@@ -153,27 +152,18 @@ func rulesOf(snapshot *model.Snapshot, pending []int) map[int][]rule {
 
 func rulesOfShape(shape *model.PodShape) []rule {
 	var out []rule
-	where := func(namespaces []string) string { return fmt.Sprintf("%q", namespaces) }
-	add := func(set, key string) {
-		r := rule{set, set + "\x00" + key}
-		if !slices.Contains(out, r) {
+	add := func(of topology.Peers, err error, key string) {
+		if r := (rule{of.Key(), of.Key() + "\x00" + key}); err == nil && !slices.Contains(out, r) { // one that cannot be read is of nobody: its pods are refused
 			out = append(out, r)
 		}
 	}
 	for i := range shape.Spread {
-		s := &shape.Spread[i]
-		add(selectorOf(shape, s.Selector, where([]string{shape.Namespace}), s.MatchLabelKeys, nil), s.TopologyKey)
+		of, err := topology.OfSpread(&shape.Spread[i], shape)
+		add(of, err, shape.Spread[i].TopologyKey)
 	}
 	term := func(t *model.PodTerm) {
-		names := slices.Sorted(slices.Values(t.Namespaces))
-		if len(names) == 0 && t.NamespaceSelector == nil {
-			names = []string{shape.Namespace}
-		}
-		of := where(names)
-		if t.NamespaceSelector != nil {
-			of += selectorText(t.NamespaceSelector)
-		}
-		add(selectorOf(shape, t.Selector, of, t.MatchLabelKeys, t.MismatchLabelKeys), t.TopologyKey)
+		of, err := topology.OfTerm(t, shape, nil) // which namespaces a selector finds is not asked
+		add(of, err, t.TopologyKey)
 	}
 	for _, list := range [][]model.PodTerm{shape.PodAffinity, shape.PodAntiAffinity} {
 		for i := range list {
@@ -188,44 +178,8 @@ func rulesOfShape(shape *model.PodShape) []rule {
 	return out
 }
 
-// selectorOf writes down which pods a rule of the shape speaks of.
-func selectorOf(shape *model.PodShape, s *model.Selector, where string, same, other []string) string {
-	var b strings.Builder
-	b.WriteString(where)
-	b.WriteString(selectorText(s))
-	for _, keys := range [][]string{same, other} {
-		b.WriteByte('|')
-		for _, key := range slices.Sorted(slices.Values(keys)) {
-			fmt.Fprintf(&b, "%q=%q,", key, shape.Labels[key])
-		}
-	}
-	return b.String()
-}
-
-func selectorText(s *model.Selector) string {
-	if s == nil {
-		return "-"
-	}
-	var parts []string
-	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
-		parts = append(parts, fmt.Sprintf("%q=%q", key, s.MatchLabels[key]))
-	}
-	for _, e := range s.Expressions {
-		parts = append(parts, fmt.Sprintf("%q %s %q", e.Key, e.Operator, slices.Sorted(slices.Values(e.Values))))
-	}
-	slices.Sort(parts)
-	return "{" + strings.Join(parts, ",") + "}"
-}
-
-func priorityOf(snapshot *model.Snapshot, pod *model.Pod) int32 {
-	if pod.Shape < 0 || pod.Shape >= len(snapshot.Shapes) {
-		return 0
-	}
-	return snapshot.ShapeOf(pod).Priority
-}
-
-// byAge returns the pods, the oldest first, and of one age by what names them.
-func byAge(snapshot *model.Snapshot, pods []int) []int {
+// ByAge returns pods of the snapshot, as indexes: the oldest first, and those of one age by what names them.
+func ByAge(snapshot *model.Snapshot, pods []int) []int {
 	out := slices.Clone(pods)
 	slices.SortFunc(out, func(i, j int) int {
 		a, b := &snapshot.Pods[i], &snapshot.Pods[j]

@@ -49,7 +49,7 @@ func (f *Forwarder) look(c *wire.Change, before *version, now time.Time) {
 		if w := f.pods[key]; w != nil && w.ref.UID == c.Pod.UID {
 			return
 		}
-		f.pods[key] = &waiting{ref: model.PodRef{Namespace: c.Pod.Namespace, Name: c.Pod.Name, UID: c.Pod.UID}}
+		f.pods[key] = &waiting{ref: c.Pod.Ref()}
 		f.batch.add(now, wire.ReasonBatch, key, "")
 	case c.Node != nil:
 		if c.Deleted || !starting(c.Node) {
