@@ -83,25 +83,26 @@ func (s *settings) defaultSpread(logger *slog.Logger) []model.Spread {
 
 func (s *settings) forwardConfig(ctx context.Context, logger *slog.Logger) forward.Config {
 	config := awsChain(ctx)
-	queues := sqs.NewFromConfig(config)
 	ledger, objects := dynamoledger.New(dynamodb.NewFromConfig(config), s.Table), s3.NewFromConfig(config)
+	plan := sqsqueue.New(sqs.NewFromConfig(config), s.QueueURL)
+	store := s3snapshot.New(objects, s.Bucket)
 	return forward.Config{
 		Cluster: s.Cluster, Owner: s.identity(),
-		Publisher: s3snapshot.New(objects, s.Bucket),
+		Publisher: store,
 		Pointer:   ledger,
-		Queue:     s.queue(queues, logger),
-		Ends:      sqsqueue.Told{Queue: sqsqueue.New(queues, s.QueueURL)},
-		Empties:   sqsqueue.Told{Queue: sqsqueue.New(queues, s.QueueURL)},
-		Former:    forward.Newest{Ledger: ledger, Snapshots: s3snapshot.New(objects, s.Bucket)},
+		Queue:     routes(plan, logger),
+		Ends:      sqsqueue.Told{Queue: plan},
+		Empties:   sqsqueue.Told{Queue: plan},
+		Former:    forward.Newest{Ledger: ledger, Snapshots: store},
 		Now:       time.Now, Wait: wait,
 		Tell:     func(note forward.Note) { log(logger, note) },
 		Settings: forward.Settings{QuietWindow: s.BatchQuiet, MaxWindow: s.BatchMax, IdleWindow: s.IdlePublish},
 	}
 }
 
-// queue sends hints to whoever plans, and has those of changed configuration passed on to whoever resolves classes.
-func (s *settings) queue(client *sqs.Client, logger *slog.Logger) forward.Queue {
-	return &sqsqueue.Routes{Plan: sqsqueue.New(client, s.QueueURL), Lost: func(err error) {
+// routes sends hints to whoever plans, and has those of changed configuration passed on to whoever resolves classes.
+func routes(plan *sqsqueue.Queue, logger *slog.Logger) forward.Queue {
+	return &sqsqueue.Routes{Plan: plan, Lost: func(err error) {
 		logger.Warn("a hint of changed configuration did not reach the catalogue; its next tick finds the change", "error", err)
 	}}
 }

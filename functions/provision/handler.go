@@ -19,7 +19,7 @@ import (
 // handler translates events into requests to the flow.
 type handler struct {
 	flow    *provision.Flow
-	told    teller
+	told    provision.Teller
 	logger  *slog.Logger
 	metrics *boot.Metrics
 }
@@ -74,7 +74,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		case hint.Cluster != group:
 			refused["it speaks of another cluster than its queue's"]++
 			continue
-		case toTell && !tells(hint.Reason):
+		case toTell && !provision.Tells(hint.Reason):
 			refused["it is to be passed on and says nothing that is"]++
 			continue
 		}
@@ -101,7 +101,7 @@ func (h *handler) batch(ctx context.Context, batch events.SQSEvent) events.SQSEv
 		h.refuse(batch, refused)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(tellings)) {
-		if err := h.told.tell(ctx, tellings[reason]); err != nil {
+		if err := h.told.Tell(ctx, tellings[reason]); err != nil {
 			h.logger.Error("pass a hint on", "cluster", tellings[reason].Cluster, "reason", string(reason), "error", err.Error())
 			for _, record := range told {
 				failures.Add(record.MessageId)

@@ -188,7 +188,7 @@ func TestW3HintsArePassedOnInTheNameOfTheirQueuesCluster(t *testing.T) {
 	} {
 		h, r, _ := newHandler()
 		d := c.diary
-		h.told = teller{book: &d, now: time.Now, queues: map[wire.HintReason]delayed{wire.ReasonEnd: &d, wire.ReasonJudge: &d}}
+		h.told = provision.Teller{Book: &d, Now: time.Now, Queues: map[wire.HintReason]provision.Delayed{wire.ReasonEnd: &d, wire.ReasonJudge: &d}}
 		var records []events.SQSMessage
 		for i, reason := range []wire.HintReason{wire.ReasonEnd, wire.ReasonJudge, wire.ReasonEnd, wire.ReasonConfig} {
 			m := record(t, fmt.Sprint(i), wire.Hint{Cluster: "web", Reason: reason, Number: int64(i)})

@@ -67,10 +67,10 @@ func main() {
 	if s.JudgeURL != "" {
 		flow.Judges = judges{sqsqueue.NewDelayed(queues, s.JudgeURL)}
 	}
-	told := teller{book: ledger, now: time.Now, queues: map[wire.HintReason]delayed{}}
+	told := provision.Teller{Book: ledger, Now: time.Now, Queues: map[wire.HintReason]provision.Delayed{}}
 	for reason, url := range map[wire.HintReason]string{wire.ReasonConfig: s.CatalogURL, wire.ReasonEnd: s.EndsURL, wire.ReasonJudge: s.JudgeURL} {
 		if url != "" {
-			told.queues[reason] = sqsqueue.NewDelayed(queues, url)
+			told.Queues[reason] = sqsqueue.NewDelayed(queues, url)
 		}
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {

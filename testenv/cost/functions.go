@@ -80,7 +80,10 @@ func (a *Account) deploy() map[string]*function {
 	region.Registry, region.Books, region.Snapshots, region.Shelf, region.Learnings, region.Allowances = ledger, ledger, store, shelf, ledger, ledger
 
 	all := map[string]*function{}
-	for _, f := range []*function{provisioning(births, a.tell), ending(deaths), judging(choices), resolving(classes, region)} {
+	told := provision.Teller{Book: ledger, Now: a.now, Queues: map[wire.HintReason]provision.Delayed{
+		wire.ReasonConfig: a.delayed(catalogQueue), wire.ReasonEnd: a.delayed(interruptionQueue), wire.ReasonJudge: a.delayed(disruptionQueue),
+	}}
+	for _, f := range []*function{provisioning(births, told), ending(deaths), judging(choices), resolving(classes, region)} {
 		all[f.name] = f
 	}
 	return all
@@ -95,17 +98,7 @@ func sweep(fanOut func(ctx context.Context, tick string) (int, error)) func(cont
 	}
 }
 
-// tell passes a hint on as the program does.
-func (a *Account) tell(ctx context.Context, hint wire.Hint) error {
-	to := map[wire.HintReason]string{wire.ReasonConfig: catalogQueue, wire.ReasonEnd: interruptionQueue, wire.ReasonJudge: disruptionQueue}[hint.Reason]
-	after, due, err := dynamoledger.New(a.clients.dynamodb, table).Tell(ctx, hint.Cluster, string(hint.Reason), a.now().UnixMilli(), 2000)
-	if err != nil || !due {
-		return err
-	}
-	return a.delayed(to).Send(ctx, hint, after)
-}
-
-func provisioning(flow *provision.Flow, tell func(context.Context, wire.Hint) error) *function {
+func provisioning(flow *provision.Flow, told provision.Teller) *function {
 	return &function{
 		name: "Provision", queues: []string{planQueue},
 		tick: sweep(flow.FanOut),
@@ -114,7 +107,7 @@ func provisioning(flow *provision.Flow, tell func(context.Context, wire.Hint) er
 			plans := false
 			for i, hint := range b.hints {
 				if b.groups[i] != hint.Cluster {
-					if err := tell(ctx, hint); err != nil {
+					if err := told.Tell(ctx, hint); err != nil {
 						return err
 					}
 					continue
