@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,81 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
-	"github.com/joiner-sh/joiner/testenv/stack"
 )
-
-// attacker is who holds the keys of another cluster's watcher, and plays every attack with nothing else.
-type attacker struct {
-	cluster string // it is the watcher of
-	planURL string // of its cluster's plan queue
-	config  aws.Config
-	queues  *sqs.Client
-}
-
-// victim is a cluster with three machines that nothing should happen to.
-type victim struct {
-	*cluster
-	claims []model.Claim
-	pods   []string
-	reg    model.Registration
-}
-
-// attacked starts a victim and beside it a cluster whose watcher's keys somebody has who means ill. What those keys are refused is no failure.
-func attacked(t *testing.T) (*victim, *attacker) {
-	t.Helper()
-	const name = "attacker"
-	c := start(t, stack.Options{})
-	c.hostile = "joiner-" + name + "-" + c.Cloud.Region() + "-watcher"
-	c.apply(t, namespace("shop"), class("default"), pool("default", "default", general, nil, nil), stateful("shop", "web", 3))
-	c.awaitRunning(t, "shop", 3, 2*time.Minute)
-	await(t, time.Minute, "the claims are initialised", c.settled(t))
-	twin, err := c.AddCluster(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := c.WatcherKeys(twin, "redteam")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := c.Cloud.ConfigFor(keys)
-	v := &victim{cluster: c, claims: c.ledger(t).Claims, pods: c.podsOf(t, "shop")}
-	if v.reg, err = c.Ledger.Cluster(t.Context(), c.Options.Cluster); err != nil {
-		t.Fatal(err)
-	}
-	if len(v.claims) != 3 {
-		t.Fatalf("the victim has %d machines, not 3", len(v.claims))
-	}
-	return v, &attacker{cluster: name, planURL: twin.PlanURL, config: config, queues: sqs.NewFromConfig(config)}
-}
-
-// unharmed fails where a machine, a pod that ran at the beginning, a claim or the registration of the victim is not what it was.
-func (v *victim) unharmed(t *testing.T) {
-	t.Helper()
-	pods := v.podsOf(t, "shop")
-	for _, pod := range v.pods {
-		if !slices.Contains(pods, pod) {
-			t.Errorf("pod was %s; now there are %q", pod, pods)
-		}
-	}
-	now := map[string]model.Claim{}
-	for _, claim := range v.ledger(t).Claims {
-		now[claim.Name] = claim
-	}
-	for _, claim := range v.claims {
-		if got := now[claim.Name]; got.State != model.Initialized || got.Drain != nil || got.InstanceID != claim.InstanceID {
-			t.Errorf("claim %s is %s with machine %q, drain %+v", claim.Name, got.State, got.InstanceID, got.Drain)
-		}
-		if i, _ := v.EC2.Lookup(claim.InstanceID); i.State != "running" {
-			t.Errorf("machine %s is %s", claim.InstanceID, i.State)
-		}
-	}
-	reg, err := v.Ledger.Cluster(t.Context(), v.Options.Cluster)
-	if err != nil || fmt.Sprint(reg) != fmt.Sprint(v.reg) {
-		t.Errorf("the registration was\n%+v, and is\n%+v, %v", v.reg, reg, err)
-	}
-}
 
 // message is a hint for a queue, with what its sender says it is.
 func message(t *testing.T, hint wire.Hint, group, dedup string) types.SendMessageBatchRequestEntry {
@@ -103,48 +28,18 @@ func message(t *testing.T, hint wire.Hint, group, dedup string) types.SendMessag
 }
 
 // flood sends messages to the attacker's own queue, ten at a time.
-func (a *attacker) flood(t *testing.T, messages []types.SendMessageBatchRequestEntry) {
+func (r *redteam) flood(t *testing.T, messages []types.SendMessageBatchRequestEntry) {
 	t.Helper()
+	client, url := sqs.NewFromConfig(r.keys), r.queues[wire.PlanQueue(r.attacker.Options.Cluster)]
 	for batch := range slices.Chunk(messages, 10) {
 		for i := range batch {
 			batch[i].Id = aws.String(fmt.Sprint(i))
 		}
-		out, err := a.queues.SendMessageBatch(t.Context(), &sqs.SendMessageBatchInput{QueueUrl: &a.planURL, Entries: batch})
+		out, err := client.SendMessageBatch(t.Context(), &sqs.SendMessageBatchInput{QueueUrl: &url, Entries: batch})
 		if err != nil || len(out.Failed) > 0 {
 			t.Fatalf("%+v, %v", out, err)
 		}
 	}
-}
-
-// TestW3AWatchersKeysReachNoOtherQueue tries every queue there is with the keys of a watcher.
-func TestW3AWatchersKeysReachNoOtherQueue(t *testing.T) {
-	t.Parallel()
-	v, a := attacked(t)
-	allowed := map[string]bool{}
-	for _, name := range v.Cloud.SQS.QueueNames() {
-		url := wire.PlanQueueURL(a.planURL, "x")
-		url = url[:strings.LastIndexByte(url, '/')+1] + name
-		in := &sqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("{}")}
-		if strings.HasSuffix(name, ".fifo") {
-			in.MessageGroupId, in.MessageDeduplicationId = aws.String("g"), aws.String("d")
-		}
-		_, err := a.queues.SendMessage(t.Context(), in)
-		if err == nil {
-			allowed[name] = true
-		} else if !strings.Contains(err.Error(), "AccessDenied") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := a.queues.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url}); err == nil {
-			t.Errorf("messages of %s may be taken away", name)
-		}
-		if _, err := a.queues.PurgeQueue(t.Context(), &sqs.PurgeQueueInput{QueueUrl: &url}); err == nil {
-			t.Errorf("%s may be emptied", name)
-		}
-	}
-	if got := slices.Collect(maps.Keys(allowed)); len(got) != 1 || got[0] != wire.PlanQueue(a.cluster) {
-		t.Errorf("the keys send to %v", got)
-	}
-	v.unharmed(t)
 }
 
 // TestW3AHostilePlanQueueLeavesOthersAlone has a watcher send all it can to its own queue: hints that speak of the victim, in the victim's
@@ -152,8 +47,10 @@ func TestW3AWatchersKeysReachNoOtherQueue(t *testing.T) {
 // nothing of it changes. No tick finds what a hint lost.
 func TestW3AHostilePlanQueueLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
-	v, a := attacked(t)
+	r := startRedteam(t)
+	v, attacker := r.victim, r.attacker.Options.Cluster
 	v.SetTicksDisabled(true)
+	before := r.seen(t)
 	groups := 1000
 	if full() {
 		groups = 5000
@@ -168,10 +65,10 @@ func TestW3AHostilePlanQueueLeavesOthersAlone(t *testing.T) {
 	for i := range groups {
 		of := v.Options.Cluster
 		hint := wire.Hint{Cluster: of, Reason: []wire.HintReason{wire.ReasonSweep, wire.ReasonEnd, wire.ReasonConfig, wire.ReasonJudge, wire.ReasonBatch}[i%5], Epoch: 9e15, Seq: 9e15, Number: int64(i)}
-		group := []string{of, wire.TellGroup(of), a.cluster, wire.TellGroup(a.cluster), fmt.Sprint("group-", i)}[i/5%5]
+		group := []string{of, wire.TellGroup(of), attacker, wire.TellGroup(attacker), fmt.Sprint("group-", i)}[i/5%5]
 		messages = append(messages, message(t, hint, group, fmt.Sprint("flood-", i)))
 	}
-	a.flood(t, messages)
+	r.flood(t, messages)
 
 	runs := func() int {
 		n := 0
@@ -183,21 +80,21 @@ func TestW3AHostilePlanQueueLeavesOthersAlone(t *testing.T) {
 		return n
 	}
 	for _, tick := range ticks {
-		before := runs()
+		sweeps := runs()
 		if _, err := v.Runtime.Invoke(t.Context(), v.FunctionName("Provision"), []byte(`{"sweep":"`+tick+`"}`)); err != nil {
 			t.Fatal(err)
 		}
 		await(t, 30*time.Second, "the victim's sweep of "+tick+" runs", func(context.Context) string {
-			if runs() == before {
+			if runs() == sweeps {
 				return "it did not"
 			}
 			return ""
 		})
 	}
-	v.apply(t, stateful("shop", "late", 2))
-	v.awaitRunning(t, "shop", 5, 2*time.Minute)
+	v.apply(t, stateful("here", "late", 2))
+	v.awaitRunning(t, "here", 5, 2*time.Minute)
 	await(t, 3*time.Minute, "the flood is dropped, each message once", func(context.Context) string {
-		depth, _ := v.Cloud.SQS.Depth(wire.PlanQueue(a.cluster))
+		depth, _ := v.Cloud.SQS.Depth(wire.PlanQueue(attacker))
 		if n := v.logs.refused(); n < len(messages) || depth.Visible+depth.InFlight > 0 {
 			return fmt.Sprintf("%d of %d were dropped, and %+v is there", n, len(messages), depth)
 		}
@@ -215,7 +112,7 @@ func TestW3AHostilePlanQueueLeavesOthersAlone(t *testing.T) {
 			t.Errorf("claim %s is to end: %+v", claim.Name, claim.Drain)
 		}
 	}
-	v.unharmed(t)
+	r.kept(t, before)
 }
 
 // refused is how many hints provision said it dropped.

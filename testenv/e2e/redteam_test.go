@@ -56,7 +56,7 @@ func TestRedteam(t *testing.T) {
 		name string
 		play func(*testing.T, *redteam)
 	}{
-		{"W6 rights", playRights}, {"W1 forged notices", playNotices}, {"W2 forged registrations", playRegistrations},
+		{"W3 W6 rights", playRights}, {"W1 forged notices", playNotices}, {"W2 forged registrations", playRegistrations},
 		{"W4 pointers to others", playPointers}, {"W5 lies about memory", playMemory}, {"malformed bodies", playMalformed},
 	} {
 		if !t.Run(attack.name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func (r *redteam) seen(t *testing.T) state {
 	for _, claim := range c.ledger(t).Claims {
 		machine, _ := c.EC2.Lookup(claim.InstanceID)
 		s.machines = append(s.machines, fmt.Sprintf("%s %s", machine.ID, machine.State))
-		s.claims = append(s.claims, fmt.Sprintf("%s %s drain %v", claim.Name, claim.State, claim.Drain))
+		s.claims = append(s.claims, fmt.Sprintf("%s %s with %s, drain %v", claim.Name, claim.State, claim.InstanceID, claim.Drain))
 	}
 	nodes, err := c.kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -151,6 +151,22 @@ func (r *redteam) unharmed(t *testing.T, before state) {
 	t.Helper()
 	if now := r.seen(t); !reflect.DeepEqual(now, before) {
 		t.Errorf("the victim was\n%+v\nand is\n%+v", before, now)
+	}
+}
+
+// kept fails unless the victim still has all that it had before, as it was; it may have grown.
+func (r *redteam) kept(t *testing.T, before state) {
+	t.Helper()
+	now := r.seen(t)
+	if !reflect.DeepEqual(now.registration, before.registration) {
+		t.Errorf("the registration was\n%+v\nand is\n%+v", before.registration, now.registration)
+	}
+	for _, list := range [][2][]string{{before.pods, now.pods}, {before.machines, now.machines}, {before.claims, now.claims}, {before.nodes, now.nodes}} {
+		for _, was := range list[0] {
+			if !slices.Contains(list[1], was) {
+				t.Errorf("there was %s; now there are\n%s", was, strings.Join(list[1], "\n"))
+			}
+		}
 	}
 }
 
@@ -210,6 +226,8 @@ func playRights(t *testing.T, r *redteam) {
 		}
 		_, err = sqs.NewFromConfig(r.keys).ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: aws.String(r.queues[queue])})
 		note("receive from "+queue, err)
+		_, err = sqs.NewFromConfig(r.keys).PurgeQueue(t.Context(), &sqs.PurgeQueueInput{QueueUrl: aws.String(r.queues[queue])})
+		note("empty "+queue, err)
 	}
 	slices.Sort(r.open)
 	items := [][2]string{
