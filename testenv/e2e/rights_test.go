@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/cloud/access"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/kube"
@@ -57,7 +58,22 @@ func TestEveryRightIsUsedAndNoneIsMissing(t *testing.T) {
 	t.Parallel()
 	c := start(t, stack.Options{KubeOptions: kube.Options{AuditPolicy: kube.AuditEnds}})
 	c.quicken(t)
+
+	// 0. A class that provision meets before catalog has looked at it: the test holds catalog's lease until then.
+	release := c.holdCatalog(t)
 	c.apply(t, namespace("work"), class("default"), pool("default", "default", strings.Replace(twoSizes, "[on-demand]", "[spot]", 1), nil, []string{giving(patience, "50%")}))
+	await(t, time.Minute, "provision resolves the class by itself", func(context.Context) string {
+		for _, g := range c.Cloud.Policies.Unused() {
+			if right(g) == "cluster provision ReadImageParameters ssm:GetParameter" {
+				return "provision has not read an image's parameter"
+			}
+		}
+		return ""
+	})
+	release()
+	if _, err := c.Resolve(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	c.awaitReady(t, nodePools, "default")
 
 	// 1. The main job.
@@ -124,6 +140,25 @@ func TestEveryRightIsUsedAndNoneIsMissing(t *testing.T) {
 		})
 	}
 	c.noRightIsIdle(t)
+}
+
+// holdCatalog takes the lease of catalog, so that it does not look at the cluster's classes, and returns how to give it back.
+func (c *cluster) holdCatalog(t *testing.T) (release func()) {
+	t.Helper()
+	var fence model.Fence
+	await(t, time.Minute, "the lease of catalog is free", func(ctx context.Context) string {
+		now := time.Now().Unix()
+		var err error
+		if fence, err = c.Ledger.Hold(ctx, c.Cluster.Name, model.LeaseCatalog, "test", now, now+600); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	return func() {
+		if err := c.Ledger.Release(t.Context(), fence); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // noRightIsIdle fails the test for every right that nobody has used and that is not in the list, and for what is in the list and is
