@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,43 @@ type recorder struct {
 	outcomes []provision.Outcome
 	ended    []lambdaruntime.Exit
 	dropped  int // hints
+	reports  []report
+}
+
+// report is what the service said of an invocation.
+type report struct {
+	function string
+	took     time.Duration
+	peakMB   int // of the process, so far
+}
+
+// reported reads a line of the service; nil for any other.
+func reported(l lambdaruntime.LogLine) *report {
+	r := report{function: l.Function}
+	for part := range strings.SplitSeq(strings.TrimPrefix(l.Text, "REPORT "), "\t") {
+		switch name, value, _ := strings.Cut(part, ": "); name {
+		case "Duration":
+			r.took, _ = time.ParseDuration(strings.Replace(value, " ", "", 1))
+		case "Max Memory Used":
+			r.peakMB, _ = strconv.Atoi(strings.TrimSuffix(value, " MB"))
+		}
+	}
+	if r.peakMB == 0 {
+		return nil
+	}
+	return &r
+}
+
+// used returns the longest invocation of a function so far, and the most memory one of its processes had.
+func (r *recorder) used(function string) (longest time.Duration, peakMB int) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, report := range r.reports {
+		if report.function == function {
+			longest, peakMB = max(longest, report.took), max(peakMB, report.peakMB)
+		}
+	}
+	return longest, peakMB
 }
 
 func (r *recorder) exit(e lambdaruntime.Exit) {
@@ -38,6 +76,11 @@ func (r *recorder) line(l lambdaruntime.LogLine) {
 	if n := droppedBy(l.Text); n > 0 {
 		r.mutex.Lock()
 		r.dropped += n
+		r.mutex.Unlock()
+	}
+	if report := reported(l); report != nil {
+		r.mutex.Lock()
+		r.reports = append(r.reports, *report)
 		r.mutex.Unlock()
 	}
 	var entry struct {

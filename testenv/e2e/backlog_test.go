@@ -1,0 +1,140 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/stack"
+)
+
+// TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations has a cluster ask for thousands of workloads of five pods at once, each with
+// rules of its own, of a provision function on one processor. Each invocation ends within 60 % of its time and memory, five of them plan
+// every pod, and no pod is planned twice. The long form has 60,000 pods. Instances boot for longer than the test lasts, so that nothing of
+// what is planned is bound meanwhile.
+func TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations(t *testing.T) {
+	t.Parallel()
+	const perWorkload, most = 5, 5
+	pods, within := 600, 3*time.Minute
+	if full() {
+		pods, within = 60_000, 15*time.Minute
+	}
+	c := start(t, stack.Options{
+		PlannerEnv: map[string]string{"GOMAXPROCS": "1"},
+		EC2:        ec2.Timing{Boot: ec2.Delay{Min: time.Hour, Max: time.Hour}, Shutdown: ec2.Delay{Min: time.Second, Max: time.Second}, Gone: time.Hour},
+	})
+	c.apply(t, namespace("work"), class("default"), pool("default", "default", "", nil, nil))
+	c.awaitReady(t, nodePools, "default")
+	c.backlog(t, "work", pods/perWorkload, perWorkload)
+
+	planned := map[string]int{}
+	await(t, within, "every pod is planned", func(context.Context) string {
+		clear(planned)
+		for _, claim := range c.ledger(t).Claims {
+			for _, pod := range claim.Pods {
+				planned[pod.UID]++
+			}
+		}
+		if len(planned) < pods {
+			return fmt.Sprintf("%d of %d", len(planned), pods)
+		}
+		return ""
+	})
+	for uid, n := range planned {
+		if n > 1 {
+			t.Errorf("pod %s is planned onto %d machines", uid, n)
+		}
+	}
+
+	launching := 0
+	for _, outcome := range c.logs.runs() {
+		if outcome.Claims > 0 {
+			launching++
+		}
+	}
+	if launching == 0 || full() && launching > most {
+		t.Errorf("%d invocations launched, of at most %d", launching, most)
+	}
+	longest, largest := c.logs.used(c.FunctionName("Provision"))
+	t.Logf("%d pods, %d invocations that launched, the longest %v, at most %d MB", pods, launching, longest, largest)
+	if full() && longest > provisionTimeout*6/10 {
+		t.Errorf("an invocation took %v of %v", longest, provisionTimeout)
+	}
+	if largest*10 > provisionMB*6 {
+		t.Errorf("%d MB of %d", largest, provisionMB)
+	}
+}
+
+// What the template gives provision.
+const (
+	provisionTimeout = 30 * time.Second
+	provisionMB      = 1769
+)
+
+// backlog creates pods of workloads that have rules of their own: by turns spread over zones, apart on hosts, both at once, and with
+// preferences.
+func (c *cluster) backlog(t *testing.T, namespace string, workloads, replicas int) {
+	t.Helper()
+	work, failed := make(chan *corev1.Pod), make(chan error, 1)
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() {
+			for pod := range work {
+				if _, err := c.kube.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+					select {
+					case failed <- err:
+					default:
+					}
+				}
+			}
+		})
+	}
+	for i := range workloads {
+		for n := range replicas {
+			work <- ownRules(fmt.Sprintf("own%05d", i), n, i%4)
+		}
+	}
+	close(work)
+	group.Wait()
+	select {
+	case err := <-failed:
+		t.Fatal(err)
+	default:
+	}
+}
+
+// ownRules is a pod of a workload: 0 = spread over zones, 1 = apart on hosts, 2 = both, 3 = preferred alone.
+func ownRules(app string, n, rules int) *corev1.Pod {
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+	spread := corev1.TopologySpreadConstraint{MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: selector}
+	term := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: selector}
+	apart := &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", app, n), Labels: selector.MatchLabels},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/pause", Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("250m"), corev1.ResourceMemory: resource.MustParse("512Mi")},
+		}}}},
+	}
+	switch rules {
+	case 0:
+		pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{spread}
+	case 1:
+		pod.Spec.Affinity = apart
+	case 2:
+		pod.Spec.TopologySpreadConstraints, pod.Spec.Affinity = []corev1.TopologySpreadConstraint{spread}, apart
+	case 3:
+		spread.WhenUnsatisfiable = corev1.ScheduleAnyway
+		pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{spread}
+		pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 10, PodAffinityTerm: term}},
+		}}
+	}
+	return pod
+}
