@@ -16,7 +16,7 @@ import (
 )
 
 // TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations has a cluster ask for thousands of workloads of five pods at once, each with
-// rules of its own, of a provision function on one processor. Each invocation ends within 60 % of its time and memory, five of them plan
+// rules of its own, of a provision function on one processor. The cluster is paused until all are there. Each invocation ends within 60 % of its time and memory, five of them plan
 // every pod, and no pod is planned twice. The long form has 60,000 pods. Instances boot for longer than the test lasts, so that nothing of
 // what is planned is bound meanwhile.
 func TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations(t *testing.T) {
@@ -32,7 +32,9 @@ func TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations(t *testing.T) {
 	})
 	c.apply(t, namespace("work"), class("default"), pool("default", "default", "", nil, nil))
 	c.awaitReady(t, nodePools, "default")
+	c.pause(t, true)
 	c.backlog(t, "work", pods/perWorkload, perWorkload)
+	c.pause(t, false)
 
 	planned := map[string]int{}
 	await(t, within, "every pod is planned", func(context.Context) string {
@@ -87,7 +89,7 @@ func (c *cluster) backlog(t *testing.T, namespace string, workloads, replicas in
 	for range 16 {
 		group.Go(func() {
 			for pod := range work {
-				if _, err := c.kube.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+				if err := c.pending(t.Context(), namespace, pod); err != nil {
 					select {
 					case failed <- err:
 					default:
@@ -108,6 +110,20 @@ func (c *cluster) backlog(t *testing.T, namespace string, workloads, replicas in
 		t.Fatal(err)
 	default:
 	}
+}
+
+// pending creates a pod and says of it what kube-scheduler says of one it has no node for. kube-scheduler itself writes 50 a second.
+func (c *cluster) pending(ctx context.Context, namespace string, pod *corev1.Pod) error {
+	pod.Spec.SchedulerName = "nobody"
+	made, err := c.kube.CoreV1().Pods(namespace).Create(ctx, pod, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	made.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/0 nodes are available", LastTransitionTime: metav1.Now(),
+	}}
+	_, err = c.kube.CoreV1().Pods(namespace).UpdateStatus(ctx, made, metav1.UpdateOptions{})
+	return err
 }
 
 // ownRules is a pod of a workload: 0 = spread over zones, 1 = apart on hosts, 2 = both, 3 = preferred alone.
