@@ -110,6 +110,8 @@ type Sight struct {
 	Nodes   []Node        // every node, ours or not
 	Objects []ClaimObject // every NodeClaim
 
+	Undefined bool // NodeClaims are not defined: that there are no Objects says nothing, and why a node left may be just that
+
 	// Gentle are the names of the NodePools whose nodes expire within budgets (AnnotationGentleExpiry), which whoever gives nodes
 	// back by choice sees to. Where NodePools could not be read PoolsUnread says why, and nobody knows which they are.
 	Gentle      []string

@@ -111,10 +111,9 @@ func drawPlan(seed uint64, length time.Duration) []Source {
 		from := d.between(length/10, length*9/10)
 		plan = append(plan, Source{Kind: KindMute, Rate: 1, From: from, Until: min(length, from+d.between(30*time.Second, 8*time.Minute))})
 	}
-	// Nodes that come up otherwise than anybody could know, and machines none of which joins, for some minutes each.
-	// Definitions that vanish (KindDefinitions) are played by their scenario and not drawn yet: beside a spot interruption a Node kept its
-	// finalizer two minutes longer than A4 allows (seed 23, from 40m22s to 55m).
-	for _, kind := range []string{KindSpoilt, KindBurst} {
+	// Nodes that come up otherwise than anybody could know, machines none of which joins, and definitions that vanish, for some minutes
+	// each.
+	for _, kind := range []string{KindSpoilt, KindBurst, KindDefinitions} {
 		if d := newDraws(seed, kind); d.IntN(8) == 0 {
 			from := d.between(0, length*3/4)
 			plan = append(plan, Source{Kind: kind, Rate: 1, From: from, Until: min(length, from+d.between(30*time.Second, 20*time.Minute))})

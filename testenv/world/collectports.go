@@ -96,7 +96,15 @@ func (p collectPort) Connect(ctx context.Context, reg model.Registration) (inter
 }
 
 func (p collectPort) Look(ctx context.Context) (model.Sight, error) {
-	return read(ctx, p.Ports, "cluster.look", func() (model.Sight, error) { return p.world.Cluster.Look(ctx) })
+	var seen model.Sight
+	sight, err := read(ctx, p.Ports, "cluster.look", func() (_ model.Sight, err error) {
+		seen, err = p.world.Cluster.Look(ctx)
+		return seen, err
+	})
+	if fault.CodeOf(err) == model.CodeUndefined { // the one error beside which there is an answer
+		return seen, err
+	}
+	return sight, err
 }
 
 func (p collectPort) Definitions(ctx context.Context) (model.Definitions, error) {
@@ -171,7 +179,7 @@ func (c *Cluster) Look(context.Context) (model.Sight, error) {
 		return model.Sight{}, err
 	}
 	if c.defined.deleted && len(c.claims.keys) == 0 {
-		return model.Sight{}, fault.New(fault.NotFound, model.CodeUndefined, "NodeClaims are not defined")
+		return model.Sight{Version: c.version, Nodes: c.nodes.all(), Undefined: true}, fault.New(fault.NotFound, model.CodeUndefined, "NodeClaims are not defined")
 	}
 	sight := model.Sight{Version: c.version, Nodes: c.nodes.all(), Objects: claimObjects(c.claims.all())}
 	for _, pool := range c.pools.all() {

@@ -59,10 +59,13 @@ func (c *Client) Look(ctx context.Context) (model.Sight, error) {
 	})
 	wg.Wait()
 	slices.Sort(sight.Gentle)
-	for _, err := range errs {
-		if err != nil {
-			return model.Sight{}, err
-		}
+	if errs[0] != nil {
+		return model.Sight{}, errs[0]
+	}
+	if err := errs[1]; fault.CodeOf(err) == model.CodeUndefined {
+		return model.Sight{Version: versions[0], Nodes: sight.Nodes, Undefined: true, Gentle: sight.Gentle, PoolsUnread: sight.PoolsUnread}, err
+	} else if err != nil {
+		return model.Sight{}, err
 	}
 	// Versions are one count for the whole API server.
 	sight.Version = min(versions[0], versions[1])

@@ -153,7 +153,8 @@ func InstanceID(providerID string) string {
 }
 
 // Judge returns what looks wrong, by kind and then by subject: at most one finding for each claim, instance and object. Of a
-// claim that is Draining, beside the end of its machine, only what brings its deadline forward is found.
+// claim that is Draining, beside the end of its machine, only what brings its deadline forward is found. While NodeClaims are not defined
+// only what EC2 and the ledger say is found: machines that ended, are taken back or never joined, and ends that began before.
 func Judge(view View, settings Settings) []Finding {
 	j := index(view, settings.WithDefaults())
 	for i := range view.Survey.Claims {
@@ -309,7 +310,7 @@ func (j *judge) claim(claim *model.Claim) {
 	case j.asked(&f) || j.failing(&f):
 		f.DeadlineUnix = claim.Deadline(j.view.Survey.NowUnix, f.DeadlineUnix, deadlineOf(f.Object))
 		j.find(f)
-	case j.old(&f):
+	case !j.view.Sight.Undefined && j.old(&f):
 		f.Kind, f.DeadlineUnix = Expired, claim.Deadline(j.view.Survey.NowUnix, deadlineOf(f.Object))
 		j.expiring = append(j.expiring, f)
 	}
@@ -433,6 +434,11 @@ func (j *judge) failing(f *Finding) bool {
 	switch {
 	case f.Instance == nil || over(f.Instance):
 		return false
+	case j.view.Sight.Undefined: // whatever else a claim or its node lacks may have gone with the definition
+		if joined || len(f.Nodes) > 0 || !j.overdue(f.Claim, f.Instance) {
+			return false
+		}
+		f.Kind, f.Wait = NeverJoined, j.settings.Confirm
 	case f.Claim.ObjectUID != "" && f.Object == nil && j.vanished(f):
 		f.Kind, f.Wait, f.Detail = Vanished, j.settings.Confirm, j.whyVanished(f)
 	case f.Claim.ObjectUID != "" && f.Object == nil:
@@ -477,11 +483,15 @@ func (j *judge) orphan(instance *model.Instance) {
 		return
 	}
 	nodes := j.nodes[instance.ID]
-	j.find(Finding{
+	f := Finding{
 		Kind: Orphan, Subject: instance.ID, Wait: j.settings.Confirm,
 		Removes: slices.ContainsFunc(nodes, func(n model.Node) bool { return n.Registered() }),
 		Claim:   j.gone[instance.ID], Instance: instance, Object: j.shown[instance.ID], Nodes: nodes,
-	})
+	}
+	if j.view.Sight.Undefined && !Condemned(&f) && !Adoptable(&f) { // its NodeClaim would have had it adopted
+		return
+	}
+	j.find(f)
 }
 
 // object judges a NodeClaim object: whether what it shows is gone for good. One that never showed a machine and that the

@@ -75,7 +75,7 @@ func (j *judge) vanished(f *Finding) bool {
 // the garbage collector does to those whose NodeClaim is gone.
 func (j *judge) definesClaims() bool {
 	d := j.view.Definitions
-	return d == nil || d.Claims.Stands
+	return !j.view.Sight.Undefined && (d == nil || d.Claims.Stands)
 }
 
 func (j *judge) whyVanished(f *Finding) string {

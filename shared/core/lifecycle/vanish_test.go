@@ -67,3 +67,47 @@ func TestDefinitionsAreReadForDrainsThatTakeLong(t *testing.T) {
 		}
 	}
 }
+
+// While NodeClaims are not defined what EC2 and the ledger say is found, and nothing of what a claim, its node or its NodePool lacks.
+func TestM28WhatIsFoundWhileNodeClaimsAreNotDefined(t *testing.T) {
+	ending := func(v *lifecycle.View, state model.ClaimState) {
+		c := &v.Survey.Claims[old]
+		c.State, c.FailureCode, c.Drain = state, model.EndedSpotInterrupted, &model.Drain{SinceUnix: now - 60}
+	}
+	for name, c := range map[string]struct {
+		change func(v *lifecycle.View)
+		want   string
+	}{
+		"nothing":                   {func(*lifecycle.View) {}, ""},
+		"its node left":             {func(v *lifecycle.View) { v.Sight.Nodes = v.Sight.Nodes[1:] }, ""},
+		"its node is being deleted": {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now }, ""},
+		"its node is not Ready": {func(v *lifecycle.View) {
+			v.Sight.Nodes[0].Ready = false
+			v.Sight.Nodes[0].Conditions = []model.NodeCondition{{Type: "Ready", Status: "False", SinceUnix: now - 9000}}
+		}, ""},
+		"it is older than it may get": {func(v *lifecycle.View) { v.Survey.Claims[old].ExpireSeconds = seconds(1) }, ""},
+		"its machine ended":           {func(v *lifecycle.View) { v.Instances[old].State = "terminated" }, "Ended default-old InstanceEnded 0 false -"},
+		"its machine ended in its end": {func(v *lifecycle.View) {
+			ending(v, model.Terminating)
+			v.Instances[old].State = "terminated"
+		}, "Ended default-old InstanceEnded 0 false -"},
+		"its machine is to end":  {func(v *lifecycle.View) { ending(v, model.Terminating) }, "Retired default-old SpotInterrupted 0 false -"},
+		"its node is emptied":    {func(v *lifecycle.View) { ending(v, model.Draining) }, ""},
+		"its machine is stopped": {func(v *lifecycle.View) { v.Instances[old].State = "stopping" }, "Stopping default-old InstanceStopping 0 false -"},
+		"spot, taken back":       {func(v *lifecycle.View) { v.Interrupted = []string{v.Survey.Claims[old].InstanceID} }, "Interrupted default-old SpotInterrupted 0 false 85"},
+		"nobody's, without a node": {func(v *lifecycle.View) {
+			v.Survey.Claims, v.Sight.Nodes = v.Survey.Claims[1:], v.Sight.Nodes[1:]
+		}, ""},
+		"nobody's, which was to end": {func(v *lifecycle.View) {
+			v.Survey.Claims[old].State, v.Survey.Claims[old].FailureCode = model.Gone, model.EndedExpired
+			v.Sight.Nodes = v.Sight.Nodes[1:]
+		}, "Orphan i-old  30 false -"},
+	} {
+		v := healthy()
+		v.Sight.Objects, v.Sight.Undefined = nil, true
+		c.change(&v)
+		if got := found(v); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -110,10 +110,11 @@ type Request struct {
 // Outcome is what one run did, for one log line.
 type Outcome struct {
 	Cluster    string           `json:"cluster"`
-	Skipped    string           `json:"skipped,omitempty"` // why nothing was done
-	Instances  int              `json:"instances"`         // ours, that EC2 shows
-	Claims     int              `json:"claims"`            // live
-	Nodes      int              `json:"nodes"`             // live claims with one
+	Skipped    string           `json:"skipped,omitempty"`   // why nothing was done
+	Undefined  string           `json:"undefined,omitempty"` // why no end began for how the cluster is
+	Instances  int              `json:"instances"`           // ours, that EC2 shows
+	Claims     int              `json:"claims"`              // live
+	Nodes      int              `json:"nodes"`               // live claims with one
 	Findings   map[string]int   `json:"findings,omitempty"`
 	Waiting    int              `json:"waiting,omitempty"`    // findings that must be seen again first
 	Braked     int              `json:"braked,omitempty"`     // findings put off because enough nodes were removed lately
@@ -218,10 +219,6 @@ func (r *run) do(ctx context.Context) error {
 
 	// 3. What is, as EC2, the ledger and the API server say, in this order.
 	view, err := r.look(ctx)
-	if fault.Is(err, fault.NotFound) && fault.CodeOf(err) == model.CodeUndefined {
-		r.out.Skipped = "NodeClaims are not defined in the cluster, so that nothing is ended for want of one; joiner doctor says how to restore"
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -326,7 +323,10 @@ func (r *run) look(ctx context.Context) (view lifecycle.View, err error) {
 	}
 	r.looked = r.Now()
 	r.spent = r.looked.Sub(began)
-	if r.sight, err = r.site.Cluster.Look(ctx); err != nil {
+	r.sight, err = r.site.Cluster.Look(ctx)
+	if r.sight.Undefined && fault.Is(err, fault.NotFound) && fault.CodeOf(err) == model.CodeUndefined {
+		r.out.Undefined = "NodeClaims are not defined in the cluster, so that only what EC2 and the ledger say is acted upon; joiner doctor says how to restore"
+	} else if err != nil {
 		return view, fmt.Errorf("look at cluster %s: %w", r.reg.Cluster, err)
 	}
 	r.claims = map[string]bool{}

@@ -166,7 +166,8 @@ type Health interface {
 // Cluster is the API server, as far as collecting reads and writes it.
 type Cluster interface {
 	// Look reads nodes and NodeClaim objects live. An error where any of it cannot be read; where NodeClaims are not defined that
-	// is NotFound with the code model.CodeUndefined: an empty list means that there is none.
+	// is NotFound with the code model.CodeUndefined, as an empty list means that there is none, and beside that error it returns what
+	// else it has read, with Undefined set.
 	Look(ctx context.Context) (model.Sight, error)
 	// Definitions reads the definitions of NodePools, NodeClaims and EC2NodeClasses live. One that is not there is no error.
 	Definitions(ctx context.Context) (model.Definitions, error)

@@ -92,6 +92,33 @@ func TestDefinitionsDoNotWaitForDrains(t *testing.T) {
 	}
 }
 
+// What was to end before the definitions went ends all the same, and a look asks for the drain run that a lost message asked for; a
+// machine that EC2 ends is closed and its Node let go of. The others stay.
+func TestM28EndsGoOnWhileNodeClaimsAreNotDefined(t *testing.T) {
+	w := house(t, 3, world.Options{}, nil)
+	before := load(t, w).Claims
+	w.Cluster.DeleteDefinitions()
+	play(t, w, 2*time.Minute) // all of them are let go of
+	if _, err := w.Cluster.Look(t.Context()); fault.CodeOf(err) != model.CodeUndefined {
+		t.Fatalf("NodeClaims are still there: %v", err)
+	}
+	end(t, w, claimOf(t, w, before[0].Name), model.EndedSpotInterrupted, time.Minute)
+	messages, err := w.Looks.Receive(t.Context(), 10) // what was asked for is lost
+	if err != nil || len(messages) == 0 {
+		t.Fatalf("%d messages: %v", len(messages), err)
+	}
+	for _, m := range messages {
+		if err := w.Looks.Delete(t.Context(), m.Receipt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Fleet.EndByHand(before[1].InstanceID)
+	play(t, w, 5*time.Minute)
+	ended(t, w, before[0])
+	ended(t, w, before[1])
+	whole(t, w, before[2])
+}
+
 // Applied anew before anybody looked, the definitions are younger than what the garbage collector deletes.
 func TestDefinitionsThatAreBackAtOnceEndNothing(t *testing.T) {
 	w := house(t, 2, world.Options{}, nil)

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -32,6 +33,7 @@ func main() {
 	seconds := flag.Float64("seconds", 0, "begin no run after so many seconds")
 	processor := flag.Float64("cpu", 0, "begin no run after so many seconds of processor time: the same however busy the machine is")
 	choices := flag.Bool("choices", false, "only worlds in which nodes are given back by choice")
+	kind := flag.String("kind", "", "only worlds in which this kind of thing goes wrong, such as \"definitions\"")
 	faults := flag.Int("faults", 0, "only worlds in which at least so many things go wrong")
 	hours := flag.Float64("hours", 0, "begin no run after so many simulated hours")
 	runs := flag.Uint64("runs", 0, "make no more runs than this")
@@ -84,8 +86,11 @@ func main() {
 		return
 	}
 	campaign := sim.Campaign{First: *first, Draw: draw, Cores: *cores, Hours: *hours, Runs: *runs, Stop: *stop, Now: time.Now}
-	if *choices || *faults > 0 {
-		campaign.Only = func(c sim.Config) bool { return (!*choices || c.Scenario.Choices) && len(c.Plan) >= *faults }
+	if *choices || *faults > 0 || *kind != "" {
+		campaign.Only = func(c sim.Config) bool {
+			return (!*choices || c.Scenario.Choices) && len(c.Plan) >= *faults &&
+				(*kind == "" || slices.ContainsFunc(c.Plan, func(s sim.Source) bool { return s.Kind == *kind }))
+		}
 	}
 	switch {
 	case *processor > 0:
