@@ -24,18 +24,37 @@ func (d defect) chosen() bool {
 	return strings.HasPrefix(d.file, disrupt) || strings.HasPrefix(d.file, reclaim)
 }
 
-// unit returns the names of provision's own tests that show the defect where no world of the simulator does, as a regular expression: a
-// brake holds a loop that the worlds seldom come to. Empty = the simulator has to notice it.
-func (d defect) unit() string { return brakes[d.name] }
+// outside reports whether the simulator does without the defect's file: its own tests alone can show it.
+func (d defect) outside() bool { return strings.HasPrefix(d.file, "functions/") }
 
-var brakes = map[string]string{
-	"machines in vain bought without end":               "TestR12",
-	"pools with machines in vain not held":              "TestR12",
-	"every machine of an incident a failure of its own": "TestF1[A-Z]",
-	"what AWS and people ended counted as failures":     "TestF1[A-Z]",
-	"holds outlive a corrected class":                   "TestF1[A-Z]",
-	"holds outlive a corrected pool":                    "TestR12",
-	"replacements beyond limits waited for":             "TestF7[A-Z]",
+// unit returns the tests that show the defect where no world of the simulator does; none = the simulator has to notice it.
+func (d defect) unit() unit { return units[d.name] }
+
+// unit is tests of one package.
+type unit struct {
+	folder string // from the root of the module
+	names  string // a regular expression
+}
+
+// units are for what the worlds seldom come to: loops that a brake holds, backlogs beyond what one plan takes, scarcity between namespaces,
+// hints that were made up.
+var units = map[string]unit{
+	"machines in vain bought without end":               {provision, "TestR12"},
+	"pools with machines in vain not held":              {provision, "TestR12"},
+	"every machine of an incident a failure of its own": {provision, "TestF1[A-Z]"},
+	"what AWS and people ended counted as failures":     {provision, "TestF1[A-Z]"},
+	"holds outlive a corrected class":                   {provision, "TestF1[A-Z]"},
+	"holds outlive a corrected pool":                    {provision, "TestR12"},
+	"replacements beyond limits waited for":             {provision, "TestF7[A-Z]"},
+	"machines not launched in turns of namespaces":      {provision, "TestM2[A-Z]"},
+	"room within limits not dealt in turns":             {provision, "TestM2[A-Z]"},
+	"plans without bound":                               {provision, "TestF088"},
+	"portions begin with the same pods each time":       {provision, "TestF088"},
+	"no room kept for pods planned ahead of older ones": {provision, "TestM2[A-Z]"},
+	"room kept before a node takes pods":                {provision, "TestM2[A-Z]"},
+	"classes forgotten that are not defined":            {"shared/flow/catalog/", "TestClassThatGoesWithItsDefinition"},
+	"hints believed of whatever cluster they name":      {"functions/provision/", "TestW3"},
+	"hints believed of whatever queue":                  {"functions/provision/", "TestW3"},
 }
 
 // defects are what the simulator should notice.
@@ -90,6 +109,21 @@ var defects = []defect{
 	{"holds outlive a corrected class", provision + "hold.go", "case now == \"\" || now == hold.Inputs:", "case true:"},
 	{"holds outlive a corrected pool", provision + "vain.go", "case hold.Inputs != inputs:", "case false:"},
 	{"replacements beyond limits waited for", provision + "plan.go", "\tr.unfit(beside.Unfit)\n", ""},
+
+	// Between tenants.
+	{"machines not launched in turns of namespaces", provision + "pace.go",
+		"for _, item := range turn.Deal(items, r.question.Served) {", "for _, item := range items {"},
+	{"room within limits not dealt in turns", "shared/core/replay/even.go", "turn.Shares(machines, wants, p.question.Served)", "turn.Shares(1<<20, wants, p.question.Served)"},
+	{"plans without bound", "shared/core/turn/take.go", "\tif bound == nil {\n", "\tif bound != nil || after == \"\" {\n"},
+	{"portions begin with the same pods each time", provision + "plan.go",
+		"next != r.ledger.Notes.PlannedTo {", "next == \"-\" {"},
+	{"no room kept for pods planned ahead of older ones", provision + "nominate.go",
+		"if !waits || left == 0 || !ahead(", "if !waits || left >= 0 || !ahead("},
+	{"room kept before a node takes pods", provision + "births.go",
+		"closed && r.now()-node.CreatedUnix <= heldForNominees {", "closed && r.now()-node.CreatedUnix < 0 {"},
+	{"hints believed of whatever cluster they name", "functions/provision/handler.go", "case hint.Cluster != group:", "case hint.Cluster == \"\":"},
+	{"hints believed of whatever queue", "functions/provision/handler.go",
+		"if wire.QueueName(record.EventSourceARN) != wire.PlanQueue(group) {", "if group == \"-\" {"},
 
 	// A node's birth.
 	{"node judged without its UID", provision + "births.go",
@@ -179,6 +213,9 @@ var defects = []defect{
 		"if node == nil || node.UID != patch.UID {", "if node == nil || node.UID != patch.UID && len(patch.AddTaints) == 0 {"},
 	{"pods of what is given back planned for at once", provision + "leaving.go",
 		"leaving[node.Name] = pack.Stays", "leaving[node.Name] = 0"},
+	{"objects taken for gone that are not defined", interruption + "flow.go", "\t\tr.out.Undefined = \"", "\t\tr.sight.Undefined = false\n\t\tr.out.Undefined = \""},
+	{"no look while NodeClaims are not defined", interruption + "flow.go", "if r.sight.Undefined && ", "if false && "},
+	{"classes forgotten that are not defined", "shared/flow/catalog/flow.go", "if len(r.config.Undefined) > 0 {", "if len(r.config.Undefined) > 3 {"},
 	{"deletions obeyed whether the definition stands or not", interruption + "vanish.go", "if !lifecycle.Obeys(view, findings) {", "if true {"},
 	{"never tainted", disrupt + "advance.go", "\t\tif taint {\n\t\t\terr := s.effect", "\t\tif false {\n\t\t\terr := s.effect"},
 }

@@ -125,6 +125,11 @@ func (how tool) play(root, work string, d defect) outcome {
 	if err != nil {
 		return fail(err, nil)
 	}
+	if d.outside() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+		defer cancel()
+		return byTests(ctx, root, overlay, d.unit(), outcome{how: "its tests pass"}, began)
+	}
 	binary := filepath.Join(dir, "sim")
 	build := exec.Command("go", "build", "-overlay", overlay, "-o", binary, "./testenv/sim/cmd")
 	build.Dir = root
@@ -145,10 +150,10 @@ func (how tool) play(root, work string, d defect) outcome {
 	switch found := violation.Find(text); {
 	case err == nil:
 		unnoticed := outcome{how: lastLine(text), took: took}
-		if out := byTests(ctx, root, overlay, "./testenv/sim", how.scenarios, unnoticed, began); out.caught || d.unit() == "" {
+		if out := byTests(ctx, root, overlay, unit{"testenv/sim/", how.scenarios}, unnoticed, began); out.caught {
 			return out
 		}
-		return byTests(ctx, root, overlay, "./"+strings.TrimSuffix(provision, "/"), d.unit(), unnoticed, began)
+		return byTests(ctx, root, overlay, d.unit(), unnoticed, began)
 	case found != nil:
 		return outcome{caught: true, how: fmt.Sprintf("%.150s", strings.TrimSpace(string(found))), took: took}
 	case ctx.Err() != nil:
@@ -158,18 +163,23 @@ func (how tool) play(root, work string, d defect) outcome {
 	}
 }
 
-// byTests runs the named tests of a package with a defect that drawn runs did not show.
-func byTests(ctx context.Context, root, overlay, folder, names string, unnoticed outcome, began time.Time) outcome {
-	if names == "" {
+// byTests runs tests with a defect that drawn runs did not show.
+func byTests(ctx context.Context, root, overlay string, tests unit, unnoticed outcome, began time.Time) outcome {
+	if tests.names == "" {
 		return unnoticed
 	}
-	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-failfast", "-timeout", "10m", "-overlay", overlay, "-run", names, folder)
+	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-failfast", "-timeout", "10m", "-overlay", overlay, "-run", tests.names, "./"+strings.TrimSuffix(tests.folder, "/"))
 	test.Dir = root
 	text, err := test.CombinedOutput()
-	if failed := scenario.FindSubmatch(text); err != nil && failed != nil {
+	failed := scenario.FindSubmatch(text)
+	switch {
+	case err == nil:
+		unnoticed.took = time.Since(began)
+		return unnoticed
+	case failed != nil:
 		return outcome{caught: true, how: string(failed[1]), took: time.Since(began)}
 	}
-	return unnoticed
+	return outcome{how: fmt.Sprintf("the tests %s of %s could not be played: %v: %.300s", tests.names, tests.folder, err, text), took: time.Since(began)}
 }
 
 // telling are the scenarios that show what drawn runs may not, and are quick: all of them together take seconds.

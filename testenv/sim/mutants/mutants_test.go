@@ -29,7 +29,7 @@ func TestEveryDefectHasItsPlace(t *testing.T) {
 			t.Errorf("%s: %v", d.name, err)
 		}
 	}
-	for name := range brakes {
+	for name := range units {
 		if !seen[name] {
 			t.Errorf("no defect is called %q", name)
 		}
