@@ -87,6 +87,51 @@ func TestM2AnotherNamespacesThreePodsAreBoundWithinAMinute(t *testing.T) {
 	}
 }
 
+// What a pool may launch in a minute is dealt in turns: of a hundred machines forty are for the forty pods of a namespace beside one that
+// asks for three hundred, and not the tenth that those who come late have.
+func TestM2TheMachinesOfAMinuteAreDealtInTurns(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	w.Cluster.AddPods("many", 300, in("hostile", world.Shape(1500, gib)))
+	pending(w, "some", 40, in("normal", world.Shape(1500, gib)))
+	run(t, w, provision.TriggerSweep)
+	machines := map[string]int{}
+	for _, claim := range load(t, w).Claims {
+		for _, pod := range claim.Pods {
+			machines[pod.Namespace]++
+		}
+	}
+	if machines["normal"] != 40 || machines["hostile"] != 60 {
+		t.Errorf("machines by namespace: %v, want 60 of hostile and 40 of normal", machines)
+	}
+}
+
+// A pod is nominated once its node takes pods, and not before: kube-scheduler tries it at once, and forgets the nomination where the node
+// takes none yet.
+func TestM2NoPodIsNominatedToANodeThatTakesNoneYet(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}})
+	pending(w, "many", 150, in("hostile", world.Shape(1500, gib)))
+	run(t, w, provision.TriggerSweep)
+	pending(w, "few", 3, in("normal", world.Shape(1500, gib)))
+	for range 100 {
+		_, _ = w.Process(world.Fault{}).Run(t.Context(), provision.TriggerSweep)
+		w.Tick(time.Second)
+	}
+	ready, nominated := map[string]bool{}, 0
+	for _, entry := range w.Log.Since(0) {
+		switch o, _ := entry.Fact.(world.ObjectWritten); {
+		case o.Node != nil:
+			ready[o.Node.Name] = o.Node.Ready
+		case o.Pod != nil && o.Verb == "status" && o.Pod.NominatedNode != "":
+			if nominated++; !ready[o.Pod.NominatedNode] {
+				t.Errorf("pod %s is nominated at %s to node %s, which is not Ready", o.Pod.Key(), entry.At, o.Pod.NominatedNode)
+			}
+		}
+	}
+	if nominated < 3 {
+		t.Errorf("%d nominations: nobody was planned ahead of anybody", nominated)
+	}
+}
+
 // Where limits leave nothing, nothing that runs is taken away, and the room that comes is dealt in turns: the namespace first that has
 // waited longest.
 func TestM2RoomWithinALimitIsDealtInTurns(t *testing.T) {
