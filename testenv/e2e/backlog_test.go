@@ -59,6 +59,7 @@ func TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations(t *testing.T) {
 	for _, outcome := range c.logs.runs() {
 		if outcome.Claims > 0 {
 			launching++
+			t.Logf("%d claims, %d pods later, by %v ms", outcome.Claims, outcome.Later, outcome.Millis)
 		}
 	}
 	if launching == 0 || full() && launching > most {
