@@ -142,6 +142,81 @@ func beside(t *testing.T, seed uint64, clusters, pods int) {
 	}
 }
 
+// TestW3AFloodedPlanQueueDelaysNobodyElse floods the only queue that a watcher may send to with more messages than a receive looks at, right
+// before all clusters grow at the same moment: hints that say what is so, hints in others' names, and groups made up. The p95 of the others
+// from hint to launch stays within 20 % of what it is where nobody sends them. Of the short form's queues a receive looks at 2,000 messages;
+// the long form has what SQS looks at, 120,000.
+func TestW3AFloodedPlanQueueDelaysNobodyElse(t *testing.T) {
+	t.Parallel()
+	flooded(t, 1, 12, 2000)
+	if long() {
+		flooded(t, 2, 12, 2000)
+		flooded(t, 1, 12, 120_000)
+	}
+}
+
+// flooded holds that of so many clusters those do as well whose neighbour floods its queue as they do where it is calm. A receive from a
+// plan queue looks at so many messages.
+func flooded(t *testing.T, seed uint64, clusters, searched int) {
+	t.Helper()
+	quiet := neighbourhood(seed, clusters)
+	quiet.Scenario.Searched = searched
+	calm, _ := p95(t, quiet)
+	loud, most := flood(quiet, searched*11/10)
+	noisy, noise := p95(t, loud)
+	if noisy > calm*12/10 {
+		t.Errorf("seed %d, %d clusters: p95 from hint to launch is %s beside a flooded queue, %s without", seed, clusters, noisy, calm)
+	}
+	if *most <= searched || noise.Messages < searched {
+		t.Errorf("seed %d: there were %d messages at most in the flooded queue, of which a receive looks at %d, and %d were sent in all", seed, *most, searched, noise.Messages)
+	}
+	t.Logf("seed %d, %d clusters, of whose queues %d messages are looked at: p95 %s beside one with up to %d, %s without", seed, clusters, searched, noisy, *most, calm)
+}
+
+// flood has the first cluster's watcher send so many messages to its plan queue, at the beginning and before the fourth minute, and as
+// many as a watcher can send in a second every second between. It also returns how many there were at most.
+func flood(c sim.Config, messages int) (sim.Config, *int) {
+	most := new(int)
+	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+		shortage(w, at)
+		number := int64(1_000_000)
+		send := func(n int) func() {
+			return func() {
+				for range n {
+					number++
+					hint := wire.Hint{
+						Cluster: world.Name, Epoch: number % 7, Seq: number, Number: number, Reason: wire.ReasonBatch,
+						SentAtMillis: w.Clock.Now().UnixMilli(), Pods: []model.PodRef{{Namespace: "default", Name: "nobody", UID: fmt.Sprint("nobody-", number)}},
+					}
+					group := world.Name
+					switch number % 10 {
+					case 7:
+						group = wire.TellGroup(world.Name)
+						hint.Reason = wire.ReasonEnd
+					case 8:
+						hint.Cluster = sim.Neighbour(1)
+						group = hint.Cluster
+					case 9:
+						group = fmt.Sprint("made up ", number)
+					}
+					body, err := wire.EncodeHint(hint)
+					if err != nil {
+						panic(err) // plain data
+					}
+					_, _ = w.Plan.Queue.Send(context.Background(), world.Outgoing{Body: string(body), Group: group, Dedup: fmt.Sprint("flood ", number)})
+				}
+				*most = max(*most, w.Plan.Len())
+			}
+		}
+		at(5*time.Second, send(messages))
+		for second := 6 * time.Second; second < c.Scenario.Length; second += time.Second {
+			at(second, send(20))
+		}
+		at(4*time.Minute-3*time.Second, send(messages))
+	}
+	return c, most
+}
+
 // hostile makes the first cluster of a neighbourhood as bad a neighbour as one can be without rights to anything but itself, with
 // bursts of so many pods: one right before all the others grow, and one before and after it.
 func hostile(c sim.Config, pods int) sim.Config {

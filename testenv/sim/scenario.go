@@ -25,6 +25,7 @@ type Scenario struct {
 	Edits     []Edit
 	Room      []Room // that CapacityBuffers keep free
 	Judges    int    // that are at work at once; 0 = one
+	Searched  int    // messages that a receive from a plan queue looks at; 0 = as many as in SQS
 
 	// Neighbours are so many clusters attached to the same control plane beside the first: with the same pools, and with the
 	// workloads Neighbour returns for the i-th, from 1 on, or with the first's where that is nil. Faults that hit no operation
@@ -315,6 +316,7 @@ func (c *Config) worlds() []*world.World {
 	if c.Scenario.Hasty {
 		options.PlanVisibility = 10 * time.Second
 	}
+	options.PlanSearched = c.Scenario.Searched
 	options.Fleet.SpotLife, options.Detach = c.Scenario.Ends.SpotLife, c.Scenario.Ends.Detach
 	options.Choices = c.Scenario.Choices
 	options.Finalizers, options.Events = true, world.Span{Min: 200 * time.Millisecond, Max: 3 * time.Second}

@@ -37,6 +37,7 @@ type Options struct {
 	Choices    bool // watches tell of nodes when pods came and went last, and budgets say what they let go: what choices are made by
 
 	PlanVisibility time.Duration // of the plan queue: 0 = 40 s, longer than an invocation can live
+	PlanSearched   int           // messages that a receive from a plan queue looks at: 0 = as many as in SQS
 }
 
 // World holds everything. Its parts are safe for concurrent use.
@@ -146,7 +147,7 @@ func New(options Options) *World {
 // newPlan makes a cluster's plan queue.
 func (w *World) newPlan(name string, draws func(model string) *rand.Rand) HintQueue {
 	return HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{
-		Name: name, FIFO: true, Visibility: w.options.PlanVisibility, MaxReceives: 3, Dead: w.Dead, Rand: draws("plan"),
+		Name: name, FIFO: true, Visibility: w.options.PlanVisibility, MaxReceives: 3, Dead: w.Dead, Searched: w.options.PlanSearched, Rand: draws("plan"),
 	})}
 }
 
