@@ -133,35 +133,49 @@ func (s *Store) advance(ctx context.Context, start *model.Snapshot, pointer mode
 }
 
 // segments reads those between start and the head, in order; none where start is past it. It also returns what the snapshot weighs that
-// they make of start, where nothing in them is in place of anything: together they may not weigh more than a base.
+// they make of start, where nothing in them is in place of anything: together they may not weigh more than a base. Once one cannot be read
+// no other is: the pointer, and so how many there are, is whatever a watcher wrote.
 func (s *Store) segments(ctx context.Context, pointer model.Pointer, start *model.Snapshot) ([]*wire.Delta, int64, error) {
 	weight, _ := s.room.weightOf(start)
 	first := start.Seq + 1
 	n := max(0, pointer.HeadSeq-first+1)
-	deltas, errs := make([]*wire.Delta, n), make([]error, n)
+	deltas := make([]*wire.Delta, n)
 	if n == 0 {
 		return deltas, weight, nil
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var failure error
+	var failed sync.Once
 	var wg sync.WaitGroup
 	free := make(chan struct{}, fetchers)
 	for i := range deltas {
 		free <- struct{}{}
+		if ctx.Err() != nil {
+			failed.Do(func() { failure = translate(ctx.Err(), "read segments of cluster %s", pointer.Cluster) })
+			break
+		}
 		wg.Go(func() {
 			defer func() { <-free }()
 			key := segmentKey(pointer.Cluster, pointer.Epoch, first+int64(i))
-			errs[i] = s.decode(ctx, key, func(data []byte) error {
+			err := s.decode(ctx, key, func(data []byte) error {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
 				spare := s.spare(pointer.Cluster)
 				delta, more, err := wire.DecodeSegmentWithin(s.uri(key), data, spare-weight)
 				deltas[i], weight = delta, weight+more
 				return s.room.crowded(err, pointer.Cluster, spare)
 			})
+			if err != nil {
+				failed.Do(func() { failure = err })
+				stop()
+			}
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, 0, err
-		}
+	if failure != nil {
+		return nil, 0, failure
 	}
 	return deltas, weight, nil
 }

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -237,6 +238,38 @@ func TestW7SegmentsTogetherWeighNoMoreThanABase(t *testing.T) {
 	}
 	if err := New(store.client, bucket).at(t, key, segments); err != nil {
 		t.Errorf("without bounds: %v", err)
+	}
+}
+
+// TestW7SegmentsAreReadUntilOneCannotBe: a pointer may say that there are 10,000. Each of these takes a while to unpack.
+func TestW7SegmentsAreReadUntilOneCannotBe(t *testing.T) {
+	base, err := wire.EncodeBase(&model.Snapshot{Cluster: "prod", Epoch: 1, Seq: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/seg-") {
+			asked.Add(1)
+			_, _ = w.Write([]byte("no segment"))
+			return
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(len(base)))
+		_, _ = w.Write(base)
+	}))
+	defer server.Close()
+	store := New(s3.New(s3.Options{BaseEndpoint: &server.URL, UsePathStyle: true, Region: "us-west-2", Credentials: aws.AnonymousCredentials{}}), bucket)
+	pointer := model.Pointer{Cluster: "prod", Epoch: 1, BaseSeq: 1, HeadSeq: maxSegments, BaseKey: baseKey("prod", 1, 1)}
+	if _, err := store.At(t.Context(), pointer); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "/seg-") {
+		t.Errorf("got %v", err)
+	}
+	if n := asked.Load(); n < 1 || n > 2*fetchers {
+		t.Errorf("%d segments were asked for", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := store.advance(ctx, &model.Snapshot{Cluster: "prod", Epoch: 1, Seq: 1}, pointer); !errors.Is(err, context.Canceled) {
+		t.Errorf("where the time is over: %v", err)
 	}
 }
 
