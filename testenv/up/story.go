@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sort"
 	"sync"
+	"text/template"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -260,22 +261,36 @@ func (s *story) diagnosis(st *stack.Stack) string {
 
 // invite says what to try next.
 func (s *story) invite(st *stack.Stack) {
-	kubectl := st.Kube.Assets().Kubectl
-	fmt.Fprintf(s.out, `
+	err := invitation.Execute(s.out, place{
+		Kubeconfig: st.Kube.KubeconfigPath(), Kubectl: st.Kube.Assets().Kubectl, Endpoint: st.Cloud.Endpoint(), Region: st.Cloud.Region(),
+		AccessKey: accessKey, SecretKey: secretKey, Table: st.Table, Logs: filepath.Join(st.Dir(), "logs"),
+	})
+	if err != nil {
+		s.say("what to try next cannot be printed: %v", err)
+	}
+}
+
+// place is what the commands of an invitation need to know of a run.
+type place struct {
+	Kubeconfig, Kubectl  string // paths
+	Endpoint, Region     string // of the model of AWS: a URL, and the region's name
+	AccessKey, SecretKey string
+	Table, Logs          string // the ledger's name, and the folder of all logs
+}
+
+var invitation = template.Must(template.New("invitation").Option("missingkey=error").Parse(`
 It runs until Ctrl-C. In another terminal:
 
-  export KUBECONFIG=%s
-  %s get nodepools,nodeclaims,nodes
-  %s scale deployment inflate --replicas=60
-  %s get events --field-selector reason=Nominated
-  %s apply -f your-nodepool.yaml
+  export KUBECONFIG={{.Kubeconfig}}
+  {{.Kubectl}} get nodepools,nodeclaims,nodes
+  {{.Kubectl}} scale deployment inflate --replicas=60
+  {{.Kubectl}} get events --field-selector reason=Nominated
+  {{.Kubectl}} apply -f your-nodepool.yaml
 
-  export AWS_REGION=%[7]s AWS_ACCESS_KEY_ID=%[8]s AWS_SECRET_ACCESS_KEY=%[9]s
-  aws --endpoint-url %[6]s ec2 describe-instances --query 'Reservations[].Instances[].[InstanceId,InstanceType,State.Name]' --output table
-  aws --endpoint-url %[6]s sqs list-queues
-  aws --endpoint-url %[6]s dynamodb scan --table-name %[10]s --query Count
+  export AWS_REGION={{.Region}} AWS_ACCESS_KEY_ID={{.AccessKey}} AWS_SECRET_ACCESS_KEY={{.SecretKey}}
+  aws --endpoint-url {{.Endpoint}} ec2 describe-instances --query 'Reservations[].Instances[].[InstanceId,InstanceType,State.Name]' --output table
+  aws --endpoint-url {{.Endpoint}} sqs list-queues
+  aws --endpoint-url {{.Endpoint}} dynamodb scan --table-name {{.Table}} --query Count
 
-Logs: %[11]s
-`, st.Kube.KubeconfigPath(), kubectl, kubectl, kubectl, kubectl,
-		st.Cloud.Endpoint(), st.Cloud.Region(), accessKey, secretKey, st.Table, filepath.Join(st.Dir(), "logs"))
-}
+Logs: {{.Logs}}
+`))
