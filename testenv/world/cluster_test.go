@@ -303,6 +303,44 @@ func TestSchedulerKeepsSpreadAndAntiAffinity(t *testing.T) {
 	}
 }
 
+// A pod that is being deleted holds its room and its node's affinities, and counts for no spread any more: kube-scheduler's plugin
+// PodTopologySpread leaves out pods with a deletion timestamp (kubernetes/kubernetes#87621).
+func TestSchedulerLeavesPodsThatAreBeingDeletedOutOfSpreads(t *testing.T) {
+	w := New(Options{})
+	node(w, "a", "z1")
+	node(w, "b", "z2")
+	even := Shape(1000, 1<<20)
+	even.Labels = map[string]string{"app": "even"}
+	even.Spread = []model.Spread{{TopologyKey: model.LabelZone, MaxSkew: 1, Selector: &model.Selector{MatchLabels: even.Labels}}}
+	w.Cluster.AddPods("even", 2, even)
+	w.Tick(time.Second)
+	closed := w.Cluster.Nodes()[1]
+	closed.Taints = []model.Taint{{Key: "closed", Effect: model.NoSchedule}}
+	w.Cluster.PutNode(closed)
+	w.Cluster.AddPods("more", 2, even)
+	w.Tick(time.Second)
+	on := func(node string) (there []model.Pod) {
+		for _, pod := range w.Cluster.Pods() {
+			if pod.NodeName == node {
+				there = append(there, pod)
+			}
+		}
+		return there
+	}
+	if waiting := w.Cluster.Waiting(); len(on("a")) != 2 || len(waiting) != 1 {
+		t.Fatalf("%d pods are in z1 and %d wait", len(on("a")), len(waiting))
+	}
+	leaves := on("a")[0]
+	w.Cluster.mu.Lock()
+	leaves.DeletedUnix = w.Clock.Now().Unix() + 3600
+	w.Cluster.putPod("delete", leaves)
+	w.Cluster.schedule()
+	w.Cluster.mu.Unlock()
+	if waiting := w.Cluster.Waiting(); len(on("a")) != 3 || len(waiting) != 0 {
+		t.Errorf("%d pods are in z1, one of which is being deleted, and %d wait", len(on("a")), len(waiting))
+	}
+}
+
 // TestSameSeedSameHistory: machines that boot at drawn times and workloads that shrink by chance leave the same log twice.
 func TestSameSeedSameHistory(t *testing.T) {
 	history := func(seed uint64) []Entry {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -209,8 +210,18 @@ func (p fleetPort) Request(ctx context.Context, launch model.Launch) ([]byte, er
 	return write(ctx, p.Ports, "fleet.template", func() ([]byte, error) { return p.world.Fleet.Request(ctx, launch) })
 }
 
+// Launch tells of a request that came to EC2 twice what the SDK's caller hears: it was repeated because its first answer was lost, so that
+// no refusal of the second says that nothing was launched.
 func (p fleetPort) Launch(ctx context.Context, request []byte) (model.LaunchResult, error) {
-	return write(ctx, p.Ports, "fleet.launch", func() (model.LaunchResult, error) { return p.world.Fleet.Launch(ctx, request) })
+	sent := 0
+	result, err := write(ctx, p.Ports, "fleet.launch", func() (model.LaunchResult, error) {
+		sent++
+		return p.world.Fleet.Launch(ctx, request)
+	})
+	if err != nil && sent > 1 {
+		return model.LaunchResult{}, fault.Wrap(fault.Internal, "OutcomeUnknown", err, "launch after an answer was lost")
+	}
+	return result, err
 }
 
 func (p fleetPort) Find(ctx context.Context, intent string) ([]model.Instance, error) {

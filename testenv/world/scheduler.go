@@ -288,8 +288,8 @@ func (l *look) spread(node *model.Node, shape *model.PodShape) bool {
 		for _, pod := range l.pods {
 			other := &l.cluster.shapes[pod.Shape]
 			n := l.cluster.nodes.get(pod.NodeName)
-			if n == nil || other.Namespace != shape.Namespace || !matches(s.Selector, other.Labels) {
-				continue
+			if n == nil || pod.DeletedUnix != 0 || other.Namespace != shape.Namespace || !matches(s.Selector, other.Labels) {
+				continue // kube-scheduler leaves out pods that are being deleted, here and not where affinities count
 			}
 			if domain, ok := n.Labels[s.TopologyKey]; ok {
 				if _, eligible := counts[domain]; eligible {
