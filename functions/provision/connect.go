@@ -47,7 +47,7 @@ func (c *connector) Connect(_ context.Context, reg model.Registration) (provisio
 		cluster.SpreadByDefault(spread)
 		fleet := ec2fleet.New(ec2.NewFromConfig(config))
 		return provision.Site{
-			Cluster: cluster, Nominator: cluster, Wishes: cluster, Reporter: cluster,
+			Cluster: cluster, Configurations: cluster, Nominator: cluster, Wishes: cluster, Reporter: cluster,
 			Fleet: fleet, Templates: fleet, Tagger: fleet,
 			Catalog: ec2catalog.New(ec2catalog.Clients{
 				EC2: ec2.NewFromConfig(config), IAM: iam.NewFromConfig(config), SSM: ssm.NewFromConfig(config),

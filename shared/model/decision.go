@@ -98,6 +98,8 @@ type Question struct {
 
 	Bound []string `json:"bound,omitempty"` // UIDs of pods that ask for nothing any more, though the snapshot says so; sorted
 
+	Applied *Applied `json:"applied,omitempty"` // NodePools and EC2NodeClasses in the place of the snapshot's; nil = the snapshot's
+
 	Fill   []Filling      `json:"fill,omitempty"`   // machines that static pools lack, in the snapshot's order
 	Owed   []PlannedClaim `json:"owed,omitempty"`   // replacements that commands wait for and that may be launched now
 	Wishes []Wish         `json:"wishes,omitempty"` // NodeClaims made by hand
@@ -106,6 +108,22 @@ type Question struct {
 	BestEffortMinValues bool  `json:"bestEffortMinValues,omitempty"`
 	DearTimes           int   `json:"dearTimes"`       // price of a claim, as a multiple of what it usually costs, above which its pods wait
 	DearWaitSeconds     int64 `json:"dearWaitSeconds"` // how long they wait at most
+}
+
+// Applied is every NodePool and EC2NodeClass as the API server had them, by name.
+type Applied struct {
+	Pools   []Pool  `json:"pools,omitempty"`
+	Classes []Class `json:"classes,omitempty"`
+}
+
+// In returns the snapshot with these in the place of its own; the snapshot itself where a is nil.
+func (a *Applied) In(snapshot *Snapshot) *Snapshot {
+	if a == nil {
+		return snapshot
+	}
+	out := *snapshot
+	out.Pools, out.Classes = a.Pools, a.Classes
+	return &out
 }
 
 // HeldPool is a NodePool that nothing is bought for now.

@@ -180,7 +180,7 @@ func (a *Profiles) Delete(name string) {
 func (c *Cluster) Configuration(context.Context) (model.Configuration, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.asked("list"); err != nil {
+	if err := c.asked("list configuration"); err != nil {
 		return model.Configuration{}, err
 	}
 	out := model.Configuration{Pools: c.pools.all()}

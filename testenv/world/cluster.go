@@ -95,7 +95,7 @@ func (c *Cluster) uid(kind string) string {
 }
 
 // Refuse has every request asked about before it is answered: an error is its answer. nil answers all.
-// Requests are list, get, put claim, patch node, report, delete node, delete claim, delete pod, evict, free, show end.
+// Requests are list, list configuration, list pods, get, put claim, patch node, report, delete node, delete claim, delete pod, evict, free, show end.
 func (c *Cluster) Refuse(ask func(request string) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -48,7 +48,7 @@ func (p *Ports) Connect(ctx context.Context, reg model.Registration) (provision.
 	return read(ctx, p, "site.connect", func() (provision.Site, error) {
 		p := p.at(reg)
 		cluster := clusterPort{p}
-		return provision.Site{Cluster: cluster, Nominator: cluster, Wishes: cluster, Reporter: cluster, Fleet: fleetPort{p}, Templates: fleetPort{p}, Tagger: fleetPort{p}, Catalog: catalogPort{p}}, nil
+		return provision.Site{Cluster: cluster, Configurations: classPort{p}, Nominator: cluster, Wishes: cluster, Reporter: cluster, Fleet: fleetPort{p}, Templates: fleetPort{p}, Tagger: fleetPort{p}, Catalog: catalogPort{p}}, nil
 	})
 }
 

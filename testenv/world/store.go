@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -217,12 +218,20 @@ func (s *Store) Heal() {
 
 // Publish does what a watcher does: the cluster as it stands becomes the snapshot, and the pointer moves to it.
 func (w *World) Publish(ctx context.Context, epoch, seq int64) error {
+	return w.Pretend(ctx, epoch, seq, func(*model.Snapshot) {})
+}
+
+// Pretend does what a hostile watcher does: it publishes the cluster as it stands after lie has changed it. Lists of NodePools and
+// EC2NodeClasses are lie's to write to; what they hold beside plain fields it replaces.
+func (w *World) Pretend(ctx context.Context, epoch, seq int64, lie func(snapshot *model.Snapshot)) error {
 	listed, err := w.Cluster.List(ctx)
 	if err != nil {
 		return err
 	}
 	snapshot := *listed
 	snapshot.Epoch, snapshot.Seq = epoch, seq
+	snapshot.Pools, snapshot.Classes = slices.Clone(listed.Pools), slices.Clone(listed.Classes)
+	lie(&snapshot)
 	data, err := wire.EncodeBase(&snapshot)
 	if err != nil {
 		return err

@@ -52,6 +52,7 @@ func Disrupted(node *model.Node) bool {
 // New joins a question with the snapshot as Seen returns it, the pods that ask for capacity in it (pack.PendingAt, by the question's
 // Leaving and SeenUnix), and the region's machine types. It reads them and writes to none.
 func New(q *model.Question, seen *model.Snapshot, asking []int, types []model.MachineType) *Provision {
+	seen = q.Applied.In(seen)
 	p := &Provision{question: q, asking: asking, Usable: make(map[string]model.Class, len(q.Classes))}
 	p.Input = pack.Input{
 		Snapshot: without(seen, q.Aside), Catalogs: map[string][]model.InstanceType{}, ClassProblems: map[string]string{}, PoolsHeld: held(q.Held),

@@ -161,6 +161,8 @@ type Outcome struct {
 	Joined        map[string]int    `json:"joined,omitempty"` // Registered by pool; "" = of none
 	Initialized   int               `json:"initialized,omitempty"`
 	PricePerHour  float64           `json:"pricePerHour,omitempty"` // of what was launched, USD
+	Corrected     []string          `json:"corrected,omitempty"`    // NodePools and EC2NodeClasses that the API server has otherwise than the snapshot, with what; it was gone by the API server's
+	Withheld      int               `json:"withheld,omitempty"`     // planned claims that were not launched because those could not be read
 	Machines      *model.CatalogUse `json:"machines,omitempty"`     // what catalogue was decided by
 	Millis        map[string]int64  `json:"millis,omitempty"`       // since the start of the run, by what was reached
 	Problems      []string          `json:"problems,omitempty"`
@@ -245,6 +247,10 @@ type run struct {
 	putOffCalls   bool                 // something was put off because EC2's API was used up for now
 	wishes        []*wish              // NodeClaims made by hand that are due
 	nameUsed      map[string]bool      // names of replacements that turned out to be in use
+	readLive      bool                 // it was asked which NodePools and EC2NodeClasses there are
+	compared      bool                 // the answer was compared with the snapshot
+	applied       *model.Applied       // the answer; once compared nil where the snapshot says the same
+	unread        error                // why they could not be read
 	podAt         map[string]int       // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
 
 	mutex    sync.Mutex // guards what parallel calls write: out.Problems, report and awaited
@@ -353,7 +359,7 @@ func (r *run) readSnapshot(ctx context.Context) error {
 	if pointer := r.ledger.Pointer; pointer != nil && r.alive(*pointer) && r.reaches(*pointer) {
 		snapshot, err := r.Snapshots.At(ctx, *pointer)
 		if err == nil {
-			r.shown, r.out.Source = headroom.Join(snapshot), "snapshot"
+			r.shown, r.out.Source = headroom.Join(snapshot), sourceSnapshot
 			r.pointer = read(*pointer, snapshot)
 			return nil
 		}
@@ -363,7 +369,7 @@ func (r *run) readSnapshot(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list cluster %s: %w", r.reg.Cluster, err)
 	}
-	r.shown, r.out.Source, r.listed = headroom.Join(snapshot), "list", snapshot
+	r.shown, r.out.Source, r.listed = headroom.Join(snapshot), sourceList, snapshot
 	return nil
 }
 

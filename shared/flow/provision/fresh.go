@@ -2,21 +2,30 @@ package provision
 
 import (
 	"context"
+	"slices"
 
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// stillPending asks the API server, before anything is launched, which of the plan's pods still ask for it. Those that the snapshot
+// outdated asks the API server, before anything is launched, which of the plan's pods still ask for it. Those that the snapshot
 // shows waiting, where that is not fresh: kube-scheduler may have bound them since. Those of nodes that are leaving, however fresh it
 // is: who ends an application and deletes its NodeClaim in the next moment wants no other node for it. It costs one list of
-// unbound pods, and one of each such node's, in runs that want to launch, and none in all others. It reports whether any pod of
-// the plan asks for nothing any more, so that the plan is to be made again.
+// unbound pods, and one of each such node's, in runs that want to launch, and none in all others. Beside that it reads NodePools and
+// EC2NodeClasses, see live. It reports whether any pod of the plan asks for nothing any more, or those are not what the snapshot says, so
+// that the plan is to be made again.
 //
-// An answer that cannot be had changes nothing: the snapshot is the truth we have.
-func (r *run) stillPending(ctx context.Context, plan model.Plan) bool {
+// Which pods there are is the snapshot's to say where that answer cannot be had.
+func (r *run) outdated(ctx context.Context, plan model.Plan) bool {
+	if len(plan.Claims) == 0 {
+		return false
+	}
 	nodes := r.toAsk(plan)
 	present := make([]map[string]bool, len(nodes))
-	r.parallel(len(nodes), func(i int) {
+	r.parallel(len(nodes)+1, func(i int) {
+		if i == len(nodes) {
+			r.live(ctx)
+			return
+		}
 		pods, err := r.site.Cluster.Present(ctx, nodes[i])
 		if err != nil {
 			r.problem("ask which pods are on node %q, going by the snapshot instead: %v", nodes[i], err)
@@ -37,14 +46,9 @@ func (r *run) stillPending(ctx context.Context, plan model.Plan) bool {
 			r.settled[pod.UID] = true
 		}
 	}
-	for _, claim := range plan.Claims {
-		for _, pod := range claim.Pods {
-			if r.settled[pod.UID] {
-				return len(now) > 0
-			}
-		}
-	}
-	return false
+	return r.corrected(ctx) || len(now) > 0 && slices.ContainsFunc(plan.Claims, func(claim model.PlannedClaim) bool {
+		return slices.ContainsFunc(claim.Pods, func(pod model.PodRef) bool { return r.settled[pod.UID] })
+	})
 }
 
 // asks reports whether a pod that was pending still is, by what is where it was. One of a StatefulSet comes back under its name.

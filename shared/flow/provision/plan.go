@@ -54,23 +54,22 @@ func (r *run) provision(ctx context.Context) error {
 		}
 		r.out.Rounds++
 		r.starved = false
-		r.ask(machines, blocked)
-		plan := r.affordable(r.planned())
-		if r.stillPending(ctx, plan) {
-			r.ask(machines, blocked)
-			plan = r.affordable(r.planned())
+		plan := r.draw(ctx, machines, blocked)
+		if len(plan.Claims) > 0 {
+			if r.live(ctx); r.corrected(ctx) {
+				plan = r.draw(ctx, machines, blocked)
+			}
 		}
-		if !r.spentUp() && r.pressing(plan) {
-			r.ask(machines, blocked)
-			plan = r.affordable(r.planned())
-		}
-		r.portioned(plan)
-		plan = r.complete(plan)
 		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
 		round := model.Round{Plan: plan}
 		drains := r.draining()
 		r.posed = append(r.posed, posed{r.question, r.snapshot, r.pending()})
-		again, err := r.launch(ctx, r.round.Input.Catalogs, &round, blocked)
+		var again bool
+		if r.withheld(plan) {
+			err = r.unread
+		} else {
+			again, err = r.launch(ctx, r.round.Input.Catalogs, &round, blocked)
+		}
 		r.decision.Rounds = append(r.decision.Rounds, round)
 		r.countRound(plan, round)
 		if again || len(round.Launched) > 0 || len(drains) > 0 {
@@ -88,6 +87,34 @@ func (r *run) provision(ctx context.Context) error {
 	}
 	r.problem("stopped after %d rounds of planning; the next sweep goes on", r.out.Rounds)
 	return nil
+}
+
+// draw makes this round's plan: for pods, and for what else is to be launched.
+func (r *run) draw(ctx context.Context, machines model.MachineCatalog, blocked map[string]string) model.Plan {
+	r.ask(machines, blocked)
+	plan := r.affordable(r.planned())
+	if r.outdated(ctx, plan) {
+		r.ask(machines, blocked)
+		plan = r.affordable(r.planned())
+	}
+	if !r.spentUp() && r.pressing(plan) {
+		r.ask(machines, blocked)
+		plan = r.affordable(r.planned())
+	}
+	r.portioned(plan)
+	return r.complete(plan)
+}
+
+// withheld reports whether nothing of a plan may be launched, since its NodePools and EC2NodeClasses could not be read live.
+func (r *run) withheld(plan model.Plan) bool {
+	if r.unread == nil || len(plan.Claims) == 0 {
+		return false
+	}
+	r.out.Withheld = len(plan.Claims)
+	for i := range plan.Claims {
+		r.putOff[plan.Claims[i].Pool] = "the API server does not say what it has of NodePools and EC2NodeClasses"
+	}
+	return true
 }
 
 // next reports whether another plan may do better than the round. A pool that came back dry twice, or that others' dry
@@ -175,6 +202,7 @@ func (r *run) ask(machines model.MachineCatalog, blocked map[string]string) {
 		})
 	}
 	q.Promised = r.promised(q.Claims)
+	q.Applied = r.applied
 	most := r.settings.Most
 	q.Most, q.Served, q.PlannedTo = &most, replay.Served(r.snapshot, r.pending(), r.ledger.Claims), r.ledger.Notes.PlannedTo
 	r.question, r.round = q, replay.New(q, r.snapshot, r.pending(), machines.Types)
@@ -309,8 +337,13 @@ func (r *run) resolveClasses(ctx context.Context) {
 	for _, w := range r.wishes {
 		used[w.Template.ClassName] = true
 	}
-	r.classes = map[string]model.Class{}
+	if r.classes == nil {
+		r.classes = map[string]model.Class{}
+	}
 	for _, class := range r.snapshot.Classes {
+		if _, known := r.classes[class.Name]; known {
+			continue // found out in this run
+		}
 		if class.DeletedUnix != 0 || !used[class.Name] && r.request.Trigger != TriggerConfig {
 			continue
 		}
@@ -318,6 +351,7 @@ func (r *run) resolveClasses(ctx context.Context) {
 		if r.stale(class) {
 			class.Status = r.resolve(ctx, class)
 			if len(r.ledger.Classes) == 0 { // nobody else tells people how classes stand: the catalogue function has never run
+				r.report.Classes = slices.DeleteFunc(r.report.Classes, func(c model.ClassReport) bool { return c.Class == class.Name })
 				r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: class.Status})
 			}
 		}
@@ -394,7 +428,7 @@ func (r *run) stale(class model.Class) bool {
 
 // configDue reports whether pools and classes must be looked at although no pod is pending.
 func (r *run) configDue() bool {
-	if r.request.Trigger == TriggerConfig || r.out.Source == "list" {
+	if r.request.Trigger == TriggerConfig || r.out.Source == sourceList {
 		return true
 	}
 	for _, class := range r.snapshot.Classes {

@@ -121,7 +121,10 @@ type Connector interface {
 
 // Site is an open cluster.
 type Site struct {
-	Cluster   Cluster
+	Cluster Cluster
+
+	Configurations Configurations
+
 	Nominator Nominator
 	Wishes    Wishes
 	Reporter  Reporter
@@ -147,6 +150,13 @@ type Cluster interface {
 	// PatchNode writes labels, annotations, taints and owner of a node, on condition of its UID. NotFound or Conflict
 	// where the node is gone or another.
 	PatchNode(ctx context.Context, patch model.NodePatch) error
+}
+
+// Configurations reads what people have applied.
+type Configurations interface {
+	// Configuration returns every NodePool and EC2NodeClass as the API server has them now, and which of these kinds it does not
+	// define. An object that cannot be read is left out.
+	Configuration(ctx context.Context) (model.Configuration, error)
 }
 
 // Nominator keeps room on nodes for pods.

@@ -46,6 +46,9 @@ var units = map[string]unit{
 	"holds outlive a corrected class":                   {provision, "TestF1[A-Z]"},
 	"holds outlive a corrected pool":                    {provision, "TestR12"},
 	"replacements beyond limits waited for":             {provision, "TestF7[A-Z]"},
+	"NodePools and classes believed of the snapshot":    {provision, "TestW6"},
+	"launched though NodePools could not be read":       {provision, "TestW6"},
+	"replacements that their NodePool would not have":   {provision, "TestW6"},
 	"machines not launched in turns of namespaces":      {provision, "TestM2[A-Z]"},
 	"room within limits not dealt in turns":             {provision, "TestM2[A-Z]"},
 	"plans without bound":                               {provision, "TestF088"},
@@ -111,6 +114,12 @@ var defects = []defect{
 	{"holds outlive a corrected class", provision + "hold.go", "case now == \"\" || now == hold.Inputs:", "case true:"},
 	{"holds outlive a corrected pool", provision + "vain.go", "case hold.Inputs != inputs:", "case false:"},
 	{"replacements beyond limits waited for", provision + "plan.go", "\tr.unfit(beside.Unfit)\n", ""},
+
+	// What may be bought.
+	{"NodePools and classes believed of the snapshot", provision + "live.go",
+		"if r.readLive || r.out.Source == sourceList {", "if len(r.out.Source) > 0 {"},
+	{"launched though NodePools could not be read", provision + "plan.go", "if r.withheld(plan) {", "if r.withheld(plan) && false {"},
+	{"replacements that their NodePool would not have", "shared/core/replay/complete.go", "case foreign(planned, &pool.Template) != \"\":", "case false:"},
 
 	// Between tenants.
 	{"machines not launched in turns of namespaces", provision + "pace.go",
