@@ -158,7 +158,7 @@ func (p storePort) Put(ctx context.Context, decision model.Decision) error {
 }
 
 func (p storePort) At(ctx context.Context, pointer model.Pointer) (*model.Snapshot, error) {
-	return read(ctx, p.Ports, "store.at", func() (*model.Snapshot, error) { return p.world.Store.At(ctx, pointer) })
+	return read(ctx, p.Ports, "store.at", func() (*model.Snapshot, error) { return p.world.told(p.world.Store.At(ctx, pointer)) })
 }
 
 type hintsPort struct{ *Ports }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -66,8 +67,9 @@ type World struct {
 	Volumes   *Volumes
 
 	options Options
-	name    string        // of the cluster
-	stale   time.Duration // how old what the API server lists is
+	name    string                // of the cluster
+	stale   time.Duration         // how old what the API server lists is
+	lie     func(*model.Snapshot) // what a hostile watcher makes of what it publishes; nil = nothing
 	account *account
 }
 
@@ -232,6 +234,21 @@ func (w *World) Tick(d time.Duration) {
 
 // Stale has the API server list what was so long ago; 0 is now. Watches and writes are not affected.
 func (w *World) Stale(ago time.Duration) { w.stale = ago }
+
+// Lie has whoever reads a published snapshot read what lie makes of it, as if a hostile watcher had published that; nil ends it. Lists of
+// NodePools and EC2NodeClasses are lie's to write to.
+func (w *World) Lie(lie func(snapshot *model.Snapshot)) { w.lie = lie }
+
+// told returns what is read of a published snapshot.
+func (w *World) told(snapshot *model.Snapshot, err error) (*model.Snapshot, error) {
+	if w.lie == nil || err != nil {
+		return snapshot, err
+	}
+	lied := *snapshot
+	lied.Pools, lied.Classes = slices.Clone(snapshot.Pools), slices.Clone(snapshot.Classes)
+	w.lie(&lied)
+	return &lied, nil
+}
 
 // newID returns ids that sort by the order they were asked for in.
 func (w *World) newID() string {
