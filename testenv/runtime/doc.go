@@ -30,6 +30,7 @@
 //
 // Not modelled: the CPU share that comes with a memory size, extensions that subscribe to events, response streaming to
 // the caller (streamed responses are collected), provisioned concurrency, and the file system: the task root is writable, and
-// a function's private folder is TMPDIR, not /tmp. Memory is judged when an invocation ends,
-// by the process's peak, not while it runs.
+// a function's private folder is TMPDIR, not /tmp. Memory is the
+// process's peak of resident memory, as Linux tells it: it is looked at ten times a second while an invocation is served and when it ends, and a
+// process that had more than its function is killed. Until then it has what the machine has.
 package lambdaruntime

@@ -128,7 +128,7 @@ func (r *Runner) serve(d *deployment, fn Function, inv *invocation) (Result, err
 func (r *Runner) finish(d *deployment, s *sandbox, inv *invocation, result Result) (Result, error) {
 	alive := s.await(inv, r.config.OnInvoke)
 	result.Duration = time.Since(inv.started)
-	if alive && s.maxMemoryMB() > s.fn.MemoryMB {
+	if alive && s.overMemory() {
 		s.kill(ExitOutOfMemory)
 		<-s.exited
 		alive = false
@@ -169,7 +169,7 @@ func (s *sandbox) begin(inv *invocation) bool {
 }
 
 // await delivers the event and returns true when the process asks for the next one, false when it is gone: by itself, or
-// killed because the time was up.
+// killed because the time was up or it had more memory than the function.
 func (s *sandbox) await(inv *invocation, onInvoke func(Invocation)) bool {
 	s.log(inv.requestID, "START RequestId: "+inv.requestID+" Version: $LATEST")
 	timeUp := time.NewTimer(time.Until(inv.deadline))
@@ -186,15 +186,26 @@ func (s *sandbox) await(inv *invocation, onInvoke func(Invocation)) bool {
 		<-s.exited
 		return false
 	}
-	select {
-	case <-s.idle:
-		return true
-	case <-s.exited:
-	case <-timeUp.C:
-		s.kill(ExitTimeout)
-		<-s.exited
+	look := time.NewTicker(memoryEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-s.idle:
+			return true
+		case <-s.exited:
+			return false
+		case <-timeUp.C:
+			s.kill(ExitTimeout)
+			<-s.exited
+			return false
+		case <-look.C:
+			if s.overMemory() {
+				s.kill(ExitOutOfMemory)
+				<-s.exited
+				return false
+			}
+		}
 	}
-	return false
 }
 
 // judge fills the result's payload or error from how the invocation ended. It returns true when that was Stop.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
 )
@@ -84,5 +85,20 @@ func TestMemoryOverTheFunctionsSizeEndsTheProcess(t *testing.T) {
 	}
 	if list := seen.all(); len(list) != 1 || list[0].Reason != lambdaruntime.ExitOutOfMemory {
 		t.Errorf("exits %+v, want one out of memory", list)
+	}
+}
+
+// A process is not let be until its invocation ends: what it takes meanwhile, others on the machine do without.
+func TestMemoryOverTheFunctionsSizeEndsTheProcessAtOnce(t *testing.T) {
+	var seen exits
+	runner := newRunner(t, lambdaruntime.Config{OnExit: seen.add})
+	deploy(t, runner)
+	began := time.Now()
+	result := invoke(t, runner, `{"do":"allocate","bytes":150000000,"millis":3600000}`)
+	if result.ErrorType != lambdaruntime.ErrorTypeOutOfMemory || result.MaxMemoryMB < 128 {
+		t.Errorf("got type %q after %s, peak %d MB; want it to end out of memory, not by its timeout of %s", result.ErrorType, time.Since(began), result.MaxMemoryMB, patience)
+	}
+	if list := seen.all(); len(list) != 1 || list[0].Reason != lambdaruntime.ExitOutOfMemory || list[0].RequestID != result.RequestID {
+		t.Errorf("exits %+v, want one out of memory, of request %s", list, result.RequestID)
 	}
 }

@@ -203,6 +203,17 @@ func (s *sandbox) sampleMemory() {
 	s.peakMemory = max(s.peakMemory, peakMemoryBytes(s.cmd.Process.Pid))
 }
 
+// memoryEvery is how often the memory of a process is looked at while it serves an invocation.
+const memoryEvery = 100 * time.Millisecond
+
+// overMemory reports whether the process has had more memory than its function.
+func (s *sandbox) overMemory() bool {
+	s.mu.Lock()
+	s.sampleMemory()
+	s.mu.Unlock()
+	return s.maxMemoryMB() > s.fn.MemoryMB
+}
+
 func (s *sandbox) maxMemoryMB() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,7 +25,14 @@ func (d defect) chosen() bool {
 }
 
 // outside reports whether the simulator does without the defect's file: its own tests alone can show it.
-func (d defect) outside() bool { return strings.HasPrefix(d.file, "functions/") }
+func (d defect) outside() bool {
+	for _, folder := range []string{"functions/", "shared/adapter/", "shared/flow/attach/"} {
+		if strings.HasPrefix(d.file, folder) {
+			return true
+		}
+	}
+	return d.file == "shared/wire/codec.go" // snapshots of the simulator's worlds are not packed
+}
 
 // unit returns the tests that show the defect where no world of the simulator does; none = the simulator has to notice it.
 func (d defect) unit() unit { return units[d.name] }
@@ -60,6 +67,16 @@ var units = map[string]unit{
 	"classes forgotten that are not defined":            {"shared/flow/catalog/", "TestClassThatGoesWithItsDefinition"},
 	"hints believed of whatever cluster they name":      {"functions/provision/", "TestW3"},
 	"hints believed of whatever queue":                  {"functions/provision/", "TestW3"},
+	"events believed of whatever queue":                 {"functions/interruption/", "TestW1"},
+	"spot warnings believed of any machine":             {interruption, "TestW1"},
+	"registrations changed by whatever stack":           {"shared/flow/attach/", "TestW2"},
+	"custom resources answered wherever asked":          {"functions/catalog/", "TestW2ARequestToAnswerElsewhereChangesNothing"},
+	"pointers believed of whatever cluster they name":   {"shared/adapter/dynamoledger/", "TestW4"},
+	"bases believed of whatever cluster":                {"shared/adapter/s3snapshot/", "TestW4"},
+	"any memory of a node learned":                      {provision, "TestW5"},
+	"any memory learned believed":                       {"shared/core/offer/", "TestW5"},
+	"snapshots not weighed":                             {"shared/wire/", "TestW7AHeavySnapshotIsRefusedBeforeItIsMade"},
+	"reviews take a seat before their body":             {"shared/adapter/ekscluster/admission/", "TestW11SlowBodiesTakeNoSeat"},
 }
 
 // defects are what the simulator should notice.
@@ -135,6 +152,25 @@ var defects = []defect{
 	{"hints believed of whatever cluster they name", "functions/provision/handler.go", "case hint.Cluster != group:", "case hint.Cluster == \"\":"},
 	{"hints believed of whatever queue", "functions/provision/handler.go",
 		"if wire.QueueName(record.EventSourceARN) != wire.PlanQueue(group) {", "if group == \"-\" {"},
+
+	// Between clusters: each is what stops an attack of docs/threat-model.md.
+	{"events believed of whatever queue", "functions/interruption/handler.go",
+		"if record.EventSourceARN == h.notices {", "if _, err := wire.DecodeHint([]byte(record.Body)); err != nil {"},
+	{"spot warnings believed of any machine", interruption + "notice.go",
+		"\t\treturn claim.CapacityType == model.Spot\n", "\t\treturn true\n"},
+	{"registrations changed by whatever stack", "shared/flow/attach/attach.go",
+		"case wish.Stack != \"\" && before.Stack != \"\" && wish.Stack != before.Stack && !wish.fromTenant(before.Stack):", "case before.Stack == \"-\":"},
+	{"custom resources answered wherever asked", "functions/catalog/custom.go",
+		"if !mayAnswer(e.ResponseURL, e.StackID, c.endpoint) {", "if e.ResponseURL == \"\" {"},
+	{"pointers believed of whatever cluster they name", "shared/adapter/dynamoledger/pointer.go",
+		"if pointer.Cluster != cluster {", "if pointer.Cluster == \"\" {"},
+	{"bases believed of whatever cluster", "shared/adapter/s3snapshot/at.go", "pointer.BaseKey != want {", "pointer.BaseKey == \"\" {"},
+	{"any memory of a node learned", provision + "learn.go", "seen.MiB < floor {", "seen.MiB < floor-floor {"},
+	{"any memory learned believed", "shared/core/offer/capacity.go", "known && seen >= LeastMiB(m) {", "known {"},
+	{"snapshots not weighed", "shared/wire/codec.go", "weight, err := weigh(name, text, form, room)", "weight, err := int64(0), error(nil)"},
+	{"reviews take a seat before their body", "shared/adapter/ekscluster/admission/handler.go",
+		"\t\tcounted := &counted{of: r.Body, all: &reading}\n",
+		"\t\tselect {\n\t\tcase seats <- struct{}{}:\n\t\t\tdefer func() { <-seats }()\n\t\tcase <-time.After(waitForSeat):\n\t\t\thttp.Error(w, \"too many\", http.StatusTooManyRequests)\n\t\t\treturn\n\t\t}\n\t\tcounted := &counted{of: r.Body, all: &reading}\n"},
 
 	// A node's birth.
 	{"node judged without its UID", provision + "births.go",
