@@ -50,7 +50,7 @@ e2e: ## the long form: every end-to-end scenario on real parts
 	JOINER_E2E=full $(GO) test -timeout 50m -count=1 -v ./testenv/e2e/...
 
 redteam: ## attacks by the keys of one cluster's watcher on another cluster, against the whole stack with the templates' policies in force
-	JOINER_E2E=full $(GO) test -timeout 30m -count=1 -v -run 'TestRedteam|TestW3' ./testenv/e2e/...
+	JOINER_E2E=full $(GO) test -timeout 40m -count=1 -v -run 'TestRedteam|TestW[0-9]' ./testenv/e2e/...
 
 conform: ## the contract suites against our model of AWS, moto (PyPI) and DynamoDB Local (Maven Central), installed into .cache
 	./testenv/conform/run.sh
@@ -70,7 +70,7 @@ sim-long: ## the long form of the simulator's tests: a thousand seeds twice, eve
 sim-all: ## everything a tiny world can do: two planners, three claims, two faults, two pauses, state by state
 	$(GO) run ./testenv/sim/explore/cmd $(EXPLOREFLAGS)
 
-sim-mutants: ## some eighty mistakes put into the flows one at a time: the simulator, or tests of their own, must notice all but one, which the sweep mends
+sim-mutants: ## some ninety mistakes put into the flows one at a time: the simulator, or tests of their own, must notice all but one, which the sweep mends
 	$(GO) run ./testenv/sim/mutants $(MUTANTFLAGS)
 
 bench: ## benchmarks, and how each figure of the design is met; BENCH=regexp picks some

@@ -25,6 +25,7 @@ type recorder struct {
 type report struct {
 	function string
 	took     time.Duration
+	billed   time.Duration
 	peakMB   int // of the process, so far
 }
 
@@ -35,6 +36,8 @@ func reported(l lambdaruntime.LogLine) *report {
 		switch name, value, _ := strings.Cut(part, ": "); name {
 		case "Duration":
 			r.took, _ = time.ParseDuration(strings.Replace(value, " ", "", 1))
+		case "Billed Duration":
+			r.billed, _ = time.ParseDuration(strings.Replace(value, " ", "", 1))
 		case "Max Memory Used":
 			r.peakMB, _ = strconv.Atoi(strings.TrimSuffix(value, " MB"))
 		}
@@ -55,6 +58,18 @@ func (r *recorder) used(function string) (longest time.Duration, peakMB int) {
 		}
 	}
 	return longest, peakMB
+}
+
+// invoked returns how often each function was invoked so far, and what all of that is billed.
+func (r *recorder) invoked() (times map[string]int, billed time.Duration) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	times = map[string]int{}
+	for _, report := range r.reports {
+		times[report.function]++
+		billed += report.billed
+	}
+	return times, billed
 }
 
 func (r *recorder) exit(e lambdaruntime.Exit) {

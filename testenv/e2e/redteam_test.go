@@ -45,6 +45,7 @@ type redteam struct {
 	keys     aws.Config        // of the attacker's watcher
 	queues   map[string]string // URLs of all queues of the installation, by name
 	open     []string          // names of those that the keys may send to
+	probes   int               // machines the victim asked for between attacks
 }
 
 // TestRedteam has the keys of one cluster's watcher play what a hostile tenant would, by unmodified SDK clients and with the policies of
@@ -52,17 +53,20 @@ type redteam struct {
 func TestRedteam(t *testing.T) {
 	t.Parallel()
 	r := startRedteam(t)
+	r.prompt(t, "before")
 	for _, attack := range []struct {
 		name string
 		play func(*testing.T, *redteam)
 	}{
 		{"W3 W6 rights", playRights}, {"W1 forged notices", playNotices}, {"W2 forged registrations", playRegistrations},
-		{"W4 pointers to others", playPointers}, {"W5 lies about memory", playMemory}, {"malformed bodies", playMalformed},
+		{"W4 pointers to others", playPointers}, {"W7 bombs", playBombs}, {"W5 lies about memory", playMemory}, {"malformed bodies", playMalformed},
 	} {
 		if !t.Run(attack.name, func(t *testing.T) {
-			before := r.seen(t)
+			before, spent := r.seen(t), r.spending()
 			attack.play(t, r)
 			r.unharmed(t, before)
+			r.bills(t, spent, attack.name)
+			r.prompt(t, attack.name)
 		}) {
 			return
 		}
@@ -84,7 +88,7 @@ func startRedteam(t *testing.T) *redteam {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.hostile = strings.Split(aws.ToString(who.Arn), "/")[1]
+	c.hostile = append(c.hostile, strings.Split(aws.ToString(who.Arn), "/")[1])
 	all, err := sqs.NewFromConfig(c.Cloud.Config()).ListQueues(t.Context(), &sqs.ListQueuesInput{})
 	if err != nil {
 		t.Fatal(err)
@@ -130,11 +134,14 @@ func (r *redteam) seen(t *testing.T) state {
 	}
 	s := state{registration: reg, pods: c.podsOf(t, "here")}
 	for _, claim := range c.ledger(t).Claims {
+		if claim.Pool == probePool {
+			continue
+		}
 		machine, _ := c.EC2.Lookup(claim.InstanceID)
 		s.machines = append(s.machines, fmt.Sprintf("%s %s", machine.ID, machine.State))
 		s.claims = append(s.claims, fmt.Sprintf("%s %s with %s, drain %v", claim.Name, claim.State, claim.InstanceID, claim.Drain))
 	}
-	nodes, err := c.kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	nodes, err := c.kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: model.LabelNodePool + "!=" + probePool})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -406,10 +413,13 @@ func playPointers(t *testing.T, r *redteam) {
 }
 
 // attackersRuns are the planning runs for the attacker's cluster so far.
-func (r *redteam) attackersRuns() []provision.Outcome {
+func (r *redteam) attackersRuns() []provision.Outcome { return r.runsOf(r.attacker) }
+
+// runsOf are the planning runs for a cluster so far.
+func (r *redteam) runsOf(c *cluster) []provision.Outcome {
 	var out []provision.Outcome
 	for _, run := range r.victim.logs.runs() {
-		if run.Cluster == r.attacker.Options.Cluster {
+		if run.Cluster == c.Options.Cluster {
 			out = append(out, run)
 		}
 	}

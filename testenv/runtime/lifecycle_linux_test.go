@@ -80,7 +80,7 @@ func TestMemoryOverTheFunctionsSizeEndsTheProcess(t *testing.T) {
 		t.Fatalf("a megabyte: error %v, peak %d MB", small.Err(), small.MaxMemoryMB)
 	}
 	result := invoke(t, runner, `{"do":"allocate","bytes":150000000}`)
-	if result.ErrorType != lambdaruntime.ErrorTypeOutOfMemory || result.MaxMemoryMB < 143 {
+	if result.ErrorType != lambdaruntime.ErrorTypeOutOfMemory || result.MaxMemoryMB < 128 {
 		t.Errorf("got type %q, peak %d MB", result.ErrorType, result.MaxMemoryMB)
 	}
 	if list := seen.all(); len(list) != 1 || list[0].Reason != lambdaruntime.ExitOutOfMemory {

@@ -46,7 +46,8 @@ func (s *Stack) startCloud() error {
 		parameters: ssm.New(ssm.Options{Account: s.Cloud.Account()}),
 	}
 	s.Cloud.Register("ec2", ec2.NewHandler(s.EC2))
-	s.Cloud.Register("dynamodb", dynamodb.NewHandler(dynamodb.NewModel(dynamodb.Options{Account: s.Cloud.Account(), Region: s.Cloud.Region()})))
+	s.Tables = dynamodb.NewModel(dynamodb.Options{Account: s.Cloud.Account(), Region: s.Cloud.Region()})
+	s.Cloud.Register("dynamodb", dynamodb.NewHandler(s.Tables))
 	s.Cloud.Register("ssm", ssm.NewHandler(s.account.parameters))
 	s.Cloud.Register("pricing", pricing.NewHandler(pricing.New(pricing.Options{})))
 	s.Cloud.Register("eks", eks.NewHandler(s.account.eks))

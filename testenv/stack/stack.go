@@ -12,6 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/adapter/s3snapshot"
 	"github.com/joiner-sh/joiner/testenv/cloud"
+	"github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/servicequotas"
 	"github.com/joiner-sh/joiner/testenv/cloudformation/deploy"
@@ -81,6 +82,7 @@ type Stack struct {
 	Cloud      *cloud.Cloud
 	EC2        *ec2.Model
 	Quotas     *servicequotas.Model
+	Tables     *dynamodb.Model
 	Cluster    *Cluster           // the first
 	Kube       *kube.ControlPlane // the first cluster's
 	Machines   *machine.Fleet     // the same
