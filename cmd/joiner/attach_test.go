@@ -78,7 +78,7 @@ func newAccount(t *testing.T) *installedAccount {
 	c.Register("iam", iammodel.NewHandler(a.machines, c.Policies))
 	c.Register("servicequotas", servicequotas.NewHandler(a.quotas))
 	a.bus = events.NewBus(events.Config{Account: c.Account(), Region: c.Region()})
-	c.Register("events", schedule.NewHandler(a.schedules, a.bus))
+	c.Register("events", schedule.NewHandler(a.schedules, a.bus, nil))
 	c.Register("ssm", ssmmodel.NewHandler(ssmmodel.New(ssmmodel.Options{})))
 	c.Register("dynamodb", dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{Account: c.Account(), Region: c.Region()})))
 	config := c.Config()

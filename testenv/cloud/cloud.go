@@ -81,7 +81,8 @@ type Cloud struct {
 	faults   faultList
 
 	mu       sync.Mutex
-	services map[string]http.Handler // keyed by the service of the credential scope
+	services map[string]http.Handler    // keyed by the service of the credential scope
+	others   map[[2]string]http.Handler // the same for callers of other accounts, by account and service
 	latency  Latency
 	sources  map[string]string // ARN of what a service acts for, by access key
 }
@@ -93,6 +94,7 @@ func New(o Options) *Cloud {
 	c := &Cloud{
 		options:  o,
 		services: map[string]http.Handler{},
+		others:   map[[2]string]http.Handler{},
 		latency:  o.Latency,
 		sources:  map[string]string{},
 		Policies: access.NewBook(o.Account, o.Region, o.Clock.Now),
@@ -187,6 +189,14 @@ func (c *Cloud) Register(service string, h http.Handler) {
 	c.services[service] = h
 }
 
+// RegisterFor makes h answer for a service where the caller is of another account: what that account has is apart. Without one callers of
+// other accounts get the answers of Register's handler, as far as policies let them.
+func (c *Cloud) RegisterFor(account, service string, h http.Handler) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.others[[2]string{account, service}] = h
+}
+
 // SetLatency replaces Options.Latency; nil ends it.
 func (c *Cloud) SetLatency(l Latency) {
 	c.mu.Lock()
@@ -194,11 +204,14 @@ func (c *Cloud) SetLatency(l Latency) {
 	c.latency = l
 }
 
-func (c *Cloud) lookup(service, action string) (h http.Handler, wait time.Duration) {
+func (c *Cloud) lookup(account, service, action string) (h http.Handler, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.latency != nil {
 		wait = c.latency(service, action)
+	}
+	if other := c.others[[2]string{account, service}]; other != nil {
+		return other, wait
 	}
 	return c.services[service], wait
 }

@@ -78,7 +78,7 @@ func (c *call) serve(w *answer, r *http.Request) {
 	r = r.WithContext(wire.WithCaller(r.Context(), caller))
 	guard := c.guard(r)
 	r = r.WithContext(wire.WithGuard(r.Context(), guard))
-	handler, wait := c.cloud.lookup(c.service, c.action)
+	handler, wait := c.cloud.lookup(caller.Account, c.service, c.action)
 	fault := c.cloud.faults.next(c.service, c.action, r, c.body)
 	if err := clock.Sleep(r.Context(), c.cloud.options.Clock, wait+fault.Latency); err != nil {
 		return // the client has gone

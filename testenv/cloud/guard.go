@@ -71,7 +71,7 @@ func (c *call) authorize(r *http.Request, guard wire.Guard) *wire.Error {
 	if guard == nil || access.BySelf(c.service) {
 		return nil
 	}
-	asked, err := c.cloud.Policies.Of(access.Request{Service: c.service, Action: c.action, HTTP: r, Body: c.body})
+	asked, err := c.cloud.Policies.Of(access.Request{Service: c.service, Action: c.action, HTTP: r, Body: c.body, Account: c.caller.Account})
 	if err != nil {
 		who, _ := c.cloud.principal(c.caller)
 		if !c.cloud.Policies.Knows(who.ARN) && who.Service == "" {
@@ -98,7 +98,7 @@ func (c *call) denied(r *http.Request, a wire.Access, because string) *wire.Erro
 		return e
 	case "s3":
 		return wire.StatusErrorf(http.StatusForbidden, "AccessDenied", "%s", message)
-	case "eks":
+	case "eks", "lambda":
 		return wire.StatusErrorf(http.StatusForbidden, "AccessDeniedException", "%s", message)
 	}
 	return wire.Errorf("AccessDeniedException", "%s", message)

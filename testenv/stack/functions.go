@@ -23,7 +23,7 @@ func kubernetesMinor() string {
 func (s *Stack) startRuntime() error {
 	s.schedule = schedule.New(schedule.Config{Account: s.Cloud.Account(), Region: s.Cloud.Region()})
 	s.Bus = events.NewBus(events.Config{Account: s.Cloud.Account(), Region: s.Cloud.Region(), OnDropped: func(rule string, err error) { s.say("rule %s: %v", rule, err) }})
-	s.Cloud.Register("events", schedule.NewHandler(s.schedule, s.Bus))
+	s.Cloud.Register("events", schedule.NewHandler(s.schedule, s.Bus, nil))
 	s.deployments = deploy.NewAccount(deploy.Models{
 		Cloud: s.Cloud, EC2: s.EC2, EKS: s.account.eks, Parameters: s.account.parameters, Bus: s.Bus, Schedules: s.schedule,
 		Code: s.code, Changes: s.changes(), OnDropped: func(err error) { s.say("%v", err) },
@@ -38,6 +38,7 @@ func (s *Stack) startRuntime() error {
 		return err
 	}
 	s.deployments.Runtime = s.Runtime
+	s.Cloud.Register("lambda", lambdaruntime.NewHandler(s.Runtime))
 	s.closeLater(s.Runtime.Stop) // before the mappings, which would wait for what is in flight
 	s.closeLater(s.schedule.Stop)
 	return nil

@@ -22,8 +22,8 @@ type Role struct {
 	Tags     map[string]string
 }
 
-// Book holds the policies of an account. It is safe for concurrent use. A principal it does not know may do whatever the policies
-// of resources do not deny.
+// Book holds the policies of an account, and those of other accounts that have to do with it. It is safe for concurrent use. A principal
+// it does not know may do whatever the policies of resources do not deny, and in another account than its own what they allow.
 type Book struct {
 	Account, Region string
 	Now             func() time.Time // for aws:CurrentTime
@@ -133,7 +133,7 @@ func (b *Book) decide(who policy.Principal, a wire.Access) policy.Decision {
 	resource, has := b.resourceOf(a.Resource)
 	target, assumes := b.roles[a.Resource]
 	b.mu.Unlock()
-	r := policy.Request{Principal: who, Action: a.Action, Resource: a.Resource, Account: accountOf(a.Resource), Context: b.context(who, role, a)}
+	r := policy.Request{Principal: who, Action: a.Action, Resource: a.Resource, Account: b.accountOf(a.Resource), Context: b.context(who, role, a)}
 	p := policy.Policies{Identity: role.Identity, Boundary: role.Boundary}
 	switch {
 	case strings.HasPrefix(a.Action, "sts:AssumeRole") && assumes && target.Trust != nil:
@@ -179,6 +179,14 @@ func accountOf(arn string) string {
 		return parts[4]
 	}
 	return ""
+}
+
+// accountOf returns the account that a resource is in: of buckets, whose ARNs do not say it, the book's own, which has them all.
+func (b *Book) accountOf(arn string) string {
+	if strings.HasPrefix(arn, "arn:aws:s3:::") {
+		return b.Account
+	}
+	return accountOf(arn)
 }
 
 // context returns the condition keys of a request. Requests of the model count as sent by TLS.

@@ -87,7 +87,7 @@ func (b *Book) table(name string) string {
 	if strings.HasPrefix(name, "arn:") {
 		return name
 	}
-	return b.arn("dynamodb", "table/"+name)
+	return b.arn("dynamodb", b.Account, "table/"+name)
 }
 
 // ofOperation returns what one operation asks for. Its leading key is that of the item, and of a query the value its key condition

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -16,6 +17,7 @@ type Request struct {
 	Action  string // as the API calls it
 	HTTP    *http.Request
 	Body    []byte
+	Account string // of the caller; "" = the book's
 }
 
 // BySelf are services whose models ask the guard themselves, because what a request asks for depends on what there is.
@@ -23,8 +25,10 @@ func BySelf(service string) bool { return service == "ec2" || service == "iam" |
 
 // Of returns what a request asks of IAM, at least one thing. An action that is not known here is an error.
 func (b *Book) Of(r Request) ([]wire.Access, error) {
+	r.Account = cmp.Or(r.Account, b.Account)
 	services := map[string]func(Request) ([]wire.Access, error){
-		"sqs": b.ofSQS, "dynamodb": b.ofDynamoDB, "s3": b.ofS3, "ssm": b.ofSSM, "pricing": b.ofPricing, "eks": b.ofEKS,
+		"sqs": b.ofSQS, "dynamodb": b.ofDynamoDB, "s3": b.ofS3, "ssm": b.ofSSM, "pricing": b.ofPricing, "eks": b.ofEKS, "events": b.ofEvents,
+		"lambda": b.ofLambda,
 	}
 	f, ok := services[r.Service]
 	if !ok {
@@ -41,9 +45,9 @@ func one(action, resource string) []wire.Access {
 	return []wire.Access{{Action: action, Resource: resource}}
 }
 
-// arn returns the ARN of something in the account and region.
-func (b *Book) arn(service, resource string) string {
-	return "arn:aws:" + service + ":" + b.Region + ":" + b.Account + ":" + resource
+// arn returns the ARN of something in an account and the region.
+func (b *Book) arn(service, account, resource string) string {
+	return "arn:aws:" + service + ":" + b.Region + ":" + account + ":" + resource
 }
 
 // sqsActions are the IAM actions of SQS's API where they have another name.
@@ -63,7 +67,7 @@ func (b *Book) ofSQS(r Request) ([]wire.Access, error) {
 	if other, ok := sqsActions[action]; ok {
 		action = other
 	}
-	account, name := b.Account, in.QueueName
+	account, name := r.Account, in.QueueName
 	if u, err := url.Parse(in.QueueURL); err == nil && in.QueueURL != "" {
 		parts := strings.Split(strings.Trim(u.Path, "/"), "/")
 		name = parts[len(parts)-1]
@@ -75,6 +79,42 @@ func (b *Book) ofSQS(r Request) ([]wire.Access, error) {
 		return one("sqs:"+action, "*"), nil
 	}
 	return one("sqs:"+action, "arn:aws:sqs:"+b.Region+":"+account+":"+name), nil
+}
+
+// ofEvents: an event is put on a bus of any account by the bus's ARN, and asks for that with its source.
+func (b *Book) ofEvents(r Request) ([]wire.Access, error) {
+	var in struct {
+		Name, Rule string
+		Entries    []struct{ EventBusName, Source, DetailType string }
+	}
+	if err := json.Unmarshal(r.Body, &in); err != nil {
+		return nil, fmt.Errorf("read request of EventBridge: %w", err)
+	}
+	if r.Action != "PutEvents" {
+		return one("events:"+r.Action, b.arn("events", r.Account, "rule/"+cmp.Or(in.Name, in.Rule))), nil
+	}
+	var out []wire.Access
+	for _, e := range in.Entries {
+		bus := cmp.Or(e.EventBusName, "default")
+		if !strings.HasPrefix(bus, "arn:") {
+			bus = b.arn("events", r.Account, "event-bus/"+bus)
+		}
+		out = append(out, wire.Access{Action: "events:PutEvents", Resource: bus, Context: map[string][]string{"events:source": {e.Source}, "events:detail-type": {e.DetailType}}})
+	}
+	return out, nil
+}
+
+// ofLambda: a function is named by its name, or by its ARN, which may be another account's.
+func (b *Book) ofLambda(r Request) ([]wire.Access, error) {
+	parts := strings.Split(strings.Trim(r.HTTP.URL.Path, "/"), "/")
+	if r.Action != "Invoke" || len(parts) != 4 {
+		return nil, nil
+	}
+	function := parts[2]
+	if !strings.HasPrefix(function, "arn:") {
+		function = b.arn("lambda", r.Account, "function:"+function)
+	}
+	return one("lambda:InvokeFunction", function), nil
 }
 
 func (b *Book) ofPricing(r Request) ([]wire.Access, error) { return one("pricing:"+r.Action, "*"), nil }
@@ -90,16 +130,15 @@ func (b *Book) ofSSM(r Request) ([]wire.Access, error) {
 	var out []wire.Access
 	for _, name := range append(in.Names, in.Name, in.Path) {
 		if name != "" {
-			out = append(out, wire.Access{Action: "ssm:" + r.Action, Resource: b.parameter(name)})
+			out = append(out, wire.Access{Action: "ssm:" + r.Action, Resource: b.parameter(r.Account, name)})
 		}
 	}
 	return out, nil
 }
 
 // parameter returns the ARN of a parameter: those AWS publishes belong to no account.
-func (b *Book) parameter(name string) string {
+func (b *Book) parameter(account, name string) string {
 	name = strings.TrimPrefix(name, "/")
-	account := b.Account
 	if strings.HasPrefix(name, "aws/service/") {
 		account = ""
 	}
@@ -115,12 +154,12 @@ func (b *Book) ofEKS(r Request) ([]wire.Access, error) {
 	case r.Action == "" || len(parts) < 2:
 		return nil, nil
 	case len(parts) < 4:
-		return one("eks:"+r.Action, b.arn("eks", "cluster/"+parts[1])), nil
+		return one("eks:"+r.Action, b.arn("eks", r.Account, "cluster/"+parts[1])), nil
 	}
 	principal, err := url.PathUnescape(parts[3])
 	if err != nil {
 		return nil, err
 	}
 	kind, name, _ := strings.Cut(principal[strings.LastIndex(principal, ":")+1:], "/")
-	return one("eks:"+r.Action, b.arn("eks", "access-entry/"+parts[1]+"/"+kind+"/"+accountOf(principal)+"/"+name+"/-")), nil
+	return one("eks:"+r.Action, b.arn("eks", r.Account, "access-entry/"+parts[1]+"/"+kind+"/"+accountOf(principal)+"/"+name+"/-")), nil
 }

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -9,7 +10,9 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
+	"github.com/joiner-sh/joiner/testenv/cloud/policy"
 	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
+	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 	"github.com/joiner-sh/joiner/testenv/cloudformation"
 	"github.com/joiner-sh/joiner/testenv/rights"
 	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
@@ -22,6 +25,7 @@ import (
 // Models are what an account and region consist of.
 type Models struct {
 	Cloud      *cloud.Cloud
+	Account    string // twelve digits; "" = the cloud's
 	EC2        *ec2.Model
 	EKS        *eks.Model
 	Parameters *ssm.Model
@@ -29,7 +33,8 @@ type Models struct {
 	Bus        *events.Bus
 	Schedules  *schedule.Scheduler
 	// Code returns the executable of a function by the key of its zip, e.g. "ASSET-joiner-provision-arm64".
-	Code func(key string) (path string, err error)
+	Code  func(key string) (path string, err error)
+	Buses map[string]*events.Bus // of other accounts, by ARN, for rules that send there
 	// OnDropped hears of a delivery that was given up; nil = nobody does.
 	OnDropped  func(error)
 	Changes    Changes
@@ -54,7 +59,7 @@ type Account struct {
 	waiting    []schedule.Schedule               // until Begin
 	begun      bool
 	rules      []events.Rule
-	identities map[identity]string
+	identities map[identity]podRole
 	exports    map[string]string
 	answers    answers
 
@@ -68,7 +73,7 @@ type identity struct{ cluster, namespace, serviceAccount string }
 // NewAccount returns an account without stacks.
 func NewAccount(m Models) *Account {
 	a := &Account{
-		Models: m, mappings: map[string][]*eventsource.Mapping{}, identities: map[identity]string{}, exports: map[string]string{},
+		Models: m, mappings: map[string][]*eventsource.Mapping{}, identities: map[identity]podRole{}, exports: map[string]string{},
 		async: map[string]delivery.Async{},
 	}
 	a.running, a.stop = context.WithCancel(context.Background())
@@ -77,6 +82,9 @@ func NewAccount(m Models) *Account {
 	}
 	return a
 }
+
+// account is the twelve digits of the account.
+func (a *Account) account() string { return cmp.Or(a.Models.Account, a.Cloud.Account()) }
 
 // Close ends the mappings and all that sends. The runtime should be stopped before, else batches in flight are waited for.
 func (a *Account) Close() {
@@ -113,9 +121,21 @@ func (a *Account) Mapping(id string) *eventsource.Mapping {
 // Rules are the rules of all stacks, with targets that send.
 func (a *Account) Rules() []events.Rule { return a.rules }
 
-// PodRole returns the role that EKS gives to pods of a service account, "" for none.
+// podRole is what EKS gives pods: keys of a role, or of the target that this role takes on.
+type podRole struct{ role, target string }
+
+// PodRole returns the role that EKS gives to pods of a service account, "" for none: the target, where one is named that lets the
+// account's own take it on.
 func (a *Account) PodRole(cluster, namespace, serviceAccount string) string {
-	return a.identities[identity{cluster, namespace, serviceAccount}]
+	given := a.identities[identity{cluster, namespace, serviceAccount}]
+	if given.target == "" {
+		return given.role
+	}
+	asked := wire.Access{Action: "sts:AssumeRole", Resource: given.target, Context: map[string][]string{}}
+	if !a.Cloud.Policies.Decide(policy.Role(given.role), asked).Allowed() {
+		return ""
+	}
+	return given.target
 }
 
 // Stack is a deployed stack: Ref and Attribute tell what its resources came to be.
@@ -167,7 +187,7 @@ func (v *values) Attribute(logicalID, attribute string) (any, error) {
 // Deploy makes every resource of a template, in order. Account, region and exports of the environment are the account's own.
 // On an error what was made until then stays.
 func (a *Account) Deploy(ctx context.Context, t *cloudformation.Template, env cloudformation.Environment) (*Stack, error) {
-	env.Account, env.Region, env.Exports = a.Cloud.Account(), a.Cloud.Region(), maps.Clone(a.exports)
+	env.Account, env.Region, env.Exports = a.account(), a.Cloud.Region(), maps.Clone(a.exports)
 	v := &values{custom: map[string]made{}, roleID: a.Cloud.STS.RoleID}
 	resolved, err := t.With(env, v)
 	if err != nil {

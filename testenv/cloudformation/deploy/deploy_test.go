@@ -304,3 +304,55 @@ func TestWhatCannotBeDeployedIsAnError(t *testing.T) {
 		})
 	}
 }
+
+// A cluster in another account is deployed there and, for what the first account gives it, here: until then its rules' events are not taken
+// and its watcher has no rights.
+func TestAClusterOfAnotherAccountIsDeployedInBoth(t *testing.T) {
+	const foreign = "222222222222"
+	a := begin(t)
+	if _, err := a.Deploy(t.Context(), committed(t, "region"), cloudformation.Environment{StackName: "joiner"}); err != nil {
+		t.Fatal(err)
+	}
+	bus := events.NewBus(events.Config{Account: foreign, Region: a.Cloud.Region()})
+	other := NewAccount(Models{
+		Cloud: a.Cloud, Account: foreign, EC2: ec2.New(ec2.Options{Clock: clock.System(), Account: foreign}), EKS: eks.New(eks.Options{Account: foreign}),
+		Bus: bus, Schedules: a.Schedules, Buses: map[string]*events.Bus{"arn:aws:events:us-west-2:123456789012:event-bus/default": a.Bus},
+	})
+	t.Cleanup(other.Close)
+	other.EKS.AddCluster(eks.Cluster{Name: "joiner-demo"})
+	of := func(name string) *cloudformation.Template {
+		text, err := os.ReadFile("../../../infra/cdk/templates/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return parse(t, strings.ReplaceAll(string(text), "111111111111", a.Cloud.Account()))
+	}
+	if _, err := other.Deploy(t.Context(), of("cluster-foreign"), cloudformation.Environment{StackName: "joiner-cluster-joiner-demo"}); err != nil {
+		t.Fatal(err)
+	}
+	warn := func() int {
+		warning := events.Entry{Source: "aws.ec2", DetailType: "EC2 Spot Instance Interruption Warning", Detail: json.RawMessage(`{"instance-id":"i-1","instance-action":"terminate"}`)}
+		if _, err := bus.PutEvents(t.Context(), warning); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, use := range a.Cloud.Policies.Uses() {
+			if use.Action == "sqs:SendMessage" && strings.HasSuffix(use.Resource, ":joiner-notices") && use.Decision.Allowed() {
+				n += use.Times
+			}
+		}
+		return n
+	}
+	if n, role := warn(), other.PodRole("joiner-demo", "joiner", "joiner-watcher"); n != 0 || role != "" {
+		t.Errorf("before the first account says so: %d events, the watcher's role is %q", n, role)
+	}
+	if _, err := a.Deploy(t.Context(), of("cluster-foreign-hub"), cloudformation.Environment{StackName: "joiner-cluster-joiner-demo-hub"}); err != nil {
+		t.Fatal(err)
+	}
+	if n, role := warn(), other.PodRole("joiner-demo", "joiner", "joiner-watcher"); n == 0 || role != "arn:aws:iam::123456789012:role/joiner-joiner-demo-us-west-2-watcher-hub" {
+		t.Errorf("%d events, the watcher's role is %q", n, role)
+	}
+	if _, groups, ok := other.EKS.Lookup("joiner-demo", "arn:aws:iam::"+foreign+":role/joiner-joiner-demo-us-west-2-provision"); !ok || fmt.Sprint(groups) != "[joiner:functions]" {
+		t.Errorf("%v, groups are %v", ok, groups)
+	}
+}

@@ -44,6 +44,7 @@ type ruleProperties struct {
 type ruleTarget struct {
 	Arn              string
 	ID               string `json:"Id"`
+	RoleArn          string // by which the rule sends to a bus
 	DeadLetterConfig *struct{ Arn string }
 	InputTransformer *struct {
 		InputPathsMap map[string]string
@@ -82,7 +83,15 @@ func makeRule(ctx context.Context, r resource) error {
 			return fmt.Errorf("target %s: InputTransformer is modelled of rules by the clock alone", t.ID)
 		}
 		target := events.Target{ID: t.ID, ARN: t.Arn, Policy: t.RetryPolicy.policy()}
-		if target.Send, err = r.account.toQueue(arn, t.Arn); err != nil {
+		switch {
+		case strings.HasPrefix(t.Arn, "arn:aws:events:"):
+			target.Send, err = r.account.toBus(arn, t.Arn, t.RoleArn)
+		case t.RoleArn != "":
+			err = fmt.Errorf("RoleArn is modelled of targets that are buses alone")
+		default:
+			target.Send, err = r.account.toQueue(arn, t.Arn)
+		}
+		if err != nil {
 			return fmt.Errorf("target %s: %w", t.ID, err)
 		}
 		if t.DeadLetterConfig != nil {
@@ -112,6 +121,33 @@ func (a *Account) toQueue(rule, queue string) (delivery.Target, error) {
 			return nil // nobody is left to take it
 		}
 		return send(a.running, payload)
+	}, nil
+}
+
+// toBus sends to a bus of another account for a rule, by the role of the target, as far as that bus's policy lets it. The event stays what it
+// was, its account included. Source: Amazon EventBridge user guide, "Sending and receiving events between AWS accounts".
+func (a *Account) toBus(rule, bus, role string) (delivery.Target, error) {
+	to := a.Buses[bus]
+	if to == nil {
+		return nil, fmt.Errorf("property Arn is %s, and there is no such bus", bus)
+	}
+	if err := a.takeOn("events.amazonaws.com", role, rule); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, event []byte) error {
+		var e struct {
+			Source     string `json:"source"`
+			DetailType string `json:"detail-type"`
+		}
+		if err := json.Unmarshal(event, &e); err != nil {
+			return err
+		}
+		asked := wire.Access{Action: "events:PutEvents", Resource: bus, Context: map[string][]string{"events:source": {e.Source}, "events:detail-type": {e.DetailType}}}
+		if d := a.Cloud.Policies.Decide(policy.Role(role), asked); !d.Allowed() {
+			return fmt.Errorf("%s puts an event of %s on %s: %v", rule, e.Source, bus, d)
+		}
+		to.Forward(ctx, event)
+		return nil
 	}, nil
 }
 

@@ -28,7 +28,7 @@ func makeRole(_ context.Context, r resource) error {
 	if len(name) > 64 {
 		return fmt.Errorf("RoleName %s has %d characters; a role's has at most 64", name, len(name))
 	}
-	r.account.Cloud.STS.AddRole(sts.Role{Name: name, Path: p.Path})
+	r.account.Cloud.STS.AddRole(sts.Role{Name: name, Path: p.Path, Account: r.account.account()})
 	return nil
 }
 
@@ -36,7 +36,7 @@ func makeRole(_ context.Context, r resource) error {
 func (a *Account) takeOn(service, role, source string) error {
 	asked := wire.Access{Action: "sts:AssumeRole", Resource: role, Context: map[string][]string{}}
 	if source != "" {
-		asked.Context["aws:sourcearn"], asked.Context["aws:sourceaccount"] = []string{source}, []string{a.Cloud.Account()}
+		asked.Context["aws:sourcearn"], asked.Context["aws:sourceaccount"] = []string{source}, []string{a.account()}
 	}
 	if d := a.Cloud.Policies.Decide(policy.Service(service), asked); !d.Allowed() {
 		return fmt.Errorf("%s cannot take on role %s: %v", service, role, d)
@@ -83,19 +83,20 @@ func makeAccessEntry(_ context.Context, r resource) error {
 	})
 }
 
-// makePodIdentity gives pods of a service account a role, which must let EKS take it on for them.
+// makePodIdentity gives pods of a service account a role, which must let EKS take it on for them, or another one that this role may take
+// on, of any account. Source: Amazon EKS user guide, "Access AWS resources using EKS Pod Identity target IAM roles".
 func makePodIdentity(_ context.Context, r resource) error {
-	var p struct{ ClusterName, Namespace, ServiceAccount, RoleArn string }
+	var p struct{ ClusterName, Namespace, ServiceAccount, RoleArn, TargetRoleArn string }
 	if err := r.decode(&p); err != nil {
 		return err
 	}
 	if p.ClusterName == "" || p.Namespace == "" || p.ServiceAccount == "" || p.RoleArn == "" {
 		return errors.New("ClusterName, Namespace, ServiceAccount and RoleArn are required")
 	}
-	cluster := "arn:aws:eks:" + r.account.Cloud.Region() + ":" + r.account.Cloud.Account() + ":cluster/" + p.ClusterName
+	cluster := "arn:aws:eks:" + r.account.Cloud.Region() + ":" + r.account.account() + ":cluster/" + p.ClusterName
 	if err := r.account.takeOn("pods.eks.amazonaws.com", p.RoleArn, cluster); err != nil {
 		return err
 	}
-	r.account.identities[identity{p.ClusterName, p.Namespace, p.ServiceAccount}] = p.RoleArn
+	r.account.identities[identity{p.ClusterName, p.Namespace, p.ServiceAccount}] = podRole{p.RoleArn, p.TargetRoleArn}
 	return r.account.EKS.AddPodIdentity(eks.PodIdentity{Cluster: p.ClusterName, Namespace: p.Namespace, ServiceAccount: p.ServiceAccount, RoleARN: p.RoleArn})
 }

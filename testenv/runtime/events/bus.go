@@ -147,7 +147,7 @@ func (b *Bus) PutEvents(ctx context.Context, entries ...Entry) ([]string, error)
 	sizeBytes := 0
 	for i, entry := range entries {
 		var err error
-		if ids[i], events[i], err = b.envelop(entry); err != nil {
+		if ids[i], events[i], err = b.envelop(b.config.Account, entry); err != nil {
 			return nil, fmt.Errorf("put events: entry %d: %w", i, err)
 		}
 		sizeBytes += len(entry.Source) + len(entry.DetailType) + len(entry.Detail)
@@ -161,7 +161,20 @@ func (b *Bus) PutEvents(ctx context.Context, entries ...Entry) ([]string, error)
 	return ids, nil
 }
 
-func (b *Bus) envelop(entry Entry) (id string, event []byte, err error) {
+// Forward hands on an event that another account's bus made of an entry: it stays as it is.
+func (b *Bus) Forward(ctx context.Context, event []byte) { b.route(ctx, event) }
+
+// PutFor is PutEvents of one event by somebody of an account, which the event names.
+func (b *Bus) PutFor(ctx context.Context, account string, entry Entry) (id string, err error) {
+	id, event, err := b.envelop(account, entry)
+	if err != nil {
+		return "", fmt.Errorf("put event: %w", err)
+	}
+	b.route(ctx, event)
+	return id, nil
+}
+
+func (b *Bus) envelop(account string, entry Entry) (id string, event []byte, err error) {
 	if entry.Source == "" || entry.DetailType == "" {
 		return "", nil, errors.New("source and detail type are required")
 	}
@@ -177,7 +190,7 @@ func (b *Bus) envelop(entry Entry) (id string, event []byte, err error) {
 	}
 	id = uuid.NewString()
 	event, err = json.Marshal(envelope{
-		Version: "0", ID: id, DetailType: entry.DetailType, Source: entry.Source, Account: b.config.Account,
+		Version: "0", ID: id, DetailType: entry.DetailType, Source: entry.Source, Account: account,
 		Time: entry.Time.UTC().Format(time.RFC3339), Region: b.config.Region, Resources: entry.Resources, Detail: entry.Detail,
 	})
 	return id, event, err

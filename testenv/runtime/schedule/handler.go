@@ -40,17 +40,20 @@ func (s *Scheduler) group(name string) []*entry {
 }
 
 // NewHandler serves on the wire protocol of EventBridge the rules there are: those of a bus, and by the clock what is made of schedules, of
-// which each group is a rule and each schedule one of its targets. It knows DescribeRule and ListTargetsByRule, in one page.
-func NewHandler(s *Scheduler, bus *events.Bus) http.Handler {
-	r := rules{s, bus}
+// which each group is a rule and each schedule one of its targets. It knows DescribeRule and ListTargetsByRule, in one page, and PutEvents,
+// in the name of the caller's account: on that bus, or on one of the others, by ARN, where an entry names it.
+func NewHandler(s *Scheduler, bus *events.Bus, others map[string]*events.Bus) http.Handler {
+	r := rules{s, bus, others}
 	return wire.JSON{Version: "1.1", TargetPrefix: "AWSEvents", Actions: map[string]wire.JSONAction{
 		"DescribeRule": wire.JSONFunc(r.describe), "ListTargetsByRule": wire.JSONFunc(r.targets),
+		"PutEvents": wire.JSONFunc(r.put),
 	}}
 }
 
 type rules struct {
 	clock *Scheduler
 	bus   *events.Bus
+	buses map[string]*events.Bus
 }
 
 type (
@@ -102,6 +105,47 @@ func (r rules) targets(_ context.Context, in *ruleInput) (*targetOutput, error) 
 	out := &targetOutput{}
 	for _, e := range entries {
 		out.Targets = append(out.Targets, ruleTarget{e.schedule.Name, e.schedule.TargetARN})
+	}
+	return out, nil
+}
+
+type (
+	putInput struct {
+		Entries []struct {
+			EventBusName, Source, DetailType, Detail string
+			Resources                                []string
+		}
+	}
+	putResult struct {
+		EventID      string `json:"EventId,omitempty"`
+		ErrorCode    string `json:",omitempty"`
+		ErrorMessage string `json:",omitempty"`
+	}
+	putOutput struct {
+		FailedEntryCount int
+		Entries          []putResult
+	}
+)
+
+// put refuses sources of AWS, which nobody else may name. Source: Amazon EventBridge API reference, PutEventsRequestEntry and
+// PutEventsResultEntry.
+func (r rules) put(ctx context.Context, in *putInput) (*putOutput, error) {
+	out := &putOutput{}
+	for _, e := range in.Entries {
+		if strings.HasPrefix(e.Source, "aws.") {
+			out.FailedEntryCount++
+			out.Entries = append(out.Entries, putResult{ErrorCode: "NotAuthorizedForSourceException", ErrorMessage: "Not authorized for the source."})
+			continue
+		}
+		bus := r.bus
+		if other := r.buses[e.EventBusName]; other != nil {
+			bus = other
+		}
+		id, err := bus.PutFor(ctx, wire.Caller(ctx).Account, events.Entry{Source: e.Source, DetailType: e.DetailType, Detail: []byte(e.Detail), Resources: e.Resources})
+		if err != nil {
+			return nil, wire.Errorf("ValidationException", "%v", err)
+		}
+		out.Entries = append(out.Entries, putResult{EventID: id})
 	}
 	return out, nil
 }
