@@ -23,9 +23,10 @@ type Scenario struct {
 	Ends      Ends // what has machines end though nothing goes wrong
 	Choices   bool // nodes are given back by choice, as pools say; people change their minds as Edits say
 	Edits     []Edit
-	Room      []Room // that CapacityBuffers keep free
-	Judges    int    // that are at work at once; 0 = one
-	Searched  int    // messages that a receive from a plan queue looks at; 0 = as many as in SQS
+	Room      []Room     // that CapacityBuffers keep free
+	Judges    int        // that are at work at once; 0 = one
+	Searched  int        // messages that a receive from a plan queue looks at; 0 = as many as in SQS
+	Boot      world.Span // from a machine's launch until its node joins; zero = 20 to 90 s
 
 	// Neighbours are so many clusters attached to the same control plane beside the first: with the same pools, and with the
 	// workloads Neighbour returns for the i-th, from 1 on, or with the first's where that is nil. Faults that hit no operation
@@ -313,6 +314,9 @@ func (c *Config) worlds() []*world.World {
 	options.Fleet.Pending = world.Span{Min: 2 * time.Second, Max: 15 * time.Second}
 	options.Fleet.ShuttingDown = world.Span{Min: 5 * time.Second, Max: time.Minute}
 	options.Kubelets = world.KubeletOptions{BootMin: 20 * time.Second, BootMax: 90 * time.Second, Rejoins: c.Seed%2 == 0}
+	if boot := c.Scenario.Boot; boot.Max > 0 {
+		options.Kubelets.BootMin, options.Kubelets.BootMax = boot.Min, boot.Max
+	}
 	if c.Scenario.Hasty {
 		options.PlanVisibility = 10 * time.Second
 	}

@@ -9,41 +9,53 @@ import (
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
-// A namespace asks for four hundred machines, and a minute later another one for three, which kube-scheduler would have wait behind the
-// first one's older pods: they are bound two minutes later, of which machines take up to a hundred seconds to join, also where a limit
-// leaves room for fewer than the first asks for.
-func TestScenario20AHostileNamespaceDelaysANormalOneByLessThanAMinute(t *testing.T) {
+// A namespace asks for 1,500 machines, and a minute later another one for three, which kube-scheduler would have wait behind the first
+// one's older pods: with machines that join within 30 s they are bound 60 s later, also where a limit leaves room for 300.
+func TestScenario20ThreePodsBeside1500OfAnotherNamespaceAreBoundWithinAMinute(t *testing.T) {
 	for name, limit := range map[string]int64{"without limits": 0, "300 nodes": 300} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := small(0, 8*time.Minute)
+			c := small(0, 4*time.Minute)
 			c.Scenario.Workloads = nil
+			c.Scenario.Boot = world.Span{Min: 20 * time.Second, Max: 30 * time.Second}
 			if limit > 0 {
 				c.Scenario.Pools[0].Limits = model.Resources{model.Nodes: limit}
 			}
-			asked, hostile := 0, 0
+			waiting := map[string]int{}
+			count := func(w *world.World) {
+				clear(waiting)
+				for _, key := range w.Cluster.Waiting() {
+					namespace, _, _ := strings.Cut(key, "/")
+					waiting[namespace]++
+				}
+			}
+			looks := 0
 			c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
 				add := func(name string, pods int) {
 					shape := world.Shape(1500, 1<<30)
 					shape.Namespace = name
 					w.Cluster.AddPods(name, pods, shape)
 				}
-				add("hostile", 400)
-				at(time.Minute, func() { add("normal", 3) })
-				at(3*time.Minute, func() {
-					asked++
-					for _, key := range w.Cluster.Waiting() {
-						if strings.HasPrefix(key, "normal/") {
-							t.Errorf("%s waits after two minutes", key)
-						} else {
-							hostile++
-						}
+				add("hostile", 1500)
+				at(time.Minute, func() {
+					if machines := int64(len(w.Fleet.Machines())); limit > 0 && machines >= limit {
+						t.Errorf("hostile has %d machines after a minute: the limit leaves nothing to deal", machines)
+					}
+					add("normal", 3)
+				})
+				at(2*time.Minute, func() {
+					looks++
+					if count(w); waiting["normal"] != 0 {
+						t.Errorf("%d of normal's three pods wait after a minute, beside %d of hostile's", waiting["normal"], waiting["hostile"])
+					}
+					if waiting["hostile"] < 1000 {
+						t.Errorf("%d of hostile's pods wait: nothing was scarce", waiting["hostile"])
 					}
 				})
 			}
 			play(t, c)
-			if asked != 1 || hostile == 0 {
-				t.Errorf("asked %d times; %d of hostile's pods wait: nothing was scarce", asked, hostile)
+			if looks != 1 {
+				t.Errorf("looked %d times", looks)
 			}
 		})
 	}

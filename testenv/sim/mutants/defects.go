@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // defect is one mistake somebody could make in the flows.
 type defect struct {
@@ -35,7 +38,15 @@ func (d defect) outside() bool {
 }
 
 // unit returns the tests that show the defect where no world of the simulator does; none = the simulator has to notice it.
-func (d defect) unit() unit { return units[d.name] }
+func (d defect) unit() unit {
+	if tests, known := survivorTests[d.name]; known {
+		return tests
+	}
+	return units[d.name]
+}
+
+// all returns every defect there is.
+func all() []defect { return slices.Concat(defects, survivors) }
 
 // unit is tests of one package.
 type unit struct {

@@ -3,6 +3,7 @@
 //
 //	go run ./testenv/sim/mutants               # all of them; make sim-mutants
 //	go run ./testenv/sim/mutants -only refund  # those whose names match it
+//	go run ./testenv/sim/mutants -only '^X' -hours 40 -drawn  # what drawn runs notice by themselves
 package main
 
 import (
@@ -24,12 +25,14 @@ import (
 func main() {
 	only := flag.String("only", "", "defects whose names match this regular expression")
 	seconds := flag.Int("seconds", 15, "of processor time to play seeds with one defect")
+	hours := flag.Float64("hours", 0, "play so many simulated hours instead")
+	drawn := flag.Bool("drawn", false, "play drawn runs only, and no test")
 	first := flag.Uint64("first", 1, "seed of the first run")
 	tests := flag.String("scenarios", telling, "scenarios to play where drawn runs show nothing: their names match this regular expression; empty = none")
 	sound := flag.Bool("sound", true, "see first that nothing is noticed without a defect")
 	miss := flag.Int("miss", 1, "defects that may go unnoticed")
 	flag.Parse()
-	if err := run(tool{*seconds, *first, *tests}, *only, *sound, *miss); err != nil {
+	if err := run(tool{*seconds, *hours, *first, *tests, *drawn}, *only, *sound, *miss); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
@@ -44,9 +47,11 @@ type outcome struct {
 
 // tool is how each defect is looked for.
 type tool struct {
-	seconds   int // of processor time
+	seconds   int     // of processor time
+	hours     float64 // simulated ones, instead; 0 = none
 	first     uint64
 	scenarios string
+	drawn     bool // no test is run
 }
 
 func run(how tool, only string, sound bool, miss int) error {
@@ -64,7 +69,7 @@ func run(how tool, only string, sound bool, miss int) error {
 		return fmt.Errorf("-only: %w", err)
 	}
 	var chosen []defect
-	for _, d := range defects {
+	for _, d := range all() {
 		if pattern.MatchString(d.name) {
 			chosen = append(chosen, d)
 		}
@@ -140,6 +145,9 @@ func (how tool) play(root, work string, d defect) outcome {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(how.seconds)*20*time.Second+5*time.Minute)
 	defer cancel()
 	args := []string{"-first", fmt.Sprint(how.first), "-cpu", fmt.Sprint(how.seconds), "-cores", "1", "-shrink", "0"}
+	if how.hours > 0 {
+		args[2], args[3] = "-hours", fmt.Sprint(how.hours)
+	}
 	if d.chosen() {
 		args = append(args, "-choices")
 	}
@@ -150,6 +158,9 @@ func (how tool) play(root, work string, d defect) outcome {
 	switch found := violation.Find(text); {
 	case err == nil:
 		unnoticed := outcome{how: lastLine(text), took: took}
+		if how.drawn {
+			return unnoticed
+		}
 		if out := byTests(ctx, root, overlay, unit{"testenv/sim/", how.scenarios}, unnoticed, began); out.caught {
 			return out
 		}

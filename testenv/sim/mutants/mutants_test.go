@@ -15,7 +15,7 @@ func TestEveryDefectHasItsPlace(t *testing.T) {
 		t.Errorf("%d defects, want 30", len(defects))
 	}
 	seen := map[string]bool{}
-	for _, d := range defects {
+	for _, d := range all() {
 		if seen[d.name] {
 			t.Errorf("two defects are called %q", d.name)
 		}
@@ -29,9 +29,11 @@ func TestEveryDefectHasItsPlace(t *testing.T) {
 			t.Errorf("%s: %v", d.name, err)
 		}
 	}
-	for name := range units {
-		if !seen[name] {
-			t.Errorf("no defect is called %q", name)
+	for _, tests := range []map[string]unit{units, survivorTests} {
+		for name := range tests {
+			if !seen[name] {
+				t.Errorf("no defect is called %q", name)
+			}
 		}
 	}
 }
