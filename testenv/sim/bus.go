@@ -47,6 +47,7 @@ func (e *engine) dispatch(s *strand) {
 	there, back := p.draws.skewed(l.usual/2, l.slow/2), p.draws.skewed(l.usual/2, l.slow/2)
 	trouble := e.trouble(p, c.op)
 	there += trouble.delay
+	back += trouble.back
 	e.agenda.Add(e.now().Add(there), func() { e.arrive(s, c, trouble, back) })
 }
 
@@ -63,6 +64,7 @@ func (e *engine) arrive(s *strand, c *call, t trouble, back time.Duration) {
 	if t.mode != "" {
 		e.inject(p.name, t.key, string(t.mode)+" "+c.op.Name)
 	}
+	e.people.before(p, c.op)
 	var err error
 	switch t.mode {
 	case "", Slow:

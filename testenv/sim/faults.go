@@ -45,6 +45,11 @@ const (
 	KindRepeat = "repeat"     // it happens twice
 	KindLate   = "late"       // it happens after the process heard an error
 	KindOutage = "outage"     // nothing reaches the target
+
+	KindLateLease   = "late lease"       // an invocation comes to its lease seconds before its end, or its lease is written after that
+	KindRefused     = "lost and refused" // the answer of a launch is lost, and what is asked next is refused for being too much
+	KindUnpublished = "unpublished"      // what the watcher publishes is not stored, while its signs of life are
+	KindPlanning    = "long planning"    // what is read is ten seconds old and more when it is decided by
 )
 
 // The kinds that hit processes and what invokes them.
@@ -60,6 +65,22 @@ const (
 // onOperations are the kinds that hit one operation at a time.
 var onOperations = map[string]bool{
 	KindCrash: true, KindError: true, KindLost: true, KindSlow: true, KindRepeat: true, KindLate: true, KindOutage: true,
+	KindLateLease: true, KindRefused: true, KindUnpublished: true, KindPlanning: true,
+}
+
+// aims reports whether a source hits an operation of its kind.
+func (s *Source) aims(p *process, op world.Op) bool {
+	switch s.Kind {
+	case KindLateLease:
+		return p.timeout != nil && (p.ops == 1 || op.Name == "ledger.acquire" || op.Name == "ledger.hold")
+	case KindRefused:
+		return op.Name == "fleet.launch"
+	case KindUnpublished:
+		return p.program == "watcher" && (op.Name == "store.base" || op.Name == "store.segment")
+	case KindPlanning:
+		return p.timeout != nil && (op.Name == "store.at" || op.Name == "cluster.list" || op.Name == "cluster.look")
+	}
+	return s.Target == "" || s.Target == portOf(op.Name)
 }
 
 var ports = []string{"ledger", "store", "queue", "cluster", "fleet", "catalog"}
@@ -111,6 +132,12 @@ func drawPlan(seed uint64, length time.Duration) []Source {
 		from := d.between(length/10, length*9/10)
 		plan = append(plan, Source{Kind: KindMute, Rate: 1, From: from, Until: min(length, from+d.between(30*time.Second, 8*time.Minute))})
 	}
+	for _, kind := range []string{KindLateLease, KindRefused, KindUnpublished, KindPlanning, KindStorm, KindStuck} {
+		if d := newDraws(seed, kind); d.IntN(8) == 0 {
+			from := d.between(0, length/2)
+			plan = append(plan, Source{Kind: kind, Rate: 0.1 + 0.7*d.Float64(), From: from, Until: min(length, from+d.between(length/10, length*3/4))})
+		}
+	}
 	// Nodes that come up otherwise than anybody could know, machines none of which joins, and definitions that vanish, for some minutes
 	// each.
 	for _, kind := range []string{KindSpoilt, KindBurst, KindDefinitions} {
@@ -128,6 +155,7 @@ type trouble struct {
 	key   string // names it for Config.Only
 	err   error
 	delay time.Duration // on the way there
+	back  time.Duration // of the answer
 	late  time.Duration // of Late
 	lost  bool          // it gets lost where its process is killed while it is under way
 }
@@ -139,14 +167,21 @@ func (e *engine) trouble(p *process, op world.Op) trouble {
 			return trouble{mode: x.Mode, err: failure(op, nil), delay: slowness(x.Mode, nil), late: time.Second}
 		}
 	}
+	if op.Name == "fleet.launch" && e.refusals > 0 && !e.healed {
+		e.refusals--
+		return trouble{mode: world.Fails, err: fault.New(fault.Throttled, "RequestLimitExceeded", "%s: slow down", op.Name)}
+	}
 	for i := range e.config.Plan {
 		s := &e.config.Plan[i]
-		if !onOperations[s.Kind] || s.Target != "" && s.Target != portOf(op.Name) || s.Of != "" && !strings.HasSuffix(op.Process, "@"+s.Of) {
+		if !onOperations[s.Kind] || !s.aims(p, op) || s.Of != "" && !strings.HasSuffix(op.Process, "@"+s.Of) {
 			continue
 		}
 		if key, roll, hit := e.strikes(s, p.key, p.ops); hit {
 			t := s.trouble(op, roll)
 			t.key = key
+			if s.Kind == KindRefused {
+				e.refusals = 1 + roll.IntN(3)
+			}
 			return t
 		}
 	}
@@ -208,6 +243,14 @@ func (s *Source) trouble(op world.Op, roll draws) trouble {
 		return trouble{mode: Repeats}
 	case KindLate:
 		return trouble{mode: Late, err: failure(op, nil), late: roll.skewed(100*time.Millisecond, 20*time.Second)}
+	case KindRefused:
+		return trouble{mode: world.LosesReply, err: failure(op, nil)}
+	case KindUnpublished:
+		return trouble{mode: world.Fails, err: failure(op, nil)}
+	case KindLateLease:
+		return trouble{mode: Slow, delay: roll.between(12*time.Second, 31*time.Second)}
+	case KindPlanning:
+		return trouble{mode: Slow, back: roll.between(9*time.Second, 25*time.Second)}
 	}
 	return trouble{mode: Slow, delay: slowness(Slow, roll.Rand), lost: roll.IntN(2) == 0}
 }

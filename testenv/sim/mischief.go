@@ -35,6 +35,8 @@ const (
 	KindForce       = "force"       // somebody takes nodes and claims away with finalizers and all
 	KindPools       = "pools"       // somebody deletes a NodePool, and puts it back
 	KindSpoilt      = "spoilt"      // nodes come up with a taint nobody declared, without a label, or with little room
+	KindStorm       = "storm"       // half of the kubelets fall silent at once, or the status checks of half of the machines fail
+	KindStuck       = "stuck pods"  // kubelets do not end pods for minutes
 	KindBurst       = "burst"       // no machine joins that is launched while it lasts: one incident
 	KindDefinitions = "definitions" // the definitions of NodePools, NodeClaims and EC2NodeClasses vanish, and come back
 )
@@ -102,6 +104,18 @@ func (e *engine) misbehave() {
 			again(10*time.Minute, e.silence)
 		case KindStale:
 			age := d.between(10*time.Second, 10*time.Minute)
+			if d := newDraws(e.config.Seed, "flap "+s.String()); d.IntN(2) == 0 { // of two API servers one is behind
+				behind := false
+				during(func() {}, func() { w.Stale(0) })
+				e.often(d, 30*time.Second, from, until, func(draws) {
+					if behind = !behind; behind {
+						w.Stale(age)
+					} else {
+						w.Stale(0)
+					}
+				})
+				break
+			}
 			during(func() { w.Stale(age) }, func() { w.Stale(0) })
 		case KindLag:
 			lag := d.skewed(time.Second, 3*time.Minute)
@@ -148,6 +162,12 @@ func (e *engine) misbehave() {
 			during(func() { w.Kubelets.Deafen(true) }, func() { w.Kubelets.Deafen(false) })
 		case KindDefinitions:
 			during(e.undefine, e.define)
+		case KindStorm:
+			again(40*time.Minute, e.people.storm)
+		case KindStuck:
+			during(func() { w.Kubelets.Hang(s.Rate/2, world.Span{Min: time.Minute, Max: 20 * time.Minute}) }, func() { w.Kubelets.Hang(0, world.Span{}) })
+		default:
+			e.people.begin(s, d)
 		}
 	}
 }
@@ -395,6 +415,7 @@ func (e *engine) heal() {
 	if e.spoils() {
 		e.correct()
 	}
+	e.people.settle()
 	e.watchers[0].setLag(0)
 	for _, p := range e.alive {
 		p.skew = 0

@@ -119,6 +119,8 @@ type engine struct {
 	alive     []*process
 	healed    bool
 	undefined bool // somebody deleted the definitions, and they are not back
+	refusals  int  // of the next launches
+	people    *people
 	over      bool
 	functions []*function
 	watchers  []*watchers // of each cluster, in the order of worlds
@@ -155,6 +157,12 @@ func newEngine(config Config) *engine {
 	}
 	e.worlds = config.worlds()
 	e.world = e.worlds[0]
+	if e.people = (&people{engine: e}); len(e.worlds) > 1 && config.Checkers == nil {
+		e.checkers = []audit.Checker{audit.NewCrossing()}
+		for _, checker := range audit.All() {
+			e.checkers = append(e.checkers, audit.Only(world.Name, checker))
+		}
+	}
 	e.trace = newTrace(world.Start, config.Tell)
 	e.look()
 	return e

@@ -83,7 +83,7 @@ const ConvergeWithin = 5 * time.Minute
 // Draw returns the run of a seed.
 func Draw(seed uint64) Config {
 	c := Config{Seed: seed, Scenario: drawScenario(seed)}
-	c.Plan = drawPlan(seed, c.Scenario.Length)
+	c.Plan = append(drawPlan(seed, c.Scenario.Length), drawPeople(seed, c.Scenario.Length, c.Scenario.Neighbours)...)
 	return c
 }
 
@@ -113,7 +113,21 @@ func drawScenario(seed uint64) Scenario {
 	}
 	drawEnds(newDraws(seed, "ends"), &s)
 	drawChoices(newDraws(seed, "choices"), &s)
+	drawHostile(newDraws(seed, KindHostile), &s)
+	drawBeside(newDraws(seed, "beside"), &s)
 	return s
+}
+
+// drawBeside draws what few worlds have: pods that take a port of their node, and two judges at work at once.
+func drawBeside(d draws, s *Scenario) {
+	for i := range s.Workloads {
+		if d.IntN(10) == 0 {
+			s.Workloads[i].Shape.HostPorts = []model.HostPort{{Port: int32(8080 + d.IntN(2)), Protocol: "TCP"}}
+		}
+	}
+	if d.IntN(8) == 0 {
+		s.Judges = 2
+	}
 }
 
 // drawEnds draws what has machines end: nothing in a third of the runs.

@@ -161,6 +161,15 @@ func (c *Cluster) AddBudget(budget model.PDB) {
 	put(c, &c.budgets, KindBudget, budget.Namespace+"/"+budget.Name, budget.Name, "create", &budget)
 }
 
+// DeleteBudget takes a PodDisruptionBudget away, by namespace and name.
+func (c *Cluster) DeleteBudget(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.budgets.get(key) != nil {
+		drop(c, &c.budgets, KindBudget, key, key)
+	}
+}
+
 func namespaceOf(shape *model.PodShape) string {
 	if shape.Namespace == "" {
 		shape.Namespace = "default"

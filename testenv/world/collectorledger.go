@@ -95,3 +95,10 @@ func (l *Ledger) Forget(cluster, claim string) {
 	b.use(b.claims[claim].Pool, delta)
 	delete(b.claims, claim)
 }
+
+// seenVersion is the newest version of a cluster's API server that a look has noted.
+func (l *Ledger) seenVersion(cluster string) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.book(cluster).cases.SeenVersion
+}

@@ -99,6 +99,11 @@ func (p collectPort) Look(ctx context.Context) (model.Sight, error) {
 	var seen model.Sight
 	sight, err := read(ctx, p.Ports, "cluster.look", func() (_ model.Sight, err error) {
 		seen, err = p.world.Cluster.Look(ctx)
+		if ago := p.world.stale; ago > 0 && err == nil {
+			if then := p.world.Cluster.lookAt(ago); then.Version < p.world.Ledger.seenVersion(p.world.Cluster.name) {
+				seen = then
+			}
+		}
 		return seen, err
 	})
 	if fault.CodeOf(err) == model.CodeUndefined { // the one error beside which there is an answer
@@ -188,6 +193,22 @@ func (c *Cluster) Look(context.Context) (model.Sight, error) {
 		}
 	}
 	return sight, nil
+}
+
+// lookAt is Look at an API server that has fallen back to what was so long ago. A list is of now (Kubernetes API concepts, resource
+// versions), but where an API server was restored; whoever remembers what it showed before knows of that.
+func (c *Cluster) lookAt(ago time.Duration) model.Sight {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	then := c.now().Add(-ago)
+	rows := c.rowsAt(then)
+	sight := model.Sight{Version: c.versionAt(then), Nodes: sorted[model.Node](rows[KindNode]), Objects: claimObjects(sorted[NodeClaim](rows[KindNodeClaim]))}
+	for _, pool := range sorted[model.Pool](rows[KindPool]) {
+		if pool.Annotations[model.AnnotationGentleExpiry] == "true" {
+			sight.Gentle = append(sight.Gentle, pool.Name)
+		}
+	}
+	return sight
 }
 
 func claimObjects(claims []NodeClaim) []model.ClaimObject {

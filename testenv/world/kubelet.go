@@ -58,6 +58,8 @@ type Kubelets struct {
 	agenda   agenda.Agenda
 	spoil    Spoil // how nodes come up
 	deaf     bool  // no machine that is launched now ever joins
+	hangs    float64
+	hang     Span  // how much longer than its grace a pod takes to end, with that probability
 	at       int64 // version of the cluster it has looked at
 	started  int
 }
@@ -166,7 +168,7 @@ func (k *Kubelets) Resume(id string) {
 // that are still to join late or never.
 func (k *Kubelets) Heal() []string {
 	k.options.NeverJoins, k.options.JoinsLate = 0, 0
-	k.deaf = false
+	k.deaf, k.hangs = false, 0
 	k.Unspoil()
 	var stuck []string
 	for _, id := range k.ids() {
@@ -238,7 +240,11 @@ func (k *Kubelets) look() {
 // ending lets the kubelet end a pod some time within its grace.
 func (k *Kubelets) ending(pod model.Pod, at time.Time) {
 	until := max(time.Unix(pod.DeletedUnix, 0).Sub(at), 0)
-	k.agenda.Add(at.Add(k.between(min(time.Second, until), until)), func() {
+	ends := k.between(min(time.Second, until), until)
+	if k.chance(k.hangs) {
+		ends = until + k.between(k.hang.Min, k.hang.Max)
+	}
+	k.agenda.Add(at.Add(ends), func() {
 		c := k.cluster
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -345,6 +351,9 @@ func (k *Kubelets) join(one *kubelet) {
 
 // Deafen has no machine join that is launched from now on, or every one again.
 func (k *Kubelets) Deafen(deaf bool) { k.deaf = deaf }
+
+// Hang has pods that are deleted from now on take so much longer than their grace to end, with that probability.
+func (k *Kubelets) Hang(probability float64, longer Span) { k.hangs, k.hang = probability, longer }
 
 // The taints of the node life cycle controller.
 const (

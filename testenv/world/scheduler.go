@@ -168,7 +168,22 @@ func (l *look) takes(node *model.Node, pod *model.Pod, shape *model.PodShape) bo
 			}
 		}
 	}
-	return admits(node, shape) && holds(node.Allocatable, used, shape.Requests) && l.affine(node, shape) && l.spread(node, shape)
+	return admits(node, shape) && holds(node.Allocatable, used, shape.Requests) && l.free(node, shape) && l.affine(node, shape) && l.spread(node, shape)
+}
+
+// free reports whether the node ports a pod of the shape takes are taken by none of the node's pods.
+func (l *look) free(node *model.Node, shape *model.PodShape) bool {
+	if len(shape.HostPorts) == 0 {
+		return true
+	}
+	return !slices.ContainsFunc(l.pods, func(pod *model.Pod) bool {
+		return pod.NodeName == node.Name && slices.ContainsFunc(l.cluster.shapes[pod.Shape].HostPorts, func(taken model.HostPort) bool {
+			return slices.ContainsFunc(shape.HostPorts, func(p model.HostPort) bool {
+				every := func(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
+				return p.Port == taken.Port && p.Protocol == taken.Protocol && (p.IP == taken.IP || every(p.IP) || every(taken.IP))
+			})
+		})
+	})
 }
 
 func holds(allocatable, used, requests model.Resources) bool {

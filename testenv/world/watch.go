@@ -209,7 +209,17 @@ func (c *Cluster) ListAt(ago time.Duration) (*model.Snapshot, error) {
 	if err := c.asked("list"); err != nil {
 		return nil, err
 	}
-	then := c.now().Add(-ago)
+	rows := c.rowsAt(c.now().Add(-ago))
+	return &model.Snapshot{
+		Cluster: c.name, AtUnix: c.now().Unix(), Shapes: c.shapes, Pods: sorted[model.Pod](rows[KindPod]), Nodes: sorted[model.Node](rows[KindNode]),
+		Pools: sorted[model.Pool](rows[KindPool]), Classes: sorted[model.Class](rows[KindClass]), Budgets: sorted[model.PDB](rows[KindBudget]),
+		DaemonSets: sorted[model.DaemonSet](rows[KindDaemons]), Namespaces: sorted[model.Namespace](rows[KindNamespace]),
+		Claims: c.objects(sorted[NodeClaim](rows[KindNodeClaim])), Buffers: sorted[model.Buffer](rows[KindBuffer]),
+	}, nil
+}
+
+// rowsAt returns the objects there were at a time, by kind and key. The caller holds mu.
+func (c *Cluster) rowsAt(then time.Time) map[string]map[string]any {
 	rows := map[string]map[string]any{}
 	load := func(kind string, keys []string, row func(key string) any) {
 		rows[kind] = make(map[string]any, len(keys))
@@ -235,12 +245,17 @@ func (c *Cluster) ListAt(ago time.Duration) (*model.Snapshot, error) {
 			rows[step.kind][step.key] = step.before
 		}
 	}
-	return &model.Snapshot{
-		Cluster: c.name, AtUnix: c.now().Unix(), Shapes: c.shapes, Pods: sorted[model.Pod](rows[KindPod]), Nodes: sorted[model.Node](rows[KindNode]),
-		Pools: sorted[model.Pool](rows[KindPool]), Classes: sorted[model.Class](rows[KindClass]), Budgets: sorted[model.PDB](rows[KindBudget]),
-		DaemonSets: sorted[model.DaemonSet](rows[KindDaemons]), Namespaces: sorted[model.Namespace](rows[KindNamespace]),
-		Claims: c.objects(sorted[NodeClaim](rows[KindNodeClaim])), Buffers: sorted[model.Buffer](rows[KindBuffer]),
-	}, nil
+	return rows
+}
+
+// versionAt returns the version of the API server at a time. The caller holds mu.
+func (c *Cluster) versionAt(then time.Time) int64 {
+	for i := len(c.history) - 1; i >= 0; i-- {
+		if !c.history[i].at.After(then) {
+			return c.history[i].version
+		}
+	}
+	return min(c.version, max(c.trimmed, 1))
 }
 
 func sorted[T any](rows map[string]any) []T {

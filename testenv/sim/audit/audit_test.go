@@ -145,6 +145,22 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 			s.wait(10 * time.Minute)
 			s.pool(model.Resources{model.Nodes: 3})
 		}},
+		{"a launch within limits that were lowered a moment ago", nil, func(s *story) {
+			s.pool(model.Resources{model.Nodes: 3})
+			s.launch("1", 2, 2)
+			s.wait(10 * time.Minute)
+			s.pool(model.Resources{model.Nodes: 1})
+			s.wait(time.Minute)
+			s.record("2", 1, 3)
+		}},
+		{"a launch beyond limits that were lowered a while ago", []string{"A6"}, func(s *story) {
+			s.pool(model.Resources{model.Nodes: 3})
+			s.launch("1", 2, 2)
+			s.wait(10 * time.Minute)
+			s.pool(model.Resources{model.Nodes: 1})
+			s.wait(3 * time.Minute)
+			s.record("2", 1, 3)
+		}},
 		{"two machines for a claim", []string{"A1", "A3"}, func(s *story) {
 			s.record("1", 1, 1)
 			s.call("1", 1, "i-1")

@@ -27,6 +27,7 @@ type Rules struct {
 	Invocation  time.Duration // how long an invocation lives at most, and goes by what it read first: 35 s
 	Fresh       time.Duration // B9: how old the word of the watcher may be that is decided by: 10 s, and clocks
 	Untainted   time.Duration // B4: from a replacement's failure until its nodes are free of the taint: 60 s
+	Refusals    int           // R26: evictions of one pod that are refused in a minute: 12
 	ProbeEvery  time.Duration // A8: an offer without capacity is tried at most once in so long: 110 s
 }
 
@@ -35,7 +36,7 @@ var DefaultRules = Rules{
 	Orphan: 2 * time.Minute, Ghost: 2 * time.Minute, Bound: 4 * time.Minute, Grace: 15 * time.Second, Patience: 90 * time.Second,
 	Settled: 3 * time.Minute, FailedCalls: 20, Calls: 120, ProbeEvery: 110 * time.Second,
 	Warned: 20 * time.Second, Found: 60 * time.Second, Evicted: 30 * time.Second, Stalled: 3 * time.Minute, Brake: 5 * time.Minute, Detach: 10 * time.Minute,
-	Invocation: 35 * time.Second, Fresh: 16 * time.Second, Untainted: time.Minute,
+	Invocation: 35 * time.Second, Fresh: 16 * time.Second, Untainted: time.Minute, Refusals: 12,
 }
 
 // Auditor holds every rule over one set of books.
@@ -52,9 +53,10 @@ type Auditor struct {
 	told   map[string]bool
 	vain   map[string]vain // by pool UID
 
-	repairs  []time.Time          // claims given up for repair lately
-	open     map[string]time.Time // since when nothing is in the way of a drain, by claim
-	drainsAt time.Time            // when drains were looked at last
+	repairs  []time.Time            // claims given up for repair lately
+	refusals map[string][]time.Time // evictions of a pod that were refused lately, by UID
+	open     map[string]time.Time   // since when nothing is in the way of a drain, by claim
+	drainsAt time.Time              // when drains were looked at last
 }
 
 // deadline is something that must have come about by a time, unless something went wrong meanwhile.
@@ -67,7 +69,7 @@ type deadline struct {
 
 // New returns an auditor that has seen nothing.
 func New(rules Rules) *Auditor {
-	return &Auditor{rules: rules, books: newBooks(), told: map[string]bool{}, vain: map[string]vain{}, dried: map[model.OfferKey]tried{}, open: map[string]time.Time{}}
+	return &Auditor{rules: rules, books: newBooks(), told: map[string]bool{}, refusals: map[string][]time.Time{}, vain: map[string]vain{}, dried: map[model.OfferKey]tried{}, open: map[string]time.Time{}}
 }
 
 // All returns a checker of each kind.
@@ -87,7 +89,7 @@ func (a *Auditor) Check(entries []world.Entry) []Violation {
 		if fact, ok := e.Fact.(world.InstanceStarted); ok {
 			a.entry = e
 			a.oneMachine(fact.Instance.Tags[tagIntent])
-			a.actualNodes(fact.Instance.Tags[tagPool])
+			a.actualNodes(fact.Instance.Tags[tagPool], fact.Instance.Tags[tagIntent])
 		}
 	}
 	a.deadlines()
@@ -122,6 +124,7 @@ func (a *Auditor) before(e world.Entry) {
 		}
 	case world.LeaveAsked:
 		a.mayLeave(fact)
+		a.asksSeldom(fact)
 	case world.ObjectWritten:
 		if a.entry.Actor != "" {
 			a.mayChange(fact)

@@ -45,6 +45,8 @@ type books struct {
 	decided     heard                  // the newest that a command was decided by
 	poolAt      map[string]time.Time   // when pools were written last
 	poolAs      map[string]int64       // and as which version of the API server
+	limits      map[string][]limited   // of pools, from the first on
+	budgetAt    map[string]time.Time   // when PodDisruptionBudgets were written last
 	goneLately  map[string][]time.Time // when nodes that were initialised went, by pool
 	messages    map[string]int         // in queues, by queue
 	processes   map[string]string
@@ -153,7 +155,7 @@ func newBooks() *books {
 		byShape: map[int]map[string]*pod{}, messages: map[string]int{}, processes: map[string]string{},
 		onNode: map[string]map[string]*pod{}, budgets: map[string]*model.PDB{}, attached: map[string]attachment{}, replaced: map[string]bool{},
 		ending: map[string]bool{}, commands: map[string]*command{}, replacement: map[string]string{}, stops: map[stop]time.Time{},
-		poolAt: map[string]time.Time{}, poolAs: map[string]int64{}, goneLately: map[string][]time.Time{}, followed: map[string][]followed{},
+		poolAt: map[string]time.Time{}, poolAs: map[string]int64{}, limits: map[string][]limited{}, budgetAt: map[string]time.Time{}, goneLately: map[string][]time.Time{}, followed: map[string][]followed{},
 	}
 }
 
@@ -343,6 +345,7 @@ func (b *books) object(e world.Entry, fact world.ObjectWritten) {
 		b.poolAt[fact.Name], b.poolAs[fact.Name] = e.At, fact.Version
 		if delete(b.pools, fact.Name); !gone {
 			b.pools[fact.Name] = fact.Pool
+			b.limits[fact.Name] = append(b.limits[fact.Name], limited{e.At, fact.Pool.Limits})
 		}
 	case world.KindNodeClaim:
 		if delete(b.objects, fact.Name); !gone {
@@ -363,7 +366,9 @@ func (b *books) object(e world.Entry, fact world.ObjectWritten) {
 		}
 	case world.KindBudget:
 		if delete(b.budgets, fact.Name); !gone {
-			b.budgets[fact.Name] = fact.Budget
+			if b.budgets[fact.Name] = fact.Budget; fact.Verb != "status" {
+				b.budgetAt[fact.Name] = e.At
+			}
 		}
 	case world.KindVolume:
 		if delete(b.attached, fact.Name); !gone {
@@ -530,6 +535,27 @@ func sorted[V any](m map[string]V) []string {
 	}
 	sort.Strings(names)
 	return names
+}
+
+// limited is a pool's limits from a time on.
+type limited struct {
+	at     time.Time
+	limits model.Resources
+}
+
+// limitSince returns the highest limit a pool had at any time from then on; false where it had none at a time.
+func (b *books) limitSince(pool, name string, then time.Time) (int64, bool) {
+	most, list := int64(-1), b.limits[pool]
+	for i := len(list) - 1; i >= 0; i-- {
+		limit, has := list[i].limits[name]
+		if !has {
+			return 0, false
+		}
+		if most = max(most, limit); !list[i].at.After(then) {
+			break
+		}
+	}
+	return most, most >= 0
 }
 
 // room is a CapacityBuffer; goneAt is zero while it is there.

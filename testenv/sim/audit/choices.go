@@ -146,6 +146,15 @@ func (a *Auditor) mayChoose(k *model.Command, pools map[string]bool) {
 	}
 }
 
+// notStopped is D9 for what was decided before: where people have stopped it, nothing is given back a while after they did.
+func (a *Auditor) notStopped(k *model.Command) {
+	pools := map[string]bool{}
+	for i := range k.Targets {
+		pools[k.Targets[i].Pool] = true
+	}
+	a.mayChoose(k, pools)
+}
+
 // freshly is B9: what is decided by was published or confirmed a moment ago, and none is older than one that was decided by.
 func (a *Auditor) freshly(k *model.Command) {
 	last := a.books.decided
@@ -245,6 +254,7 @@ func (a *Auditor) stepped(change world.CommandChange, claims []world.ClaimChange
 	a.heldFreshly(k, before)
 	switch k.State {
 	case model.CommandDone:
+		a.notStopped(k)
 		a.replaced(k)
 		for _, c := range claims {
 			if c.After != nil && ends(c.After.State) {
@@ -327,6 +337,17 @@ func (a *Auditor) undisturbed(k *model.Command, c *model.Claim) {
 		late := p.changedAt.After(n.taintedAt) && a.entry.At.Sub(p.changedAt) < a.rules.Invocation
 		if p.DeletedUnix == 0 && !p.Terminal() && !late && p.StartedUnix != 0 && a.shielded(p) {
 			a.broken("B2", c.Name, "it is given back (%s) while pod %s runs there, which is not to be disrupted (%s)", k.Reason, p.Key(), p.shape.DoNotDisrupt)
+		}
+		if p.DeletedUnix != 0 || p.Terminal() || !a.leaves(p) || !p.changedAt.Before(n.taintedAt) {
+			continue
+		}
+		for _, b := range a.books.budgetsOf(p) {
+			if b.MaxUnavailable == "0" && a.books.budgetAt[b.Namespace+"/"+b.Name].Before(n.taintedAt) {
+				a.broken("B2", c.Name, "it is given back (%s) while pod %s runs there, which PodDisruptionBudget %s keeps", k.Reason, p.Key(), b.Name)
+			}
+		}
+		if slices.Contains(toSave, k.Reason) && p.shape.OwnerKind != world.KindDaemons && !slices.Contains(t.Pods, model.PodMark(p.UID)) {
+			a.broken("B2", c.Name, "it is given back (%s) while pod %s runs there, which came after that was judged", k.Reason, p.Key())
 		}
 	}
 }

@@ -64,7 +64,9 @@ func (c *Crossing) Check(entries []world.Entry) []Violation {
 			touches("message", fact.Group)
 		case world.ObjectWritten:
 			touches("object", fact.Cluster)
-			belongs(fact.Kind, fact.UID, fact.Cluster)
+			if fact.Kind != world.KindBudget && fact.Kind != world.KindVolume { // whose names stand for their UIDs here
+				belongs(fact.Kind, fact.UID, fact.Cluster)
+			}
 			if fact.Node != nil {
 				belongs("machine", instanceOf(fact.Node.ProviderID), fact.Cluster)
 			}

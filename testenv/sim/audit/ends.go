@@ -354,6 +354,73 @@ func (a *Auditor) mayEnd(change world.ClaimChange, commands []world.CommandChang
 	case model.EndedUnhealthy, model.EndedStatusFailed, model.EndedNodeGone, model.EndedMissing:
 		a.brake(change.Before.State)
 	}
+	switch after.FailureCode {
+	case model.EndedUnhealthy:
+		a.fewUnhealthy(after)
+	case model.EndedExpired:
+		a.fewExpire(after)
+	}
+}
+
+// fewUnhealthy is CT08: no node is repaired while more than a fifth of its pool's nodes have been unhealthy for a while.
+func (a *Auditor) fewUnhealthy(c *model.Claim) {
+	known := 5 * time.Minute
+	if !a.calm() {
+		known = 15 * time.Minute
+	}
+	nodes, sick := 0, 0
+	for _, n := range a.books.nodes {
+		if n.Labels[model.LabelNodePool] != c.Pool {
+			continue
+		}
+		nodes++
+		for _, since := range n.bad {
+			if a.entry.At.Sub(since) > known {
+				sick++
+				break
+			}
+		}
+	}
+	for _, at := range a.books.goneLately[c.Pool] {
+		if a.entry.At.Sub(at) <= known {
+			nodes++
+		}
+	}
+	if sick > (nodes+4)/5 {
+		a.broken("B8", c.Name, "it is given up for repair while %d of the %d nodes of pool %s are unhealthy", sick, nodes, c.Pool)
+	}
+}
+
+// fewExpire is S32: of a pool's nodes a tenth, and one at least, ends for its age at a time, but for drains that have been stuck for long.
+func (a *Auditor) fewExpire(c *model.Claim) {
+	nodes, expire := 0, 0
+	for _, other := range a.books.claims {
+		if other.Pool != c.Pool || !other.Live() {
+			continue
+		}
+		switch {
+		case other.State == model.Registered || other.State == model.Initialized:
+			nodes++
+		case ends(other.State) && other.FailureCode == model.EndedExpired && other.Command == "" && other.Drain != nil && a.entry.At.Unix()-other.Drain.SinceUnix < 240:
+			nodes++
+			expire++
+		}
+	}
+	// The books have the claim as it was: it is one of the nodes.
+	if c.Command == "" && expire+1 > max(1, nodes/10) {
+		a.broken("S32", c.Name, "it is to end for its age beside %d others of the %d nodes of pool %s", expire, nodes, c.Pool)
+	}
+}
+
+// asksSeldom is R26: a pod whose eviction is refused is asked again a while later each time.
+func (a *Auditor) asksSeldom(fact world.LeaveAsked) {
+	if fact.Refused == "" || fact.Forced || fact.UID == "" || fact.UID != fact.Pod.UID {
+		return
+	}
+	lately := slices.DeleteFunc(append(a.refusals[fact.UID], a.entry.At), func(at time.Time) bool { return a.entry.At.Sub(at) > time.Minute })
+	if a.refusals[fact.UID] = lately; len(lately) > a.rules.Refusals {
+		a.broken("R26", fact.Pod.Key(), "its eviction was refused %d times in a minute", len(lately))
+	}
 }
 
 // brake is B8: in five minutes at most max(5, 10 %) of the nodes are given up for repair.
@@ -423,6 +490,10 @@ func (a *Auditor) untrue(c *model.Claim, m *machine) string {
 	case model.EndedExpired:
 		if c.ExpireSeconds == nil || at.Unix() < c.CreatedUnix+*c.ExpireSeconds {
 			return "it is not that old"
+		}
+	case model.EndedMissing:
+		if n != nil && n.Ready && a.calm() && at.Sub(n.at) > 2*time.Minute {
+			return "its node " + n.Name + " is Ready"
 		}
 	case model.EndedUnhealthy:
 		return a.healthy(n)
@@ -502,6 +573,7 @@ func (a *Auditor) drains(every time.Duration) {
 			continue
 		}
 		n := a.books.nodeOf(m)
+		a.unreachable(c, m, n)
 		if a.inTheWay(c, n) {
 			delete(a.open, name)
 			continue
@@ -522,6 +594,17 @@ func (a *Auditor) drains(every time.Duration) {
 		if idle := now.Sub(since); idle > a.rules.Stalled {
 			a.broken("C4", name, "it is %s (%s) and nothing has come about for %s, though nothing is in the way", c.State, c.FailureCode, idle.Round(time.Second))
 		}
+	}
+}
+
+// unreachable is R32: a drain whose node has not been Ready for half an hour is over by then, whatever is left on it.
+func (a *Auditor) unreachable(c *claim, m *machine, n *node) {
+	const most = 45 * time.Minute
+	if n == nil || n.Ready || c.State != model.Draining || c.Drain == nil || !m.endingAt.IsZero() || !m.endedAt.IsZero() {
+		return
+	}
+	if since := a.books.now.Sub(n.at); since > most && a.books.now.Sub(time.Unix(c.Drain.SinceUnix, 0)) > most-30*time.Minute && a.books.now.Sub(a.books.disturbed) > a.rules.Settled {
+		a.broken("R32", c.Name, "it is emptied still, and its node %s has not been Ready for %s", n.Name, since.Round(time.Second))
 	}
 }
 

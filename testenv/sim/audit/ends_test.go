@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -61,6 +62,33 @@ func (s *story) warned(shield string) {
 	s.node(model.Node{Finalizer: true, Taints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}})
 }
 
+// unhealthy has so many of a pool's five nodes be unhealthy for longer than is tolerated, and one of them be repaired.
+func (s *story) unhealthy(n int) {
+	for i := range 5 {
+		node := &model.Node{Name: fmt.Sprintf("n-%d", i), UID: fmt.Sprint(i), Ready: true, Labels: map[string]string{model.LabelNodePool: "web"}}
+		if i == 0 {
+			node.Name, node.UID, node.ProviderID = "n", "n-1", "aws:///a/i-1"
+		}
+		if i < n {
+			node.Conditions = []model.NodeCondition{{Type: "NetworkUnavailable", Status: "True"}}
+		}
+		s.tell(world.ObjectWritten{Kind: world.KindNode, Name: node.Name, UID: node.UID, Verb: "status", Node: node})
+	}
+	s.wait(31 * time.Minute)
+	s.claim(model.Draining, 2, &model.Drain{SinceUnix: s.at.Unix()}, model.EndedUnhealthy)
+}
+
+// expire has the i-th claim of the pool end for its age.
+func (s *story) expire(i int) {
+	age, machine := int64(1), fmt.Sprintf("i-%d", i+1)
+	before, after := claimOf("1", i, model.Initialized, 1, machine), claimOf("1", i, model.Draining, 2, machine)
+	if i > 0 {
+		s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{After: before}}})
+	}
+	after.Drain, after.FailureCode, after.ExpireSeconds = &model.Drain{SinceUnix: s.at.Unix()}, model.EndedExpired, &age
+	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: before, After: after}}})
+}
+
 // checks has status checks of the machine fail for so long, as they do now, and mends what failed before.
 func (s *story) checks(kind string, long time.Duration) {
 	s.tell(world.InstanceImpaired{ID: "i-1"})
@@ -113,6 +141,20 @@ func TestRulesOfEnds(t *testing.T) {
 			s.wait(time.Hour)
 			s.checks(model.ImpairedSystem, time.Minute)
 			s.claim(model.Draining, 2, draining, model.EndedStatusFailed)
+		}, occupied(model.Initialized, nil), "C11"},
+		"its eviction is refused again each second": {func(s *story) {
+			for range 15 {
+				s.wait(time.Second)
+				s.tell(world.LeaveAsked{Pod: model.PodRef{Namespace: "default", Name: "plain", UID: "plain"}, UID: "plain", Node: "n", Refused: "a budget"})
+			}
+		}, occupied(model.Draining, draining), "R26"},
+		"repaired while it alone is unhealthy":        {func(s *story) { s.unhealthy(1) }, occupied(model.Initialized, nil), ""},
+		"repaired while most of its pool is as it is": {func(s *story) { s.unhealthy(4) }, occupied(model.Initialized, nil), "B8"},
+		"ends for its age":                            {func(s *story) { s.expire(0) }, occupied(model.Initialized, nil), ""},
+		"ends for its age while another does":         {func(s *story) { s.expire(1); s.expire(0) }, occupied(model.Initialized, nil), "S32"},
+		"taken for missing while its node is Ready": {func(s *story) {
+			s.wait(10 * time.Minute)
+			s.claim(model.Draining, 2, draining, model.EndedMissing)
 		}, occupied(model.Initialized, nil), "C11"},
 		"nothing comes about": {func(s *story) {
 			for range 50 {

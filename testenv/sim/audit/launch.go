@@ -87,10 +87,20 @@ func (a *Auditor) withinLimits(pool string) {
 		return
 	}
 	for _, name := range sorted(p.Limits) {
-		if limit := p.Limits[name]; a.books.held[pool][name] > limit {
+		limit, limited := a.books.limitSince(pool, name, a.entry.At.Add(-a.unaware()))
+		if limited && a.books.held[pool][name] > limit {
 			a.broken("A6", pool, "its claims hold %d of %s, the limit is %d", a.books.held[pool][name], name, limit)
 		}
 	}
+}
+
+// unaware is for how long a planner may not know what people have written: what it reads may be as old as the API server's and the
+// watcher's faults have it.
+func (a *Auditor) unaware() time.Duration {
+	if a.books.disturbed.IsZero() {
+		return a.rules.Invocation + a.rules.Patience
+	}
+	return 15 * time.Minute
 }
 
 // counted is A6: what the ledger counts is what the claims hold.
@@ -106,13 +116,14 @@ func (a *Auditor) counted(pool string) {
 	}
 }
 
-// actualNodes is A6 as people see it: the machines that run are no more than the limit, but for those EC2 gave unasked.
-func (a *Auditor) actualNodes(pool string) {
-	p := a.books.pools[pool]
-	if p == nil || pool == "" {
+// actualNodes is A6 as people see it: the machines that run are no more than the limit was since the launch was recorded, but for those
+// EC2 gave unasked.
+func (a *Auditor) actualNodes(pool, launch string) {
+	p, i := a.books.pools[pool], a.books.intents[launch]
+	if p == nil || pool == "" || i == nil {
 		return
 	}
-	limit, limited := p.Limits[model.Nodes]
+	limit, limited := a.books.limitSince(pool, model.Nodes, i.recordedAt.Add(-a.unaware()))
 	if !limited {
 		return
 	}

@@ -1,0 +1,63 @@
+package audit
+
+import (
+	"strings"
+	"time"
+
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// only is a checker that hears of one cluster of several.
+type only struct {
+	cluster string
+	of      Checker
+}
+
+// Only returns a checker that holds another's rules over one of several clusters: it hears what is that cluster's, and what is nobody's
+// own, such as a machine's end or a queue that all share.
+func Only(cluster string, of Checker) Checker { return only{cluster, of} }
+
+// Check passes on what is about the cluster.
+func (o only) Check(entries []world.Entry) []Violation {
+	var own []world.Entry
+	for _, e := range entries {
+		if cluster := clusterOf(e); cluster == "" || cluster == o.cluster {
+			own = append(own, e)
+		}
+	}
+	return o.of.Check(own)
+}
+
+// Quiet is that of the other.
+func (o only) Quiet(now time.Time) []Violation { return o.of.Quiet(now) }
+
+// clusterOf returns whose an entry is; empty = nobody's own.
+func clusterOf(e world.Entry) string {
+	switch fact := e.Fact.(type) {
+	case world.FleetCalled:
+		return fact.Cluster
+	case world.InstanceStarted:
+		return fact.Cluster
+	case world.LeaseTaken:
+		return fact.Fence.Cluster
+	case world.LeaseReleased:
+		return fact.Fence.Cluster
+	case world.LedgerWritten:
+		return fact.Cluster
+	case world.StopMoved:
+		return fact.Cluster
+	case world.PointerMoved:
+		return fact.Cluster
+	case world.WatchFollowed:
+		return fact.Cluster
+	case world.ObjectWritten:
+		return fact.Cluster
+	case world.MessageMoved:
+		_, cluster, _ := strings.Cut(fact.Queue, "plan of ")
+		return cluster
+	case world.TerminateCalled, world.LeaveAsked:
+		_, cluster, _ := strings.Cut(e.Actor, "@")
+		return cluster
+	}
+	return ""
+}
