@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
-	"github.com/joiner-sh/joiner/shared/core/requirement"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -95,8 +94,8 @@ func (p *Provision) unreplaceable(planned *model.PlannedClaim, takes model.Resou
 		return fmt.Sprintf("nodepool %s: %s", pool.Name, p.Input.PoolsHeld[pool.Name])
 	case pool.Template.ClassName != planned.Class:
 		return fmt.Sprintf("nodepool %s uses class %s now, not %s", pool.Name, pool.Template.ClassName, planned.Class)
-	case foreign(planned, &pool.Template) != "":
-		return fmt.Sprintf("nodepool %s has other %s than when the replacement was planned", pool.Name, foreign(planned, &pool.Template))
+	case pack.Foreign(planned, &pool.Template) != "":
+		return fmt.Sprintf("nodepool %s has other %s than when the replacement was planned", pool.Name, pack.Foreign(planned, &pool.Template))
 	case p.Input.ClassProblems[planned.Class] != "":
 		return fmt.Sprintf("class %s: %s", planned.Class, p.Input.ClassProblems[planned.Class])
 	case p.Input.Catalogs[planned.Class] == nil:
@@ -106,46 +105,6 @@ func (p *Provision) unreplaceable(planned *model.PlannedClaim, takes model.Resou
 		limit, limited := pool.Limits[name]
 		if amount := planned.Hold[name]; limited && amount > 0 && p.Input.Usage[pool.Name][name]+takes[name]+amount > limit {
 			return fmt.Sprintf("nodepool %s has no room within spec.limits[%s] for what takes the place of its nodes; raise it", pool.Name, name)
-		}
-	}
-	return ""
-}
-
-// foreign returns the field of a NodePool's template, as it is now, by which the NodePool would not have a claim that was planned a while
-// ago; empty = it would.
-func foreign(planned *model.PlannedClaim, template *model.Template) string {
-	const spec, metadata = "spec.template.spec.", "spec.template.metadata."
-	own := func(annotations map[string]string) map[string]string {
-		annotations = maps.Clone(annotations)
-		delete(annotations, model.AnnotationMinValuesRelaxed) // the planner's word
-		return annotations
-	}
-	allowed, err := requirement.From(template.Requirements)
-	asked, wrong := requirement.From(planned.Requirements)
-	switch {
-	case err != nil || wrong != nil:
-		return spec + "requirements"
-	case !slices.Equal(planned.Taints, template.Taints):
-		return spec + "taints"
-	case !slices.Equal(planned.StartupTaints, template.StartupTaints):
-		return spec + "startupTaints"
-	case !maps.Equal(own(planned.Annotations), own(template.Annotations)):
-		return metadata + "annotations"
-	}
-	for _, key := range allowed.Keys() {
-		if !asked.Get(key).Within(allowed.Get(key)) {
-			return spec + "requirements[" + key + "]"
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(template.Labels)) {
-		if planned.Labels[key] != template.Labels[key] {
-			return metadata + "labels[" + key + "]"
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(planned.Labels)) {
-		_, has := template.Labels[key]
-		if named := allowed.Has(key); !has && (named && !allowed.Get(key).Has(planned.Labels[key]) || !named && !requirement.WellKnown(key)) {
-			return metadata + "labels[" + key + "]"
 		}
 	}
 	return ""

@@ -147,7 +147,7 @@ var defects = []defect{
 	{"NodePools and classes believed of the snapshot", provision + "live.go",
 		"if r.readLive || r.out.Source == sourceList {", "if len(r.out.Source) > 0 {"},
 	{"launched though NodePools could not be read", provision + "plan.go", "if r.withheld(plan) {", "if r.withheld(plan) && false {"},
-	{"replacements that their NodePool would not have", "shared/core/replay/complete.go", "case foreign(planned, &pool.Template) != \"\":", "case false:"},
+	{"replacements that their NodePool would not have", "shared/core/replay/complete.go", "case pack.Foreign(planned, &pool.Template) != \"\":", "case false:"},
 
 	// Between tenants.
 	{"machines not launched in turns of namespaces", provision + "pace.go",
