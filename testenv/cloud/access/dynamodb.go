@@ -52,7 +52,7 @@ var (
 	}
 )
 
-func (b *Book) ofDynamoDB(r Request) ([]wire.Access, error) {
+func (b asker) ofDynamoDB(r Request) ([]wire.Access, error) {
 	var in dynamoRequest
 	if err := json.Unmarshal(r.Body, &in); err != nil {
 		return nil, fmt.Errorf("read request of DynamoDB: %w", err)
@@ -83,7 +83,7 @@ func (b *Book) ofDynamoDB(r Request) ([]wire.Access, error) {
 }
 
 // table returns the ARN of a table, which requests name by name or by ARN.
-func (b *Book) table(name string) string {
+func (b asker) table(name string) string {
 	if strings.HasPrefix(name, "arn:") {
 		return name
 	}
@@ -92,7 +92,7 @@ func (b *Book) table(name string) string {
 
 // ofOperation returns what one operation asks for. Its leading key is that of the item, and of a query the value its key condition
 // compares with; a scan has none. A write that returns nothing has dynamodb:ReturnValues all the same.
-func (b *Book) ofOperation(action, enclosing string, o operation) ([]wire.Access, error) {
+func (b asker) ofOperation(action, enclosing string, o operation) ([]wire.Access, error) {
 	a := wire.Access{Action: "dynamodb:" + action, Resource: b.table(o.TableName), Context: map[string][]string{}}
 	name := o.TableName[strings.LastIndex(o.TableName, "/")+1:]
 	if o.IndexName != "" {
@@ -142,7 +142,7 @@ func (o operation) queried(attribute string) (string, bool) {
 }
 
 // ofBatch returns one access for each table, with all its leading keys.
-func (b *Book) ofBatch(action string, items json.RawMessage) ([]wire.Access, error) {
+func (b asker) ofBatch(action string, items json.RawMessage) ([]wire.Access, error) {
 	gets, writes := map[string]struct{ Keys []attributes }{}, map[string][]struct {
 		PutRequest    *struct{ Item attributes }
 		DeleteRequest *struct{ Key attributes }

@@ -24,7 +24,12 @@ type Request struct {
 func BySelf(service string) bool { return service == "ec2" || service == "iam" || service == "sts" }
 
 // Of returns what a request asks of IAM, at least one thing. An action that is not known here is an error.
-func (b *Book) Of(r Request) ([]wire.Access, error) {
+func (b *Book) Of(r Request) ([]wire.Access, error) { return asker{b}.of(r) }
+
+// asker reads requests for a book.
+type asker struct{ *Book }
+
+func (b asker) of(r Request) ([]wire.Access, error) {
 	r.Account = cmp.Or(r.Account, b.Account)
 	services := map[string]func(Request) ([]wire.Access, error){
 		"sqs": b.ofSQS, "dynamodb": b.ofDynamoDB, "s3": b.ofS3, "ssm": b.ofSSM, "pricing": b.ofPricing, "eks": b.ofEKS, "events": b.ofEvents,
@@ -46,7 +51,7 @@ func one(action, resource string) []wire.Access {
 }
 
 // arn returns the ARN of something in an account and the region.
-func (b *Book) arn(service, account, resource string) string {
+func (b asker) arn(service, account, resource string) string {
 	return "arn:aws:" + service + ":" + b.Region + ":" + account + ":" + resource
 }
 
@@ -55,7 +60,7 @@ var sqsActions = map[string]string{
 	"SendMessageBatch": "SendMessage", "DeleteMessageBatch": "DeleteMessage", "ChangeMessageVisibilityBatch": "ChangeMessageVisibility",
 }
 
-func (b *Book) ofSQS(r Request) ([]wire.Access, error) {
+func (b asker) ofSQS(r Request) ([]wire.Access, error) {
 	var in struct{ QueueURL, QueueName string }
 	var raw map[string]any
 	if err := json.Unmarshal(r.Body, &raw); err != nil {
@@ -82,7 +87,7 @@ func (b *Book) ofSQS(r Request) ([]wire.Access, error) {
 }
 
 // ofEvents: an event is put on a bus of any account by the bus's ARN, and asks for that with its source.
-func (b *Book) ofEvents(r Request) ([]wire.Access, error) {
+func (b asker) ofEvents(r Request) ([]wire.Access, error) {
 	var in struct {
 		Name, Rule string
 		Entries    []struct{ EventBusName, Source, DetailType string }
@@ -105,7 +110,7 @@ func (b *Book) ofEvents(r Request) ([]wire.Access, error) {
 }
 
 // ofLambda: a function is named by its name, or by its ARN, which may be another account's.
-func (b *Book) ofLambda(r Request) ([]wire.Access, error) {
+func (b asker) ofLambda(r Request) ([]wire.Access, error) {
 	parts := strings.Split(strings.Trim(r.HTTP.URL.Path, "/"), "/")
 	if r.Action != "Invoke" || len(parts) != 4 {
 		return nil, nil
@@ -117,9 +122,9 @@ func (b *Book) ofLambda(r Request) ([]wire.Access, error) {
 	return one("lambda:InvokeFunction", function), nil
 }
 
-func (b *Book) ofPricing(r Request) ([]wire.Access, error) { return one("pricing:"+r.Action, "*"), nil }
+func (b asker) ofPricing(r Request) ([]wire.Access, error) { return one("pricing:"+r.Action, "*"), nil }
 
-func (b *Book) ofSSM(r Request) ([]wire.Access, error) {
+func (b asker) ofSSM(r Request) ([]wire.Access, error) {
 	var in struct {
 		Name, Path string
 		Names      []string
@@ -137,7 +142,7 @@ func (b *Book) ofSSM(r Request) ([]wire.Access, error) {
 }
 
 // parameter returns the ARN of a parameter: those AWS publishes belong to no account.
-func (b *Book) parameter(account, name string) string {
+func (b asker) parameter(account, name string) string {
 	name = strings.TrimPrefix(name, "/")
 	if strings.HasPrefix(name, "aws/service/") {
 		account = ""
@@ -146,7 +151,7 @@ func (b *Book) parameter(account, name string) string {
 }
 
 // ofEKS: an access entry's ARN ends in an id nobody knows beforehand, which is a "-" here.
-func (b *Book) ofEKS(r Request) ([]wire.Access, error) {
+func (b asker) ofEKS(r Request) ([]wire.Access, error) {
 	parts := strings.Split(strings.Trim(r.HTTP.URL.EscapedPath(), "/"), "/")
 	switch {
 	case r.Action == "ListClusters":

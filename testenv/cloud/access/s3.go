@@ -19,7 +19,7 @@ var s3Actions = map[string]string{
 	"PutObject":             "s3:PutObject/", "GetObject": "s3:GetObject/", "HeadObject": "s3:GetObject/", "DeleteObject": "s3:DeleteObject/",
 }
 
-func (b *Book) ofS3(r Request) ([]wire.Access, error) {
+func (b asker) ofS3(r Request) ([]wire.Access, error) {
 	bucket, key := bucketAndKey(r.HTTP)
 	switch r.Action {
 	case "ListBuckets":
