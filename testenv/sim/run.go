@@ -294,6 +294,7 @@ func (e *engine) quiet() {
 		e.found = append(e.found, checker.Quiet(e.now())...)
 	}
 	e.mirrored()
+	e.found = append(e.found, unrecorded(e.world)...)
 }
 
 // about returns which lines of a trace have to do with a violation.

@@ -59,6 +59,7 @@ type intent struct {
 	surplus    int             // machines EC2 gave beyond what it was asked for
 	running    int             // machines of it that have not ended
 	answered   map[string]bool // machines EC2 said it launched
+	callers    map[string]int  // how often each process asked EC2
 }
 
 // stop is where disruption by choice is stopped.
@@ -278,7 +279,7 @@ func (b *books) written(e world.Entry, fact world.LedgerWritten) {
 	for _, stored := range fact.Intents {
 		i := b.intents[stored.ID]
 		if i == nil {
-			i = &intent{recordedAt: e.At, answered: map[string]bool{}}
+			i = &intent{recordedAt: e.At, answered: map[string]bool{}, callers: map[string]int{}}
 			b.intents[stored.ID] = i
 		}
 		i.Intent = stored

@@ -441,5 +441,11 @@ func (a *Auditor) takesPlace(c *model.Claim) bool {
 	if k.State != model.CommandReplacing && a.entry.At.Sub(k.at) > a.rules.Invocation {
 		a.broken("B4", c.Name, "it is to take the place of what command %s gives back, which is %s", k.ID, k.State)
 	}
+	for i := range k.Replacements {
+		other := a.books.claims[k.Replacements[i].Name]
+		if other != nil && other.State == model.Gone && other.InitializedUnix == 0 && a.entry.At.Sub(other.at) > a.rules.Invocation {
+			a.broken("B4", c.Name, "it is to take the place of what command %s gives back, which lacks %s", k.ID, other.Name)
+		}
+	}
 	return true
 }

@@ -10,11 +10,21 @@
 //	A7  launches in a minute stay under a budget, those that find no capacity under a smaller one
 //	A8  an offer without capacity is tried once in a while; being throttled marks nothing
 //	A9  machines are asked for only for pods that need one, and not twice for the same
+//	    (limits count as they were since a planner could know what people wrote)
 //	R12 of a pool whose nodes come up with a taint nobody declared one more machine is bought, and then none for an hour
+//	B2  no node is given back by choice that runs a pod which is not to be disrupted, which a PodDisruptionBudget keeps, or which
+//	    came after that was judged
 //	B7  nobody else's machine is ended
 //	C6  a claim's writes follow each other, states only advance, deposed writers write nothing
 //	C10 a launch has at most 25 claims and a request that fits one item
 //	C11 no machine is ended whose claim is live, or whose node is ready and runs pods
+//
+//	B8  at most max(5, 10 %) of the nodes are given up for repair in five minutes, and none while more than a fifth of its pool's
+//	    nodes are unhealthy
+//	S32 of a pool's nodes a tenth, and one at least, ends for its age at a time
+//	R26 a pod whose eviction is refused is asked at most twelve times a minute
+//	R32 a drain whose node has not been Ready for forty minutes is over
+//	D9  where people have stopped disruption by choice nothing is given back, decided before or after
 //
 // Rules about time begin anew whenever something was made to go wrong, because then they may take their time anew:
 //
@@ -23,4 +33,6 @@
 //
 // Quiet is called when the world has had the time to come to rest, and holds A3, A4, A6, C3 (no pod waits that a pool has room
 // for) and C4 (no launch is open, nodes that are ready are initialised, queues are empty).
+//
+// Of several clusters on one control plane Crossing holds that none touches another's, and Only holds all rules over one of them.
 package audit

@@ -597,9 +597,28 @@ func (a *Auditor) drains(every time.Duration) {
 	}
 }
 
+// hastened is C1 for a drain that was under way: once AWS has warned of a machine, it is over by the time the machine is taken away.
+func (a *Auditor) hastened(fact world.EventMoved) {
+	if model.NoticeKind(fact.Kind) != model.NoticeSpotInterrupted {
+		return
+	}
+	for _, id := range fact.IDs {
+		m := a.books.machines[id]
+		if m == nil || !m.told || m.warnedAt.IsZero() {
+			continue
+		}
+		a.within("C1", id, a.entry.At, a.rules.Found, func() (string, bool) {
+			c := a.books.claims[m.claim]
+			open := c != nil && c.InstanceID == id && c.State == model.Draining && c.Drain != nil && m.endingAt.IsZero() && m.endedAt.IsZero() &&
+				(c.Drain.DeadlineUnix == 0 || c.Drain.DeadlineUnix > m.due.Unix())
+			return "AWS takes it away at " + m.due.Format("15:04:05") + ", and its drain has no deadline before that", open
+		})
+	}
+}
+
 // unreachable is R32: a drain whose node has not been Ready for half an hour is over by then, whatever is left on it.
 func (a *Auditor) unreachable(c *claim, m *machine, n *node) {
-	const most = 45 * time.Minute
+	const most = 40 * time.Minute
 	if n == nil || n.Ready || c.State != model.Draining || c.Drain == nil || !m.endingAt.IsZero() || !m.endedAt.IsZero() {
 		return
 	}

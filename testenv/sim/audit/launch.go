@@ -46,6 +46,9 @@ func (a *Auditor) bounded(i model.Intent) {
 // recordedFirst is A2: before EC2 is asked, the ledger has the very bytes.
 func (a *Auditor) recordedFirst(fact world.FleetCalled) {
 	i := a.books.intents[fact.Intent]
+	if i != nil {
+		defer func() { i.callers[a.entry.Actor]++ }()
+	}
 	switch {
 	case i == nil:
 		a.broken("A2", fact.Intent, "EC2 was asked for %d machines and no record says so", fact.Wanted)
@@ -53,6 +56,8 @@ func (a *Auditor) recordedFirst(fact world.FleetCalled) {
 		a.broken("A2", fact.Intent, "EC2 was asked with other bytes than were recorded")
 	case i.Token != fact.Token:
 		a.broken("A2", fact.Intent, "EC2 was asked with the token %q, recorded is %q", fact.Token, i.Token)
+	case i.callers[a.entry.Actor] == 0 && len(i.callers) >= i.Attempt && a.entry.Actor != "":
+		a.broken("A2", fact.Intent, "EC2 is asked by the %d. process, and the record says of %d attempts", len(i.callers)+1, i.Attempt)
 	case fact.Refused == "IdempotentParameterMismatch":
 		a.broken("A2", fact.Intent, "a token was used for two requests")
 	}
