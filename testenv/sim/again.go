@@ -24,7 +24,7 @@ func (f *function) keep(batch []world.Message) {
 }
 
 // again is C5: where the world is at rest, handing every function batches it was given before changes nothing that anybody
-// could see: no machine is asked for or ended, and no claim or launch is written.
+// could see: no machine is asked for or ended, and no claim or launch is written, until something else changes.
 func (e *engine) again() {
 	if !e.resting() {
 		return
@@ -40,6 +40,10 @@ func (e *engine) again() {
 	for _, entry := range e.world.Log.Since(seen) {
 		text := ""
 		switch fact := entry.Fact.(type) {
+		case world.ObjectWritten:
+			if entry.Actor == "" {
+				return // the world is not at rest any more: what comes now may be for what people or kubelets did
+			}
 		case world.FleetCalled:
 			text = fmt.Sprintf("EC2 was asked for %d machines of launch %s", fact.Wanted, fact.Intent)
 		case world.TerminateCalled:

@@ -7,7 +7,7 @@
 // same run to the last byte. Time passes only between operations, and jumps over what is idle.
 //
 // Beside faults, of which auditors hear and which give rules about time their time anew, people and tenants do what they may: they lower
-// limits between a plan and its launch, forbid evictions, stop disruption, apply DaemonSets, ask for very much, and in one run of twelve
+// limits between a plan and its launch, forbid evictions, stop disruption, apply DaemonSets, ask for very much, and in one run of twenty
 // are another cluster on the same control plane. Nobody excuses that: all that is promised holds beside it.
 //
 // Auditors judge the world's log as it grows. The last minutes of a run are without faults: everything must come right in

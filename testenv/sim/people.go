@@ -44,7 +44,7 @@ func drawPeople(seed uint64, length time.Duration, neighbours int) (plan []Sourc
 
 // drawHostile draws whether a hostile cluster is attached beside the one that is judged.
 func drawHostile(d draws, s *Scenario) {
-	if d.IntN(12) != 0 {
+	if d.IntN(20) != 0 {
 		return
 	}
 	s.Neighbours = 1
@@ -82,7 +82,7 @@ func (e *people) begin(s Source, d draws) {
 	case KindDaemons:
 		again(40*time.Minute, e.apply)
 	case KindHostile:
-		again(45*time.Second, e.attack)
+		again(2*time.Minute, e.attack)
 	}
 }
 
@@ -128,6 +128,10 @@ func (e *people) before(p *process, op world.Op) {
 	case "ledger.record":
 		if d, hit := e.done(KindTaken, p); hit {
 			e.take(d)
+		}
+	case "ledger.step":
+		if d, hit := e.done(KindStops, p); hit {
+			e.stop(d)
 		}
 	case "ledger.commit":
 		if d, hit := e.done(KindBudgets, p); hit {

@@ -123,7 +123,7 @@ func TestScenarioAHostileClusterBesideOneThatIsJudged(t *testing.T) {
 		for _, v := range r.Violations {
 			t.Errorf("seed %d: %s", seed, v)
 		}
-		if r.Stats.Faults[sim.KindHostile] < 5 {
+		if r.Stats.Faults[sim.KindHostile] < 3 {
 			t.Errorf("seed %d: it attacked %d times", seed, r.Stats.Faults[sim.KindHostile])
 		}
 	}

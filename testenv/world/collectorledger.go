@@ -19,7 +19,7 @@ func (l *Ledger) Note(_ context.Context, fence model.Fence, cases model.Casebook
 		return cases, fault.New(fault.Conflict, "CasebookChanged", "the casebook is at version %d, not %d", b.cases.Version, cases.Version)
 	}
 	cases.Version++
-	b.cases = cases
+	b.cases, b.seen = cases, max(b.seen, cases.SeenVersion)
 	l.note(LedgerWritten{Cluster: fence.Cluster, Op: "note", Fence: &fence})
 	return cases, nil
 }
@@ -100,5 +100,5 @@ func (l *Ledger) Forget(cluster, claim string) {
 func (l *Ledger) seenVersion(cluster string) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.book(cluster).cases.SeenVersion
+	return l.book(cluster).seen
 }

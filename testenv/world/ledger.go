@@ -44,6 +44,7 @@ type book struct {
 	epoch   int64
 	notes   model.Notes
 	cases   model.Casebook
+	seen    int64 // the newest version of the API server that a casebook has named
 	classes map[string]model.ClassRecord
 	index   map[string]indexed // of claims, by instance id
 

@@ -114,7 +114,7 @@ func word(o outcome) string {
 	return "unnoticed"
 }
 
-var violation = regexp.MustCompile(`(?m)^.*\b(?:[A-DR][0-9]{1,2}|panic) at .*$`)
+var violation = regexp.MustCompile(`(?m)^.*\b(?:[A-DRS][0-9]{1,2}|panic) at .*$`)
 
 // play builds the simulator with a defect and plays seeds.
 func (how tool) play(root, work string, d defect) outcome {
