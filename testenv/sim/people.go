@@ -31,7 +31,7 @@ func drawPeople(seed uint64, length time.Duration, neighbours int) (plan []Sourc
 	for _, kind := range byPeople {
 		if d := newDraws(seed, kind); d.IntN(8) == 0 {
 			from := d.between(0, length/2)
-			plan = append(plan, Source{Kind: kind, Rate: 0.1 + 0.5*d.Float64(), From: from, Until: min(length, from+d.between(length/4, length))})
+			plan = append(plan, Source{Kind: kind, Rate: 0.2 + 0.7*d.Float64(), From: from, Until: min(length, from+d.between(length/4, length))})
 		}
 	}
 	if neighbours > 0 {
@@ -197,13 +197,12 @@ func (e *people) poolsNow() []model.Pool {
 	return snapshot.Pools
 }
 
-// forbid has people forbid every eviction of a workload's pods for some minutes.
+// forbid has people forbid every eviction of a workload's pods, or of all, for some minutes.
 func (e *people) forbid(d draws) {
-	workloads := e.config.Scenario.Workloads
-	if len(workloads) == 0 {
-		return
+	var labels map[string]string
+	if workloads := e.config.Scenario.Workloads; len(workloads) > 0 && d.IntN(3) == 0 {
+		labels = workloads[d.IntN(len(workloads))].Shape.Labels
 	}
-	labels := workloads[d.IntN(len(workloads))].Shape.Labels
 	e.forbidden++
 	name := fmt.Sprintf("forbids-%d", e.forbidden)
 	e.world.Cluster.AddBudget(model.PDB{Namespace: "default", Name: name, MaxUnavailable: "0", Selector: &model.Selector{MatchLabels: labels}})
