@@ -22,3 +22,22 @@ func TestK1SpreadsHoldInEveryStateOnTheWay(t *testing.T) {
 		t.Errorf("%d commands move %d pods: that is no test", report.Commands, report.Moved)
 	}
 }
+
+// TestK1MendedClustersStayMended judges the clusters in which the planner once let pods wait for others of the same command to leave, and
+// (352) in which it moved one into the zone of a pod it must be far from and that had not left.
+func TestK1MendedClustersStayMended(t *testing.T) {
+	commands := 0
+	for _, seed := range []uint64{352, 483, 678, 895, 1001, 1557, 1624, 1865, 1891} {
+		v, err := JudgeSpread(seed, Default)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range v.Findings {
+			t.Error(f)
+		}
+		commands += v.Commands
+	}
+	if commands < 9 {
+		t.Errorf("%d commands: that is no test", commands)
+	}
+}

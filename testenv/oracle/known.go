@@ -9,11 +9,7 @@ var Known = map[Check][]uint64{
 }
 
 // KnownSpread is the same of the clusters whose pods are spread (SpreadOut), of which nodes are given back.
-var KnownSpread = map[Check][]uint64{
-	During:   {483, 678, 895, 1001, 1557, 1624, 1865, 1891},
-	Moved:    {352},
-	Stranded: {352},
-}
+var KnownSpread = map[Check][]uint64{}
 
 // New returns the findings that are not known, and the known ones of problems with seeds from first up to last that are gone.
 func New(findings []Finding, known map[Check][]uint64, first, last uint64) (fresh []Finding, gone []Finding) {

@@ -235,3 +235,16 @@ func Like(f Finding, depth Depth) func(*problem.Problem) bool {
 		return err == nil && slices.ContainsFunc(v.Findings, func(g Finding) bool { return g.Check == f.Check && g.Kind == f.Kind })
 	}
 }
+
+// ShrinkDisrupt returns a cluster that is as small as it finds and of which giving nodes back still makes a finding of the check; the
+// cluster itself where it makes none.
+func ShrinkDisrupt(p *problem.Problem, check Check, depth Depth) *problem.Problem {
+	keep := func(p *problem.Problem) bool {
+		v, err := judgeDisrupt(p, depth)
+		return err == nil && slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Check == check })
+	}
+	if !keep(p) {
+		return p
+	}
+	return Shrink(p, keep)
+}

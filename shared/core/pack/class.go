@@ -187,7 +187,7 @@ func (c *census) of(pod *model.Pod) *shapeInfo {
 }
 
 // settle notes which of the pending pods run well where they are. Where others are expected those that are alone in their shape
-// are not to follow them: pods that wait do, since neither is anywhere else.
+// are neither to follow them nor to take the place they leave: pods that wait do, since neither is anywhere else.
 func (c *census) settle(settled, pending []int, expected bool) {
 	c.settled = make(map[int]bool, len(settled))
 	for _, i := range settled {
@@ -229,7 +229,7 @@ func (c *census) guardedFrom(index int, info *shapeInfo) {
 	shape, book := &c.snapshot.Shapes[index], c.book
 	for _, g := range book.ofGuards.about(shape.Labels) {
 		if guard := &book.guards[g]; guard.peers.Match(shape.Namespace, shape.Labels) {
-			info.uses = append(info.uses, use{kind: far, tally: book.tally(guard.owners, guard.key, -1), foreign: true,
+			info.uses = append(info.uses, use{kind: far, tally: book.tally(book.ownersOf(g, c.arrived[index]), guard.key, -1), foreign: true,
 				field: "spec.affinity.podAntiAffinity of other pods", text: "pods whose required anti-affinity matches this pod"})
 		}
 	}

@@ -42,7 +42,8 @@ type Input struct {
 	Restless map[string]bool
 	// Expected are pods that are not yet on the nodes they are bound to in the snapshot, as indexes into Snapshot.Pods, with the
 	// names of those they are on until then; empty = none. They hold their room, and settled pods that have to be near them go
-	// only where they are before and after.
+	// only where they are before and after, those that have to be far from them nowhere of both. Pods that are to be placed may be
+	// listed with the node they are on.
 	Expected map[int]string
 	// Going are nodes that are being given back by choice. They take no pod and hold none, but count as domains of spread
 	// constraints: until they are gone kube-scheduler counts them, and settled pods are not to give their domains up.

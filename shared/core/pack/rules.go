@@ -50,6 +50,7 @@ type podSet struct {
 	peers   []topology.Peers // empty for owners
 	living  bool             // pods being deleted do not count
 	arrived bool             // pods of Input.Expected count where they are before and after alone
+	lingers bool             // pods of Input.Expected count where they are before, too
 	tallies []int
 }
 
@@ -122,9 +123,11 @@ type rulebook struct {
 
 // guard is a required anti-affinity term of some pod: whom it keeps away from its owners, and where.
 type guard struct {
-	peers  topology.Peers
-	key    string
-	owners int // set
+	peers   topology.Peers
+	key     string
+	name    string
+	owners  int // set
+	lingers int // the same set, of which pods of Input.Expected count where they are before, too; 0 = nobody asked for it
 }
 
 // labelIndex finds, of many sets of pods, those that pods with some labels may be among without looking at each.
@@ -197,6 +200,9 @@ func (b *rulebook) peersSet(of podSet) int {
 	if of.arrived {
 		key += "\x00arrived"
 	}
+	if of.lingers {
+		key += "\x00lingers"
+	}
 	return b.set(key, of)
 }
 
@@ -226,11 +232,23 @@ func (b *rulebook) guardOf(peers topology.Peers, key string) int {
 	i, known := b.guardIndex[name]
 	if !known {
 		i = len(b.guards)
-		b.guards = append(b.guards, guard{peers: peers, key: key, owners: b.set("owners\x00"+name, podSet{})})
+		b.guards = append(b.guards, guard{peers: peers, key: key, name: name, owners: b.set("owners\x00"+name, podSet{})})
 		b.guardIndex[name] = i
 		b.ofGuards.add(i, peers)
 	}
 	return i
+}
+
+// ownersOf returns the set of a guard's owners, with lingers those that are yet to leave included where they are.
+func (b *rulebook) ownersOf(n int, lingers bool) int {
+	g := &b.guards[n]
+	if !lingers {
+		return g.owners
+	}
+	if g.lingers == 0 { // the owners' set has been made before it, so that it is never the first
+		g.lingers = b.set("owners\x00"+g.name+"\x00lingers", podSet{lingers: true})
+	}
+	return g.lingers
 }
 
 // readGuards notes the required anti-affinity terms of a shape and returns the guards they are. A term that cannot be
@@ -287,12 +305,12 @@ func (b *rulebook) remember(what, namespace string, selector *model.Selector, re
 }
 
 // readUses returns the shape's own rules; an error names the field that cannot be read. With arrived those it has to be near must
-// be there already.
+// be there already, and those it has to be far from have left when they are gone and not when that is planned.
 func (b *rulebook) readUses(shape *model.PodShape, own []requirement.Requirements, arrived bool) (hard, soft []use, no *model.Reason) {
 	if hard, no = b.readAffinity(shape, arrived); no != nil {
 		return nil, nil, no
 	}
-	anti, no := b.readAnti(shape)
+	anti, no := b.readAnti(shape, arrived)
 	if no != nil {
 		return nil, nil, no
 	}
@@ -338,7 +356,7 @@ func (b *rulebook) readAffinity(shape *model.PodShape, arrived bool) ([]use, *mo
 	return out, nil
 }
 
-func (b *rulebook) readAnti(shape *model.PodShape) ([]use, *model.Reason) {
+func (b *rulebook) readAnti(shape *model.PodShape, lingers bool) ([]use, *model.Reason) {
 	const field = "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 	var out []use
 	for i := range shape.PodAntiAffinity {
@@ -349,7 +367,7 @@ func (b *rulebook) readAnti(shape *model.PodShape) ([]use, *model.Reason) {
 		case shape.PodAntiAffinity[i].TopologyKey == "":
 			return nil, invalid(indexed(field, i)+".topologyKey", "it is empty", "name a node label, such as "+model.LabelHostname)
 		}
-		set := b.peersSet(podSet{peers: []topology.Peers{peers}})
+		set := b.peersSet(podSet{peers: []topology.Peers{peers}, lingers: lingers})
 		out = append(out, use{kind: far, tally: b.tally(set, shape.PodAntiAffinity[i].TopologyKey, -1), field: indexed(field, i),
 			text: selectorText(shape.PodAntiAffinity[i].Selector)})
 	}
@@ -484,7 +502,9 @@ func (b *rulebook) memberships(shape *model.PodShape, guards []int) []add {
 	var out []add
 	may := b.ofSets.about(shape.Labels)
 	for _, g := range guards {
-		may = append(may, b.guards[g].owners)
+		if may = append(may, b.guards[g].owners); b.guards[g].lingers > 0 {
+			may = append(may, b.guards[g].lingers)
+		}
 	}
 	slices.Sort(may)
 	for _, i := range slices.Compact(may) {
@@ -500,7 +520,9 @@ func (b *rulebook) memberships(shape *model.PodShape, guards []int) []add {
 func (b *rulebook) member(set int, shape *model.PodShape, guards []int) bool {
 	s := &b.sets[set]
 	if len(s.peers) == 0 {
-		return slices.ContainsFunc(guards, func(g int) bool { return b.guards[g].owners == set })
+		return slices.ContainsFunc(guards, func(g int) bool {
+			return b.guards[g].owners == set || b.guards[g].lingers == set && s.lingers
+		})
 	}
 	for i := range s.peers {
 		if !s.peers[i].Match(shape.Namespace, shape.Labels) {

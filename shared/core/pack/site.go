@@ -602,6 +602,34 @@ func (p *places) tallyUp() {
 			}
 		}
 	}
+	p.linger()
+}
+
+// linger counts pods that are yet to leave where they are until then, for those that must be far from them: kube-scheduler lets these in
+// once they have left. It is about domains alone, since nodes that are left take no pods.
+func (p *places) linger() {
+	if len(p.in.Expected) == 0 || !slices.ContainsFunc(p.book.sets, func(s podSet) bool { return s.lingers }) {
+		return
+	}
+	nodes := make(map[string]*model.Node)
+	for _, list := range [][]model.Node{p.in.Snapshot.Nodes, p.in.Going} {
+		for i := range list {
+			nodes[list[i].Name] = &list[i]
+		}
+	}
+	for i, was := range p.in.Expected { // sums: the order does not matter
+		node := nodes[was]
+		if node == nil || i < 0 || i >= len(p.in.Snapshot.Pods) || p.in.Snapshot.Pods[i].Buffer != "" {
+			continue
+		}
+		for _, a := range p.addsOfPod(i) {
+			if t := &p.book.tallies[a.tally]; !t.host && p.book.sets[t.set].lingers {
+				if value, has := requirement.Label(node.Labels, t.key); has && value != "" {
+					t.count[value] += a.weight
+				}
+			}
+		}
+	}
 }
 
 // countDomains notes for each tally with a filter which domains there are, and on how many sites. Tallies that differ only in the pods

@@ -77,3 +77,52 @@ func TestPodsThatWaitGoOnWaitingNearPodsToCome(t *testing.T) {
 		Allocatable: model.Resources{model.CPU: 15_000, model.Memory: 60 << 30, model.Pods: 50}, Pods: []model.PodRef{{Namespace: "default", Name: "near-0", UID: "uid-near-0"}}})
 	wantGiven(t, Plan(w.in), model.ReasonUnderutilized, "give")
 }
+
+// far keeps a pod out of the zones of pods of an app.
+func far(app string) func(*model.PodShape) {
+	return func(s *model.PodShape) {
+		s.PodAntiAffinity = []model.PodTerm{{TopologyKey: model.LabelZone, Selector: &model.Selector{MatchLabels: map[string]string{"app": app}}}}
+	}
+}
+
+// A pod that must be far from others is not moved to where those still are, though they are about to leave: kube-scheduler
+// does not let it in before they have, and a node that ends may take hours. It makes no difference whose rule it is.
+func TestK1PodsAreNotMovedWhereOthersAreYetToLeave(t *testing.T) {
+	inA := func(s *model.PodShape) { s.NodeSelector = map[string]string{model.LabelZone: "a"} }
+	build := func(ends string, own, foreign func(*model.PodShape)) *world {
+		w := zoned().pool("general")
+		for _, zone := range []string{"a", "b"} {
+			w.node(zone, "general", sized("m5.2xlarge", model.OnDemand), inZone(zone), stays).running("web", zone, 6, cpu(650))
+		}
+		w.node("give", "general", inZone("c")).running("api", "give", 1, cpu(3500), own)
+		return w.node("ends", "general", endingIn(ends)).running("cache", "ends", 1, inA, foreign)
+	}
+	waiting := func(ends string) *world { // theirs is on its way
+		w := build(ends, far("cache"), cpu(12_000))
+		w.in.Claims = append(w.in.Claims, model.Claim{Name: "coming", Pool: "general", Class: "default", State: model.Launched, InstanceType: "m5.4xlarge", Zone: "a", CapacityType: model.OnDemand,
+			Allocatable: model.Resources{model.CPU: 15_000, model.Memory: 60 << 30, model.Pods: 50}, Pods: []model.PodRef{{Namespace: "default", Name: "cache-ends-0", UID: "uid-cache-ends-0"}}})
+		return w
+	}
+	none := func(*model.PodShape) {}
+	for name, c := range map[string]struct {
+		w     *world
+		given bool
+	}{
+		"it must be far from them, and they leave its zone":   {build("b", far("cache"), none), false},
+		"it must be far from them, and they never were there": {build("a", far("cache"), none), true},
+		"they must be far from it, and leave its zone":        {build("b", none, far("api")), false},
+		"they must be far from it, and never were there":      {build("a", none, far("api")), true},
+		"nobody must be far":                                  {build("b", none, none), true},
+		"they wait on nodes of its zone for a machine":        {waiting("b"), false},
+		"they wait elsewhere for a machine":                   {waiting("a"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := Plan(c.w.in)
+			if c.given {
+				wantGiven(t, plan, model.ReasonUnderutilized, "give")
+			} else {
+				wantGiven(t, plan, model.ReasonUnderutilized)
+			}
+		})
+	}
+}

@@ -125,14 +125,19 @@ func (o *optimiser) byShape(group []*asset) map[int][]*asset {
 	return out
 }
 
-// add adds parts as commands, best first, where each saves enough by itself and all that are asked approve.
+// add adds parts as commands, best first, where each saves enough by itself and all that are asked approve. Of a part whose pods would
+// wait for each other one node goes now, if it can by itself, and the others another time.
 func (o *optimiser) add(parts []part) {
+	var waits []part
 	kept := parts[:0]
 	for i := range parts {
 		p := &parts[i]
 		if no := o.finish(p); no != nil {
 			for _, a := range p.group {
 				o.note(a, *no)
+			}
+			if no.Code == SpreadWaits && len(p.group) > 1 {
+				waits = append(waits, *p)
 			}
 			continue
 		}
@@ -157,6 +162,36 @@ func (o *optimiser) add(parts []part) {
 			if i, known := slices.BinarySearchFunc(o.assets, move.Node, func(a *asset, name string) int { return strings.Compare(a.name(), name) }); known {
 				o.assets[i].host = true
 			}
+		}
+	}
+	for i := range waits {
+		o.addOne(&waits[i])
+	}
+}
+
+// addOne adds a command that gives back the first node of the part that can be given back by itself.
+func (o *optimiser) addOne(p *part) {
+	o.v.lookAgain(o.v.now + soonSeconds)
+	ways := noWay // of opening nodes: none where none is to be opened for the part
+	if len(p.claims) > 0 {
+		ways = 1
+	}
+	for _, a := range p.group {
+		if o.full() || o.groups >= mostGroups {
+			return
+		}
+		if a.host {
+			continue
+		}
+		o.groups++
+		group := []*asset{a}
+		out := o.scene.without(group, ways)
+		if len(out.homeless) > 0 || len(o.keepers(group, &out)) == 0 {
+			continue
+		}
+		o.add(o.split(group, &out, 1))
+		if a.settled {
+			return
 		}
 	}
 }
@@ -195,7 +230,7 @@ func (o *optimiser) finish(p *part) *model.KeptReason {
 		return no
 	}
 	p.command = o.v.command(model.ReasonUnderutilized, membersOf(p.group), outcome{claims: p.claims, moves: p.moves, price: planned})
-	return nil
+	return o.v.unbalancedAlone(&p.command, membersOf(p.group))
 }
 
 // typesOf returns what a class can buy, by name.

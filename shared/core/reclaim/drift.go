@@ -117,7 +117,7 @@ func (v *view) renewOne(m *member, reason string) {
 	command := v.command(reason, []*member{m}, o)
 	if no := v.unbalanced(&command, []*member{m}); no != nil {
 		m.keep(*no)
-		v.lookAgain(v.now + soonSeconds)
+		v.awaitBalance(no)
 		return
 	}
 	v.choose(command, []*member{m})

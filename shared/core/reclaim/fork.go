@@ -200,6 +200,11 @@ func (v *view) await(pending []int) {
 			v.expected[i] = now
 		}
 	}
+	for _, i := range v.waiting { // for a machine that is on its way
+		if now := v.in.Snapshot.Pods[i].NodeName; now != "" {
+			v.expected[i] = now
+		}
+	}
 }
 
 // claim notes pods that have their place on nodes of the command that is judged once more only. Headroom of CapacityBuffers moves

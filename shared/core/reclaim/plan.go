@@ -182,7 +182,7 @@ func (v *view) accept(command model.PlannedCommand, why map[string]model.KeptRea
 			for _, m := range members {
 				why[m.name()] = *no
 			}
-			v.lookAgain(v.now + soonSeconds)
+			v.awaitBalance(no)
 			return nil
 		}
 		v.room.take(members...)
@@ -191,6 +191,13 @@ func (v *view) accept(command model.PlannedCommand, why map[string]model.KeptRea
 		return members
 	}
 	return nil
+}
+
+// awaitBalance has the plan made again soon where a command waits for others to be carried out.
+func (v *view) awaitBalance(no *model.KeptReason) {
+	if no.Code == SpreadBusy {
+		v.lookAgain(v.now + soonSeconds)
+	}
 }
 
 // describe says of pods that have no place, or need something, who they are and why the first of them does.

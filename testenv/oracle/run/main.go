@@ -38,6 +38,7 @@ func main() {
 	var like string
 	flag.StringVar(&like, "shrink", "", "with -seed: leave out of the problem what a finding of this check does not need")
 	settled := flag.Bool("settled", false, "with -seed: the cluster of which nodes are given back")
+	spreadOut := flag.Bool("spread", false, "with -seed: the cluster whose pods are spread, of which nodes are given back; -shrink does what it says")
 	folder := flag.String("out", ".", "with -seed: where to")
 	flag.Parse()
 	c.Depth = oracle.Default
@@ -46,8 +47,12 @@ func main() {
 			c.Depth.Only = append(c.Depth.Only, oracle.Check(name))
 		}
 	}
-	if *seed >= 0 && *settled {
-		if err := giveBack(uint64(*seed), *folder); err != nil {
+	if *seed >= 0 && (*settled || *spreadOut) {
+		cluster := oracle.Settled
+		if *spreadOut {
+			cluster = oracle.SpreadOut
+		}
+		if err := giveBack(cluster, uint64(*seed), like, *folder); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -124,10 +129,13 @@ func one(seed uint64, crowded bool, like, folder string) error {
 }
 
 // giveBack judges what is given back of a single cluster, writes that down, and prints commands and findings.
-func giveBack(seed uint64, folder string) error {
-	p, err := oracle.Settled(seed)
+func giveBack(cluster func(uint64) (*problem.Problem, error), seed uint64, like, folder string) error {
+	p, err := cluster(seed)
 	if err != nil {
 		return err
+	}
+	if like != "" {
+		p = oracle.ShrinkDisrupt(p, oracle.Check(like), oracle.Default)
 	}
 	if err := write(p, folder); err != nil {
 		return err

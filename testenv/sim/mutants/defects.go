@@ -88,6 +88,10 @@ var units = map[string]unit{
 	"any memory learned believed":                       {"shared/core/offer/", "TestW5"},
 	"snapshots not weighed":                             {"shared/wire/", "TestW7AHeavySnapshotIsRefusedBeforeItIsMade"},
 	"reviews take a seat before their body":             {"shared/adapter/ekscluster/admission/", "TestW11SlowBodiesTakeNoSeat"},
+	"pods of a command counted on to leave":             {reclaim, "TestK1"},
+	"nodes whose pods would wait never given back":      {reclaim, "TestK1"},
+	"pods about to leave taken for gone":                {reclaim, "TestK1"},
+	"owners about to leave taken for gone":              {reclaim, "TestK1"},
 }
 
 // defects are what the simulator should notice.
@@ -275,5 +279,9 @@ var defects = []defect{
 	{"no look while NodeClaims are not defined", interruption + "flow.go", "if r.sight.Undefined && ", "if false && "},
 	{"classes forgotten that are not defined", "shared/flow/catalog/flow.go", "if len(r.config.Undefined) > 0 {", "if len(r.config.Undefined) > 3 {"},
 	{"deletions obeyed whether the definition stands or not", interruption + "vanish.go", "if !lifecycle.Obeys(view, findings) {", "if true {"},
+	{"pods of a command counted on to leave", reclaim + "balance.go", "\tif renews {\n", "\tif true {\n"},
+	{"nodes whose pods would wait never given back", reclaim + "consolidate_commands.go", "if no.Code == SpreadWaits && len(p.group) > 1 {", "if false {"},
+	{"pods about to leave taken for gone", "shared/core/pack/site.go", "\tp.linger()\n", ""},
+	{"owners about to leave taken for gone", "shared/core/pack/class.go", "book.ownersOf(g, c.arrived[index])", "book.ownersOf(g, false)"},
 	{"never tainted", disrupt + "advance.go", "\t\tif taint {\n\t\t\terr := s.effect", "\t\tif false {\n\t\t\terr := s.effect"},
 }
