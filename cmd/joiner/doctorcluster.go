@@ -18,6 +18,7 @@ import (
 
 	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscontrol"
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
@@ -31,7 +32,7 @@ func (p *patient) checksOf(reg model.Registration) []doctor.Check {
 	}
 	return []doctor.Check{
 		check("registration", p.registered), check("control plane", p.plane), check("API server", p.server), check("access entries", p.entries),
-		check("rights", p.rights), check("pod identity", p.identity), check("definitions", p.objects), check("watcher", p.watcher), check("functions", p.ticks),
+		check("rights", p.rights), check("pod identity", p.identity), check("definitions", p.objects), check("watcher", p.watcher), check("ledger", p.ledger), check("functions", p.ticks),
 		check("node classes", p.classes), check("stops", p.stops), check("plan queue", p.planQueue),
 	}
 }
@@ -224,6 +225,58 @@ func (p *patient) watcher(ctx context.Context, reg model.Registration) ([]doctor
 			"kubectl -n joiner get pods, and their logs"), nil
 	}
 	return one(doctor.OK, fmt.Sprintf("it lived %d s ago; its snapshot is %d s old", age, ledger.NowUnix-ledger.Pointer.WrittenUnix), ""), nil
+}
+
+// ledger looks for items that cannot be read, and for usage that is not what claims hold.
+func (p *patient) ledger(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+	ledger, err := p.at.ledger.Load(ctx, reg)
+	if err != nil {
+		return nil, err
+	}
+	var found []doctor.Finding
+	for i := range ledger.Unread {
+		u := &ledger.Unread[i]
+		found = append(found, doctor.Finding{Level: doctor.Fail, Object: reg.Cluster + " ledger " + u.Key, Seen: u.Text(), Do: unreadRemedy(u)})
+	}
+	if off := lifecycle.Recounts(ledger.Usage, &ledger); len(off) > 0 { // the ledger is not read at one instant: what is so twice is so
+		again, err := p.at.ledger.Load(ctx, reg)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range lifecycle.Recounts(ledger.Usage, &again) {
+			if !slices.ContainsFunc(again.Usage, func(u model.Usage) bool { return u.Pool == o.Pool && u.Version != o.Version }) {
+				found = append(found, doctor.Finding{
+					Level: doctor.Warn, Object: reg.Cluster + " NodePool " + o.Pool, Seen: fmt.Sprintf("limits are judged by usage %v, and its claims hold %v", o.Counted, o.Held),
+					Do: "function provision counts it anew within two minutes; where it does not, read its log",
+				})
+			}
+		}
+	}
+	if len(found) == 0 {
+		found = one(doctor.OK, fmt.Sprintf("all of it can be read; %d claims are live, and hold what limits are judged by", len(ledger.Claims)), "")
+	}
+	return found, nil
+}
+
+// unreadRemedy says what people do about an item that cannot be read.
+func unreadRemedy(u *model.Unread) string {
+	pk, sk, _ := strings.Cut(u.Key, " ")
+	item := fmt.Sprintf("the item with PK %s and SK %s in the DynamoDB table", pk, sk)
+	switch u.Kind {
+	case model.UnreadClaim:
+		return "restore " + item + " from a backup; or delete it: its machine is then adopted where it takes part in the cluster, and else ended"
+	case model.UnreadIntent:
+		return "restore " + item + " from a backup; or delete it: what it launched is then adopted or ended, and its pods are planned anew"
+	case model.UnreadUsage:
+		return "delete " + item + ": usage is then counted anew from claims"
+	case model.UnreadCommand:
+		return "delete " + item + ": the taints of its nodes are then taken off, and they are judged anew"
+	case model.UnreadTurn:
+		return "delete " + item + ": turns begin anew"
+	case model.UnreadStop:
+		return "joiner stop disruption writes it anew, and joiner resume disruption removes it"
+	}
+	return "delete " + item + ", where it is not written anew by itself: what it says is found out again"
 }
 
 // ticks looks when the functions were last at work for the cluster: each takes a lease each minute.

@@ -61,6 +61,7 @@ type Survey struct {
 	Classes  []ClassRecord // what the catalogue function found out last, by name
 	Commands []Command     // open ones and those ended in the last day, by id
 	NowUnix  int64         // when it was read, by the clock of the ledger itself: the only one ages are measured by
+	Unread   UnreadItems   // items that are there and cannot be read, by key
 }
 
 // Ending is what a drain run reads of the ledger.
@@ -69,6 +70,7 @@ type Ending struct {
 	Notes    Notes     // the planner's
 	Commands []Command // open ones and those ended in the last day, by id
 	NowUnix  int64     // as of a Survey
+	Unread   UnreadItems
 }
 
 // Casebook is what the collector remembers of a cluster between its runs.

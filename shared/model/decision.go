@@ -164,6 +164,8 @@ type JudgeQuestion struct {
 	Commands []Command       `json:"commands,omitempty"` // open ones and those ended in the last day, by id
 	Stops    []Stop          `json:"stops,omitempty"`
 	Settings ReclaimSettings `json:"settings"`
+
+	Unclaimed bool `json:"unclaimed,omitempty"` // claims cannot be read: nodes of pools without one are theirs, and may be ending
 }
 
 // OfferSettings are what machine types are worked out by: the region's and the operator's own values.

@@ -88,6 +88,8 @@ type Ledger struct {
 	Pointer *Pointer `json:"pointer,omitempty"` // nil = no watcher was ever here
 	NowUnix int64    `json:"now,omitempty"`     // when it was read, by the ledger's own clock: what ages are measured by
 
+	Unread UnreadItems `json:"unread,omitempty"` // items that are there and cannot be read, by key
+
 	PointerFault string `json:"pointerFault,omitempty"` // why what the watcher wrote as its pointer is not believed; there is no Pointer then
 
 	Former    []Claim   `json:"former,omitempty"`    // claims of no pool that have been Gone for less than a day, or whose item is there still, by name: it may be asked for again
@@ -168,9 +170,10 @@ type Notes struct {
 	Health []PoolHealth `json:"health,omitempty"` // by pool
 	Shown  []PoolShown  `json:"shown,omitempty"`  // by pool
 
-	Refusals  []ClassRefusal `json:"refusals,omitempty"`  // by class
-	Templates []TemplateUse  `json:"templates,omitempty"` // used lately, by name
-	TidyUnix  int64          `json:"tidy,omitempty"`      // when launch templates nobody uses were last looked for
+	Refusals    []ClassRefusal `json:"refusals,omitempty"`  // by class
+	Templates   []TemplateUse  `json:"templates,omitempty"` // used lately, by name
+	RecountUnix int64          `json:"recount,omitempty"`   // when usage was last counted anew
+	TidyUnix    int64          `json:"tidy,omitempty"`      // when launch templates nobody uses were last looked for
 
 	Headroom *HeadroomNote `json:"headroom,omitempty"` // nil = there may be room missing
 	Unplaced *UnplacedNote `json:"unplaced,omitempty"` // nil = no pod was left without a place

@@ -59,7 +59,7 @@ func (a *Account) deploy() map[string]*function {
 
 	births := ports.Provision(a.now, provision.Settings{Build: "0123456789ab"})
 	births.Registry, births.Leases, births.Claims, births.Births, births.Offers = ledger, ledger, ledger, ledger, ledger
-	births.Allowances, births.Memory, births.Memories = ledger, ledger, ledger
+	births.Allowances, births.Memory, births.Memories, births.Tallies = ledger, ledger, ledger, dynamoledger.Tallies{Ledger: ledger}
 	births.Decisions, births.Snapshots, births.Machines = store, store, shelf
 	births.Hints, births.Judges, births.Glances, births.Abreast = hints, news{a}, ledger, work.InTurn
 

@@ -40,6 +40,9 @@ func (l *Ledger) Close(_ context.Context, fence model.Fence, claim model.Claim, 
 	case !ok || stored.Version != claim.Version:
 		return fault.New(fault.Conflict, "ClaimChanged", "claim %s is not at version %d", claim.Name, claim.Version)
 	}
+	if err := b.countable(stored.Pool); err != nil {
+		return err
+	}
 	delta := model.Resources{}
 	for name, amount := range stored.Held {
 		delta[name] -= amount
@@ -64,6 +67,9 @@ func (l *Ledger) Adopt(_ context.Context, fence model.Fence, claim model.Claim) 
 			return nil
 		}
 		return fault.New(fault.Conflict, "ClaimExists", "claim %s is recorded already, and differs", claim.Name)
+	}
+	if err := b.countable(claim.Pool); err != nil {
+		return err
 	}
 	claim.Version = 0
 	b.put(claim)

@@ -33,6 +33,7 @@ func (b *book) setCommand(command model.Command) {
 	}
 	b.undo.commands = remember(b.undo.commands, b.commands, command.ID)
 	b.commands[command.ID] = command
+	delete(b.spoilt, spoiltItem{model.UnreadCommand, command.ID})
 	b.written.Commands = append(b.written.Commands, change)
 }
 

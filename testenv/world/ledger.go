@@ -57,6 +57,8 @@ type book struct {
 	undo    past          // what it changed
 	history []past        // of the last minutes, oldest first
 	fresh   bool          // the transaction wrote claims that have machines
+
+	spoilt map[spoiltItem]bool // items that cannot be read
 }
 
 // commit notes what a transaction changed. It is deferred right after the mutex was taken.
@@ -83,6 +85,7 @@ func (l *Ledger) note(fact Fact) {
 func (b *book) setIntent(intent model.Intent) {
 	b.undo.intents = remember(b.undo.intents, b.intents, intent.ID)
 	b.intents[intent.ID] = intent
+	delete(b.spoilt, spoiltItem{model.UnreadIntent, intent.ID})
 	b.written.Intents = append(b.written.Intents, intent)
 }
 
@@ -93,6 +96,7 @@ func (b *book) setClaim(claim model.Claim) {
 		change.Before = &before
 	}
 	b.claims[claim.Name] = claim
+	delete(b.spoilt, spoiltItem{model.UnreadClaim, claim.Name})
 	b.fresh = b.fresh || claim.InstanceID != ""
 	b.written.Claims = append(b.written.Claims, change)
 }
@@ -226,6 +230,9 @@ func (l *Ledger) Record(_ context.Context, fence model.Fence, intent model.Inten
 			return fault.New(fault.Conflict, "ClaimExists", "claim %s is recorded already", claim.Name)
 		}
 	}
+	if err := b.countable(intent.Pool); err != nil {
+		return err
+	}
 	delta := model.Resources{}
 	for _, claim := range claims {
 		for name, amount := range claim.Held {
@@ -297,6 +304,9 @@ func (l *Ledger) Settle(_ context.Context, fence model.Fence, outcome model.Sett
 		if stored, ok := b.claims[claim.Name]; !ok || stored.Version != claim.Version {
 			return fault.New(fault.Conflict, "ClaimChanged", "claim %s is not at version %d", claim.Name, claim.Version)
 		}
+	}
+	if err := b.countable(outcome.Intent.Pool); err != nil {
+		return err
 	}
 	delta := model.Resources{}
 	for _, claim := range outcome.Launched {

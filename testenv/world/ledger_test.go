@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/conform"
 	"github.com/joiner-sh/joiner/testenv/world"
@@ -26,6 +27,20 @@ func TestLedgerKeepsTheCollectorsContract(t *testing.T) {
 
 func TestLedgerKeepsTheJudgesContract(t *testing.T) {
 	conform.LedgerJudge(t, func(*testing.T) conform.LedgerJudgePort { return world.NewLedger(time.Now) })
+}
+
+func TestF3LedgerKeepsTheContractOfItemsThatCannotBeRead(t *testing.T) {
+	conform.LedgerUnread(t, func(*testing.T) (conform.LedgerJudgePort, func(kind, name string)) {
+		ledger := world.NewLedger(time.Now)
+		return ledger, func(kind, name string) { world.SpoilItem(ledger, "web", kind, name) }
+	})
+}
+
+func TestF5LedgerKeepsTheContractOfTallies(t *testing.T) {
+	conform.LedgerTally(t, func(*testing.T) (conform.LedgerJudgePort, provision.Tallies) {
+		ledger := world.NewLedger(time.Now)
+		return ledger, world.Tallies{Ledger: ledger}
+	})
 }
 
 // A read that takes time may see an intent open and its claims settled, the other way round, or one claim of two; never

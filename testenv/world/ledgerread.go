@@ -173,7 +173,8 @@ func (l *Ledger) LoadSince(_ context.Context, reg model.Registration, began time
 	defer l.mu.Unlock()
 	b := l.book(reg.Cluster)
 	var out model.Ledger
-	claims := l.claimsAt(b, began)
+	claims, own, unread := b.readable(l.claimsAt(b, began), l.ownAt(b, began))
+	out.Unread = unread
 	for _, claim := range claims {
 		if claim.Live() {
 			out.Claims = append(out.Claims, claim)
@@ -186,7 +187,6 @@ func (l *Ledger) LoadSince(_ context.Context, reg model.Registration, began time
 			out.Former = append(out.Former, claim)
 		}
 	}
-	own := l.ownAt(b, began)
 	out.Intents, out.Usage, out.Commands, out.Turns = own.intents, own.usage, own.commands, own.turns
 	out.Judge, out.Stops = b.judge, l.stopsOf(reg)
 	out.Spent = model.SpentOf(claims, own.commands)
@@ -214,17 +214,23 @@ func (l *Ledger) SurveySince(_ context.Context, reg model.Registration, began ti
 	defer l.mu.Unlock()
 	b := l.book(reg.Cluster)
 	out := model.Survey{Cases: b.cases, Notes: b.notes, NowUnix: began.Unix()}
-	for _, claim := range l.claimsAt(b, began) {
+	claims, own, unread := b.readable(l.claimsAt(b, began), l.ownAt(b, began))
+	out.Unread = withoutUsage(unread)
+	for _, claim := range claims {
 		if claim.Live() || claim.GoneUnix == 0 || began.Unix()-claim.GoneUnix < int64(keptGone.Seconds()) {
 			out.Claims = append(out.Claims, claim)
 		}
 	}
-	own := l.ownAt(b, began)
 	out.Intents, out.Commands = own.intents, own.commands
 	for _, name := range slices.Sorted(maps.Keys(b.classes)) {
 		out.Classes = append(out.Classes, b.classes[name])
 	}
 	return out, nil
+}
+
+// withoutUsage leaves out what a collector does not read.
+func withoutUsage(unread model.UnreadItems) model.UnreadItems {
+	return slices.DeleteFunc(unread, func(u model.Unread) bool { return u.Kind == model.UnreadUsage })
 }
 
 // Ending returns what a drain run needs.
@@ -238,12 +244,17 @@ func (l *Ledger) EndingSince(_ context.Context, reg model.Registration, began ti
 	defer l.mu.Unlock()
 	b := l.book(reg.Cluster)
 	out := model.Ending{Notes: b.notes, NowUnix: began.Unix()}
-	for _, claim := range l.claimsAt(b, began) {
+	claims, own, unread := b.readable(l.claimsAt(b, began), l.ownAt(b, began))
+	out.Unread = slices.DeleteFunc(withoutUsage(unread), func(u model.Unread) bool {
+		claim := b.claims[u.Name]
+		return u.Kind == model.UnreadIntent || u.Kind == model.UnreadClaim && !claim.Ending()
+	})
+	for _, claim := range claims {
 		if claim.State == model.Draining || claim.State == model.Terminating {
 			out.Claims = append(out.Claims, claim)
 		}
 	}
-	out.Commands = l.ownAt(b, began).commands
+	out.Commands = own.commands
 	return out, nil
 }
 
@@ -283,7 +294,7 @@ func (l *Ledger) ByInstance(_ context.Context, ids []string) ([]model.FoundClaim
 		for _, cluster := range slices.Sorted(maps.Keys(l.books)) {
 			b := l.books[cluster]
 			entry, known := b.index[id]
-			if claim, there := b.claims[entry.claim]; known && there && claim.InstanceID == id && !l.now().Before(entry.at) {
+			if claim, there := b.claims[entry.claim]; known && there && !b.spoilt[spoiltItem{model.UnreadClaim, entry.claim}] && claim.InstanceID == id && !l.now().Before(entry.at) {
 				found = append(found, model.FoundClaim{Cluster: cluster, Claim: claim})
 			}
 		}

@@ -25,7 +25,10 @@ func (l *Ledger) Allowance(ctx context.Context, reg model.Registration) (model.A
 	if out.Item == nil {
 		return allowance, nil
 	}
-	return allowance, decode(out.Item, &allowance)
+	if err := decodeWhole(out.Item, &allowance); err != nil { // Load says so; whoever spends of it next writes it anew
+		allowance = model.Allowance{Version: numberOf(out.Item, "v")}
+	}
+	return allowance, nil
 }
 
 // Spend writes the allowance under its next version, on condition of the one it has.
@@ -38,12 +41,11 @@ func (l *Ledger) Spend(ctx context.Context, reg model.Registration, allowance mo
 	}
 	entry := key(regionPK(reg.Account, reg.Region), allowanceSK)
 	entry["doc"], entry["v"] = doc, number(allowance.Version)
-	put := &dynamodb.PutItemInput{TableName: &l.table, Item: entry}
+	put := &dynamodb.PutItemInput{TableName: &l.table, Item: entry, ExpressionAttributeNames: map[string]string{"#v": "v"}}
 	if was == 0 {
-		put.ConditionExpression = aws.String("attribute_not_exists(PK)")
+		put.ConditionExpression = aws.String("attribute_not_exists(#v)")
 	} else {
 		put.ConditionExpression = aws.String("#v = :was")
-		put.ExpressionAttributeNames = map[string]string{"#v": "v"}
 		put.ExpressionAttributeValues = item{":was": number(was)}
 	}
 	_, err = l.client.PutItem(ctx, put)

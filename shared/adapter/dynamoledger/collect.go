@@ -36,7 +36,8 @@ func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Surv
 	pages := make([][]item, len(parts))
 	failures := make([]error, len(parts)+1)
 	var group sync.WaitGroup
-	group.Go(func() { _, failures[len(parts)] = l.notes(ctx, reg.Cluster, &survey.Notes) })
+	var notes []model.Unread
+	group.Go(func() { _, notes, failures[len(parts)] = l.notes(ctx, reg.Cluster, &survey.Notes) })
 	for i, part := range parts {
 		group.Add(1)
 		go func() {
@@ -51,10 +52,12 @@ func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Surv
 	for i := range pages {
 		for _, entry := range pages[i] {
 			if err := placeSurveyed(&survey, entry); err != nil {
-				return model.Survey{}, err
+				survey.Unread = append(survey.Unread, unread(entry, err))
 			}
 		}
 	}
+	survey.Unread = append(survey.Unread, notes...)
+	sortUnread(survey.Unread)
 	sort.Slice(survey.Claims, func(i, j int) bool { return survey.Claims[i].Name < survey.Claims[j].Name })
 	return survey, nil
 }
@@ -75,40 +78,44 @@ func (l *Ledger) cases(ctx context.Context, cluster string) (survey model.Survey
 	if out.Item == nil {
 		return survey, nil
 	}
-	if err := decode(out.Item, &survey.Cases); err != nil {
-		return survey, err
+	if err := decodeWhole(out.Item, &survey.Cases); err != nil { // it begins anew
+		survey.Unread = append(survey.Unread, unread(out.Item, err))
 	}
 	survey.Cases.Version = numberOf(out.Item, "ver")
 	return survey, nil
 }
 
-// notes reads what the planner remembers of a cluster. It returns when that was, by DynamoDB's clock.
-func (l *Ledger) notes(ctx context.Context, cluster string, into *model.Notes) (time.Time, error) {
+// notes reads what the planner remembers of a cluster. It returns when that was, by DynamoDB's clock, and the item where it cannot be
+// read.
+func (l *Ledger) notes(ctx context.Context, cluster string, into *model.Notes) (time.Time, []model.Unread, error) {
 	out, err := l.client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &l.table, Key: key(clusterPK(cluster), "NOTES"), ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return time.Time{}, translate(err, "read the planner's notes of cluster %s", cluster)
+		return time.Time{}, nil, translate(err, "read the planner's notes of cluster %s", cluster)
 	}
 	at, told := awsmiddleware.GetServerTime(out.ResultMetadata)
 	if !told {
-		return time.Time{}, errNoServerTime
+		return time.Time{}, nil, errNoServerTime
 	}
 	if out.Item == nil {
-		return at, nil
+		return at, nil, nil
 	}
-	return at, decode(out.Item, into)
+	if err := decodeWhole(out.Item, into); err != nil {
+		return at, []model.Unread{unread(out.Item, err)}, nil
+	}
+	return at, nil, nil
 }
 
 // Ending reads the claims that are Draining or Terminating, which DynamoDB picks out, the commands and the planner's notes,
 // consistently. Its time is that of the notes, which are read before the rest.
 func (l *Ledger) Ending(ctx context.Context, reg model.Registration) (model.Ending, error) {
 	var ending model.Ending
-	at, err := l.notes(ctx, reg.Cluster, &ending.Notes)
+	at, notes, err := l.notes(ctx, reg.Cluster, &ending.Notes)
 	if err != nil {
 		return model.Ending{}, err
 	}
-	ending.NowUnix = at.Unix()
+	ending.NowUnix, ending.Unread = at.Unix(), notes
 	pages := make([][]item, shards)
 	var commands []item
 	failures := make([]error, shards+1)
@@ -122,9 +129,10 @@ func (l *Ledger) Ending(ctx context.Context, reg model.Registration) (model.Endi
 		return model.Ending{}, err
 	}
 	for _, entry := range slices.Concat(pages...) {
-		var claim model.Claim
-		if err := decodePacked(entry, &claim); err != nil {
-			return model.Ending{}, err
+		claim, err := claimOf(entry)
+		if err != nil {
+			ending.Unread = append(ending.Unread, unread(entry, err))
+			continue
 		}
 		ending.Claims = append(ending.Claims, claim)
 	}
@@ -133,9 +141,10 @@ func (l *Ledger) Ending(ctx context.Context, reg model.Registration) (model.Endi
 			continue
 		}
 		if err := placeCommand(&ending.Commands, entry); err != nil {
-			return model.Ending{}, err
+			ending.Unread = append(ending.Unread, unread(entry, err))
 		}
 	}
+	sortUnread(ending.Unread)
 	sort.Slice(ending.Claims, func(i, j int) bool { return ending.Claims[i].Name < ending.Claims[j].Name })
 	return ending, nil
 }
@@ -159,8 +168,8 @@ func placeSurveyed(survey *model.Survey, entry item) error {
 	}
 	switch kind, _, _ := strings.Cut(textOf(entry, "SK"), "#"); kind {
 	case "CLAIM":
-		var claim model.Claim
-		if err := decodePacked(entry, &claim); err != nil {
+		claim, err := claimOf(entry)
+		if err != nil {
 			return err
 		}
 		survey.Claims = append(survey.Claims, claim)

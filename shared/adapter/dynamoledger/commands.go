@@ -186,6 +186,9 @@ func placeCommand(commands *[]model.Command, entry item) error {
 	if err := decodePacked(entry, &command); err != nil {
 		return err
 	}
+	if err := named(entry, commandSK, command.ID); err != nil {
+		return err
+	}
 	if command.Version != numberOf(entry, "ver") {
 		return fmt.Errorf("item %s %s says version %d in doc and %d beside it", textOf(entry, "PK"), textOf(entry, "SK"), command.Version, numberOf(entry, "ver"))
 	}

@@ -24,8 +24,8 @@ func (l *Ledger) Glance(ctx context.Context, cluster string) (*model.Pointer, mo
 			placePointer(&seen, cluster, entry)
 			continue
 		}
-		if err := place(&seen, entry, at.Unix()); err != nil {
-			return nil, model.JudgeNotes{}, 0, err
+		if err := place(&seen, entry, at.Unix()); err != nil { // Load says so
+			salvage(&seen, entry)
 		}
 	}
 	return seen.Pointer, seen.Judge, at.Unix(), nil

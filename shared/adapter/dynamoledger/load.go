@@ -50,10 +50,12 @@ func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger
 	for i := range partitions {
 		for _, entry := range pages[i] {
 			if err := place(&ledger, entry, ledger.NowUnix); err != nil {
-				return model.Ledger{}, err
+				ledger.Unread = append(ledger.Unread, unread(entry, err))
+				salvage(&ledger, entry)
 			}
 		}
 	}
+	sortUnread(ledger.Unread)
 	model.SortStops(ledger.Stops)
 	ledger.Spent = model.SpentOf(ledger.Spent, ledger.Commands)
 	for _, claims := range [][]model.Claim{ledger.Claims, ledger.Ended, ledger.Former, ledger.Spent} {
@@ -72,8 +74,8 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 	kind, rest, _ := strings.Cut(sk, "#")
 	switch kind {
 	case "CLAIM":
-		var claim model.Claim
-		if err := decodePacked(entry, &claim); err != nil {
+		claim, err := claimOf(entry)
+		if err != nil {
 			return err
 		}
 		if claim.Live() {
@@ -90,7 +92,11 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 	case "INTENT":
 		return placeIntent(&ledger.Intents, entry)
 	case "USE":
-		ledger.Usage = append(ledger.Usage, usageOf(rest, entry))
+		usage, err := usageOf(rest, entry)
+		if err != nil {
+			return err
+		}
+		ledger.Usage = append(ledger.Usage, usage)
 	case "MARK":
 		var mark model.Mark
 		if err := decode(entry, &mark); err != nil {
@@ -98,7 +104,7 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		}
 		ledger.Marks = append(ledger.Marks, mark)
 	case allowanceSK:
-		return decode(entry, &ledger.Allowance)
+		return decodeWhole(entry, &ledger.Allowance)
 	case "CLASS":
 		var record model.ClassRecord
 		if err := decode(entry, &record); err != nil {
@@ -106,11 +112,15 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		}
 		ledger.Classes = append(ledger.Classes, record) // by name, as the sort key has it
 	case "NOTES":
-		return decode(entry, &ledger.Notes)
+		return decodeWhole(entry, &ledger.Notes)
 	case "COMMAND":
 		return placeCommand(&ledger.Commands, entry) // by id, as the sort key has it
 	case "TURN":
-		ledger.Turns = append(ledger.Turns, model.Turn{Pool: rest, Version: numberOf(entry, "ver")}) // by pool
+		version, err := amountOf(entry, "ver")
+		if err != nil {
+			return err
+		}
+		ledger.Turns = append(ledger.Turns, model.Turn{Pool: rest, Version: version}) // by pool
 	case stopSK:
 		var stop model.Stop
 		if err := decode(entry, &stop); err != nil {
@@ -118,7 +128,7 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 		}
 		ledger.Stops = append(ledger.Stops, stop)
 	case judgeSK:
-		return decode(entry, &ledger.Judge)
+		return decodeWhole(entry, &ledger.Judge)
 	}
 	return nil
 }
@@ -130,6 +140,9 @@ func placeIntent(intents *[]model.Intent, entry item) error {
 	}
 	var intent model.Intent
 	if err := decodePacked(entry, &intent); err != nil {
+		return err
+	}
+	if err := named(entry, "INTENT#", intent.ID); err != nil {
 		return err
 	}
 	*intents = append(*intents, intent)

@@ -56,7 +56,7 @@ func (l *Ledger) Stops(ctx context.Context, reg model.Registration) ([]model.Sto
 	var seen model.Ledger
 	for _, entry := range items {
 		if err := place(&seen, entry, 0); err != nil {
-			return nil, err
+			salvage(&seen, entry)
 		}
 	}
 	model.SortStops(seen.Stops)

@@ -14,14 +14,20 @@ import (
 // resourcePrefix begins the attributes of a usage item that hold amounts.
 const resourcePrefix = "r:"
 
-func usageOf(pool string, entry item) model.Usage {
-	usage := model.Usage{Pool: pool, Held: model.Resources{}, Version: numberOf(entry, "v")}
+func usageOf(pool string, entry item) (model.Usage, error) {
+	usage := model.Usage{Pool: pool, Held: model.Resources{}}
+	var err error
+	if usage.Version, err = amountOf(entry, "v"); err != nil {
+		return usage, err
+	}
 	for name := range entry {
 		if resource, ok := strings.CutPrefix(name, resourcePrefix); ok {
-			usage.Held[resource] = numberOf(entry, name)
+			if usage.Held[resource], err = amountOf(entry, name); err != nil {
+				return usage, err
+			}
 		}
 	}
-	return usage
+	return usage, nil
 }
 
 // heldBy sums what claims hold.

@@ -154,7 +154,8 @@ func InstanceID(providerID string) string {
 
 // Judge returns what looks wrong, by kind and then by subject: at most one finding for each claim, instance and object. Of a
 // claim that is Draining, beside the end of its machine, only what brings its deadline forward is found. While NodeClaims are not defined
-// only what EC2 and the ledger say is found: machines that ended, are taken back or never joined, and ends that began before.
+// only what EC2 and the ledger say is found: machines that ended, are taken back or never joined, and ends that began before. While
+// claims or intents of the ledger cannot be read, nothing is found of what the ledger does not know.
 func Judge(view View, settings Settings) []Finding {
 	j := index(view, settings.WithDefaults())
 	for i := range view.Survey.Claims {
@@ -193,6 +194,7 @@ type judge struct {
 	gone      map[string]*model.Claim       // by instance id
 	waiting   map[string]bool               // intents that are open, or that a claim waits for
 	findings  []Finding
+	unread    bool // claims or intents of the ledger cannot be read: what seems to be nobody's may be theirs
 
 	interrupted map[string]bool               // instance ids
 	impaired    map[string][]model.Impairment // by instance id
@@ -245,6 +247,7 @@ func index(view View, settings Settings) *judge {
 			j.waiting[intent.ID] = true
 		}
 	}
+	j.unread = view.Survey.Unread.Any(model.UnreadClaim, model.UnreadIntent)
 	for i := range view.Survey.Claims {
 		claim := &view.Survey.Claims[i]
 		j.claims[claim.Name] = claim
@@ -453,9 +456,9 @@ func (j *judge) failing(f *Finding) bool {
 	return true
 }
 
-// open reports whether an intent is in the ledger and open.
+// open reports whether an intent is in the ledger and open, or cannot be read.
 func (j *judge) open(id string) bool {
-	return slices.ContainsFunc(j.view.Survey.Intents, func(i model.Intent) bool { return i.ID == id && i.State != model.IntentDone })
+	return j.view.Survey.Unread.Has(model.UnreadIntent, id) || slices.ContainsFunc(j.view.Survey.Intents, func(i model.Intent) bool { return i.ID == id && i.State != model.IntentDone })
 }
 
 // objectOf returns the claim's NodeClaim object; nil where there is none, or another by its name.
@@ -479,7 +482,7 @@ func (j *judge) overdue(claim *model.Claim, instance *model.Instance) bool {
 
 // orphan judges an instance.
 func (j *judge) orphan(instance *model.Instance) {
-	if !Owned(*instance, j.view.Cluster) || over(instance) || j.live[instance.ID] != nil || j.waiting[instance.Tags[tagIntent]] {
+	if j.unread || !Owned(*instance, j.view.Cluster) || over(instance) || j.live[instance.ID] != nil || j.waiting[instance.Tags[tagIntent]] {
 		return
 	}
 	nodes := j.nodes[instance.ID]
@@ -503,6 +506,8 @@ func (j *judge) object(object *model.ClaimObject) {
 	never := id == "" && (claim == nil || !claim.Live() && claim.Pool == "" && claim.InstanceID == "")
 	switch {
 	case object.ClassKind != "": // another controller's: its finalizer may have the name of ours, and is not ours to take off
+		return
+	case claim == nil && (j.unread && id != "" || j.view.Survey.Unread.Has(model.UnreadClaim, object.Claim.Name)): // nobody knows whether its claim is gone
 		return
 	case never && (object.DeletedUnix == 0 || !object.Finalizer):
 		return
@@ -535,7 +540,7 @@ func (j *judge) node(node *model.Node) {
 		return
 	}
 	if claim == nil {
-		if node.Finalizer && instance != nil && Owned(*instance, j.view.Cluster) && instance.State == "terminated" {
+		if !j.unread && node.Finalizer && instance != nil && Owned(*instance, j.view.Cluster) && instance.State == "terminated" {
 			j.find(Finding{Kind: LeftNode, Subject: node.Name, Wait: j.settings.Confirm, Instance: instance, Nodes: []model.Node{*node}})
 		}
 		return

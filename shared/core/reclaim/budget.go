@@ -33,11 +33,14 @@ var budgetReasons = []string{model.ReasonEmpty, model.ReasonDrifted, model.Reaso
 
 // newRoom counts the nodes of every pool and reads its budgets. Percentages are of the nodes that are initialised and whose
 // machines are not ending; busy are those, and the ones that end, that an open command gives back, that leave for whatever
-// cause, or that are not ready.
+// cause, or that are not ready; where claims cannot be read, those without one too.
 func newRoom(v *view) *room {
 	r := &room{nodes: make(map[string]int), busy: make(map[string]int), counted: make(map[string]bool),
 		limits: make(map[string]map[string]int), invalid: make(map[string]error)}
 	for _, m := range v.members {
+		if m.Claim == nil && v.in.Unclaimed {
+			r.count(m)
+		}
 		if m.Claim == nil || !m.Node.Initialized() {
 			continue
 		}

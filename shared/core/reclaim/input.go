@@ -13,6 +13,8 @@ type Input struct {
 	PoolsHeld map[string]string
 	// Claims are the ledger's live ones. A node of a pool without one is kept.
 	Claims []model.Claim
+	// Unclaimed says that there are more, which cannot be read: nodes of pools without a claim count against budgets.
+	Unclaimed bool
 	// Usage is what is held against each pool's limits, by pool name, with nodes.
 	Usage map[string]model.Resources
 	Marks []model.Mark

@@ -13,7 +13,7 @@ func Judge(q *model.JudgeQuestion, shown *model.Snapshot, types []model.MachineT
 	in := reclaim.Input{
 		Snapshot: shown, Catalogs: make(map[string][]model.InstanceType, len(q.Classes)), ClassProblems: map[string]string{}, PoolsHeld: held(q.Held),
 		Claims: q.Claims, Usage: make(map[string]model.Resources, len(q.Usage)), Marks: q.Marks, Commands: q.Commands, Stops: q.Stops,
-		NowUnix: q.NowUnix, Settings: q.Settings, Salt: q.Salt,
+		NowUnix: q.NowUnix, Settings: q.Settings, Salt: q.Salt, Unclaimed: q.Unclaimed,
 	}
 	for i := range q.Classes {
 		asked := &q.Classes[i]

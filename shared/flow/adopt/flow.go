@@ -146,6 +146,10 @@ func (r *run) look(ctx context.Context) (err error) {
 	if h.Survey, err = r.Ledger.Survey(ctx, r.reg); err != nil {
 		return fmt.Errorf("survey the ledger of cluster %s: %w", r.reg.Cluster, err)
 	}
+	if unread := h.Survey.Unread; unread.Any(model.UnreadClaim, model.UnreadIntent) {
+		return fault.New(fault.Conflict, "Unread", "the ledger of cluster %s has items that cannot be read, so that nobody can tell what is taken over already: %s; joiner doctor says what to do about them",
+			r.reg.Cluster, strings.Join(unread.Texts(), "; "))
+	}
 	r.read, r.out.AtUnix = r.Now(), h.Survey.NowUnix
 	h.Intent = lifecycle.AdoptedIntent + time.Unix(h.Survey.NowUnix, 0).UTC().Format("20060102T150405Z")
 	if h.Config, err = r.site.Cluster.Configuration(ctx); err != nil {

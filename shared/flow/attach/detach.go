@@ -113,6 +113,10 @@ func (r *departure) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("survey the ledger of cluster %s: %w", r.Cluster, err)
 	}
+	if unread := survey.Unread; unread.Any(model.UnreadClaim, model.UnreadIntent, model.UnreadCommand) {
+		return fault.New(fault.Conflict, "Unread", "the ledger of cluster %s has items that cannot be read, which may be machines of it: %s; joiner doctor says what to do about them",
+			r.Cluster, strings.Join(unread.Texts(), "; "))
+	}
 	r.now, r.read, r.out.Living, r.out.Warnings = survey.NowUnix, r.Now(), nil, nil
 	for i := range survey.Claims {
 		if survey.Claims[i].Live() {

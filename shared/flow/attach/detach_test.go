@@ -58,6 +58,19 @@ func TestDetachRefusesWhileMachinesLive(t *testing.T) {
 	}
 }
 
+// F3: what cannot be read may be a machine, a launch or a command, so nothing is forgotten while there is any.
+func TestF3DetachRefusesWhileTheLedgerCannotBeRead(t *testing.T) {
+	for _, kind := range []string{model.UnreadClaim, model.UnreadIntent, model.UnreadCommand} {
+		w := newWorld()
+		w.registered["web"] = model.Registration{Cluster: "web"}
+		w.survey.Unread = model.UnreadItems{{Kind: kind, Name: "bad", Key: "C#web#N#0 CLAIM#bad", Why: "unexpected end of JSON input"}}
+		_, err := w.flow().Detach(t.Context(), attach.Departure{Cluster: "web"})
+		if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "C#web#N#0 CLAIM#bad") || len(w.forgotten) > 0 || len(w.registered) != 1 {
+			t.Errorf("%s: %v, forgotten %v", kind, err, w.forgotten)
+		}
+	}
+}
+
 // A machine launched while leases were waited for is seen, and the cluster goes on as before.
 func TestDetachLooksAgainUnderItsLeases(t *testing.T) {
 	w := attached(t)

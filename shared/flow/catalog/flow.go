@@ -193,6 +193,9 @@ func (r *run) read(ctx context.Context) (err error) {
 	if r.config, err = r.site.Cluster.Configuration(ctx); err != nil {
 		return fmt.Errorf("read the configuration of cluster %s: %w", r.reg.Cluster, err)
 	}
+	for _, text := range r.ledger.Unread.Texts() {
+		r.problem("%s", text)
+	}
 	r.records, r.users = map[string]model.ClassRecord{}, map[string][]string{}
 	for _, record := range r.ledger.Classes {
 		r.records[record.Name] = record

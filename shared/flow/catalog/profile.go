@@ -96,7 +96,7 @@ func (r *run) protected(p model.LeftProfile) bool {
 }
 
 // sweepProfiles deletes the cluster's instance profiles that no class uses or has used a short time ago, that no claim was
-// launched with, and that are not young. It looks only in a pass that looked up a class, and then not more often than every
+// launched with, and that are not young, once all that may name them can be read. It looks only in a pass that looked up a class, and then not more often than every
 // half hour.
 func (r *run) sweepProfiles(ctx context.Context) {
 	if len(r.judged) == 0 || r.settings.IsolatedVPC || !r.anyRole() {
@@ -118,7 +118,7 @@ func (r *run) sweepProfiles(ctx context.Context) {
 	case err != nil:
 		r.problem("see which instance profiles machines have that the ledger does not know: %v", err)
 		return
-	case !known:
+	case !known, r.ledger.Unread.Any(model.UnreadClaim, model.UnreadRecord): // what cannot be read may name any of them
 		found = nil
 	}
 	for _, profile := range found {

@@ -250,7 +250,7 @@ func (p *regionPass) busy(ctx context.Context) bool {
 			p.problem("cluster %s counts as busy: %v", reg.Cluster, err)
 			return true
 		}
-		if len(ledger.Claims)+len(ledger.Intents) > 0 {
+		if len(ledger.Claims)+len(ledger.Intents)+len(ledger.Unread) > 0 {
 			return true
 		}
 		if ledger.PointerFault != "" {

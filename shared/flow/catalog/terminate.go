@@ -88,6 +88,9 @@ func (r *run) usersOf(ctx context.Context, class string) ([]string, error) {
 	if len(users) > 0 {
 		return users, nil
 	}
+	if n := r.ledger.Unread.Claims(); n > 0 {
+		return nil, fault.New(fault.Internal, "UnreadClaims", "%d claims of the ledger cannot be read, and any may be of it", n)
+	}
 	sight, err := r.site.Cluster.Look(ctx)
 	if err != nil {
 		return nil, err

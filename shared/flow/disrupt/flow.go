@@ -235,6 +235,9 @@ func (r *run) do(ctx context.Context) error {
 	if r.site, err = r.Connector.Connect(ctx, reg); err != nil {
 		return fmt.Errorf("connect to cluster %s: %w", reg.Cluster, err)
 	}
+	for _, text := range r.ledger.Unread.Texts() {
+		r.problem("%s", text)
+	}
 	r.see(ctx)
 	r.reached("seen")
 

@@ -63,7 +63,7 @@ func (r *run) found(catalog string, againUnix int64, constrained bool) {
 // empty reports whether there is nothing of ours in the cluster and nobody asks for anything, so that sweeps may come less often.
 func (r *run) empty() bool {
 	s, l := r.snapshot, &r.ledger
-	if len(l.Claims)+len(l.Ended)+len(l.Intents)+len(s.Claims)+len(s.Buffers) > 0 || len(l.Classes) != len(s.Classes) || len(r.openIDs()) > 0 {
+	if len(l.Claims)+len(l.Ended)+len(l.Intents)+len(l.Unread)+len(s.Claims)+len(s.Buffers) > 0 || len(l.Classes) != len(s.Classes) || len(r.openIDs()) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(l.Classes, func(c model.ClassRecord) bool { return len(c.Status.Problems) > 0 }) &&
@@ -103,6 +103,9 @@ func (r *run) digest() string {
 	}
 	for i := range l.Classes {
 		fmt.Fprintln(h, l.Classes[i].Name, l.Classes[i].Version, l.Classes[i].Status.ResolvedUnix)
+	}
+	if len(l.Unread) > 0 {
+		fmt.Fprintln(h, l.Unread)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }

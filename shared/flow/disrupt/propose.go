@@ -21,6 +21,8 @@ func (r *run) propose(ctx context.Context) {
 		r.out.Undecided = "the cluster is paused"
 	case r.snapshot == nil:
 		r.out.Undecided = r.unseen
+	case r.ledger.Unread.Any(model.UnreadCommand):
+		r.out.Undecided = "a command of the ledger cannot be read, and nobody knows what it gives back"
 	case !r.may():
 		r.out.Undecided = "there was no time left"
 		r.soon(1)

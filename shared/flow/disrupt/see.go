@@ -123,6 +123,7 @@ func (r *run) inputNow(ctx context.Context) (reclaim.Input, model.JudgeQuestion,
 		}
 		r.question = model.JudgeQuestion{
 			Offers: r.settings.Offers, Usage: r.ledger.Usage, Marks: r.marks(), Held: r.held(), Stops: r.ledger.Stops, Settings: r.settings.Reclaim,
+			Unclaimed: r.ledger.Unread.Claims() > 0,
 		}
 		r.question.Offers.Region, r.question.Offers.NowUnix = r.reg.Region, r.now()
 		for i := range r.snapshot.Classes {
@@ -166,6 +167,11 @@ func (r *run) held() []model.HeldPool {
 	for i := range r.ledger.Notes.PoolHolds {
 		if hold := &r.ledger.Notes.PoolHolds[i]; hold.Machines > 0 {
 			out = append(out, model.HeldPool{Pool: hold.Pool, Why: hold.Text()})
+		}
+	}
+	for i := range r.ledger.Unread {
+		if u := &r.ledger.Unread[i]; u.Kind == model.UnreadUsage && !slices.ContainsFunc(out, func(p model.HeldPool) bool { return p.Pool == u.Name }) {
+			out = append(out, model.HeldPool{Pool: u.Name, Why: u.Text()})
 		}
 	}
 	return out

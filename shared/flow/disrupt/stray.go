@@ -65,9 +65,14 @@ func (r *run) strayNodes() []tainted {
 	return out
 }
 
-// openIDs are the ids of open commands.
+// openIDs are the ids of open commands, and of those that cannot be read.
 func (r *run) openIDs() map[string]bool {
 	open := map[string]bool{}
+	for i := range r.ledger.Unread {
+		if r.ledger.Unread[i].Kind == model.UnreadCommand {
+			open[r.ledger.Unread[i].Name] = true
+		}
+	}
 	for i := range r.ledger.Commands {
 		if r.ledger.Commands[i].State.Open() {
 			open[r.ledger.Commands[i].ID] = true

@@ -149,6 +149,11 @@ func (d *drains) round(ctx context.Context) (again bool, err error) {
 		return false, d.stand(fmt.Errorf("read what is to end of the ledger of cluster %s: %w", d.reg.Cluster, err))
 	}
 	d.read = d.Now()
+	for _, text := range d.ending.Unread.Texts() {
+		if !slices.Contains(d.out.Problems, text) {
+			d.problem("%s", text)
+		}
+	}
 	due := d.due()
 	d.reached("surveyed")
 	if len(due) == 0 {

@@ -15,6 +15,7 @@ const (
 	EffectProbe    = "probe"    // probe of a half-open offer taken; only where one is wanted
 	EffectRemember = "remember" // planner's notes written
 	EffectPlan     = "plan"     // decision record kept before its launches, beside the calls that are taken
+	EffectRecount  = "recount"  // usage of a pool counted anew; only where it is not what claims hold
 	EffectRecord   = "record"   // intent and claims written
 	EffectCalling  = "calling"  // another attempt of an unfinished launch noted; only where there is something to recover
 	EffectLaunch   = "launch"   // CreateFleet

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/headroom"
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/core/replay"
@@ -31,6 +32,7 @@ type Flow struct {
 	Snapshots  Snapshots
 	Machines   Machines
 	Memories   Memories
+	Tallies    Tallies // nil = usage is not corrected
 	Connector  Connector
 	Hints      Hints
 	Glances    work.Glances // nil = clusters are swept each minute
@@ -139,33 +141,34 @@ type Request struct {
 
 // Outcome is what one run did, for one log line.
 type Outcome struct {
-	Cluster       string            `json:"cluster"`
-	Trigger       string            `json:"trigger"`
-	Skipped       string            `json:"skipped,omitempty"`  // why nothing was done
-	Source        string            `json:"source,omitempty"`   // snapshot or list
-	Decision      string            `json:"decision,omitempty"` // id of the record
-	Pending       int               `json:"pending"`
-	Headroom      int               `json:"headroom,omitempty"` // places that CapacityBuffers ask for
-	Claims        int               `json:"claims"`             // launched
-	Bought        []Bought          `json:"bought,omitempty"`   // Claims by what was bought: by pool and capacity type
-	Intents       []string          `json:"intents,omitempty"`  // ids of those that launched them
-	Failed        int               `json:"failed,omitempty"`
-	Failures      map[string]int    `json:"failures,omitempty"`  // Failed by code
-	Nominated     int               `json:"nominated,omitempty"` // pods that fit what is there or on its way
-	Unschedulable int               `json:"unschedulable,omitempty"`
-	Later         int               `json:"later,omitempty"` // pods that did not fit into the last plan and are planned next
-	Rounds        int               `json:"rounds,omitempty"`
-	Recovered     int               `json:"recovered,omitempty"`
-	Restored      int               `json:"restored,omitempty"` // NodeClaims made anew that had gone with their definition
-	Registered    int               `json:"registered,omitempty"`
-	Joined        map[string]int    `json:"joined,omitempty"` // Registered by pool; "" = of none
-	Initialized   int               `json:"initialized,omitempty"`
-	PricePerHour  float64           `json:"pricePerHour,omitempty"` // of what was launched, USD
-	Corrected     []string          `json:"corrected,omitempty"`    // NodePools and EC2NodeClasses that the API server has otherwise than the snapshot, with what; it was gone by the API server's
-	Withheld      int               `json:"withheld,omitempty"`     // planned claims that were not launched because those could not be read
-	Machines      *model.CatalogUse `json:"machines,omitempty"`     // what catalogue was decided by
-	Millis        map[string]int64  `json:"millis,omitempty"`       // since the start of the run, by what was reached
-	Problems      []string          `json:"problems,omitempty"`
+	Cluster       string              `json:"cluster"`
+	Trigger       string              `json:"trigger"`
+	Skipped       string              `json:"skipped,omitempty"`  // why nothing was done
+	Source        string              `json:"source,omitempty"`   // snapshot or list
+	Decision      string              `json:"decision,omitempty"` // id of the record
+	Pending       int                 `json:"pending"`
+	Headroom      int                 `json:"headroom,omitempty"` // places that CapacityBuffers ask for
+	Claims        int                 `json:"claims"`             // launched
+	Bought        []Bought            `json:"bought,omitempty"`   // Claims by what was bought: by pool and capacity type
+	Intents       []string            `json:"intents,omitempty"`  // ids of those that launched them
+	Failed        int                 `json:"failed,omitempty"`
+	Failures      map[string]int      `json:"failures,omitempty"`  // Failed by code
+	Nominated     int                 `json:"nominated,omitempty"` // pods that fit what is there or on its way
+	Unschedulable int                 `json:"unschedulable,omitempty"`
+	Later         int                 `json:"later,omitempty"` // pods that did not fit into the last plan and are planned next
+	Rounds        int                 `json:"rounds,omitempty"`
+	Recovered     int                 `json:"recovered,omitempty"`
+	Recounted     []lifecycle.Recount `json:"recounted,omitempty"` // pools whose usage was not what their claims hold, and was corrected
+	Restored      int                 `json:"restored,omitempty"`  // NodeClaims made anew that had gone with their definition
+	Registered    int                 `json:"registered,omitempty"`
+	Joined        map[string]int      `json:"joined,omitempty"` // Registered by pool; "" = of none
+	Initialized   int                 `json:"initialized,omitempty"`
+	PricePerHour  float64             `json:"pricePerHour,omitempty"` // of what was launched, USD
+	Corrected     []string            `json:"corrected,omitempty"`    // NodePools and EC2NodeClasses that the API server has otherwise than the snapshot, with what; it was gone by the API server's
+	Withheld      int                 `json:"withheld,omitempty"`     // planned claims that were not launched because those could not be read
+	Machines      *model.CatalogUse   `json:"machines,omitempty"`     // what catalogue was decided by
+	Millis        map[string]int64    `json:"millis,omitempty"`       // since the start of the run, by what was reached
+	Problems      []string            `json:"problems,omitempty"`
 }
 
 // Bought is how many machines were launched for a pool as one capacity type.
@@ -295,6 +298,9 @@ func (r *run) do(ctx context.Context) error {
 		return err
 	}
 	r.leave()
+	for _, text := range r.ledger.Unread.Texts() {
+		r.problem("%s", text)
+	}
 	r.reached("snapshot")
 
 	// 4. What an earlier run left half done comes first: its claims are capacity or they are not.
@@ -302,6 +308,9 @@ func (r *run) do(ctx context.Context) error {
 	r.untaken()
 	r.health()
 	failure := r.recover(ctx)
+	if failure == nil {
+		failure = recount(ctx, r)
+	}
 
 	// 5. Pods that nothing can hold.
 	if failure == nil {

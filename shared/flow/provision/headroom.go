@@ -45,6 +45,9 @@ func (r *run) capacityDigest() string {
 	for i := range r.ledger.Commands {
 		fmt.Fprintln(h, "command", r.ledger.Commands[i].ID, r.ledger.Commands[i].Version)
 	}
+	if len(r.ledger.Unread) > 0 {
+		fmt.Fprintln(h, "unread", r.ledger.Unread)
+	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 

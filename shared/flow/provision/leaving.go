@@ -32,7 +32,7 @@ func (r *run) leave() {
 			continue
 		case claim.Ending():
 			leaving[node.Name] = claim.LeftUnix(r.seenUnix)
-		case held[claim.Name], replay.Disrupted(node):
+		case held[claim.Name], r.ledger.Unread.Has(model.UnreadCommand, claim.Command), replay.Disrupted(node):
 			leaving[node.Name] = pack.Stays
 		}
 	}

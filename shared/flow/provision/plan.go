@@ -159,7 +159,7 @@ const lostFor = 180
 // lost reports whether the ledger seems to have been lost a moment ago.
 func (r *run) lost() bool {
 	strangers := 0
-	if len(r.ledger.Claims)+len(r.ledger.Intents) == 0 {
+	if len(r.ledger.Claims)+len(r.ledger.Intents)+len(r.ledger.Unread) == 0 {
 		known := map[string]bool{}
 		for i := range r.ledger.Ended {
 			known[r.ledger.Ended[i].Name] = true

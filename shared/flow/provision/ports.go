@@ -46,6 +46,13 @@ type Claims interface {
 	Settle(ctx context.Context, fence model.Fence, outcome model.Settlement) error
 }
 
+// Tallies corrects what limits are judged by.
+type Tallies interface {
+	// Recount writes what a pool's claims hold as its usage, under the next version, on condition that its Version is still the stored one
+	// (0 = there is none) and that the fence is the newest of its cluster: Conflict, and nothing written, where either is not.
+	Recount(ctx context.Context, fence model.Fence, usage model.Usage) error
+}
+
 // Births moves launched claims on. Unlike Claims it needs no fence: the claim's version is condition enough.
 type Births interface {
 	// Advance writes claim (state Launched, Registered or Initialized, names, times, ObjectUID) on condition that its

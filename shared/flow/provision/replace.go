@@ -28,6 +28,9 @@ func (r *run) owed() []owing {
 			got[claims[i].Name] = got[claims[i].Name] || claims[i].Live() && claims[i].InstanceID != ""
 		}
 	}
+	for i := range r.ledger.Unread {
+		known[r.ledger.Unread[i].Name] = known[r.ledger.Unread[i].Name] || r.ledger.Unread[i].Kind == model.UnreadClaim
+	}
 	r.heldBack = false
 	dry := r.notHad()
 	for i := range r.ledger.Commands {

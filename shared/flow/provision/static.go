@@ -5,12 +5,13 @@ import (
 )
 
 // missing returns how many machines a static pool lacks. Everything that is or may yet become one of its machines counts:
-// recorded launches, machines that have not joined, and nodes the ledger does not know; but no machine that is to end.
+// recorded launches, machines that have not joined, claims that cannot be read, and nodes the ledger does not know; but no machine
+// that is to end.
 func (r *run) missing(pool *model.Pool) int {
 	if pool.Replicas == nil || pool.DeletedUnix != 0 || len(pool.Invalid) > 0 {
 		return 0
 	}
-	have, known := int64(0), map[string]bool{}
+	have, known := int64(r.ledger.Unread.Claims()), map[string]bool{}
 	for i := range r.ledger.Claims {
 		claim := &r.ledger.Claims[i]
 		if claim.ProviderID != "" {

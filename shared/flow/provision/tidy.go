@@ -81,15 +81,15 @@ func (r *run) untidy() bool {
 	return r.ledger.Notes.TidyUnix != 0 && since >= tidyAtLeast || unused && since >= tidyAtMost
 }
 
-// templatesInUse returns the names of launch templates used lately or named by open intents; false where one of those
-// cannot be read.
+// templatesInUse returns the names of launch templates used lately or named by open intents; false where one of those, or what it
+// asks for, cannot be read.
 func (r *run) templatesInUse() (names []string, complete bool) {
 	for _, use := range r.ledger.Notes.Templates {
 		if r.now()-use.UsedUnix <= unusedAfter {
 			names = append(names, use.Name)
 		}
 	}
-	complete = true
+	complete = !r.ledger.Unread.Any(model.UnreadIntent)
 	for _, intent := range r.ledger.Intents {
 		named, err := r.site.Templates.Named(intent.Request)
 		if err != nil {

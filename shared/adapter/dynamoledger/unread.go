@@ -1,0 +1,100 @@
+package dynamoledger
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// One item that cannot be read stops nothing but what depends on what it says (law 6). Its key is readable all the same, and so is
+// mostly what stands beside its doc.
+
+// kinds are those of model.Unread, by what sort keys begin with. Any other is a record.
+var kinds = map[string]string{
+	"CLAIM": model.UnreadClaim, "INTENT": model.UnreadIntent, "USE": model.UnreadUsage, "COMMAND": model.UnreadCommand, "TURN": model.UnreadTurn,
+	stopSK: model.UnreadStop,
+}
+
+// unread says which item could not be read, and why.
+func unread(entry item, why error) model.Unread {
+	kind, name, _ := strings.Cut(textOf(entry, "SK"), "#")
+	out := model.Unread{Kind: kinds[kind], Name: name, Key: textOf(entry, "PK") + " " + textOf(entry, "SK"), Why: why.Error()}
+	if out.Kind == "" {
+		out.Kind = model.UnreadRecord
+	}
+	out.Gone = out.Kind == model.UnreadClaim && textOf(entry, "state") == string(model.Gone)
+	return out
+}
+
+func sortUnread(items model.UnreadItems) {
+	slices.SortFunc(items, func(a, b model.Unread) int { return strings.Compare(a.Key, b.Key) })
+}
+
+// salvage puts what stands beside a doc that cannot be read where it belongs. What is found out anew keeps its version, so that it can be
+// written anew; a stop stops.
+func salvage(ledger *model.Ledger, entry item) {
+	kind, rest, _ := strings.Cut(textOf(entry, "SK"), "#")
+	switch kind {
+	case allowanceSK:
+		ledger.Allowance = model.Allowance{Version: numberOf(entry, "v")}
+	case judgeSK:
+		ledger.Judge = model.JudgeNotes{Version: numberOf(entry, "ver")}
+	case "CLASS":
+		ledger.Classes = append(ledger.Classes, model.ClassRecord{Name: rest, Version: numberOf(entry, "ver")})
+	case stopSK:
+		stop := model.Stop{Scope: model.StopCluster, Why: "what is recorded of it cannot be read"}
+		switch {
+		case strings.HasPrefix(textOf(entry, "PK"), "R#"):
+			stop.Scope = model.StopRegion
+		case rest != "":
+			stop.Scope, stop.Pool = model.StopPool, rest
+		}
+		ledger.Stops = append(ledger.Stops, stop)
+	}
+}
+
+// decodeWhole decodes an item's doc into a value, or leaves that as it is.
+func decodeWhole[T any](entry item, into *T) error {
+	var value T
+	if err := decode(entry, &value); err != nil {
+		return err
+	}
+	*into = value
+	return nil
+}
+
+// claimOf reads a claim.
+func claimOf(entry item) (model.Claim, error) {
+	var claim model.Claim
+	if err := decodePacked(entry, &claim); err != nil {
+		return model.Claim{}, err
+	}
+	return claim, named(entry, "CLAIM#", claim.Name)
+}
+
+// named returns an error where an item says another name in its doc than in its key, which begins with prefix.
+func named(entry item, prefix, name string) error {
+	if sk := textOf(entry, "SK"); sk != prefix+name {
+		return fmt.Errorf("item %s %s says %q in its doc", textOf(entry, "PK"), sk, name)
+	}
+	return nil
+}
+
+// amountOf returns an attribute as an integer, 0 where it is absent. Another one is an error.
+func amountOf(entry item, name string) (int64, error) {
+	attribute, there := entry[name]
+	if !there {
+		return 0, nil
+	}
+	if n, ok := attribute.(*types.AttributeValueMemberN); ok {
+		if value, err := strconv.ParseInt(n.Value, 10, 64); err == nil {
+			return value, nil
+		}
+	}
+	return 0, fmt.Errorf("item %s %s: attribute %s is no integer", textOf(entry, "PK"), textOf(entry, "SK"), name)
+}

@@ -1,0 +1,191 @@
+package dynamoledger_test
+
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/model"
+	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/conform"
+)
+
+type row = map[string]types.AttributeValue
+
+func word(value string) types.AttributeValue { return &types.AttributeValueMemberS{Value: value} }
+
+// claimsPartition is the partition of a claim of cluster web.
+func claimsPartition(name string) string {
+	hash := fnv.New32a()
+	hash.Write([]byte(name))
+	return "C#web#N#" + strconv.Itoa(int(hash.Sum32()%8))
+}
+
+// breakDoc makes the doc of an item what it says.
+func breakDoc(t *testing.T, client *dynamodb.Client, pk, sk, doc string) {
+	t.Helper()
+	_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String("joiner"), Key: row{"PK": word(pk), "SK": word(sk)},
+		UpdateExpression: aws.String("SET #doc = :doc REMOVE #packed"), ConditionExpression: aws.String("attribute_exists(PK)"),
+		ExpressionAttributeNames: map[string]string{"#doc": "doc", "#packed": "packed"}, ExpressionAttributeValues: row{":doc": word(doc)},
+	})
+	if err != nil {
+		t.Fatalf("break %s %s: %v", pk, sk, err)
+	}
+}
+
+// ledgerOn returns a ledger in a table of its own, and a client of that.
+func ledgerOn(t *testing.T) (*dynamoledger.Ledger, *dynamodb.Client) {
+	t.Helper()
+	ledger, client := on(t, dynamodel.NewModel(dynamodel.Options{}))
+	if err := ledger.EnsureTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return ledger, client
+}
+
+func TestF3LedgerKeepsTheContractOfItemsThatCannotBeRead(t *testing.T) {
+	for _, doc := range []string{"{", `{}`, `[]`} {
+		t.Run(doc, func(t *testing.T) {
+			conform.LedgerUnread(t, func(t *testing.T) (conform.LedgerJudgePort, func(kind, name string)) {
+				ledger, client := ledgerOn(t)
+				return ledger, func(kind, name string) {
+					switch kind {
+					case model.UnreadClaim:
+						breakDoc(t, client, claimsPartition(name), "CLAIM#"+name, doc)
+					case model.UnreadIntent:
+						breakDoc(t, client, "C#web#", "INTENT#"+name, doc)
+					case model.UnreadCommand:
+						breakDoc(t, client, "C#web#", "COMMAND#"+name, doc)
+					case model.UnreadUsage:
+						_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+							TableName: aws.String("joiner"), Key: row{"PK": word("C#web#"), "SK": word("USE#" + name)},
+							UpdateExpression: aws.String("SET #r = :r"), ExpressionAttributeNames: map[string]string{"#r": "r:nodes"}, ExpressionAttributeValues: row{":r": word("two")},
+						})
+						if err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestF5LedgerKeepsTheContractOfTallies(t *testing.T) {
+	conform.LedgerTally(t, func(t *testing.T) (conform.LedgerJudgePort, provision.Tallies) {
+		ledger, _ := ledgerOn(t)
+		return ledger, dynamoledger.Tallies{Ledger: ledger}
+	})
+}
+
+// F3: the very item that stopped a cluster, and a command whose version in the doc is not the one beside it.
+func TestF3AnItemThatCannotBeReadStopsNobody(t *testing.T) {
+	ledger, client := ledgerOn(t)
+	reg := model.Registration{Cluster: "web", Account: "1", Region: "us-west-2"}
+	adopt(t, ledger, "default-1", "i-1")
+	put := func(item row) {
+		t.Helper()
+		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("joiner"), Item: item}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(row{"PK": word("C#web#N#0"), "SK": word("CLAIM#bad"), "doc": word("{"), "state": word("Gone")})
+	put(row{"PK": word("C#web#"), "SK": word("COMMAND#c"), "doc": word(`{"id":"c","version":2,"state":"Replacing"}`), "ver": &types.AttributeValueMemberN{Value: "3"}})
+	got, err := ledger.Load(t.Context(), reg)
+	if err != nil || len(got.Claims) != 1 || len(got.Unread) != 2 {
+		t.Fatalf("claims %+v, unread %+v, %v", got.Claims, got.Unread, err)
+	}
+	if u := got.Unread[0]; u.Kind != model.UnreadCommand || u.Name != "c" || !strings.Contains(u.Why, "version 2 in doc and 3 beside it") {
+		t.Errorf("%+v", u)
+	}
+	u := got.Unread[1]
+	if u.Kind != model.UnreadClaim || u.Name != "bad" || !u.Gone || u.Key != "C#web#N#0 CLAIM#bad" || got.Unread.Claims() != 0 {
+		t.Errorf("%+v", u)
+	}
+	if text := u.Text(); !strings.Contains(text, "C#web#N#0 CLAIM#bad") || !strings.Contains(text, "unexpected end of JSON input") {
+		t.Errorf("told %q", text)
+	}
+	survey, err := ledger.Survey(t.Context(), reg)
+	if err != nil || len(survey.Claims) != 1 || len(survey.Unread) != 2 {
+		t.Errorf("claims %+v, unread %+v, %v", survey.Claims, survey.Unread, err)
+	}
+}
+
+// F3: what is found out or counted anew is written anew where it cannot be read, and a stop that cannot be read stops.
+func TestF3RecordsThatCannotBeReadAreWrittenAnew(t *testing.T) {
+	ledger, client := ledgerOn(t)
+	ctx, reg := t.Context(), model.Registration{Cluster: "web", Account: "1", Region: "us-west-2"}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fence, err := ledger.Hold(ctx, "web", model.LeaseCollector, "a", 1000, 1030)
+	must(err)
+	record, err := ledger.PutClass(ctx, "web", model.ClassRecord{Name: "default", UID: "u"})
+	must(err)
+	must(ledger.Spend(ctx, reg, model.Allowance{CallsMilli: 7}))
+	_, err = ledger.Recall(ctx, fence, model.JudgeNotes{Epoch: 3})
+	must(err)
+	_, err = ledger.Note(ctx, fence, model.Casebook{AtUnix: 5})
+	must(err)
+	must(ledger.Remember(ctx, fence, model.Notes{LostUnix: 4}))
+	must(ledger.Mark(ctx, reg, []model.Mark{{SubnetID: "s", UntilUnix: 1 << 40, ForgetUnix: 1 << 40, Failures: 1}}))
+	must(ledger.Stop(ctx, reg, model.Stop{Scope: model.StopPool, Pool: "default"}))
+	must(ledger.Stop(ctx, reg, model.Stop{Scope: model.StopCluster}))
+	must(ledger.Stop(ctx, reg, model.Stop{Scope: model.StopRegion}))
+	for _, at := range [][2]string{
+		{"C#web#", "CLASS#default"}, {"R#1#us-west-2#", "ALLOWANCE"}, {"C#web#", "JUDGE"}, {"C#web#", "CASES"}, {"C#web#", "NOTES"}, {"R#1#us-west-2#", "MARK#subnet#s"},
+		{"C#web#", "STOP#default"}, {"C#web#", "STOP"}, {"R#1#us-west-2#", "STOP"},
+	} {
+		breakDoc(t, client, at[0], at[1], `{"version":"x"`)
+	}
+	got, err := ledger.Load(ctx, reg)
+	must(err)
+	if len(got.Unread) != 8 || got.Unread.Any(model.UnreadClaim, model.UnreadUsage, model.UnreadCommand) { // all but the collector's casebook
+		t.Errorf("unread %+v", got.Unread)
+	}
+	survey, err := ledger.Survey(ctx, reg)
+	must(err)
+	if len(survey.Unread) != 3 || survey.Cases.Version != 1 || survey.Cases.AtUnix != 0 { // casebook, notes and the class
+		t.Errorf("unread %+v, %+v", survey.Unread, survey.Cases)
+	}
+	stops, err := ledger.Stops(ctx, reg)
+	must(err)
+	for _, list := range [][]model.Stop{stops, got.Stops} {
+		if len(list) != 3 || list[0].Scope != model.StopPool || list[0].Pool != "default" || list[1].Scope != model.StopCluster || list[2].Scope != model.StopRegion {
+			t.Errorf("stops %+v", list)
+		}
+	}
+	_, notes, _, err := ledger.Glance(ctx, "web")
+	must(err)
+	if notes.Epoch != 0 || notes.Version != 1 || len(got.Classes) != 1 || got.Classes[0].UID != "" || got.Classes[0].Version != record.Version || len(got.Marks) != 0 {
+		t.Errorf("notes %+v, classes %+v, marks %+v", notes, got.Classes, got.Marks)
+	}
+
+	allowance, err := ledger.Allowance(ctx, reg)
+	must(err)
+	if allowance != got.Allowance {
+		t.Errorf("%+v, loaded %+v", allowance, got.Allowance)
+	}
+	must(ledger.Spend(ctx, reg, allowance))
+	_, err = ledger.PutClass(ctx, "web", got.Classes[0])
+	must(err)
+	_, err = ledger.Recall(ctx, fence, notes)
+	must(err)
+	_, err = ledger.Note(ctx, fence, survey.Cases)
+	must(err)
+	must(ledger.Remember(ctx, fence, got.Notes))
+	if got, err = ledger.Load(ctx, reg); err != nil || len(got.Unread) != 4 { // the mark, which goes in its time, and the stops, which people take back
+		t.Errorf("unread %+v, %v", got.Unread, err)
+	}
+}

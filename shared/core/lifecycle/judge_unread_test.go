@@ -1,0 +1,45 @@
+package lifecycle_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/core/lifecycle"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// F3: while a claim or an intent of the ledger cannot be read nothing is found of what the ledger does not know, and everything else is.
+func TestF3NothingEndsForBeingAbsentFromALedgerThatCannotBeRead(t *testing.T) {
+	view := func(unread ...model.Unread) lifecycle.View {
+		v := healthy()
+		v.Instances = append(v.Instances, instance("x", now)) // nobody's, or that of what cannot be read
+		ended := instance("gone", now-600)
+		ended.State = "terminated"
+		v.Instances = append(v.Instances, ended)
+		v.Sight.Objects = append(v.Sight.Objects, model.ClaimObject{Claim: model.Claim{Name: "default-gone", ProviderID: "aws:///a/i-gone", ObjectUID: "o-gone"}, Finalizer: true},
+			model.ClaimObject{Claim: model.Claim{Name: "default-new", ObjectUID: "o-new"}, DeletedUnix: now, Finalizer: true})
+		v.Sight.Nodes = append(v.Sight.Nodes, model.Node{Name: "node-gone", UID: "n-gone", ProviderID: "aws:///a/i-gone", Finalizer: true})
+		v.Survey.Claims = append(v.Survey.Claims, model.Claim{Name: "default-waits", Pool: "default", State: model.Intended, Intent: "open"})
+		v.Survey.Claims[0].State = model.Terminating // of a claim that is known
+		v.Survey.Unread = unread
+		return v
+	}
+	for name, c := range map[string]struct {
+		unread []model.Unread
+		want   string
+	}{
+		"all can be read": {nil, "[Stranded default-waits Retired default-old Orphan i-x LeftObject default-gone LeftObject default-new LeftNode node-gone]"},
+		"a claim":         {[]model.Unread{{Kind: model.UnreadClaim, Name: "default-new"}}, "[Stranded default-waits Retired default-old]"},
+		"a gone claim":    {[]model.Unread{{Kind: model.UnreadClaim, Name: "bad", Gone: true}}, "[Stranded default-waits Retired default-old LeftObject default-new]"},
+		"the intent":      {[]model.Unread{{Kind: model.UnreadIntent, Name: "open"}}, "[Retired default-old LeftObject default-new]"},
+		"a command":       {[]model.Unread{{Kind: model.UnreadCommand, Name: "c"}}, "[Stranded default-waits Retired default-old Orphan i-x LeftObject default-gone LeftObject default-new LeftNode node-gone]"},
+	} {
+		var got []string
+		for _, f := range lifecycle.Judge(view(c.unread...), lifecycle.Settings{}) {
+			got = append(got, string(f.Kind)+" "+f.Subject)
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
+	}
+}

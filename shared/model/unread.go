@@ -1,0 +1,91 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Kinds of items that may be Unread.
+const (
+	UnreadClaim   = "claim"
+	UnreadIntent  = "intent"
+	UnreadUsage   = "usage" // of a pool
+	UnreadCommand = "command"
+	UnreadTurn    = "turn"   // of a pool
+	UnreadStop    = "stop"   // it counts as one
+	UnreadRecord  = "record" // what is found out or counted anew: a class's record, a mark, the allowance, notes, the collector's casebook
+)
+
+// Unread is an item of the ledger that is there and cannot be read. It stops nothing but what depends on what it says.
+type Unread struct {
+	Kind string `json:"kind"`           // one of the kinds above
+	Name string `json:"name,omitempty"` // of the claim, the pool or the class; the id of the intent or the command
+	Key  string `json:"key"`            // its partition and sort key, with a space between
+	Why  string `json:"why"`
+	Gone bool   `json:"gone,omitempty"` // of a claim: the attribute beside it says that it is Gone
+}
+
+// UnreadItems are the items of one read that cannot be read, by key.
+type UnreadItems []Unread
+
+// Has reports whether an item of the kind and the name is among them.
+func (u UnreadItems) Has(kind, name string) bool {
+	return slices.ContainsFunc(u, func(i Unread) bool { return i.Kind == kind && i.Name == name })
+}
+
+// Any reports whether an item of one of the kinds is among them.
+func (u UnreadItems) Any(kinds ...string) bool {
+	return slices.ContainsFunc(u, func(i Unread) bool { return slices.Contains(kinds, i.Kind) })
+}
+
+// Claims returns how many claims that may be live are among them.
+func (u UnreadItems) Claims() int {
+	n := 0
+	for i := range u {
+		if u[i].Kind == UnreadClaim && !u[i].Gone {
+			n++
+		}
+	}
+	return n
+}
+
+// Texts says of each what cannot be read, why and what is left alone meanwhile, of the first few; then how many there are more.
+func (u UnreadItems) Texts() []string {
+	const most = 3
+	var out []string
+	for i := range u {
+		if i == most {
+			return append(out, fmt.Sprintf("%d more items of the ledger cannot be read", len(u)-most))
+		}
+		out = append(out, u[i].Text())
+	}
+	return out
+}
+
+// Text says what cannot be read, why, and what is left alone meanwhile.
+func (u *Unread) Text() string {
+	text := fmt.Sprintf("item %s of the ledger cannot be read and is left out: %s", u.Key, u.Why)
+	if means := u.Means(); means != "" {
+		text += "; meanwhile " + means
+	}
+	return text
+}
+
+// Means says what is left alone while the item cannot be read; empty = nothing is.
+func (u *Unread) Means() string {
+	switch u.Kind {
+	case UnreadClaim:
+		return "no machine that the ledger does not know is ended or adopted, usage is not counted anew, and the claim counts as a machine of every static pool"
+	case UnreadIntent:
+		return "what it launches is waited for, no machine that the ledger does not know is ended or adopted, and usage is not counted anew"
+	case UnreadUsage:
+		return fmt.Sprintf("nothing is launched for nodepool %s, whose limits are judged by it", u.Name)
+	case UnreadCommand:
+		return "its nodes stay as they are, and nothing else is given back by choice"
+	case UnreadTurn:
+		return fmt.Sprintf("nothing of nodepool %s is given back by choice", u.Name)
+	case UnreadStop:
+		return "it counts as a stop"
+	}
+	return ""
+}

@@ -1,0 +1,49 @@
+package world
+
+import (
+	"context"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Tallies is a ledger in memory as whoever corrects usage sees it.
+type Tallies struct{ Ledger *Ledger }
+
+// Recount replaces a pool's usage on condition of its version.
+func (t Tallies) Recount(_ context.Context, fence model.Fence, usage model.Usage) error {
+	l := t.Ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.commit(fence.Cluster, "recount", &fence)
+	if !l.holds(fence) {
+		return deposed(fence)
+	}
+	b := l.book(fence.Cluster)
+	if stored := b.usage[usage.Pool]; stored.Version != usage.Version || b.spoilt[spoiltItem{model.UnreadUsage, usage.Pool}] {
+		return fault.New(fault.Conflict, "UsageChanged", "the usage of nodepool %s is at version %d, not %d", usage.Pool, stored.Version, usage.Version)
+	}
+	delta := model.Resources{}
+	for name, amount := range b.usage[usage.Pool].Held {
+		delta[name] -= amount
+	}
+	for name, amount := range usage.Held {
+		delta[name] += amount
+	}
+	b.use(usage.Pool, delta)
+	return nil
+}
+
+// Skew deletes a claim as somebody would by hand: what it holds goes on being counted.
+func Skew(l *Ledger, cluster, claim string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.book(cluster).claims, claim)
+}
+
+// tallyPort passes the process's gate.
+type tallyPort struct{ *Ports }
+
+func (p tallyPort) Recount(ctx context.Context, fence model.Fence, usage model.Usage) error {
+	return do(ctx, p.Ports, "ledger.recount", func() error { return Tallies{p.world.Ledger}.Recount(ctx, fence, usage) })
+}
