@@ -32,7 +32,7 @@ func (p *patient) checksOf(reg model.Registration) []doctor.Check {
 	}
 	return []doctor.Check{
 		check("registration", p.registered), check("control plane", p.plane), check("API server", p.server), check("access entries", p.entries),
-		check("rights", p.rights), check("pod identity", p.identity), check("definitions", p.objects), check("watcher", p.watcher), check("ledger", p.ledger), check("functions", p.ticks),
+		check("rights", p.rights), check("pod identity", p.identity), check("definitions", p.objects), check("watcher", p.watcher), check("ledger items", p.ledgerItems), check("functions", p.ticks),
 		check("node classes", p.classes), check("stops", p.stops), check("plan queue", p.planQueue),
 	}
 }
@@ -227,8 +227,8 @@ func (p *patient) watcher(ctx context.Context, reg model.Registration) ([]doctor
 	return one(doctor.OK, fmt.Sprintf("it lived %d s ago; its snapshot is %d s old", age, ledger.NowUnix-ledger.Pointer.WrittenUnix), ""), nil
 }
 
-// ledger looks for items that cannot be read, and for usage that is not what claims hold.
-func (p *patient) ledger(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
+// ledgerItems looks for items that cannot be read, and for usage that is not what claims hold.
+func (p *patient) ledgerItems(ctx context.Context, reg model.Registration) ([]doctor.Finding, error) {
 	ledger, err := p.at.ledger.Load(ctx, reg)
 	if err != nil {
 		return nil, err
