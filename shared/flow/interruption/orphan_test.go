@@ -2,6 +2,7 @@ package interruption_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -319,4 +320,21 @@ func TestC11_NothingIsRemovedWhileAnythingIsUnreachable(t *testing.T) {
 			}
 		})
 	}
+}
+
+// F3: while a claim cannot be read its machine is nobody's orphan, and neither is any other; drains and ends of claims that can be read go on.
+func TestF3NoMachineEndsForAClaimThatCannotBeRead(t *testing.T) {
+	w := settled(t, 3, world.Options{})
+	claims := load(t, w).Claims
+	world.SpoilItem(w.Ledger, world.Name, model.UnreadClaim, claims[0].Name)
+	sum := pass(t, w, 10*time.Minute)
+	if len(sum.Terminated) != 0 || sum.Adopted != 0 || sum.Removed != 0 || len(machines(w)) != 3 {
+		t.Errorf("%+v", sum.Outcome)
+	}
+	if len(sum.Problems) == 0 || !strings.Contains(sum.Problems[0], "CLAIM#"+claims[0].Name) {
+		t.Errorf("problems %v", sum.Problems)
+	}
+	world.MendItems(w.Ledger, world.Name)
+	nothing(t, w, pass(t, w, 10*time.Minute))
+	sound(t, w)
 }

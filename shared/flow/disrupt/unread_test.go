@@ -1,0 +1,38 @@
+package disrupt_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/world"
+)
+
+// F3: nodes of a command that cannot be read keep their taints, nothing else is given back meanwhile, and the look says why. Once it can be
+// read, or is gone, all goes on.
+func TestF3NodesOfACommandThatCannotBeReadStayAsTheyAre(t *testing.T) {
+	h := newHouse(t, 4)
+	h.nodes["n0"].Node.Taints = []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}
+	fence, err := h.ledger.Hold(t.Context(), cluster, model.LeaseJudge, "earlier", h.now, h.now+1)
+	must(t, err)
+	claim := h.claim("c-n0")
+	command := model.Command{
+		ID: "spoilt", Version: 1, State: model.CommandCommitted, Reason: model.ReasonEmpty, SinceUnix: h.now, Epoch: 1, Seq: 1,
+		Targets: []model.Target{{Claim: claim.Name, Pool: claim.Pool, Class: claim.Class, Node: claim.NodeName, NodeUID: claim.NodeUID, Price: claim.Price}},
+	}
+	must(t, h.ledger.Commit(t.Context(), fence, command, []model.Claim{claim}, []model.Turn{{Pool: claim.Pool}}))
+	must(t, h.ledger.Release(t.Context(), fence))
+	world.SpoilItem(h.ledger, cluster, model.UnreadCommand, "spoilt")
+	h.publish()
+	must(t, h.run(nil, true))
+	out := h.outcome
+	if out.Strays != 0 || !tainted(&h.nodes["n0"].Node) || out.Planned != 0 || !strings.Contains(out.Undecided, "cannot be read") ||
+		!slices.ContainsFunc(out.Problems, func(p string) bool { return strings.Contains(p, "COMMAND#spoilt") }) {
+		t.Errorf("%+v\n%s", out, h.state())
+	}
+	world.MendItems(h.ledger, cluster)
+	if out := h.look(); strings.Contains(out.Undecided, "cannot be read") || out.Open != 1 {
+		t.Errorf("mended: %+v", out)
+	}
+}
