@@ -250,10 +250,7 @@ type run struct {
 	putOffCalls   bool                 // something was put off because EC2's API was used up for now
 	wishes        []*wish              // NodeClaims made by hand that are due
 	nameUsed      map[string]bool      // names of replacements that turned out to be in use
-	readLive      bool                 // it was asked which NodePools and EC2NodeClasses there are
-	compared      bool                 // the answer was compared with the snapshot
-	applied       *model.Applied       // the answer; once compared nil where the snapshot says the same
-	unread        error                // why they could not be read
+	live          applying             // NodePools and EC2NodeClasses as people have applied them
 	podAt         map[string]int       // where the snapshot has pods that ask for capacity, by UID; nil = not looked up
 
 	mutex    sync.Mutex // guards what parallel calls write: out.Problems, report and awaited

@@ -11,7 +11,7 @@ import (
 // shows waiting, where that is not fresh: kube-scheduler may have bound them since. Those of nodes that are leaving, however fresh it
 // is: who ends an application and deletes its NodeClaim in the next moment wants no other node for it. It costs one list of
 // unbound pods, and one of each such node's, in runs that want to launch, and none in all others. Beside that it reads NodePools and
-// EC2NodeClasses, see live. It reports whether any pod of the plan asks for nothing any more, or those are not what the snapshot says, so
+// EC2NodeClasses, see applying. It reports whether any pod of the plan asks for nothing any more, or those are not what the snapshot says, so
 // that the plan is to be made again.
 //
 // Which pods there are is the snapshot's to say where that answer cannot be had.
@@ -23,7 +23,7 @@ func (r *run) outdated(ctx context.Context, plan model.Plan) bool {
 	present := make([]map[string]bool, len(nodes))
 	r.parallel(len(nodes)+1, func(i int) {
 		if i == len(nodes) {
-			r.live(ctx)
+			r.live.read(ctx, r)
 			return
 		}
 		pods, err := r.site.Cluster.Present(ctx, nodes[i])
@@ -46,7 +46,7 @@ func (r *run) outdated(ctx context.Context, plan model.Plan) bool {
 			r.settled[pod.UID] = true
 		}
 	}
-	return r.corrected(ctx) || len(now) > 0 && slices.ContainsFunc(plan.Claims, func(claim model.PlannedClaim) bool {
+	return r.live.correct(ctx, r) || len(now) > 0 && slices.ContainsFunc(plan.Claims, func(claim model.PlannedClaim) bool {
 		return slices.ContainsFunc(claim.Pods, func(pod model.PodRef) bool { return r.settled[pod.UID] })
 	})
 }

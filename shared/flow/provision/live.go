@@ -18,21 +18,29 @@ import (
 // snapshots, and is not to launch machines of a kind that nobody applied. So a run that is about to launch reads both live, once. Where the
 // snapshot says something else it plans again by what was read, and goes by that until its end. Without an answer nothing is launched.
 
-// live reads NodePools and EC2NodeClasses from the API server, once in a run. What was listed is live as it is.
-func (r *run) live(ctx context.Context) {
-	if r.readLive || r.out.Source == sourceList {
+// applying is what a run finds out of what people have applied.
+type applying struct {
+	asked    bool           // the API server was asked
+	compared bool           // the answer was compared with the snapshot
+	is       *model.Applied // the answer; once compared nil where the snapshot says the same
+	unread   error          // why there is none
+}
+
+// read reads NodePools and EC2NodeClasses from the API server, once in a run. What was listed is live as it is.
+func (a *applying) read(ctx context.Context, r *run) {
+	if a.asked || r.out.Source == sourceList {
 		return
 	}
-	r.readLive = true
+	a.asked = true
 	config, err := r.site.Configurations.Configuration(ctx)
 	if err == nil && len(config.Undefined) > 0 {
 		err = fault.New(fault.NotFound, model.CodeUndefined, "%s: not defined in the cluster, though snapshot %d/%d has some", strings.Join(config.Undefined, ", "), r.shown.Epoch, r.shown.Seq)
 	}
 	if err != nil {
-		r.unread = fmt.Errorf("NodePools and EC2NodeClasses cannot be read from the API server of cluster %s, so nothing is launched: %w", r.reg.Cluster, err)
+		a.unread = fmt.Errorf("NodePools and EC2NodeClasses cannot be read from the API server of cluster %s, so nothing is launched: %w", r.reg.Cluster, err)
 		return
 	}
-	r.applied = appliedOf(config)
+	a.is = appliedOf(config)
 }
 
 // appliedOf returns the NodePools and EC2NodeClasses that are ours to look at, by name.
@@ -58,39 +66,39 @@ const (
 	sourceSnapshot = "snapshot"
 )
 
-// corrected puts what was read live in the place of what the snapshot says, and reports whether that is something else. It is done once.
-func (r *run) corrected(ctx context.Context) bool {
-	if r.applied == nil || r.compared {
+// correct puts what was read in the place of what the snapshot says, and reports whether that is something else. It is done once.
+func (a *applying) correct(ctx context.Context, r *run) bool {
+	if a.is == nil || a.compared {
 		return false
 	}
-	r.compared = true
-	differs := r.differing()
+	a.compared = true
+	differs := a.differing(r)
 	if len(differs) == 0 {
-		r.applied = nil // the snapshot's are the same
+		a.is = nil
 		return false
 	}
 	r.out.Corrected = differs
-	r.shown, r.snapshot = r.applied.In(r.shown), r.applied.In(r.snapshot)
+	r.shown, r.snapshot = a.is.In(r.shown), a.is.In(r.snapshot)
 	r.resolveClasses(ctx)
 	return true
 }
 
 // differing names the NodePools and EC2NodeClasses of which the snapshot does not say what the API server does, with what is the matter, and
 // forgets what was found out about such classes.
-func (r *run) differing() []string {
+func (a *applying) differing(r *run) []string {
 	var out []string
 	note := func(kind, name, what string) { out = append(out, fmt.Sprintf("%s %s %s", kind, name, what)) }
 	pools, classes := byName(r.shown.Pools, poolName), byName(r.shown.Classes, className)
-	for i := range r.applied.Pools {
-		pool := &r.applied.Pools[i]
+	for i := range a.is.Pools {
+		pool := &a.is.Pools[i]
 		said := pools[pool.Name]
 		delete(pools, pool.Name)
 		if what := difference(said, pool); what != "" {
 			note("NodePool", pool.Name, what)
 		}
 	}
-	for i := range r.applied.Classes {
-		class := &r.applied.Classes[i]
+	for i := range a.is.Classes {
+		class := &a.is.Classes[i]
 		said := classes[class.Name]
 		delete(classes, class.Name)
 		what := difference(plain(said), plain(class))
@@ -114,6 +122,18 @@ func (r *run) differing() []string {
 		}
 	}
 	return out
+}
+
+// withhold returns why nothing of a plan may be launched; nil where it may, or there is nothing.
+func (a *applying) withhold(r *run, plan model.Plan) error {
+	if a.unread == nil || len(plan.Claims) == 0 {
+		return nil
+	}
+	r.out.Withheld = len(plan.Claims)
+	for i := range plan.Claims {
+		r.putOff[plan.Claims[i].Pool] = "the API server does not say what it has of NodePools and EC2NodeClasses"
+	}
+	return a.unread
 }
 
 func poolName(p *model.Pool) string   { return p.Name }

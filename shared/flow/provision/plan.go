@@ -43,6 +43,20 @@ func (r *run) provision(ctx context.Context) error {
 	r.reached("catalog")
 	r.openDecision(pending)
 	blocked := map[string]string{} // classes that refused a launch in this run, with why
+	draw := func() model.Plan {    // for pods, and for what else is to be launched
+		r.ask(machines, blocked)
+		plan := r.affordable(r.planned())
+		if r.outdated(ctx, plan) {
+			r.ask(machines, blocked)
+			plan = r.affordable(r.planned())
+		}
+		if !r.spentUp() && r.pressing(plan) {
+			r.ask(machines, blocked)
+			plan = r.affordable(r.planned())
+		}
+		r.portioned(plan)
+		return r.complete(plan)
+	}
 	for r.out.Rounds < r.settings.MaxRounds {
 		if r.out.Rounds > 0 && r.request.Deadline.Sub(r.Now()) < r.settings.StopBefore {
 			r.problem("stopped after %d rounds of planning for want of time; the next sweep goes on", r.out.Rounds)
@@ -54,10 +68,10 @@ func (r *run) provision(ctx context.Context) error {
 		}
 		r.out.Rounds++
 		r.starved = false
-		plan := r.draw(ctx, machines, blocked)
+		plan := draw()
 		if len(plan.Claims) > 0 {
-			if r.live(ctx); r.corrected(ctx) {
-				plan = r.draw(ctx, machines, blocked)
+			if r.live.read(ctx, r); r.live.correct(ctx, r) {
+				plan = draw()
 			}
 		}
 		r.reached(fmt.Sprintf("plan%d", r.out.Rounds))
@@ -65,9 +79,7 @@ func (r *run) provision(ctx context.Context) error {
 		drains := r.draining()
 		r.posed = append(r.posed, posed{r.question, r.snapshot, r.pending()})
 		var again bool
-		if r.withheld(plan) {
-			err = r.unread
-		} else {
+		if err = r.live.withhold(r, plan); err == nil {
 			again, err = r.launch(ctx, r.round.Input.Catalogs, &round, blocked)
 		}
 		r.decision.Rounds = append(r.decision.Rounds, round)
@@ -87,34 +99,6 @@ func (r *run) provision(ctx context.Context) error {
 	}
 	r.problem("stopped after %d rounds of planning; the next sweep goes on", r.out.Rounds)
 	return nil
-}
-
-// draw makes this round's plan: for pods, and for what else is to be launched.
-func (r *run) draw(ctx context.Context, machines model.MachineCatalog, blocked map[string]string) model.Plan {
-	r.ask(machines, blocked)
-	plan := r.affordable(r.planned())
-	if r.outdated(ctx, plan) {
-		r.ask(machines, blocked)
-		plan = r.affordable(r.planned())
-	}
-	if !r.spentUp() && r.pressing(plan) {
-		r.ask(machines, blocked)
-		plan = r.affordable(r.planned())
-	}
-	r.portioned(plan)
-	return r.complete(plan)
-}
-
-// withheld reports whether nothing of a plan may be launched, since its NodePools and EC2NodeClasses could not be read live.
-func (r *run) withheld(plan model.Plan) bool {
-	if r.unread == nil || len(plan.Claims) == 0 {
-		return false
-	}
-	r.out.Withheld = len(plan.Claims)
-	for i := range plan.Claims {
-		r.putOff[plan.Claims[i].Pool] = "the API server does not say what it has of NodePools and EC2NodeClasses"
-	}
-	return true
 }
 
 // next reports whether another plan may do better than the round. A pool that came back dry twice, or that others' dry
@@ -202,7 +186,7 @@ func (r *run) ask(machines model.MachineCatalog, blocked map[string]string) {
 		})
 	}
 	q.Promised = r.promised(q.Claims)
-	q.Applied = r.applied
+	q.Applied = r.live.is
 	most := r.settings.Most
 	q.Most, q.Served, q.PlannedTo = &most, replay.Served(r.snapshot, r.pending(), r.ledger.Claims), r.ledger.Notes.PlannedTo
 	r.question, r.round = q, replay.New(q, r.snapshot, r.pending(), machines.Types)

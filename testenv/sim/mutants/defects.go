@@ -149,8 +149,8 @@ var defects = []defect{
 
 	// What may be bought.
 	{"NodePools and classes believed of the snapshot", provision + "live.go",
-		"if r.readLive || r.out.Source == sourceList {", "if len(r.out.Source) > 0 {"},
-	{"launched though NodePools could not be read", provision + "plan.go", "if r.withheld(plan) {", "if r.withheld(plan) && false {"},
+		"if a.asked || r.out.Source == sourceList {", "if len(r.out.Source) > 0 {"},
+	{"launched though NodePools could not be read", provision + "plan.go", "if err = r.live.withhold(r, plan); err == nil {", "if _ = r.live.withhold(r, plan); err == nil {"},
 	{"replacements that their NodePool would not have", "shared/core/replay/complete.go", "case pack.Foreign(planned, &pool.Template) != \"\":", "case false:"},
 
 	// Between tenants.
