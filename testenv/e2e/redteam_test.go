@@ -59,7 +59,8 @@ func TestRedteam(t *testing.T) {
 		play func(*testing.T, *redteam)
 	}{
 		{"W3 W6 rights", playRights}, {"W1 forged notices", playNotices}, {"W2 forged registrations", playRegistrations},
-		{"W4 pointers to others", playPointers}, {"W7 bombs", playBombs}, {"W5 lies about memory", playMemory}, {"malformed bodies", playMalformed},
+		{"W4 pointers to others", playPointers}, {"W6 forged NodePools", playForgedPools}, {"W7 bombs", playBombs}, {"W5 lies about memory", playMemory},
+		{"malformed bodies", playMalformed},
 	} {
 		if !t.Run(attack.name, func(t *testing.T) {
 			before, spent := r.seen(t), r.spending()
