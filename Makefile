@@ -49,7 +49,7 @@ timed: ## tests that measure by the wall clock, and fail over it: on a machine t
 e2e: ## the long form: every end-to-end scenario on real parts
 	JOINER_E2E=full $(GO) test -timeout 50m -count=1 -v ./testenv/e2e/...
 
-redteam: ## attacks by the keys of one cluster's watcher on another cluster, against the whole stack with the templates' policies in force
+redteam: ## attacks on a cluster by the keys of another one's watcher, and by who administers another account, against the whole stack with the templates' policies in force
 	JOINER_E2E=full $(GO) test -timeout 40m -count=1 -v -run 'TestRedteam|TestW[0-9]' ./testenv/e2e/...
 
 conform: ## the contract suites against our model of AWS, moto (PyPI) and DynamoDB Local (Maven Central), installed into .cache

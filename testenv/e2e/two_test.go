@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/kube"
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
@@ -103,13 +104,20 @@ func (c *cluster) beside(t *testing.T, name string) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c.around(t, twin, c.EC2)
+}
+
+// around has the helpers speak of another cluster of the stack, whose machines are in a model of EC2.
+func (c *cluster) around(t *testing.T, twin *stack.Cluster, machines *ec2.Model) *cluster {
+	t.Helper()
 	// What the helpers ask a stack for is of this cluster, and the rest of it is shared.
 	s := &stack.Stack{
-		Options: c.Options, Cloud: c.Cloud, EC2: c.EC2, Cluster: twin, Kube: twin.Kube, Machines: twin.Machines, Runtime: c.Runtime,
+		Options: c.Options, Cloud: c.Cloud, EC2: machines, Cluster: twin, Kube: twin.Kube, Machines: twin.Machines, Runtime: c.Runtime,
 		Ledger: c.Stack.Ledger, Store: c.Store, QueueURL: twin.PlanURL, LooksURL: c.LooksURL, Table: c.Table, Bucket: c.Bucket, Region: c.Region,
 	}
-	s.Options.Cluster = name
+	s.Options.Cluster = twin.Name
 	other := &cluster{Stack: s, logs: c.logs}
+	var err error
 	if other.kube, err = kubernetes.NewForConfig(twin.Kube.Config()); err != nil {
 		t.Fatal(err)
 	}

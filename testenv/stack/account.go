@@ -16,8 +16,9 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/sts"
 )
 
-// account is what exists in the modelled account before the cluster does.
+// account is what exists in a modelled account before a cluster does.
 type account struct {
+	ec2        *ec2.Model
 	eks        *eks.Model
 	parameters *ssm.Model
 }
@@ -42,6 +43,7 @@ func (s *Stack) startCloud() error {
 	network := ec2.DefaultNetwork(s.Options.Cluster)
 	s.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: s.Cloud.Account(), Timing: &s.Options.EC2, Network: &network})
 	s.account = &account{
+		ec2:        s.EC2,
 		eks:        eks.New(eks.Options{Clock: clock.System(), Account: s.Cloud.Account(), Region: s.Cloud.Region()}),
 		parameters: ssm.New(ssm.Options{Account: s.Cloud.Account()}),
 	}

@@ -21,17 +21,19 @@ type Cluster struct {
 	Machines *machine.Fleet
 	PlanURL  string // its plan queue
 
-	dir        string // for its data
+	account    *account // that it is in
+	dir        string   // for its data
 	arn        string
 	stack      *deploy.Stack
 	watcherEnv []string // what the chart's Deployment gives the watcher
+	foreign    *Foreign // the account it is in; nil = the stack's
 }
 
 // AddCluster starts another cluster in the same account and region and attaches it: a control plane of its own, whose nodes
 // and pods may have the same names as another's. It has no watcher unless one is started for it, and its classes find
 // subnets and security groups by the discovery tag of the first cluster.
 func (s *Stack) AddCluster(ctx context.Context, name string) (*Cluster, error) {
-	c, err := s.startCluster(ctx, name, filepath.Join(s.dir, "cluster-"+name))
+	c, err := s.startCluster(ctx, s.account, name, filepath.Join(s.dir, "cluster-"+name))
 	if err != nil {
 		return nil, fmt.Errorf("add cluster %s: %w", name, err)
 	}
@@ -56,11 +58,11 @@ func (s *Stack) enter(ctx context.Context, c *Cluster) error {
 }
 
 // startCluster starts a control plane and what makes machines join it.
-func (s *Stack) startCluster(ctx context.Context, name, dir string) (*Cluster, error) {
+func (s *Stack) startCluster(ctx context.Context, in *account, name, dir string) (*Cluster, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	c := &Cluster{Name: name, dir: dir}
+	c := &Cluster{Name: name, account: in, dir: dir}
 	if err := s.startKube(ctx, c); err != nil {
 		return nil, err
 	}
@@ -69,7 +71,7 @@ func (s *Stack) startCluster(ctx context.Context, name, dir string) (*Cluster, e
 
 // startKube starts the control plane with EKS's token webhook.
 func (s *Stack) startKube(ctx context.Context, c *Cluster) error {
-	webhook, err := s.account.tokenWebhook(ctx, s, c.Name)
+	webhook, err := c.account.tokenWebhook(ctx, s, c.Name)
 	if err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (s *Stack) startKube(ctx context.Context, c *Cluster) error {
 		return err
 	}
 	s.closeLater(c.Kube.Stop)
-	s.account.addCluster(c)
+	c.account.addCluster(c)
 	return nil
 }
 
@@ -104,13 +106,13 @@ func (s *Stack) startMachines(ctx context.Context, c *Cluster) error {
 	c.Machines = fleet
 	s.closeLater(fleet.Stop)
 	first, booted := c.Name == s.Options.Cluster, map[string]bool{} // hooks are called one at a time
-	s.EC2.OnRunning(func(i ec2.Instance) {
+	c.account.ec2.OnRunning(func(i ec2.Instance) {
 		if owner := clusterOf(i); owner == c.Name || owner == "" && first {
 			booted[i.ID] = true
 			fleet.Booted(machineOf(i))
 		}
 	})
-	s.EC2.OnTerminated(func(i ec2.Instance) {
+	c.account.ec2.OnTerminated(func(i ec2.Instance) {
 		if booted[i.ID] {
 			delete(booted, i.ID)
 			fleet.Terminated(i.ID)

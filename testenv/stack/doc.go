@@ -10,6 +10,9 @@
 // which several batches of interruption take from at once. Further clusters can be added in the same account and region, and
 // machines that belong to nobody's.
 //
+// A second account can be added, with a cluster that is attached by the templates for such (AddForeign): its EC2, EKS, IAM, SSM and event
+// bus are apart, and what it may do in the first account the policies of both say.
+//
 // `make up` runs it for people, the end-to-end tests for themselves.
 //
 //	s, err := stack.Start(ctx, stack.Options{Progress: os.Stdout})

@@ -138,7 +138,7 @@ func (s *Stack) start(ctx context.Context) error {
 		return err
 	}
 	s.say("starting Kubernetes %s (built from its modules the first time)", kube.KubernetesVersion)
-	first, err := s.startCluster(ctx, s.Options.Cluster, s.dir)
+	first, err := s.startCluster(ctx, s.account, s.Options.Cluster, s.dir)
 	if err != nil {
 		return err
 	}

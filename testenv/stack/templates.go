@@ -177,7 +177,11 @@ func (s *Stack) code(key string) (string, error) {
 
 // WatcherKeys are what EKS gives to pods with the watcher's service account in a cluster: keys of the watcher's role.
 func (s *Stack) WatcherKeys(c *Cluster, session string) (sts.Credentials, error) {
-	role := s.deployments.PodRole(c.Name, "joiner", "joiner-watcher")
+	deployments := s.deployments
+	if c.foreign != nil {
+		deployments = c.foreign.deployments
+	}
+	role := deployments.PodRole(c.Name, "joiner", "joiner-watcher")
 	if role == "" {
 		return sts.Credentials{}, fmt.Errorf("cluster %s: the service account joiner/joiner-watcher has no role", c.Name)
 	}
