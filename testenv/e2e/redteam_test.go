@@ -330,6 +330,9 @@ func playRegistrations(t *testing.T, r *redteam) {
 		"cluster": reg.Cluster, "arn": reg.ARN, "account": reg.Account, "region": reg.Region, "externalID": reg.ExternalID, "paused": "true", "clusterDNS": "203.0.113.66",
 		"relayURL": "https://sqs.us-west-2.amazonaws.com/222222222222/evil", "roles": map[string]any{"provision": "arn:aws:iam::222222222222:role/joiner-attacker-provision", "catalog": reg.Roles.Catalog},
 	}
+	granted := maps.Clone(properties) // what nothing speaks against but who asks
+	granted["roles"] = reg.Roles
+	delete(granted, "relayURL")
 	answers := []string{
 		own.URL, redirects.URL, "https://cloudformation-custom-resource-response-uswest2.s3.us-west-2.amazonaws.com/arn?X-Amz-Signature=1",
 		strings.Replace(own.URL, "http://", "https://cloudformation-custom-resource-response-uswest2.s3.us-west-2.amazonaws.com@", 1),
@@ -337,7 +340,7 @@ func playRegistrations(t *testing.T, r *redteam) {
 	for i, answer := range answers {
 		for _, account := range []string{"222222222222", c.Cloud.Account()} {
 			for _, kind := range []string{"Create", "Update", "Delete"} {
-				for _, said := range []map[string]any{properties, {"cluster": reg.Cluster}} {
+				for _, said := range []map[string]any{properties, granted, {"cluster": reg.Cluster}} {
 					payload, err := json.Marshal(map[string]any{
 						"RequestType": kind, "RequestId": fmt.Sprintf("r-%d", i), "ResponseURL": answer, "ResourceType": "Custom::JoinerCluster", "LogicalResourceId": "Cluster",
 						"PhysicalResourceId": "joiner/" + reg.Cluster, "StackId": "arn:aws:cloudformation:" + reg.Region + ":" + account + ":stack/evil/1", "ResourceProperties": said,
