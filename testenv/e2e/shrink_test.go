@@ -216,7 +216,13 @@ func (c *cluster) areRolled(t *testing.T) {
 
 // lone is a Deployment of one pod with annotations.
 func lone(namespace, name, annotations string) string {
-	return strings.Replace(deployment(namespace, name, 1, fmt.Sprintf("%dm", sixHundred)), "metadata: {labels: {app: "+name+"}}", "metadata: {labels: {app: "+name+"}, annotations: "+annotations+"}", 1)
+	return annotated(deployment(namespace, name, 1, fmt.Sprintf("%dm", sixHundred)), annotations)
+}
+
+// annotated puts annotations on the pods of a Deployment.
+func annotated(manifest, annotations string) string {
+	const metadata = "    metadata: {"
+	return strings.Replace(manifest, metadata, metadata+"annotations: "+annotations+", ", 1)
 }
 
 // left says which pods are there.
