@@ -163,6 +163,7 @@ func (e *engine) misbehave() {
 		case KindDefinitions:
 			during(e.undefine, e.define)
 		case KindStorm:
+			during(func() { e.people.storm(d) }, func() {})
 			again(40*time.Minute, e.people.storm)
 		case KindStuck:
 			during(func() { w.Kubelets.Hang(s.Rate/2, world.Span{Min: time.Minute, Max: 20 * time.Minute}) }, func() { w.Kubelets.Hang(0, world.Span{}) })
