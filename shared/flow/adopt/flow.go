@@ -248,6 +248,25 @@ func (r *run) renew(ctx context.Context) error {
 		return fmt.Errorf("take the lease of whoever ends machines of cluster %s: %w", r.reg.Cluster, err)
 	}
 	r.fence, r.until = fence, now.Add(r.settings.LeaseFor)
+	if err := r.still(ctx); err != nil {
+		r.release(ctx)
+		return err
+	}
+	return nil
+}
+
+// still reads the registration again once the lease is held: nobody bounds how long this run takes, and whoever detaches a cluster
+// keeps its leases for a while only.
+func (r *run) still(ctx context.Context) error {
+	reg, err := r.Registry.Cluster(ctx, r.request.Cluster)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return fmt.Errorf("cluster %s was detached meanwhile, and what is not taken over yet is left as it is: %w", r.request.Cluster, err)
+	case err != nil:
+		return fmt.Errorf("read the registration of cluster %s again: %w", r.request.Cluster, err)
+	case reg.ARN != r.reg.ARN:
+		return fault.New(fault.NotFound, "OtherCluster", "cluster %s is %s now, and was %s when this began; begin again", r.request.Cluster, reg.ARN, r.reg.ARN)
+	}
 	return nil
 }
 

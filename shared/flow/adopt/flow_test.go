@@ -241,6 +241,51 @@ func (w *slowly) After(context.Context, string) {
 	}
 }
 
+// F2: a cluster that is detached, or attached anew as another one, while its NodeClaims are taken over gets no further claim, however
+// long ago its leases were let go.
+func TestF2NothingIsTakenOverOfAClusterThatIsNotThereAnyMore(t *testing.T) {
+	for name, change := range map[string]func(*site){
+		"detached":        func(s *site) { s.detached = s.now },
+		"another cluster": func(s *site) { s.arn = "arn:aws:eks:us-west-2:111111111111:cluster/web" },
+	} {
+		for when, after := range map[string]int{"while the lease was waited for": 0, "after two of six": 4} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				s := karpenters(6)
+				flow := s.flow()
+				flow.Settings.AtOnce = 2
+				seen := 0
+				if after == 0 {
+					s.held = model.Fence{Owner: "detach", UntilUnix: s.now + 5}
+					flow.Pause = func(_ context.Context, d time.Duration) error { s.now += int64(d.Seconds()); change(s); return nil }
+				} else {
+					flow.Effects = &afterwards{after: func() {
+						if seen++; seen == after {
+							change(s)
+						}
+						s.now += 12
+					}}
+				}
+				_, err := flow.Run(t.Context(), adopt.Request{Cluster: "web", Owner: "me", Apply: true})
+				if !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), "cluster web") {
+					t.Errorf("the run ends with %v", err)
+				}
+				if want := min(after, 2); len(s.claims) != want {
+					t.Errorf("%d claims were written, want %d", len(s.claims), want)
+				}
+				if s.held.UntilUnix > 0 {
+					t.Errorf("the lease is kept: %+v", s.held)
+				}
+			})
+		}
+	}
+}
+
+// afterwards does something after each effect.
+type afterwards struct{ after func() }
+
+func (w *afterwards) Before(context.Context, string) error { return nil }
+func (w *afterwards) After(context.Context, string)        { w.after() }
+
 // Law 7: what cannot be read is no evidence, and nothing is written.
 func TestWhatCannotBeReadStopsTheRun(t *testing.T) {
 	down := fault.New(fault.Internal, "", "down")

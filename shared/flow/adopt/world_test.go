@@ -27,6 +27,8 @@ type site struct {
 	config    model.Configuration
 	karpenter model.Karpenter
 	types     []model.MachineType
+	detached  int64  // when the registration goes; 0 = never
+	arn       string // the registration's
 
 	fails  map[string]error // by port method
 	writes []string         // everything written, in order
@@ -120,10 +122,10 @@ func (s *site) survey() model.Survey {
 func (s *site) wrote(what string) { s.writes = append(s.writes, what) }
 
 func (s *site) Cluster(_ context.Context, name string) (model.Registration, error) {
-	if name != "web" {
+	if name != "web" || s.detached > 0 && s.now >= s.detached {
 		return model.Registration{}, fault.New(fault.NotFound, "", "cluster %s is not attached", name)
 	}
-	return model.Registration{Cluster: name, CA: []byte("ca")}, s.fails["Cluster"]
+	return model.Registration{Cluster: name, ARN: s.arn, CA: []byte("ca")}, s.fails["Cluster"]
 }
 
 func (s *site) Hold(_ context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error) {
