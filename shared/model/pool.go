@@ -35,6 +35,12 @@ type Template struct {
 	ExpireAfterSeconds *int64            `json:"expireAfterSeconds,omitempty"` // nil = Never
 }
 
+// UsesEC2NodeClass reports whether the template names an EC2NodeClass: a pool whose nodes are of another provider's class is that
+// provider's.
+func (t *Template) UsesEC2NodeClass() bool {
+	return t.ClassGroup == "karpenter.k8s.aws" && t.ClassKind == "EC2NodeClass"
+}
+
 // Disruption says when and how fast nodes of a pool may be given back.
 type Disruption struct {
 	Policy                  string   `json:"policy,omitempty"`                  // WhenEmpty, WhenEmptyOrUnderutilized, Balanced

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/joiner-sh/joiner/shared/api/wellknown"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -47,7 +46,7 @@ func (a *applying) read(ctx context.Context, r *run) {
 func appliedOf(config model.Configuration) *model.Applied {
 	applied := &model.Applied{}
 	for i := range config.Pools {
-		if t := &config.Pools[i].Template; t.ClassGroup == wellknown.AWSGroup && t.ClassKind == kindClass {
+		if config.Pools[i].Template.UsesEC2NodeClass() {
 			applied.Pools = append(applied.Pools, config.Pools[i])
 		}
 	}

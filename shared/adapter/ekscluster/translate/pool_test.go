@@ -201,3 +201,16 @@ func TestPoolKeepsOurAnnotations(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// K11: a pool is ours by the same rule wherever it is asked.
+func TestAPoolIsOursByOneRule(t *testing.T) {
+	for _, ref := range []apiv1.NodeClassReference{
+		{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass"}, {Group: "karpenter.k8s.aws", Kind: "NodeClass"}, {Group: "karpenter.azure.com", Kind: "EC2NodeClass"}, {},
+	} {
+		pool := &apiv1.NodePool{}
+		pool.Spec.Template.Spec.NodeClassRef = ref
+		if template := Pool(pool).Template; template.UsesEC2NodeClass() != Managed(ref) {
+			t.Errorf("%+v: %v in a snapshot, %v as an object", ref, template.UsesEC2NodeClass(), Managed(ref))
+		}
+	}
+}
