@@ -106,7 +106,7 @@ func (p *place) openDir() (*opened, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--dir: %w", err)
 	}
-	return &opened{installation: installation{Table: scanFile, Bucket: dirBucket}, dir: p.dir, ledger: dynamoledger.New(client, scanFile)}, nil
+	return &opened{installation: installation{Table: scanFile, Bucket: dirBucket}, dir: p.dir, ledger: dynamoledger.New(client, scanFile, dynamoledger.Clock(func() time.Time { return at }))}, nil
 }
 
 // find finds the ledger, and asks nobody where its table is named.

@@ -19,7 +19,7 @@ import (
 const scanFile = "ledger.json"
 
 // clientOfScan returns a client that has the items of a file, as "aws dynamodb scan" writes them, as those of any table, and whose clock
-// stands at now. It gets items and queries partitions by PK and the beginning of SK, and nothing else.
+// stands at now. It gets items and queries partitions by PK and what SK begins with or is below, and nothing else.
 func clientOfScan(path string, now time.Time) (*dynamodb.Client, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -112,6 +112,7 @@ var sortKeys = map[string]func(key, asked string) bool{
 	"PK = :pk":                          func(string, string) bool { return true },
 	"PK = :pk AND begins_with(SK, :sk)": strings.HasPrefix,
 	"PK = :pk AND SK = :sk":             func(key, asked string) bool { return key == asked },
+	"PK = :pk AND SK < :sk":             func(key, asked string) bool { return key < asked },
 }
 
 func (s scanItems) query(pk, asked string, meets func(key, asked string) bool) map[string]any {

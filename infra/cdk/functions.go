@@ -55,7 +55,7 @@ func functions(o Options) []function {
 		Name: "joiner-interruption", ID: "Interruption", Program: "interruption", About: "Empties nodes, ends machines and closes their claims",
 		MemoryMB: own / 2, TimeoutS: 30, Concurrency: 2*each + 11,
 		Queues: []source{{"Interruption", 2 * each}, {"Notices", 10}}, Sends: []string{"Interruption", "Plan", "Disruption"}, Ticks: true, Recursive: true,
-		Table: join(read, written, []string{"BatchGetItem"}), Index: true, Writes: []string{"removals"}, Assumes: true, Settings: ofEnds,
+		Table: join(read, written, []string{"DeleteItem", "BatchGetItem"}), Index: true, Writes: []string{"removals"}, Assumes: true, Settings: ofEnds,
 	}, {
 		Name: "joiner-catalog", ID: "Catalog", Program: "catalog", About: "Resolves node classes and knows what can be bought",
 		MemoryMB: 1024, TimeoutS: 120, Concurrency: each + 2,

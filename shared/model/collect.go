@@ -54,7 +54,7 @@ func EndedByUs(code string) bool {
 // Survey is what the ledger knows of a cluster's claims, for whoever collects what is left over. It is read consistently
 // item by item, not at one instant.
 type Survey struct {
-	Claims   []Claim  // live ones and those gone in the last day, by name
+	Claims   []Claim  // live ones and, of those gone in the last day, what had a machine or has no pool, by name
 	Intents  []Intent // open ones, by id
 	Cases    Casebook
 	Notes    Notes         // the planner's

@@ -46,6 +46,7 @@ func Ledger(t *testing.T, start func(t *testing.T) LedgerPort) {
 		"record is whole or nothing":                                     recordIsAtomic,
 		"record takes the name of a claim that is gone, once":            recordTakesNames,
 		"record of the very same intent is no error":                     recordRepeats,
+		"F9: record takes neither id nor name of what is over":           recordTakesNothingOver,
 		"record takes 1 to 25 claims":                                    recordCountsClaims,
 		"calling notes attempts of open intents only":                    callingNotesAttempts,
 		"settle takes what was used and refunds the rest once":           settleRefundsOnce,
@@ -331,6 +332,30 @@ func recordRepeats(t *testing.T, b book) {
 	changed = large
 	changed.Request = bytes.Repeat([]byte("bytes of two "), 400)
 	b.want(fault.Conflict, "another large intent of the same id", b.Record(b.ctx(), fence, changed, others, nil))
+}
+
+// recordTakesNothingOver has an intent that is done and a claim of a pool that is gone keep id and name.
+func recordTakesNothingOver(t *testing.T, b book) {
+	fence := b.acquire("a")
+	intent, claims := ledgerLaunch("1", 2)
+	outcome := ledgerOutcome(intent, claims, 1)
+	outcome.AtUnix = farUnix
+	b.want(fault.Conflict, "settling what was never recorded", b.Settle(b.ctx(), fence, outcome))
+	b.must(b.Record(b.ctx(), fence, intent, claims, nil))
+	for range 2 {
+		b.must(b.Settle(b.ctx(), fence, outcome))
+	}
+	again, others := ledgerLaunch("1", 1)
+	others[0].Name, again.Claims = "default-other", []string{"default-other"}
+	b.want(fault.Conflict, "the id of an intent that is done", b.Record(b.ctx(), fence, again, others, nil))
+	other, others := ledgerLaunch("2", 1)
+	others[0].Name, other.Claims = claims[1].Name, []string{claims[1].Name}
+	if err := b.Record(b.ctx(), fence, other, others, nil); fault.CodeOf(err) != provision.ClaimExists {
+		t.Errorf("the name of a claim that is gone: %v", err)
+	}
+	if ledger := b.load(); len(ledger.Claims) != 1 || len(ledger.Intents) != 0 || b.held(model.Nodes) != 1 {
+		t.Errorf("claims %+v, intents %+v", ledger.Claims, ledger.Intents)
+	}
 }
 
 func recordCountsClaims(_ *testing.T, b book) {

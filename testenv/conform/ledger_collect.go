@@ -20,17 +20,17 @@ type LedgerCollectPort interface {
 // LedgerCollect is the contract of a ledger towards the collector. start returns an empty one for each case.
 func LedgerCollect(t *testing.T, start func(t *testing.T) LedgerCollectPort) {
 	for name, rule := range map[string]func(*testing.T, shelf){
-		"leases of one cluster are apart":                     leasesAreApart,
-		"deposed collector writes nothing":                    deposedCollectorWritesNothing,
-		"survey shows live and gone claims and open intents":  surveyShowsGone,
-		"survey shows what was found out of the classes":      surveyShowsClasses,
-		"ending shows what is to end and no other claim":      endingShowsWhatEnds,
-		"notes are replaced on condition of their version":    notesNeedVersion,
-		"claim that ends holds its share until it is closed":  closeRefundsOnce,
-		"close needs the stored version":                      closeNeedsVersion,
-		"adopt counts whatever the limits are, once":          adoptCountsOnce,
-		"adopt takes no name that is in use or was":           adoptTakesNoName,
-		"what ends or is closed is not settled or brought on": endedStaysEnded,
+		"leases of one cluster are apart":                       leasesAreApart,
+		"deposed collector writes nothing":                      deposedCollectorWritesNothing,
+		"survey shows live claims, gone machines, open intents": surveyShowsGone,
+		"survey shows what was found out of the classes":        surveyShowsClasses,
+		"ending shows what is to end and no other claim":        endingShowsWhatEnds,
+		"notes are replaced on condition of their version":      notesNeedVersion,
+		"claim that ends holds its share until it is closed":    closeRefundsOnce,
+		"close needs the stored version":                        closeNeedsVersion,
+		"adopt counts whatever the limits are, once":            adoptCountsOnce,
+		"adopt takes no name that is in use or was":             adoptTakesNoName,
+		"what ends or is closed is not settled or brought on":   endedStaysEnded,
 	} {
 		t.Run(name, func(t *testing.T) {
 			ledger := start(t)
@@ -163,15 +163,25 @@ func surveyShowsGone(t *testing.T, s shelf) {
 	done, claims := ledgerLaunch("1", 3)
 	s.must(s.Record(s.ctx(), fence, done, claims, nil))
 	s.must(s.Settle(s.ctx(), fence, ledgerOutcome(done, claims, 2)))
+	ended := s.load().Claims[1]
+	s.must(s.collect.Close(s.ctx(), s.hold("b"), ended, s.load().NowUnix))
 	open, more := ledgerLaunch("2", 1)
 	s.must(s.Record(s.ctx(), fence, open, more, nil))
+	hand, made := ledgerLaunch("3", 1)
+	hand.Pool, hand.Claims, made[0].Name, made[0].Pool = "", []string{"mine"}, "mine", ""
+	s.must(s.Record(s.ctx(), fence, hand, made, nil))
+	failed := ledgerOutcome(hand, made, 0)
+	failed.AtUnix = s.load().NowUnix
+	s.must(s.Settle(s.ctx(), fence, failed))
 	survey := s.survey()
 	if len(survey.Intents) != 1 || survey.Intents[0].ID != "2" || len(survey.Claims) != 4 {
 		t.Fatalf("%+v", survey)
 	}
-	for i, state := range []model.ClaimState{model.Launched, model.Launched, model.Gone, model.Intended} {
-		if survey.Claims[i].State != state {
-			t.Errorf("claim %d is %s, want %s", i, survey.Claims[i].State, state)
+	for i, want := range []model.Claim{ // the claim of a pool that never had a machine left nothing
+		{Name: claims[0].Name, State: model.Launched}, {Name: ended.Name, State: model.Gone}, {Name: more[0].Name, State: model.Intended}, {Name: "mine", State: model.Gone},
+	} {
+		if got := survey.Claims[i]; got.Name != want.Name || got.State != want.State {
+			t.Errorf("claim %d is %s and %s, want %s and %s", i, got.Name, got.State, want.Name, want.State)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (a *Account) Close() { a.watcher.close() }
 
 // create makes table, bucket and queues, and attaches the cluster.
 func (a *Account) create(ctx context.Context) error {
-	ledger := dynamoledger.New(a.clients.dynamodb, table)
+	ledger := dynamoledger.New(a.clients.dynamodb, table, dynamoledger.Clock(a.now))
 	if err := ledger.EnsureTable(ctx); err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (a *Account) delayed(name string) *sqsqueue.Delayed {
 
 // deploy returns the functions, wired as their programs are.
 func (a *Account) deploy() map[string]*function {
-	ledger := dynamoledger.New(a.clients.dynamodb, table)
+	ledger := dynamoledger.New(a.clients.dynamodb, table, dynamoledger.Clock(a.now))
 	store, shelf := s3snapshot.New(a.clients.s3, bucket), s3catalog.New(a.clients.s3, bucket, s3catalog.Settings{})
 	ports, hints := a.world.Ports(gate{&a.meter}, "function"), asks{a}
 

@@ -27,7 +27,7 @@ type watcher struct {
 func newWatcher(ctx context.Context, a *Account) *watcher {
 	w := &watcher{watch: a.world.Cluster.Watch(50 * time.Millisecond), parked: make(chan time.Duration), resume: make(chan struct{}), ended: make(chan error, 1)}
 	ctx, w.cancel = context.WithCancel(ctx)
-	ledger, store := dynamoledger.New(a.clients.dynamodb, table), s3snapshot.New(a.clients.s3, bucket)
+	ledger, store := dynamoledger.New(a.clients.dynamodb, table, dynamoledger.Clock(a.now)), s3snapshot.New(a.clients.s3, bucket)
 	w.forwarder = forward.New(forward.Config{
 		Cluster: world.Name, Owner: "watcher-0", Publisher: store, Pointer: ledger,
 		Queue: &sqsqueue.Routes{Plan: a.fifo(planQueue)},

@@ -328,6 +328,7 @@ func functionRows() []row {
 		work("asks for a replacement", d, "sqs:SendMessage", queue("joiner-plan-joiner-demo.fifo"), nil),
 		work("asks for a node's end", d, "sqs:SendMessage", queue("joiner-interruption"), nil),
 		work("tells the judge that budgets have room", i, "sqs:SendMessage", queue("joiner-disruption"), nil),
+		work("moves a claim that is gone (F9)", i, "dynamodb:DeleteItem", ledger, ownItems),
 		work("finds a claim by its machine", i, "dynamodb:Query", ledger+"/index/byInstance", keys("dynamodb:LeadingKeys", "i-1")),
 		work("reads the stop switch", p, "ssm:GetParameter", "arn:aws:ssm:us-west-2:111111111111:parameter/joiner/stop", nil),
 		attack(function, "a function's own role launches", p, "ec2:RunInstances", ec2("instance/*"), launch),

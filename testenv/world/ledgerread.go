@@ -217,7 +217,8 @@ func (l *Ledger) SurveySince(_ context.Context, reg model.Registration, began ti
 	claims, own, unread := b.readable(l.claimsAt(b, began), l.ownAt(b, began))
 	out.Unread = withoutUsage(unread)
 	for _, claim := range claims {
-		if claim.Live() || claim.GoneUnix == 0 || began.Unix()-claim.GoneUnix < int64(keptGone.Seconds()) {
+		kept := claim.InstanceID != "" || claim.Pool == ""
+		if claim.Live() || kept && (claim.GoneUnix == 0 || began.Unix()-claim.GoneUnix < int64(keptGone.Seconds())) {
 			out.Claims = append(out.Claims, claim)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// MaxClaims is how many claims one intent may have: their items and those beside them fit one transaction twice over.
+// MaxClaims is how many claims one intent may have: a transaction has 100 items, and Settle writes up to three for each and those beside them.
 const MaxClaims = 25
 
 // How long what is over is kept for people to look at.
@@ -32,14 +32,16 @@ func (l *Ledger) Record(ctx context.Context, fence model.Fence, intent model.Int
 		return err
 	}
 	put.Put.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
-	const leaseAt, usageAt, intentAt = 0, 1, 2
-	writes := []types.TransactWriteItem{l.holds(fence), l.use(fence.Cluster, intent.Pool, heldBy(claims), limits), put}
+	const leaseAt, usageAt, intentAt, doneAt, claimsAt = 0, 1, 2, 3, 4
+	writes := []types.TransactWriteItem{
+		l.holds(fence), l.use(fence.Cluster, intent.Pool, heldBy(claims), limits), put, l.unused(clusterPK(intent.Cluster), doneSK+intent.ID),
+	}
 	for _, claim := range claims {
 		put, err := l.recordClaim(fence.Cluster, claim)
 		if err != nil {
 			return err
 		}
-		writes = append(writes, put)
+		writes = append(writes, put, l.unused(claimPK(fence.Cluster, claim.Name), goneSK+claim.Name))
 	}
 	err = l.transact(ctx, writes)
 	reasons := cancelled(err)
@@ -48,13 +50,13 @@ func (l *Ledger) Record(ctx context.Context, fence model.Fence, intent model.Int
 		return deposed(fence)
 	case refused(reasons, intentAt) && sameDoc(reasons[intentAt].Item, writes[intentAt].Put.Item):
 		return nil
-	case refused(reasons, intentAt):
+	case refused(reasons, intentAt), refused(reasons, doneAt):
 		return fault.New(fault.Conflict, "IntentExists", "intent %s is recorded already, and differs", intent.ID)
 	case refused(reasons, usageAt):
 		return fault.New(fault.Exhausted, "LimitReached", "nodepool %s has no room within spec.limits for %d more claims", intent.Pool, len(claims))
 	}
 	for i := range claims {
-		if refused(reasons, intentAt+1+i) {
+		if refused(reasons, claimsAt+2*i) || refused(reasons, claimsAt+2*i+1) {
 			return fault.New(fault.Conflict, "ClaimExists", "claim %s is recorded already", claims[i].Name)
 		}
 	}
@@ -92,11 +94,15 @@ func (l *Ledger) Settle(ctx context.Context, fence model.Fence, outcome model.Se
 	if err != nil {
 		return err
 	}
-	done.Put.Item["ttl"] = number(outcome.AtUnix + int64(keepIntent.Seconds()))
-	done.Put.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	open := &types.Delete{
+		TableName: &l.table, Key: key(clusterPK(intent.Cluster), intentSK+intent.ID), ConditionExpression: done.Put.ConditionExpression,
+		ExpressionAttributeNames: done.Put.ExpressionAttributeNames, ExpressionAttributeValues: done.Put.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+	done.Put.Item["SK"], done.Put.Item["ttl"] = text(doneSK+intent.ID), number(outcome.AtUnix+int64(keepIntent.Seconds()))
 
 	const leaseAt, intentAt = 0, 1
-	writes := []types.TransactWriteItem{l.holds(fence), done}
+	writes := []types.TransactWriteItem{l.holds(fence), {Delete: open}, {Put: &types.Put{TableName: &l.table, Item: done.Put.Item}}}
 	delta := model.Resources{}
 	for _, claim := range outcome.Launched {
 		took := claim.Took()
@@ -106,7 +112,7 @@ func (l *Ledger) Settle(ctx context.Context, fence model.Fence, outcome model.Se
 			}
 		}
 		claim.Held = took
-		if writes, err = l.settleClaim(writes, fence.Cluster, claim, 0); err != nil {
+		if writes, err = l.settleClaim(writes, fence.Cluster, claim); err != nil {
 			return err
 		}
 	}
@@ -115,9 +121,13 @@ func (l *Ledger) Settle(ctx context.Context, fence model.Fence, outcome model.Se
 			delta[name] -= amount
 		}
 		claim.Held = nil
-		if writes, err = l.settleClaim(writes, fence.Cluster, claim, outcome.AtUnix+int64(keepGone.Seconds())); err != nil {
+		was := claim.Version
+		claim.Version++
+		ends, err := l.end(fence.Cluster, claim, "#ver = :ver", item{":ver": number(was)}, outcome.AtUnix+int64(keepGone.Seconds()))
+		if err != nil {
 			return err
 		}
+		writes = append(writes, ends...)
 	}
 	writes = append(writes, l.use(fence.Cluster, intent.Pool, delta, nil))
 	err = l.transact(ctx, writes)
@@ -125,21 +135,18 @@ func (l *Ledger) Settle(ctx context.Context, fence model.Fence, outcome model.Se
 	switch {
 	case refused(reasons, leaseAt):
 		return deposed(fence)
-	case refused(reasons, intentAt) && textOf(reasons[intentAt].Item, "state") == string(model.IntentDone):
+	case refused(reasons, intentAt) && l.over(ctx, reasons[intentAt].Item, string(model.IntentDone), clusterPK(intent.Cluster), doneSK+intent.ID):
 		return nil
 	}
 	return translate(err, "settle intent %s", intent.ID)
 }
 
-func (l *Ledger) settleClaim(writes []types.TransactWriteItem, cluster string, claim model.Claim, ttlUnix int64) ([]types.TransactWriteItem, error) {
+func (l *Ledger) settleClaim(writes []types.TransactWriteItem, cluster string, claim model.Claim) ([]types.TransactWriteItem, error) {
 	was := claim.Version
 	claim.Version++
 	put, err := l.putClaim(cluster, claim, "#ver = :ver", item{":ver": number(was)})
 	if err != nil {
 		return nil, err
-	}
-	if ttlUnix != 0 {
-		put.Put.Item["ttl"] = number(ttlUnix)
 	}
 	return append(writes, put), nil
 }
@@ -167,7 +174,7 @@ const standalone = "standalone"
 
 // putIntent is the write of an intent's item on a condition that may speak of #state.
 func (l *Ledger) putIntent(intent model.Intent, condition string, values item) (types.TransactWriteItem, error) {
-	entry := key(clusterPK(intent.Cluster), "INTENT#"+intent.ID)
+	entry := key(clusterPK(intent.Cluster), intentSK+intent.ID)
 	entry["state"] = text(string(intent.State))
 	if err := encodePacked(entry, "intent "+intent.ID, intent); err != nil {
 		return types.TransactWriteItem{}, err
@@ -181,7 +188,7 @@ func (l *Ledger) putIntent(intent model.Intent, condition string, values item) (
 
 // putClaim is the write of a claim's item on a condition that may speak of #ver and #state.
 func (l *Ledger) putClaim(cluster string, claim model.Claim, condition string, values item) (types.TransactWriteItem, error) {
-	entry := key(claimPK(cluster, claim.Name), "CLAIM#"+claim.Name)
+	entry := key(claimPK(cluster, claim.Name), claimSK+claim.Name)
 	entry["state"], entry["ver"], entry["intent"] = text(string(claim.State)), number(claim.Version), text(claim.Intent)
 	if err := encodePacked(entry, "claim "+claim.Name, claim); err != nil {
 		return types.TransactWriteItem{}, err

@@ -22,16 +22,17 @@ import (
 const casesSK = "CASES"
 
 // Survey reads the cluster's claims and intents, the collector's casebook, the planner's notes, the classes' records and the
-// commands, consistently. Its time is DynamoDB's own, out of the answer's Date header, read before everything else: what it says
+// commands, consistently; of the claims that are gone those of a day that had a machine, of which something may be left. Its time is DynamoDB's own, out of the answer's Date header, read before everything else: what it says
 // is a moment when none of the rest was read yet.
 func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Survey, error) {
 	survey, err := l.cases(ctx, reg.Cluster)
 	if err != nil {
 		return model.Survey{}, err
 	}
-	parts := [][2]string{{clusterPK(reg.Cluster), "INTENT#"}, {clusterPK(reg.Cluster), "CLASS#"}, {clusterPK(reg.Cluster), commandSK}} // partition, prefix of sort keys
+	const begins = "PK = :pk AND begins_with(SK, :sk)"
+	parts := [][3]string{{clusterPK(reg.Cluster), begins, intentSK}, {clusterPK(reg.Cluster), begins, "CLASS#"}, {clusterPK(reg.Cluster), begins, commandSK}}
 	for shard := range shards {
-		parts = append(parts, [2]string{shardPK(reg.Cluster, shard)})
+		parts = append(parts, [3]string{shardPK(reg.Cluster, shard), sortKeyBelow, afterAll})
 	}
 	pages := make([][]item, len(parts))
 	failures := make([]error, len(parts)+1)
@@ -42,7 +43,7 @@ func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Surv
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			pages[i], failures[i] = l.query(ctx, part[0], part[1], true)
+			pages[i], _, failures[i] = l.queryAt(ctx, part[0], part[1], part[2])
 		}()
 	}
 	group.Wait()
@@ -56,6 +57,7 @@ func (l *Ledger) Survey(ctx context.Context, reg model.Registration) (model.Surv
 			}
 		}
 	}
+	survey.Claims = withoutEnded(survey.Claims, slices.DeleteFunc(slices.Clone(survey.Claims), func(c model.Claim) bool { return c.Live() }))
 	survey.Unread = append(survey.Unread, notes...)
 	sortUnread(survey.Unread)
 	sort.Slice(survey.Claims, func(i, j int) bool { return survey.Claims[i].Name < survey.Claims[j].Name })
@@ -156,7 +158,7 @@ func (l *Ledger) ending(ctx context.Context, pk string) ([]item, error) {
 		KeyConditionExpression: aws.String("PK = :pk AND begins_with(SK, :sk)"), FilterExpression: aws.String("#state IN (:draining, :terminating)"),
 		ExpressionAttributeNames: map[string]string{"#state": "state"},
 		ExpressionAttributeValues: item{
-			":pk": text(pk), ":sk": text("CLAIM#"), ":draining": text(string(model.Draining)), ":terminating": text(string(model.Terminating)),
+			":pk": text(pk), ":sk": text(claimSK), ":draining": text(string(model.Draining)), ":terminating": text(string(model.Terminating)),
 		},
 	})
 	return items, err
@@ -167,7 +169,7 @@ func placeSurveyed(survey *model.Survey, entry item) error {
 		return nil
 	}
 	switch kind, _, _ := strings.Cut(textOf(entry, "SK"), "#"); kind {
-	case "CLAIM":
+	case "CLAIM", "ENDED":
 		claim, err := claimOf(entry)
 		if err != nil {
 			return err
@@ -226,19 +228,18 @@ func (l *Ledger) Close(ctx context.Context, fence model.Fence, claim model.Claim
 	was := claim.Version
 	claim.State, claim.GoneUnix, claim.Held = model.Gone, atUnix, nil
 	claim.Version++
-	put, err := l.putClaim(fence.Cluster, claim, "#ver = :ver AND #state <> :gone", item{":ver": number(was), ":gone": text(string(model.Gone))})
+	ends, err := l.end(fence.Cluster, claim, "#ver = :ver AND #state <> :gone", item{":ver": number(was), ":gone": text(string(model.Gone))}, atUnix+int64(keepGone/time.Second))
 	if err != nil {
 		return err
 	}
-	put.Put.Item["ttl"] = number(atUnix + int64(keepGone/time.Second))
-	put.Put.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	const leaseAt, claimAt = 0, 1
-	err = l.transact(ctx, []types.TransactWriteItem{l.holds(fence), put, l.use(fence.Cluster, claim.Pool, delta, nil)})
+	writes := append([]types.TransactWriteItem{l.holds(fence)}, ends...)
+	err = l.transact(ctx, append(writes, l.use(fence.Cluster, claim.Pool, delta, nil)))
 	reasons := cancelled(err)
 	switch {
 	case refused(reasons, leaseAt):
 		return deposed(fence)
-	case refused(reasons, claimAt) && textOf(reasons[claimAt].Item, "state") == string(model.Gone):
+	case refused(reasons, claimAt) && l.over(ctx, reasons[claimAt].Item, string(model.Gone), claimPK(fence.Cluster, claim.Name), goneSK+claim.Name):
 		return nil
 	}
 	return translate(err, "close claim %s at version %d", claim.Name, was)
@@ -253,8 +254,10 @@ func (l *Ledger) Adopt(ctx context.Context, fence model.Fence, claim model.Claim
 		return err
 	}
 	put.Put.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
-	const leaseAt, claimAt = 0, 1
-	err = l.transact(ctx, []types.TransactWriteItem{l.holds(fence), put, l.use(fence.Cluster, claim.Pool, claim.Held, nil)})
+	const leaseAt, claimAt, goneAt = 0, 1, 2
+	err = l.transact(ctx, []types.TransactWriteItem{
+		l.holds(fence), put, l.unused(claimPK(fence.Cluster, claim.Name), goneSK+claim.Name), l.use(fence.Cluster, claim.Pool, claim.Held, nil),
+	})
 	reasons := cancelled(err)
 	switch {
 	case refused(reasons, leaseAt):
@@ -265,6 +268,8 @@ func (l *Ledger) Adopt(ctx context.Context, fence model.Fence, claim model.Claim
 			return nil
 		}
 		return fault.New(fault.Conflict, "ClaimExists", "claim %s is recorded already, and differs", claim.Name)
+	case refused(reasons, goneAt):
+		return fault.New(fault.Conflict, "ClaimExists", "claim %s is recorded already, and is gone", claim.Name)
 	}
 	return translate(err, "adopt instance %s as claim %s", claim.InstanceID, claim.Name)
 }

@@ -3,6 +3,7 @@ package dynamoledger
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -186,7 +187,7 @@ func placeCommand(commands *[]model.Command, entry item) error {
 	if err := decodePacked(entry, &command); err != nil {
 		return err
 	}
-	if err := named(entry, commandSK, command.ID); err != nil {
+	if err := named(entry, strings.TrimPrefix(textOf(entry, "SK"), commandSK), command.ID); err != nil {
 		return err
 	}
 	if command.Version != numberOf(entry, "ver") {

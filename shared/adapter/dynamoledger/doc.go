@@ -10,8 +10,11 @@
 //	epoch counter   C#<cluster>#W#         EPOCH                 epoch, owner
 //	casebook        C#<cluster>#           CASES                 ver
 //	usage           C#<cluster>#           USE#<pool>            v, r:<resource> …
-//	open intent     C#<cluster>#           INTENT#<id>           state, ttl once done
-//	claim           C#<cluster>#N#<0-7>    CLAIM#<name>          state, ver, intent, instanceId, ttl once gone
+//	open intent     C#<cluster>#           INTENT#<id>           state
+//	done intent     C#<cluster>#           ~INTENT#<id>          state, ttl
+//	live claim      C#<cluster>#N#<0-7>    CLAIM#<name>          state, ver, intent, instanceId; of no pool: standalone, ttl once gone
+//	ended machine   C#<cluster>#N#<0-7>    ENDED#<time>#<name>   the gone claim of a machine: as a claim's, ttl; later times sort first
+//	gone claim      C#<cluster>#N#<0-7>    ~CLAIM#<name>         as a claim's, ttl; of a machine: state, ver, ttl, at = its ENDED# key
 //	planner's notes C#<cluster>#           NOTES
 //	command         C#<cluster>#           COMMAND#<id>          state, ver, ttl once ended
 //	pool's turn     C#<cluster>#           TURN#<pool>           ver
@@ -22,6 +25,9 @@
 //	mark            R#<account>#<region>#  MARK#<what>           until, failures, ttl
 //	API allowance   R#<account>#<region>#  ALLOWANCE             v
 //	learned memory  R#…#LEARNED            <type>#<images>       mib, seen, ttl
+//
+// What is over stays for a day, behind everything that runs read: a partition is read up to a sort key, and the sort keys of done intents and gone
+// claims are above it. Versions before this order left done intents and gone claims in their places; they are read there until their time to live.
 //
 // The index byInstance holds the keys of claims by their attribute instanceId: what AWS says of a machine finds its claim by
 // it, whatever the cluster.

@@ -28,7 +28,7 @@ const (
 )
 
 // ByInstance returns the claims that have one of the instances, by cluster and name. The index is read eventually
-// consistently, as indexes are; what it names is then read consistently. The time is DynamoDB's own, of the first answer.
+// consistently, as indexes are; what it names is then read consistently, also where a claim has left its place for being gone. The time is DynamoDB's own, of the first answer.
 func (l *Ledger) ByInstance(ctx context.Context, ids []string) ([]model.FoundClaim, int64, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
@@ -46,6 +46,11 @@ func (l *Ledger) ByInstance(ctx context.Context, ids []string) ([]model.FoundCla
 		if readAt.Before(at) {
 			at = readAt
 		}
+		moved, err := l.moved(ctx, batch, items)
+		if err != nil {
+			return nil, 0, err
+		}
+		items = append(items, moved...)
 		for _, entry := range items {
 			claim := model.FoundClaim{Cluster: clusterOf(textOf(entry, "PK"))}
 			if claim.Claim, err = claimOf(entry); err != nil {
@@ -64,6 +69,31 @@ func (l *Ledger) ByInstance(ctx context.Context, ids []string) ([]model.FoundCla
 		return a.Claim.Name < b.Claim.Name
 	})
 	return found, at.Unix(), nil
+}
+
+// moved returns the claims that were not found under their keys because they are gone since the index was written.
+func (l *Ledger) moved(ctx context.Context, keys, found []item) ([]item, error) {
+	there := map[[2]string]bool{}
+	for _, entry := range found {
+		there[[2]string{textOf(entry, "PK"), textOf(entry, "SK")}] = true
+	}
+	var out []item
+	for _, key := range keys {
+		pk, sk := textOf(key, "PK"), textOf(key, "SK")
+		if there[[2]string{pk, sk}] || !strings.HasPrefix(sk, claimSK) {
+			continue
+		}
+		entries, err := l.gone(ctx, clusterOf(pk), []string{nameOfClaim(sk)})
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			if !there[[2]string{textOf(entry, "PK"), textOf(entry, "SK")}] { // the index may have both keys for a moment
+				out = append(out, entry)
+			}
+		}
+	}
+	return out, nil
 }
 
 // keysOf asks the index for the keys of the claims of each id, some at once, and returns them with the earliest time of an

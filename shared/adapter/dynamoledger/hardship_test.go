@@ -162,15 +162,15 @@ func TestX5X6X7WhatIsOverHasATimeToLive(t *testing.T) {
 	var mortal []string
 	for _, entry := range out.Items {
 		key := entry["SK"].(*types.AttributeValueMemberS).Value
-		if entry["ttl"] != nil && (strings.HasPrefix(key, "CLAIM#") || strings.HasPrefix(key, "INTENT#")) {
+		if entry["ttl"] != nil && strings.ContainsAny(key, "#") && !strings.HasPrefix(key, "LEASE#") {
 			mortal = append(mortal, key+" "+entry["ttl"].(*types.AttributeValueMemberN).Value)
 		}
 	}
 	slices.Sort(mortal)
 	const day = 24 * 3600
 	want := []string{
-		fmt.Sprintf("CLAIM#closed %d", 1020+day), fmt.Sprintf("CLAIM#default-failed %d", 1010+day),
-		fmt.Sprintf("INTENT#done %d", 1010+day), fmt.Sprintf("INTENT#failed %d", 1010+day),
+		fmt.Sprintf("ENDED#9999998979#closed %d", 1020+day), fmt.Sprintf("~CLAIM#closed %d", 1020+day), fmt.Sprintf("~CLAIM#default-failed %d", 1010+day),
+		fmt.Sprintf("~INTENT#done %d", 1010+day), fmt.Sprintf("~INTENT#failed %d", 1010+day),
 	}
 	if !slices.Equal(mortal, want) {
 		t.Errorf("with a time to live: %v, want %v", mortal, want)

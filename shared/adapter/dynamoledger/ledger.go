@@ -16,10 +16,17 @@ import (
 type Ledger struct {
 	client *dynamodb.Client
 	table  string
+	now    func() time.Time
 }
 
 // New returns the ledger in the named table, which must exist.
-func New(client *dynamodb.Client, table string) *Ledger { return &Ledger{client: client, table: table} }
+func New(client *dynamodb.Client, table string, options ...func(*Ledger)) *Ledger {
+	l := &Ledger{client: client, table: table, now: time.Now}
+	for _, option := range options {
+		option(l)
+	}
+	return l
+}
 
 // Table is the definition of the table: the one the stack creates and the one tests create.
 func Table(name string) *dynamodb.CreateTableInput {

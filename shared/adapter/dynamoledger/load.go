@@ -17,11 +17,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// Load reads the cluster's partition, its claims, its watcher's pointer and what its account and region share side by side, consistently.
+// Load reads the cluster's partition, its claims, its watcher's pointer and what its account and region share side by side, consistently. Of
+// what is over it reads the machines that ended within the hour, and what open commands' replacements became that are not among these.
 func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
-	partitions := []string{clusterPK(reg.Cluster), regionPK(reg.Account, reg.Region)}
+	partitions := [][2]string{{clusterPK(reg.Cluster), afterAll}, {regionPK(reg.Account, reg.Region), afterAll}} // with what their sort keys are below
+	lately := endedSince(l.now().Unix() - endedFor - clockSlack)
 	for shard := range shards {
-		partitions = append(partitions, shardPK(reg.Cluster, shard))
+		partitions = append(partitions, [2]string{shardPK(reg.Cluster, shard), lately})
 	}
 	const pointer = 1 // beside the partitions
 	pages := make([][]item, len(partitions)+pointer)
@@ -32,11 +34,11 @@ func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger
 		last := len(partitions)
 		pages[last], times[last], failures[last] = l.readPointer(ctx, reg.Cluster)
 	})
-	for i, pk := range partitions {
+	for i, part := range partitions {
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			pages[i], times[i], failures[i] = l.queryAt(ctx, pk, "", true)
+			pages[i], times[i], failures[i] = l.queryAt(ctx, part[0], sortKeyBelow, part[1])
 		}()
 	}
 	group.Wait()
@@ -54,6 +56,10 @@ func (l *Ledger) Load(ctx context.Context, reg model.Registration) (model.Ledger
 				salvage(&ledger, entry)
 			}
 		}
+	}
+	ledger.Claims = withoutEnded(ledger.Claims, ledger.Ended)
+	if err := l.loadSpent(ctx, reg.Cluster, &ledger); err != nil {
+		return model.Ledger{}, err
 	}
 	sortUnread(ledger.Unread)
 	model.SortStops(ledger.Stops)
@@ -73,7 +79,7 @@ func place(ledger *model.Ledger, entry item, nowUnix int64) error {
 	sk := textOf(entry, "SK")
 	kind, rest, _ := strings.Cut(sk, "#")
 	switch kind {
-	case "CLAIM":
+	case "CLAIM", "ENDED":
 		claim, err := claimOf(entry)
 		if err != nil {
 			return err
@@ -142,7 +148,7 @@ func placeIntent(intents *[]model.Intent, entry item) error {
 	if err := decodePacked(entry, &intent); err != nil {
 		return err
 	}
-	if err := named(entry, "INTENT#", intent.ID); err != nil {
+	if err := named(entry, strings.TrimPrefix(textOf(entry, "SK"), intentSK), intent.ID); err != nil {
 		return err
 	}
 	*intents = append(*intents, intent)
@@ -151,12 +157,6 @@ func placeIntent(intents *[]model.Intent, entry item) error {
 
 // query returns the items of a partition whose sort key begins with prefix, in its order.
 func (l *Ledger) query(ctx context.Context, pk, prefix string, consistent bool) ([]item, error) {
-	items, _, err := l.queryAt(ctx, pk, prefix, consistent)
-	return items, err
-}
-
-// queryAt also returns when the first page was read, by DynamoDB's clock.
-func (l *Ledger) queryAt(ctx context.Context, pk, prefix string, consistent bool) ([]item, time.Time, error) {
 	input := &dynamodb.QueryInput{
 		TableName: &l.table, ConsistentRead: aws.Bool(consistent),
 		KeyConditionExpression:    aws.String("PK = :pk"),
@@ -166,7 +166,17 @@ func (l *Ledger) queryAt(ctx context.Context, pk, prefix string, consistent bool
 		input.KeyConditionExpression = aws.String("PK = :pk AND begins_with(SK, :sk)")
 		input.ExpressionAttributeValues[":sk"] = text(prefix)
 	}
-	return l.queryPages(ctx, pk, input)
+	items, _, err := l.queryPages(ctx, pk, input)
+	return items, err
+}
+
+// queryAt returns the items of a partition whose sort key meets a condition with the one given, in its order, read consistently, and when
+// the first page was read, by DynamoDB's clock.
+func (l *Ledger) queryAt(ctx context.Context, pk, condition, sk string) ([]item, time.Time, error) {
+	return l.queryPages(ctx, pk, &dynamodb.QueryInput{
+		TableName: &l.table, ConsistentRead: aws.Bool(true), KeyConditionExpression: &condition,
+		ExpressionAttributeValues: item{":pk": text(pk), ":sk": text(sk)},
+	})
 }
 
 // queryPages returns all that a query of a partition finds, and when the first page was read, by DynamoDB's clock.

@@ -16,7 +16,7 @@ import (
 
 // kinds are those of model.Unread, by what sort keys begin with. Any other is a record.
 var kinds = map[string]string{
-	"CLAIM": model.UnreadClaim, "INTENT": model.UnreadIntent, "USE": model.UnreadUsage, "COMMAND": model.UnreadCommand, "TURN": model.UnreadTurn,
+	"CLAIM": model.UnreadClaim, "ENDED": model.UnreadClaim, "~CLAIM": model.UnreadClaim, "INTENT": model.UnreadIntent, "USE": model.UnreadUsage, "COMMAND": model.UnreadCommand, "TURN": model.UnreadTurn,
 	stopSK: model.UnreadStop,
 }
 
@@ -24,6 +24,9 @@ var kinds = map[string]string{
 func unread(entry item, why error) model.Unread {
 	kind, name, _ := strings.Cut(textOf(entry, "SK"), "#")
 	out := model.Unread{Kind: kinds[kind], Name: name, Key: textOf(entry, "PK") + " " + textOf(entry, "SK"), Why: why.Error()}
+	if out.Kind == model.UnreadClaim {
+		out.Name = nameOfClaim(textOf(entry, "SK"))
+	}
 	if out.Kind == "" {
 		out.Kind = model.UnreadRecord
 	}
@@ -74,13 +77,13 @@ func claimOf(entry item) (model.Claim, error) {
 	if err := decodePacked(entry, &claim); err != nil {
 		return model.Claim{}, err
 	}
-	return claim, named(entry, "CLAIM#", claim.Name)
+	return claim, named(entry, nameOfClaim(textOf(entry, "SK")), claim.Name)
 }
 
-// named returns an error where an item says another name in its doc than in its key, which begins with prefix.
-func named(entry item, prefix, name string) error {
-	if sk := textOf(entry, "SK"); sk != prefix+name {
-		return fmt.Errorf("item %s %s says %q in its doc", textOf(entry, "PK"), sk, name)
+// named returns an error where an item says another name in its doc than in its key.
+func named(entry item, inKey, inDoc string) error {
+	if inKey != inDoc {
+		return fmt.Errorf("item %s %s says %q in its doc", textOf(entry, "PK"), textOf(entry, "SK"), inDoc)
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ type Leases interface {
 
 // Notebook reads the ledger and keeps what the collector remembers.
 type Notebook interface {
-	// Survey reads claims, open intents and the collector's casebook, consistently, with the ledger's own time.
+	// Survey reads claims, open intents and the collector's casebook, consistently, with the ledger's own time. Claims of pools that are gone
+	// and never had a machine are left out: nothing is left of them.
 	Survey(ctx context.Context, reg model.Registration) (model.Survey, error)
 	// Ending reads the claims that are to end, the commands and the planner's notes, as Survey does.
 	Ending(ctx context.Context, reg model.Registration) (model.Ending, error)
