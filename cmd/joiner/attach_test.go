@@ -507,7 +507,7 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := a.ledger.AdvancePointer(t.Context(), model.Pointer{Cluster: "shop", Epoch: now, HeadSeq: now, HeartbeatAt: now, WrittenUnix: now}); err != nil {
+		if _, err := a.ledger.AdvancePointer(t.Context(), model.Pointer{Cluster: "shop", Epoch: now, HeadSeq: now, HeartbeatAt: now, WrittenUnix: now}); err != nil {
 			t.Fatal(err)
 		}
 		a.put(t, "/joiner/stop", "go")

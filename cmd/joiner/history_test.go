@@ -76,7 +76,8 @@ func (a *installedAccount) lived(t *testing.T) int64 {
 	must(err)
 	key, err := store.PutBase(ctx, "shop", snapshot.Epoch, 1, data)
 	must(err)
-	must(a.ledger.AdvancePointer(ctx, model.Pointer{Cluster: "shop", Epoch: snapshot.Epoch, BaseKey: key, BaseSeq: 1, HeadSeq: 1, WrittenUnix: now, HeartbeatAt: now, WatcherOwner: "watcher"}))
+	_, err = a.ledger.AdvancePointer(ctx, model.Pointer{Cluster: "shop", Epoch: snapshot.Epoch, BaseKey: key, BaseSeq: 1, HeadSeq: 1, WrittenUnix: now, HeartbeatAt: now, WatcherOwner: "watcher"})
+	must(err)
 
 	offers := []model.Offer{{Zone: "us-west-2a", CapacityType: model.OnDemand, Price: 100_000, Available: true}}
 	must(s3catalog.New(client, "joiner-data", s3catalog.Settings{}).Write(ctx, reg, model.MachineCatalog{ReadUnix: now, PriceUnix: now, SpotUnix: now, Version: "1", Types: []model.MachineType{{

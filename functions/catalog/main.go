@@ -60,7 +60,7 @@ func main() {
 		flow.Judges = judges{sqsqueue.NewDelayed(queues, s.JudgeURL)}
 	}
 	region := &catalog.Region{
-		Registry: ledger, Books: ledger, Snapshots: s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes()), Shelf: shelf, Learnings: ledger, Allowances: ledger,
+		Registry: ledger, Books: ledger, Snapshots: s3snapshot.New(objects, s.Bucket).Within(boot.MemoryBytes()), Losses: dynamoledger.Losses{Ledger: ledger}, Shelf: shelf, Learnings: ledger, Allowances: ledger,
 		Markets: newMarkets(config, s.IsolatedVPC), Now: time.Now,
 	}
 	if crash := boot.CrashFrom(s.CrashFile); crash != nil {

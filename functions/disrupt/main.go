@@ -55,7 +55,7 @@ func main() {
 	stop := boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)
 	flow := &disrupt.Flow{
 		Registry: boot.Switched{Registry: ledger, Switch: stop}, Leases: ledger, Book: stoppable{ledger, stop}, Commands: ledger,
-		Snapshots: store, Decisions: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),
+		Snapshots: store, Losses: dynamoledger.Losses{Ledger: ledger}, Decisions: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}),
 		Hints: judges{sqsqueue.NewDelayed(queues, s.QueueURL)}, Plans: plans{sqsqueue.NewPlans(queues, s.PlanURL)},
 		Drains: drains{sqsqueue.NewDelayed(queues, s.DrainURL)}, Connector: newConnector(config, relay.New(config, s.Table, s.Bucket)),
 		Now:   time.Now,

@@ -53,7 +53,7 @@ func main() {
 	logger := boot.Logger("provision")
 	flow := &provision.Flow{
 		Registry: boot.Switched{Registry: ledger, Switch: boot.StopSwitch(ssmswitch.New(ssm.NewFromConfig(config)), s.StopSwitch, logger)}, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger, Glances: ledger,
-		Decisions: store, Snapshots: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger, Tallies: dynamoledger.Tallies{Ledger: ledger},
+		Decisions: store, Snapshots: store, Machines: s3catalog.New(objects, s.Bucket, s3catalog.Settings{}), Memories: ledger, Tallies: dynamoledger.Tallies{Ledger: ledger}, Losses: dynamoledger.Losses{Ledger: ledger},
 		Connector: newConnector(config, relay.New(config, s.Table, s.Bucket), s.IsolatedVPC),
 		Hints:     sweeps{sqsqueue.NewPlans(queues, s.QueueURL)},
 		Now:       time.Now,

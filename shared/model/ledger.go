@@ -70,6 +70,8 @@ type Pointer struct {
 	WrittenUnix  int64  `json:"written"`   // last change
 	HeartbeatAt  int64  `json:"heartbeat"` // Unix seconds of the watcher's last sign of life
 	WatcherOwner string `json:"owner,omitempty"`
+
+	Lost bool `json:"-"` // somebody has said that an object is gone which it names; only where the ledger is read
 }
 
 // Usage is what a pool's claims hold against its limits.

@@ -264,7 +264,7 @@ func (a *account) provision() provision.Outcome {
 	ledger, store := a.ledger(), s3snapshot.New(a.objects(), a.bucket)
 	flow := &provision.Flow{
 		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
-		Decisions: store, Snapshots: store, Machines: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}), Memories: ledger, Tallies: dynamoledger.Tallies{Ledger: ledger},
+		Decisions: store, Snapshots: store, Machines: s3catalog.New(a.objects(), a.bucket, s3catalog.Settings{}), Memories: ledger, Tallies: dynamoledger.Tallies{Ledger: ledger}, Losses: dynamoledger.Losses{Ledger: ledger},
 		Connector: connect[provision.Site](func() provision.Site {
 			fleet := a.fleet()
 			return provision.Site{Cluster: a.cluster, Nominator: a.cluster, Wishes: a.cluster, Reporter: a.cluster, Fleet: fleet, Templates: fleet, Tagger: fleet, Catalog: a.machines()}

@@ -29,9 +29,9 @@ type LedgerPort interface {
 	provision.Memories
 	Register(ctx context.Context, reg model.Registration) error
 	NextEpoch(ctx context.Context, cluster, owner string) (int64, error)
-	AdvancePointer(ctx context.Context, pointer model.Pointer) error
+	AdvancePointer(ctx context.Context, pointer model.Pointer) (lost bool, err error)
 	Pointer(ctx context.Context, cluster string) (*model.Pointer, error)
-	Heartbeat(ctx context.Context, cluster string, epoch, unix int64) error
+	Heartbeat(ctx context.Context, cluster string, epoch, unix int64) (lost bool, err error)
 }
 
 // Ledger is the contract of a ledger. start returns an empty one for each case.

@@ -614,8 +614,8 @@ func glanceShowsNotes(t *testing.T, b bench) {
 	}
 	epoch, err := b.NextEpoch(b.ctx(), "web", "w")
 	b.must(err)
-	b.must(b.AdvancePointer(b.ctx(), model.Pointer{Cluster: "web", Epoch: epoch, BaseKey: "k", BaseSeq: 1, HeadSeq: 4, HeartbeatAt: ledgerBegin}))
-	b.must(b.Heartbeat(b.ctx(), "web", epoch, ledgerSoon))
+	b.must(b.point(model.Pointer{Cluster: "web", Epoch: epoch, BaseKey: "k", BaseSeq: 1, HeadSeq: 4, HeartbeatAt: ledgerBegin}))
+	b.must(b.beat(epoch, ledgerSoon))
 	kept, err := b.judge.Recall(b.ctx(), b.sit("a"), model.JudgeNotes{
 		AtUnix: ledgerBegin, Epoch: epoch, Seq: 4, Ledger: "l", Catalog: "c", AgainUnix: ledgerSoon, Told: []model.ToldNode{{Node: "n", Code: "c", AtUnix: ledgerBegin}},
 	})

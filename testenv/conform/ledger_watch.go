@@ -48,6 +48,18 @@ func markOfSubnet(t *testing.T, b book) {
 	}
 }
 
+// point moves the pointer, whatever was said of the one before.
+func (b book) point(pointer model.Pointer) error {
+	_, err := b.AdvancePointer(b.ctx(), pointer)
+	return err
+}
+
+// beat says that the watcher of web lives.
+func (b book) beat(epoch, unix int64) error {
+	_, err := b.Heartbeat(b.ctx(), "web", epoch, unix)
+	return err
+}
+
 func pointerMovesOn(t *testing.T, b book) {
 	if p, err := b.Pointer(b.ctx(), "web"); b.load().Pointer != nil || p != nil || err != nil {
 		t.Errorf("a pointer before any watcher: %+v, %v", p, err)
@@ -59,7 +71,7 @@ func pointerMovesOn(t *testing.T, b book) {
 		t.Fatalf("epochs %d, %d, %v", first, second, err)
 	}
 	at := func(epoch, head int64) error {
-		return b.AdvancePointer(b.ctx(), model.Pointer{Cluster: "web", Epoch: epoch, HeadSeq: head, BaseKey: "k", HeartbeatAt: ledgerBegin})
+		return b.point(model.Pointer{Cluster: "web", Epoch: epoch, HeadSeq: head, BaseKey: "k", HeartbeatAt: ledgerBegin})
 	}
 	b.must(at(first, 5))
 	b.must(at(second, 1))
@@ -79,10 +91,10 @@ func pointerMovesOn(t *testing.T, b book) {
 }
 
 func heartbeatIsNewest(t *testing.T, b book) {
-	b.want(fault.NotFound, "without a pointer", b.Heartbeat(b.ctx(), "web", 1, ledgerBegin))
-	b.must(b.AdvancePointer(b.ctx(), model.Pointer{Cluster: "web", Epoch: 2, HeadSeq: 1, HeartbeatAt: ledgerBegin}))
-	b.want(fault.Conflict, "of an older epoch", b.Heartbeat(b.ctx(), "web", 1, ledgerBegin+5))
-	b.must(b.Heartbeat(b.ctx(), "web", 2, ledgerBegin+9))
+	b.want(fault.NotFound, "without a pointer", b.beat(1, ledgerBegin))
+	b.must(b.point(model.Pointer{Cluster: "web", Epoch: 2, HeadSeq: 1, HeartbeatAt: ledgerBegin}))
+	b.want(fault.Conflict, "of an older epoch", b.beat(1, ledgerBegin+5))
+	b.must(b.beat(2, ledgerBegin+9))
 	if p := b.load().Pointer; p.HeartbeatAt != ledgerBegin+9 || p.HeadSeq != 1 {
 		t.Errorf("pointer %+v", p)
 	}

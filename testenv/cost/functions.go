@@ -60,7 +60,7 @@ func (a *Account) deploy() map[string]*function {
 	births := ports.Provision(a.now, provision.Settings{Build: "0123456789ab"})
 	births.Registry, births.Leases, births.Claims, births.Births, births.Offers = ledger, ledger, ledger, ledger, ledger
 	births.Allowances, births.Memory, births.Memories, births.Tallies = ledger, ledger, ledger, dynamoledger.Tallies{Ledger: ledger}
-	births.Decisions, births.Snapshots, births.Machines = store, store, shelf
+	births.Decisions, births.Snapshots, births.Losses, births.Machines = store, store, dynamoledger.Losses{Ledger: ledger}, shelf
 	births.Hints, births.Judges, births.Glances, births.Abreast = hints, news{a}, ledger, work.InTurn
 
 	deaths := ports.Interruption(a.now, interruption.Settings{})
@@ -70,14 +70,14 @@ func (a *Account) deploy() map[string]*function {
 
 	choices := ports.Disrupt(a.now, disrupt.Settings{Build: "0123456789ab"})
 	choices.Registry, choices.Leases, choices.Book, choices.Commands = ledger, ledger, ledger, ledger
-	choices.Snapshots, choices.Decisions, choices.Machines = store, store, shelf
+	choices.Snapshots, choices.Losses, choices.Decisions, choices.Machines = store, dynamoledger.Losses{Ledger: ledger}, store, shelf
 	choices.Hints, choices.Plans, choices.Drains, choices.Abreast = judges{a}, hints, hints, work.InTurn
 
 	classes := ports.Catalog(a.now, catalog.Settings{})
 	classes.Registry, classes.Leases, classes.Records, classes.Allowances, classes.Shelf = ledger, ledger, ledger, ledger, shelf
 	classes.Hints, classes.Judges, classes.Glances = classHints{a}, news{a}, ledger
 	region := a.world.Region(&world.Market{Catalog: a.world.Catalog}, a.now)
-	region.Registry, region.Books, region.Snapshots, region.Shelf, region.Learnings, region.Allowances = ledger, ledger, store, shelf, ledger, ledger
+	region.Registry, region.Books, region.Snapshots, region.Losses, region.Shelf, region.Learnings, region.Allowances = ledger, ledger, store, dynamoledger.Losses{Ledger: ledger}, shelf, ledger, ledger
 
 	all := map[string]*function{}
 	told := provision.Teller{Book: ledger, Now: a.now, Queues: map[wire.HintReason]provision.Delayed{

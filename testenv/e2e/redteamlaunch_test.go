@@ -80,7 +80,7 @@ func playForgedPools(t *testing.T, r *redteam) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	if err := ledger.AdvancePointer(t.Context(), model.Pointer{
+	if _, err := ledger.AdvancePointer(t.Context(), model.Pointer{
 		Cluster: name, Epoch: epoch, BaseKey: key, BaseSeq: 1, HeadSeq: 1, WrittenUnix: now.Unix(), HeartbeatAt: now.Unix(),
 	}); err != nil {
 		t.Fatal(err)

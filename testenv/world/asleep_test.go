@@ -16,7 +16,7 @@ func TestSweepsOfClustersThatSleep(t *testing.T) {
 	w := world.New(world.Options{})
 	ctx, now := t.Context(), w.Clock.Now().Unix()
 	pointer := model.Pointer{Cluster: world.Name, Epoch: 1, HeadSeq: 4, HeartbeatAt: now}
-	if err := w.Ledger.AdvancePointer(ctx, pointer); err != nil {
+	if _, err := w.Ledger.AdvancePointer(ctx, pointer); err != nil {
 		t.Fatal(err)
 	}
 	ports := w.Ports(w.Process(world.Fault{}), "tick")
@@ -43,7 +43,7 @@ func TestSweepsOfClustersThatSleep(t *testing.T) {
 	}
 	want("asleep", 0, 1)
 	pointer.HeadSeq++
-	if err := w.Ledger.AdvancePointer(ctx, pointer); err != nil {
+	if _, err := w.Ledger.AdvancePointer(ctx, pointer); err != nil {
 		t.Fatal(err)
 	}
 	want("awake", 1, 1)

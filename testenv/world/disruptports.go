@@ -13,7 +13,7 @@ import (
 func (p *Ports) Disrupt(now func() time.Time, settings disrupt.Settings) *disrupt.Flow {
 	ledger, store, judge := ledgerPort{p}, storePort{p}, judgePort{p}
 	return &disrupt.Flow{
-		Registry: ledger, Leases: ledger, Book: ledger, Commands: ledger, Snapshots: store, Machines: shelfPort{p},
+		Registry: ledger, Leases: ledger, Book: ledger, Commands: ledger, Snapshots: store, Losses: lossPort{p}, Machines: shelfPort{p},
 		Plans: judge, Drains: lookPort{p}, Hints: judge, Decisions: store, Connector: judge,
 		Now: now, NewID: p.world.newID, Settings: settings,
 	}

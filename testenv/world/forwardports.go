@@ -37,12 +37,12 @@ func (p forwardPort) NextEpoch(ctx context.Context, cluster, owner string) (int6
 	return write(ctx, p.Ports, "ledger.epoch", func() (int64, error) { return p.world.Ledger.NextEpoch(ctx, cluster, owner) })
 }
 
-func (p forwardPort) AdvancePointer(ctx context.Context, pointer model.Pointer) error {
-	return do(ctx, p.Ports, "ledger.pointer", func() error { return p.world.Ledger.AdvancePointer(ctx, pointer) })
+func (p forwardPort) AdvancePointer(ctx context.Context, pointer model.Pointer) (bool, error) {
+	return write(ctx, p.Ports, "ledger.pointer", func() (bool, error) { return p.world.Ledger.AdvancePointer(ctx, pointer) })
 }
 
-func (p forwardPort) Heartbeat(ctx context.Context, cluster string, epoch, unix int64) error {
-	return do(ctx, p.Ports, "ledger.heartbeat", func() error { return p.world.Ledger.Heartbeat(ctx, cluster, epoch, unix) })
+func (p forwardPort) Heartbeat(ctx context.Context, cluster string, epoch, unix int64) (bool, error) {
+	return write(ctx, p.Ports, "ledger.heartbeat", func() (bool, error) { return p.world.Ledger.Heartbeat(ctx, cluster, epoch, unix) })
 }
 
 func (p forwardPort) Send(ctx context.Context, hint wire.Hint) error {

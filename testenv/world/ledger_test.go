@@ -9,6 +9,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 	"github.com/joiner-sh/joiner/testenv/conform"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
@@ -40,6 +41,13 @@ func TestF5LedgerKeepsTheContractOfTallies(t *testing.T) {
 	conform.LedgerTally(t, func(*testing.T) (conform.LedgerJudgePort, provision.Tallies) {
 		ledger := world.NewLedger(time.Now)
 		return ledger, world.Tallies{Ledger: ledger}
+	})
+}
+
+func TestF4LedgerKeepsTheContractOfLosses(t *testing.T) {
+	conform.LedgerLoss(t, func(*testing.T) (conform.LedgerJudgePort, work.Losses) {
+		ledger := world.NewLedger(time.Now)
+		return ledger, world.Losses{Ledger: ledger}
 	})
 }
 

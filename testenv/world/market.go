@@ -137,6 +137,6 @@ func versionOf(catalog model.MachineCatalog) string {
 // Region returns the flow of the region pass with the world behind its ports.
 func (w *World) Region(market catalog.Markets, now func() time.Time) *catalog.Region {
 	return &catalog.Region{
-		Registry: w.Ledger, Books: w.Ledger, Snapshots: w.Store, Shelf: w.Shelf, Markets: market, Learnings: w.Ledger, Allowances: w.Ledger, Now: now,
+		Registry: w.Ledger, Books: w.Ledger, Snapshots: w.Store, Losses: Losses{w.Ledger}, Shelf: w.Shelf, Markets: market, Learnings: w.Ledger, Allowances: w.Ledger, Now: now,
 	}
 }

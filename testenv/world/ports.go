@@ -28,7 +28,7 @@ func (p *Ports) Provision(now func() time.Time, settings provision.Settings) *pr
 	ledger, store := ledgerPort{p}, storePort{p}
 	return &provision.Flow{
 		Registry: ledger, Leases: ledger, Claims: ledger, Births: ledger, Offers: ledger, Allowances: ledger, Memory: ledger,
-		Machines: shelfPort{p}, Memories: ledger, Tallies: tallyPort{p},
+		Machines: shelfPort{p}, Memories: ledger, Tallies: tallyPort{p}, Losses: lossPort{p},
 		Decisions: store, Snapshots: store, Hints: hintsPort{p}, Glances: ledger, Judges: newsPort{p}, Connector: p,
 		Now: now, NewID: p.world.newID, Settings: settings,
 	}

@@ -108,6 +108,10 @@ func TestPodsThatWaitMakeARegionBusy(t *testing.T) {
 	if out := r.pass(); !slices.Equal(out.Refreshed, []string{"spot"}) || len(out.Problems) != 1 {
 		t.Errorf("%+v", out)
 	}
+	// F4: and the watcher hears that it is gone.
+	if lost, err := r.Ledger.Heartbeat(t.Context(), world.Name, 1, r.Clock.Now().Unix()); err != nil || !lost {
+		t.Errorf("the watcher hears %t, %v", lost, err)
+	}
 }
 
 // Where nobody bought anything for a while, whether somebody does is looked at every fifth minute.

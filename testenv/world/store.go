@@ -241,5 +241,6 @@ func (w *World) Pretend(ctx context.Context, epoch, seq int64, lie func(snapshot
 		return err
 	}
 	now := w.Clock.Now().Unix()
-	return w.Ledger.AdvancePointer(ctx, model.Pointer{Cluster: Name, Epoch: epoch, BaseKey: key, BaseSeq: seq, HeadSeq: seq, WrittenUnix: now, HeartbeatAt: now})
+	_, err = w.Ledger.AdvancePointer(ctx, model.Pointer{Cluster: Name, Epoch: epoch, BaseKey: key, BaseSeq: seq, HeadSeq: seq, WrittenUnix: now, HeartbeatAt: now})
+	return err
 }

@@ -29,7 +29,7 @@ func TestForgetDeletesOneClusterAndNothingElse(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := ledger.AdvancePointer(ctx, model.Pointer{Cluster: reg.Cluster, Epoch: 1, HeadSeq: 1, HeartbeatAt: now}); err != nil {
+		if _, err := ledger.AdvancePointer(ctx, model.Pointer{Cluster: reg.Cluster, Epoch: 1, HeadSeq: 1, HeartbeatAt: now}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,40 +30,76 @@ func (l *Ledger) NextEpoch(ctx context.Context, cluster, owner string) (int64, e
 	return numberOf(out.Attributes, "epoch"), nil
 }
 
-// AdvancePointer moves the snapshot pointer. Conflict where it is of a later epoch, or of the same and further on.
-func (l *Ledger) AdvancePointer(ctx context.Context, pointer model.Pointer) error {
+// AdvancePointer moves the snapshot pointer. Conflict where it is of a later epoch, or of the same and further on. It reports whether the
+// pointer there was had been flagged by Losses.Lost, and leaves no flag.
+func (l *Ledger) AdvancePointer(ctx context.Context, pointer model.Pointer) (lost bool, err error) {
 	doc, err := encode("pointer of cluster "+pointer.Cluster, pointer)
 	if err != nil {
-		return err
+		return false, err
 	}
 	entry := key(watchPK(pointer.Cluster), pointerSK)
 	entry["doc"], entry["epoch"], entry["headSeq"], entry["heartbeat"] = doc, number(pointer.Epoch), number(pointer.HeadSeq), number(pointer.HeartbeatAt)
-	_, err = l.client.PutItem(ctx, &dynamodb.PutItemInput{
+	out, err := l.client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &l.table, Item: entry,
 		ConditionExpression:       aws.String("attribute_not_exists(PK) OR #epoch < :epoch OR (#epoch = :epoch AND #head <= :head)"),
 		ExpressionAttributeNames:  map[string]string{"#epoch": "epoch", "#head": "headSeq"},
 		ExpressionAttributeValues: item{":epoch": number(pointer.Epoch), ":head": number(pointer.HeadSeq)},
+
+		ReturnValues: types.ReturnValueAllOld,
 	})
-	return translate(err, "move the snapshot pointer of cluster %s to %d/%d", pointer.Cluster, pointer.Epoch, pointer.HeadSeq)
+	if err != nil {
+		return false, translate(err, "move the snapshot pointer of cluster %s to %d/%d", pointer.Cluster, pointer.Epoch, pointer.HeadSeq)
+	}
+	return flagged(out.Attributes), nil
 }
 
 // Heartbeat says that the watcher of the epoch lived at unix. Conflict where the pointer is of a later epoch; NotFound
-// where there is no pointer yet.
-func (l *Ledger) Heartbeat(ctx context.Context, cluster string, epoch, unix int64) error {
-	_, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+// where there is no pointer yet. It reports whether the pointer is flagged by Losses.Lost, and leaves the flag.
+func (l *Ledger) Heartbeat(ctx context.Context, cluster string, epoch, unix int64) (lost bool, err error) {
+	out, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &l.table, Key: key(watchPK(cluster), pointerSK),
 		UpdateExpression:          aws.String("SET #heartbeat = :at"),
 		ConditionExpression:       aws.String("#epoch = :epoch"),
 		ExpressionAttributeNames:  map[string]string{"#epoch": "epoch", "#heartbeat": "heartbeat"},
 		ExpressionAttributeValues: item{":epoch": number(epoch), ":at": number(unix)},
 
+		ReturnValues:                        types.ReturnValueAllNew,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
 	var condition *types.ConditionalCheckFailedException
 	if errors.As(err, &condition) && condition.Item == nil {
-		return fault.New(fault.NotFound, "", "cluster %s has no snapshot yet", cluster)
+		return false, fault.New(fault.NotFound, "", "cluster %s has no snapshot yet", cluster)
 	}
-	return translate(err, "beat for epoch %d of cluster %s", epoch, cluster)
+	if err != nil {
+		return false, translate(err, "beat for epoch %d of cluster %s", epoch, cluster)
+	}
+	return flagged(out.Attributes), nil
+}
+
+// flagged reports whether an item of a pointer says that an object is gone which the pointer names.
+func flagged(entry item) bool {
+	_, is := entry["lost"]
+	return is
+}
+
+// Losses is the ledger as whoever reads snapshots sees it.
+type Losses struct{ Ledger *Ledger }
+
+// Lost flags the pointer as one that names an object which is gone. A pointer that has moved on, or is flagged, is left alone, which is no
+// error. The flag goes with the next write of the pointer.
+func (l Losses) Lost(ctx context.Context, pointer model.Pointer) error {
+	_, err := l.Ledger.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &l.Ledger.table, Key: key(watchPK(pointer.Cluster), pointerSK),
+		UpdateExpression:          aws.String("SET #lost = :head"),
+		ConditionExpression:       aws.String("#epoch = :epoch AND #head = :head AND attribute_not_exists(#lost)"),
+		ExpressionAttributeNames:  map[string]string{"#epoch": "epoch", "#head": "headSeq", "#lost": "lost"},
+		ExpressionAttributeValues: item{":epoch": number(pointer.Epoch), ":head": number(pointer.HeadSeq)},
+	})
+	var condition *types.ConditionalCheckFailedException
+	if errors.As(err, &condition) {
+		return nil
+	}
+	return translate(err, "say that what the snapshot pointer %d/%d of cluster %s names is gone", pointer.Epoch, pointer.HeadSeq, pointer.Cluster)
 }
 
 // placePointer puts what the cluster's watcher wrote as its pointer into the ledger. Where it is not to be believed the ledger says why.
@@ -77,7 +113,7 @@ func placePointer(ledger *model.Ledger, cluster string, entry item) {
 		ledger.PointerFault = fmt.Sprintf("the snapshot pointer of cluster %s names the cluster %.100q", cluster, pointer.Cluster)
 		return
 	}
-	pointer.HeartbeatAt = numberOf(entry, "heartbeat")
+	pointer.HeartbeatAt, pointer.Lost = numberOf(entry, "heartbeat"), flagged(entry)
 	ledger.Pointer = &pointer
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
 	"github.com/joiner-sh/joiner/testenv/conform"
 )
@@ -83,6 +84,13 @@ func TestF5LedgerKeepsTheContractOfTallies(t *testing.T) {
 	conform.LedgerTally(t, func(t *testing.T) (conform.LedgerJudgePort, provision.Tallies) {
 		ledger, _ := ledgerOn(t)
 		return ledger, dynamoledger.Tallies{Ledger: ledger}
+	})
+}
+
+func TestF4LedgerKeepsTheContractOfLosses(t *testing.T) {
+	conform.LedgerLoss(t, func(t *testing.T) (conform.LedgerJudgePort, work.Losses) {
+		ledger, _ := ledgerOn(t)
+		return ledger, dynamoledger.Losses{Ledger: ledger}
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // Region is the pass over each account and region with attached clusters, with its ports and its clock: it keeps their
@@ -23,6 +24,7 @@ type Region struct {
 	Registry   Registry
 	Books      Books
 	Snapshots  Snapshots
+	Losses     work.Losses // nil = the watcher finds by itself what of its snapshot is gone
 	Shelf      Shelf
 	Markets    Markets
 	Learnings  Learnings
@@ -262,6 +264,9 @@ func (p *regionPass) busy(ctx context.Context) bool {
 		}
 		snapshot, err := p.Snapshots.At(ctx, *ledger.Pointer)
 		if err != nil {
+			if err := work.SayLost(ctx, p.Losses, p.Effects, *ledger.Pointer, err); err != nil {
+				p.problem("%v", err)
+			}
 			p.problem("cluster %s counts as busy: %v", reg.Cluster, err)
 			return true
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 // Flow is the judge with its ports and its clock. It keeps nothing between runs: what it remembers is in the ledger.
@@ -20,6 +21,7 @@ type Flow struct {
 	Book      Book
 	Commands  Commands
 	Snapshots Snapshots
+	Losses    work.Losses // nil = the watcher finds by itself what of its snapshot is gone
 	Machines  Machines
 	Plans     Plans
 	Drains    Drains

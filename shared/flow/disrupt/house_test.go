@@ -175,7 +175,8 @@ func (h *house) publish() {
 		return
 	}
 	if h.frozen {
-		must(h.t, h.ledger.Heartbeat(h.t.Context(), cluster, 1, h.now))
+		_, err := h.ledger.Heartbeat(h.t.Context(), cluster, 1, h.now)
+		must(h.t, err)
 		return
 	}
 	next := &model.Snapshot{Cluster: cluster, Epoch: 1, Seq: 1, Pools: []model.Pool{{Name: "web", UID: "u-web"}}, Shapes: []model.PodShape{{Namespace: "default"}}}
@@ -198,7 +199,8 @@ func (h *house) publish() {
 		next.AtUnix = h.now
 		h.published = next
 	}
-	must(h.t, h.ledger.AdvancePointer(h.t.Context(), model.Pointer{Cluster: cluster, Epoch: 1, HeadSeq: h.published.Seq, BaseKey: "k", WrittenUnix: h.published.AtUnix, HeartbeatAt: h.now}))
+	_, err := h.ledger.AdvancePointer(h.t.Context(), model.Pointer{Cluster: cluster, Epoch: 1, HeadSeq: h.published.Seq, BaseKey: "k", WrittenUnix: h.published.AtUnix, HeartbeatAt: h.now})
+	must(h.t, err)
 }
 
 // did writes an operation down and returns what it fails with.
@@ -323,6 +325,13 @@ func (h *house) At(_ context.Context, pointer model.Pointer) (*model.Snapshot, e
 	return h.published, nil
 }
 
+func (h *house) Lost(ctx context.Context, pointer model.Pointer) error {
+	if err := h.did("lost", fmt.Sprint(pointer.HeadSeq)); err != nil {
+		return err
+	}
+	return world.Losses{Ledger: h.ledger}.Lost(ctx, pointer)
+}
+
 func (h *house) Machines(context.Context, model.Registration) (model.MachineCatalog, error) {
 	return model.MachineCatalog{Version: "1", ReadUnix: began}, h.did("machines", "")
 }
@@ -437,7 +446,7 @@ func (h *house) PutDisruption(_ context.Context, decision model.Disrupted) error
 // flow is the one under test, in a process of its own that may be stopped at its effects.
 func (h *house) flow(effects disrupt.Effects) *disrupt.Flow {
 	flow := &disrupt.Flow{
-		Registry: h, Leases: h, Book: h, Commands: h, Snapshots: h, Machines: h, Plans: h, Drains: h, Hints: h, Decisions: h, Connector: h,
+		Registry: h, Leases: h, Book: h, Commands: h, Snapshots: h, Losses: h, Machines: h, Plans: h, Drains: h, Hints: h, Decisions: h, Connector: h,
 		Now:   func() time.Time { return time.Unix(h.now, 0) },
 		NewID: func() string { h.ids++; return fmt.Sprintf("D%03d", h.ids) },
 		Plan: func(in reclaim.Input) model.DisruptPlan {

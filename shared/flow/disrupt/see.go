@@ -11,6 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/core/replay"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/work"
 )
 
 const (
@@ -52,6 +53,9 @@ func (r *run) see(ctx context.Context) {
 	if err != nil {
 		r.unseen = fmt.Sprintf("snapshot %d/%d cannot be read", pointer.Epoch, pointer.HeadSeq)
 		r.problem("%s: %v", r.unseen, err)
+		if err := work.SayLost(ctx, r.Losses, r.Effects, *pointer, err); err != nil {
+			r.problem("%v", err)
+		}
 		r.soon(tryAgain)
 		return
 	}

@@ -12,6 +12,7 @@ type Settings struct {
 	IdleWindow  time.Duration // how long a change that nobody waits for may stay unpublished: 5 s
 	Heartbeat   time.Duration // at least so often while leading: 10 s
 	QuietBeat   time.Duration // the same while there is no machine of ours and nobody waits for one: 30 s
+	RenewEvery  time.Duration // between two bases because others found an object of the last one gone, at least: 1 min
 	EmptyEvery  time.Duration // between two hints that nodes have become empty, at least: 5 s
 	RoomEvery   time.Duration // between two hints that room of CapacityBuffers may have been taken, at least: 10 s
 	RemindFirst time.Duration // first reminder of what still waits: 10 s; each next one after twice the time
@@ -39,6 +40,7 @@ func (s Settings) withDefaults() Settings {
 	duration(&s.IdleWindow, 5*time.Second)
 	duration(&s.Heartbeat, 10*time.Second)
 	duration(&s.QuietBeat, 30*time.Second)
+	duration(&s.RenewEvery, time.Minute)
 	duration(&s.EmptyEvery, 5*time.Second)
 	duration(&s.RoomEvery, 10*time.Second)
 	duration(&s.RemindFirst, 10*time.Second)

@@ -39,6 +39,7 @@ type Forwarder struct {
 	publishing   *publication
 	whole        bool      // the next publication must be a base: what was taken for the last one is known to nobody, or the base is gone
 	keptAt       time.Time // when the base was last seen to be there
+	renewedAt    time.Time // when a base was last called for because others found an object gone; zero = never
 	beatAt       time.Time
 	publishPause pause
 	hintPause    pause

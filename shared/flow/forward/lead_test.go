@@ -114,7 +114,7 @@ func (l *locked) Kept(ctx context.Context, key string) (bool, error) {
 	return l.world.Kept(ctx, key)
 }
 
-func (l *locked) AdvancePointer(ctx context.Context, p model.Pointer) error {
+func (l *locked) AdvancePointer(ctx context.Context, p model.Pointer) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.world.AdvancePointer(ctx, p)

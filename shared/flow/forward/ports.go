@@ -23,11 +23,12 @@ type Publisher interface {
 type Pointer interface {
 	// NextEpoch returns an epoch greater than any before it.
 	NextEpoch(ctx context.Context, cluster, owner string) (int64, error)
-	// AdvancePointer moves the pointer. Conflict where it is of a later epoch. Repeating it is no error.
-	AdvancePointer(ctx context.Context, pointer model.Pointer) error
+	// AdvancePointer moves the pointer. Conflict where it is of a later epoch. Repeating it is no error. lost reports that somebody found an
+	// object gone which the pointer named until now; of the new one nobody has said so.
+	AdvancePointer(ctx context.Context, pointer model.Pointer) (lost bool, err error)
 	// Heartbeat says that the watcher of the epoch lives. Conflict where the pointer is of another epoch, NotFound where
-	// there is none.
-	Heartbeat(ctx context.Context, cluster string, epoch, unix int64) error
+	// there is none. lost reports that somebody found an object gone which the pointer names, until the pointer moves.
+	Heartbeat(ctx context.Context, cluster string, epoch, unix int64) (lost bool, err error)
 }
 
 // Former reads what was published last, by whoever led then.

@@ -118,10 +118,13 @@ func (f *Forwarder) point(ctx context.Context, pointer model.Pointer) error {
 	defer cancel()
 	now := f.config.Now()
 	pointer.WrittenUnix, pointer.HeartbeatAt = now.Unix(), now.Unix()
-	if err := f.config.Pointer.AdvancePointer(ctx, pointer); err != nil {
+	lost, err := f.config.Pointer.AdvancePointer(ctx, pointer)
+	if err != nil {
 		return err
 	}
+	lost = lost && pointer.Epoch == f.pointer.Epoch && pointer.BaseSeq == f.pointer.BaseSeq // else it is of another base than this one
 	f.pointer, f.beatAt = pointer, now
+	f.renew(lost)
 	return nil
 }
 
@@ -176,9 +179,27 @@ func (f *Forwarder) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
 	defer cancel()
 	now := f.config.Now()
-	if err := f.config.Pointer.Heartbeat(ctx, f.config.Cluster, f.epoch, now.Unix()); err != nil {
+	lost, err := f.config.Pointer.Heartbeat(ctx, f.config.Cluster, f.epoch, now.Unix())
+	if err != nil {
 		return err
 	}
 	f.beatAt = now
+	f.renew(lost)
 	return nil
+}
+
+// renew has the state published whole where somebody found that an object of what is published is gone: at most once in a while, whatever
+// is said. Who is not heard for that is heard with the next sign of life, or says so again of the next pointer.
+func (f *Forwarder) renew(lost bool) {
+	f.mu.Lock()
+	now := f.config.Now()
+	lost = lost && (f.renewedAt.IsZero() || !now.Before(f.renewedAt.Add(f.settings.RenewEvery)))
+	if lost {
+		f.renewedAt, f.whole, f.dirtySince = now, true, now
+	}
+	f.mu.Unlock()
+	if lost {
+		f.problem("look for what was published", fault.New(fault.NotFound, "", "an object of snapshot %d/%d is gone, and the state is published whole",
+			f.pointer.Epoch, f.pointer.HeadSeq))
+	}
 }

@@ -362,3 +362,100 @@ func TestWhatIsObservedDoesNotShortenThePauseAfterAFailure(t *testing.T) {
 		})
 	}
 }
+
+// lose deletes the objects whose keys hold a word, and has functions say so of the pointer.
+func (w *world) lose(word string) {
+	for key := range w.objects {
+		if strings.Contains(key, word) {
+			delete(w.objects, key)
+		}
+	}
+	w.torn, w.lost = true, true
+}
+
+// F4: a segment is gone, and a function has said so: the state is published whole with the next sign of life, and costs no call but the two
+// that publish it. Whoever says nothing causes nothing.
+func TestF4WhatAFunctionFindsGoneIsPublishedAnew(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{})
+	f.Observe(nodeChange("mine", map[string]string{model.LabelNodePool: "default"}, true))
+	w.settle(f)
+	f.Observe(podChange("a", bound("mine")))
+	w.settle(f)
+	if w.pointer.HeadSeq == w.pointer.BaseSeq {
+		t.Fatalf("there is no segment: %+v", w.pointer)
+	}
+	first := w.pointer.BaseKey
+	w.pass(f, 5*time.Minute)
+	if w.pointer.BaseKey != first {
+		t.Fatalf("nobody said anything, and %s is published", w.pointer.BaseKey)
+	}
+	w.lose("/seg-")
+	clear(w.calls)
+	w.pass(f, 10*time.Second)
+	if w.pointer.BaseKey == first || w.calls["base"] != 1 || w.calls["segment"] != 0 || w.calls["heartbeat"] != 1 || w.calls["pointer"] != 1 {
+		t.Fatalf("%s is published, %v", w.pointer.BaseKey, w.calls)
+	}
+	if got := podsOf(w.published()); !slices.Equal(got, []string{"default/a@mine"}) {
+		t.Errorf("published %q", got)
+	}
+	w.pass(f, 10*time.Minute)
+	if w.calls["base"] != 1 {
+		t.Errorf("%d bases", w.calls["base"])
+	}
+}
+
+// F4: in a cluster that always changes the watcher sends no heartbeat, and hears it with the pointer's next move.
+func TestF4WhatIsGoneIsHeardWithThePointerToo(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{})
+	f.Observe(nodeChange("mine", map[string]string{model.LabelNodePool: "default"}, true))
+	w.settle(f)
+	first := w.pointer.BaseKey
+	for i := range 20 {
+		if i == 10 {
+			clear(w.calls)
+		}
+		f.Observe(podChange(fmt.Sprintf("p%d", i), bound("mine")))
+		w.pass(f, 3*time.Second)
+	}
+	if w.pointer.BaseKey != first || w.calls["heartbeat"] != 0 {
+		t.Fatalf("%s is published, %v", w.pointer.BaseKey, w.calls)
+	}
+	w.lose("/seg-")
+	for i := range 2 {
+		f.Observe(podChange(fmt.Sprintf("q%d", i), bound("mine")))
+		w.pass(f, 5*time.Second)
+	}
+	if w.pointer.BaseKey == first || w.calls["base"] != 1 || w.calls["heartbeat"] != 0 || len(w.published().Pods) < 21 {
+		t.Errorf("%s is published, %v", w.pointer.BaseKey, w.calls)
+	}
+}
+
+// F4: whoever says again and again that something is gone has at most one base a minute published.
+func TestF4BasesThatOthersAskForAreAMinuteApart(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{})
+	f.Observe(nodeChange("mine", map[string]string{model.LabelNodePool: "default"}, true))
+	w.settle(f)
+	for range 600 {
+		w.lost = true
+		w.pass(f, time.Second)
+	}
+	if n := w.calls["base"]; n < 9 || n > 11 {
+		t.Errorf("%d bases in ten minutes", n)
+	}
+}
+
+// F4: what was said of an earlier leader's snapshot is no news to the next one, who publishes everything anyway.
+func TestF4ANewLeaderPublishesOneBase(t *testing.T) {
+	w := newWorld(t)
+	w.settle(w.leader(Settings{}))
+	w.lost = true
+	f := w.leader(Settings{})
+	w.settle(f)
+	w.pass(f, 5*time.Minute)
+	if w.calls["base"] != 0 || w.pointer.Epoch != 2 || w.pointer.BaseSeq != 1 {
+		t.Errorf("%v, %+v", w.calls, w.pointer)
+	}
+}

@@ -20,6 +20,8 @@ type world struct {
 	epoch   int64
 	pointer *model.Pointer
 	beats   int
+	lost    bool // somebody found an object gone which the pointer names
+	torn    bool // somebody deletes objects
 	hints   []wire.Hint
 	seen    map[string]bool // deduplication ids
 	fail    func(call string) (before, after error)
@@ -74,19 +76,23 @@ func (w *world) NextEpoch(context.Context, string, string) (int64, error) {
 	return w.epoch, err
 }
 
-func (w *world) AdvancePointer(_ context.Context, p model.Pointer) error {
-	return w.do("pointer", func() error {
+func (w *world) AdvancePointer(_ context.Context, p model.Pointer) (lost bool, err error) {
+	err = w.do("pointer", func() error {
 		if old := w.pointer; old != nil && (old.Epoch > p.Epoch || old.Epoch == p.Epoch && old.HeadSeq > p.HeadSeq) {
 			return fault.New(fault.Conflict, "", "pointer is at %d/%d", old.Epoch, old.HeadSeq)
 		}
+		lost, w.lost = w.lost, false
 		w.pointer = &p
-		w.published() // whatever the pointer names must be there
+		if !w.torn {
+			w.published() // whatever the pointer names must be there
+		}
 		return nil
 	})
+	return lost && err == nil, err
 }
 
-func (w *world) Heartbeat(_ context.Context, _ string, epoch, unix int64) error {
-	return w.do("heartbeat", func() error {
+func (w *world) Heartbeat(_ context.Context, _ string, epoch, unix int64) (bool, error) {
+	err := w.do("heartbeat", func() error {
 		switch {
 		case w.pointer == nil:
 			return fault.New(fault.NotFound, "", "no pointer")
@@ -97,6 +103,7 @@ func (w *world) Heartbeat(_ context.Context, _ string, epoch, unix int64) error 
 		w.pointer.HeartbeatAt = unix
 		return nil
 	})
+	return w.lost && err == nil, err
 }
 
 func (w *world) Send(_ context.Context, hint wire.Hint) error {

@@ -30,6 +30,7 @@ type Flow struct {
 	Memory     Memory
 	Decisions  Decisions
 	Snapshots  Snapshots
+	Losses     work.Losses // nil = the watcher finds by itself what of its snapshot is gone
 	Machines   Machines
 	Memories   Memories
 	Tallies    Tallies // nil = usage is not corrected
@@ -370,6 +371,9 @@ func (r *run) readSnapshot(ctx context.Context) error {
 			return nil
 		}
 		r.problem("read snapshot %d/%d, listing instead: %v", pointer.Epoch, pointer.HeadSeq, err)
+		if err := work.SayLost(ctx, r.Losses, r.Effects, *pointer, err); err != nil {
+			r.problem("%v", err)
+		}
 	}
 	snapshot, err := r.site.Cluster.List(ctx)
 	if err != nil {

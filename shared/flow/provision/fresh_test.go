@@ -44,7 +44,7 @@ func TestB5PodsThatEndedAreNotGivenAnotherNode(t *testing.T) {
 				if n := len(pods(t, w)); n != c.replicas {
 					t.Fatalf("%d pods are left", n)
 				}
-				if err := w.Ledger.Heartbeat(t.Context(), world.Name, 1, w.Clock.Now().Unix()); err != nil {
+				if _, err := w.Ledger.Heartbeat(t.Context(), world.Name, 1, w.Clock.Now().Unix()); err != nil {
 					t.Fatal(err)
 				}
 				end(t, w, old, 0)

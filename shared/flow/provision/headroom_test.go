@@ -128,7 +128,7 @@ func TestF090RoomThatIsThereIsNotPlannedForEachMinute(t *testing.T) {
 	planned := 0
 	for range 10 {
 		w.Tick(60 * time.Second)
-		if err := w.Ledger.Heartbeat(t.Context(), world.Name, 1, w.Clock.Now().Unix()); err != nil {
+		if _, err := w.Ledger.Heartbeat(t.Context(), world.Name, 1, w.Clock.Now().Unix()); err != nil {
 			t.Fatal(err)
 		}
 		out := run(t, w, provision.TriggerSweep)

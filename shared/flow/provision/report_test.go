@@ -34,7 +34,7 @@ func TestPoolShowsWithinATickWhatHasEnded(t *testing.T) {
 	sweep := func() []string {
 		t.Helper()
 		w.Tick(time.Minute)
-		if err := w.Ledger.Heartbeat(t.Context(), world.Name, 1, w.Clock.Now().Unix()); err != nil {
+		if _, err := w.Ledger.Heartbeat(t.Context(), world.Name, 1, w.Clock.Now().Unix()); err != nil {
 			t.Fatal(err)
 		}
 		process := w.Process(world.Fault{})

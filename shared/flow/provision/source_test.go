@@ -69,7 +69,7 @@ func TestOldSnapshotDoesNotLaunchTwice(t *testing.T) {
 	first := run(t, w, provision.TriggerBatch)
 	for range 4 {
 		w.Tick(10 * time.Second)
-		if err := w.Ledger.Heartbeat(t.Context(), world.Name, 1, w.Clock.Now().Unix()); err != nil {
+		if _, err := w.Ledger.Heartbeat(t.Context(), world.Name, 1, w.Clock.Now().Unix()); err != nil {
 			t.Fatal(err)
 		}
 		if again := run(t, w, provision.TriggerSweep); again.Source != "snapshot" || again.Claims != 0 {
@@ -155,5 +155,51 @@ func TestEffectsSeesEveryEffectAndMayStopIt(t *testing.T) {
 		if !slices.Contains(provision.AllEffects, effect) {
 			t.Errorf("%s is not among AllEffects", effect)
 		}
+	}
+}
+
+// F4: a run that finds an object of the snapshot gone lists instead, and says so once for a pointer; the watcher hears it with its next
+// sign of life. What is there and cannot be read it does not say.
+func TestF4WhoFindsASnapshotGoneSaysSoOnce(t *testing.T) {
+	w := start(t, world.Options{})
+	if err := w.Publish(t.Context(), 3, 7); err != nil {
+		t.Fatal(err)
+	}
+	heard := func() bool {
+		lost, err := w.Ledger.Heartbeat(t.Context(), world.Name, 3, w.Clock.Now().Unix())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lost
+	}
+	said := func() (n int) {
+		process := w.Process(world.Fault{})
+		if outcome, err := process.Run(t.Context(), provision.TriggerSweep); err != nil || outcome.Source != "list" || len(outcome.Problems) != 1 {
+			t.Fatalf("%+v, %v", outcome, err)
+		}
+		for _, effect := range process.Effects() {
+			if effect == "lost" {
+				n++
+			}
+		}
+		return n
+	}
+	w.Store.Unreachable(w.Clock.Now().Add(time.Second))
+	if n := said(); n != 0 || heard() {
+		t.Errorf("of a store that does not answer it was said %d times", n)
+	}
+	w.Clock.Advance(2 * time.Second)
+	w.Store.Lose()
+	if n := said(); n != 1 || !heard() {
+		t.Errorf("said %d times", n)
+	}
+	if n := said(); n != 0 || !heard() {
+		t.Errorf("said %d times once it was known", n)
+	}
+	if err := w.Publish(t.Context(), 3, 8); err != nil || heard() {
+		t.Errorf("of the new base: %v", err)
+	}
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Source != "snapshot" {
+		t.Errorf("%+v", outcome)
 	}
 }

@@ -1,0 +1,76 @@
+package disrupt_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// saidLost returns how often the watcher was told that something is gone.
+func (h *house) saidLost() int {
+	return len(slices.DeleteFunc(slices.Clone(h.log), func(op string) bool { return !strings.HasPrefix(op, "lost") }))
+}
+
+// F4: where an object of the snapshot is gone the judge says so, once for a pointer, and acts once the state is published anew. Nobody is
+// told of what is there and cannot be read: it would be the same again.
+func TestF4TheWatcherIsToldOnceWhatIsGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		failure error
+		want    int
+	}{
+		"gone":         {fault.New(fault.NotFound, "NoSuchKey", "no object seg-2"), 1},
+		"malformed":    {fault.New(fault.Invalid, "Malformed", "seg-2 is no segment"), 0},
+		"too large":    {fault.New(fault.Invalid, "TooLarge", "seg-2 weighs 9 GiB"), 0},
+		"not answered": {fault.New(fault.Internal, "", "connection reset"), 0},
+		"not allowed":  {fault.New(fault.Denied, "AccessDenied", "no"), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, 3)
+			h.wants(planned(model.ReasonEmpty, 0, "n0"))
+			h.frozen = true
+			h.errs["snapshot"] = c.failure
+			for range 5 {
+				must(t, h.run(nil, true))
+				if !strings.Contains(h.outcome.Undecided, "cannot be read") {
+					t.Fatalf("%+v", h.outcome)
+				}
+				h.now++
+				h.publish()
+			}
+			lost, err := h.ledger.Heartbeat(t.Context(), cluster, 1, h.now)
+			must(t, err)
+			if got := h.saidLost(); got != c.want || lost != (c.want > 0) {
+				t.Errorf("said %d times, want %d; the watcher hears %t", got, c.want, lost)
+			}
+			delete(h.errs, "snapshot") // it is published anew
+			h.published.Seq++
+			h.frozen = false
+			h.pass(65)
+			drained(t, h, "c-n0")
+			if got := h.saidLost(); got != c.want {
+				t.Errorf("said %d times afterwards", got)
+			}
+		})
+	}
+}
+
+// F4: a judge that cannot say so goes on as before, and says it with the next look.
+func TestF4WhatCouldNotBeSaidIsSaidAgain(t *testing.T) {
+	h := newHouse(t, 3)
+	h.frozen = true
+	h.errs["snapshot"] = fault.New(fault.NotFound, "NoSuchKey", "no object seg-2")
+	h.errs["lost"] = fault.New(fault.Throttled, "ThrottlingException", "slow down")
+	must(t, h.run(nil, true))
+	if n := len(h.outcome.Problems); n != 2 || len(h.hints) != 1 {
+		t.Errorf("%d problems, %d hints: %+v", n, len(h.hints), h.outcome)
+	}
+	delete(h.errs, "lost")
+	must(t, h.run(nil, true))
+	must(t, h.run(nil, true))
+	if got := h.saidLost(); got != 2 {
+		t.Errorf("said %d times, want once in vain and once", got)
+	}
+}
