@@ -29,6 +29,7 @@ const (
 	KindTemplates   = "templates"   // somebody deletes launch templates
 	KindPeople      = "people"      // somebody deletes nodes, claims and machines by hand
 	KindObjects     = "objects"     // published snapshots are deleted
+	KindSegments    = "segments"    // a segment after the base that is published, or that base, is deleted
 	KindEvents      = "odd events"  // AWS's events come late, twice or never
 	KindChecks      = "checks"      // status checks of machines fail, and events are scheduled for them
 	KindLongHush    = "long hush"   // kubelets fall silent for longer than is tolerated
@@ -141,6 +142,8 @@ func (e *engine) misbehave() {
 			again(time.Duration(float64(5*time.Minute)/(0.1+s.Rate)), e.meddle)
 		case KindObjects:
 			again(20*time.Minute, func(draws) { w.Store.Lose() })
+		case KindSegments:
+			again(8*time.Minute, e.tear)
 		case KindEvents:
 			chances := world.EventChances{Lost: s.Rate * d.Float64(), Doubled: s.Rate * d.Float64(), Late: s.Rate * d.Float64()}
 			during(func() { w.Events.SetChances(chances) }, func() { w.Events.Heal() })
@@ -307,6 +310,20 @@ func (e *engine) force(d draws) {
 	} else if claims := w.Cluster.Claims(); len(claims) > 0 {
 		w.Cluster.DeleteClaim(claims[d.IntN(len(claims))].Claim.Name)
 	}
+}
+
+// tear deletes one of the objects that the pointer names: a segment nine times in ten, where there is one.
+func (e *engine) tear(d draws) {
+	pointer, err := e.world.Ledger.Pointer(context.Background(), world.Name)
+	if err != nil || pointer == nil {
+		return
+	}
+	segments := pointer.HeadSeq - pointer.BaseSeq
+	if segments == 0 || d.IntN(10) == 0 {
+		e.world.Store.LoseBase(world.Name, pointer.Epoch, pointer.BaseSeq)
+		return
+	}
+	e.world.Store.LoseSegment(world.Name, pointer.Epoch, pointer.BaseSeq+1+d.Int64N(segments))
 }
 
 // pools deletes a NodePool and applies it again a while later.

@@ -27,7 +27,7 @@ func TestEveryKindOfTroubleIsDrawn(t *testing.T) {
 		sim.KindDouble, sim.KindLeaders, sim.KindWatch, sim.KindShortage, sim.KindLimit, sim.KindFleet, sim.KindVisibility, sim.KindJoin, sim.KindSilence,
 		sim.KindSpot, sim.KindFailure, sim.KindStale, sim.KindLag, sim.KindMute, sim.KindQueue, sim.KindTicks, sim.KindTemplates, sim.KindPeople,
 		sim.KindObjects, sim.KindEvents, sim.KindChecks, sim.KindLongHush, sim.KindForce, sim.KindPools, sim.KindSpoilt, sim.KindBurst, sim.KindDefinitions,
-		sim.KindLateLease, sim.KindRefused, sim.KindUnpublished, sim.KindPlanning, sim.KindStorm, sim.KindStuck,
+		sim.KindLateLease, sim.KindRefused, sim.KindUnpublished, sim.KindPlanning, sim.KindStorm, sim.KindStuck, sim.KindSegments,
 		sim.KindTaken, sim.KindVisitors, sim.KindBudgets, sim.KindStops, sim.KindTenant, sim.KindDaemons, sim.KindHostile,
 	} {
 		if n := drawn[kind]; n < runs/40 || n > runs/2 {
@@ -52,7 +52,7 @@ func busy(seed uint64, kind string, rate float64) sim.Config {
 func TestScenarioWhatComesBetweenAPlanAndWhatIsDone(t *testing.T) {
 	for _, kind := range []string{
 		sim.KindTaken, sim.KindVisitors, sim.KindBudgets, sim.KindStops, sim.KindTenant, sim.KindDaemons, sim.KindLateLease, sim.KindRefused, sim.KindUnpublished,
-		sim.KindPlanning, sim.KindStorm, sim.KindStuck,
+		sim.KindPlanning, sim.KindStorm, sim.KindStuck, sim.KindSegments,
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -87,6 +87,51 @@ func happened(r sim.Result, kind string) int64 {
 		n += r.Stats.Faults[what]
 	}
 	return n
+}
+
+// F4: a segment of what is published is deleted, again and again, and nothing else goes wrong. Whoever reads it next says so, and the watcher
+// publishes the state whole: at no time can nobody read it for longer than a tick, a heartbeat and the minute between two bases take.
+func TestF4ASegmentThatIsDeletedIsPublishedAnew(t *testing.T) {
+	const step, most = 5 * time.Second, 150 * time.Second
+	c := busy(1, sim.KindSegments, 1)
+	var torn, longest time.Duration
+	gaps := 0
+	c.Scenario.Arrange = func(w *world.World, at func(time.Duration, func())) {
+		for when := time.Minute; when < c.Scenario.Length; when += step {
+			at(when, func() {
+				pointer, err := w.Ledger.Pointer(t.Context(), world.Name)
+				if err != nil || pointer == nil {
+					return
+				}
+				if _, err := w.Store.At(t.Context(), *pointer); err == nil {
+					torn = 0
+					return
+				}
+				if torn += step; torn == step {
+					gaps++
+				}
+				longest = max(longest, torn)
+			})
+		}
+	}
+	d := play(t, c)
+	if gaps < 2 || longest > most {
+		t.Errorf("%d times something was gone, for %s at the longest, want two times and %s at most", gaps, longest, most)
+	}
+	commands := 0
+	for _, e := range d.entries {
+		if fact, ok := e.Fact.(world.LedgerWritten); ok {
+			for _, change := range fact.Commands {
+				if change.Before == nil {
+					commands++
+				}
+			}
+		}
+	}
+	if commands == 0 {
+		t.Error("nothing was given back")
+	}
+	t.Logf("%d times something was gone, for %s at the longest; %d commands", gaps, longest, commands)
 }
 
 // With limits that become what a pool has right before a launch is recorded, and a world that is otherwise well, no more is launched than

@@ -173,14 +173,18 @@ func (s *Store) Lose() {
 	s.objects = map[string][]byte{}
 }
 
-// LoseSegment deletes one segment. It reports whether there was one.
-func (s *Store) LoseSegment(cluster string, epoch, seq int64) bool {
+// LoseSegment deletes one segment, where it is there.
+func (s *Store) LoseSegment(cluster string, epoch, seq int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := segmentKey(cluster, epoch, seq)
-	_, exists := s.objects[key]
-	delete(s.objects, key)
-	return exists
+	delete(s.objects, segmentKey(cluster, epoch, seq))
+}
+
+// LoseBase deletes one base, where it is there.
+func (s *Store) LoseBase(cluster string, epoch, seq int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.objects, baseKey(cluster, epoch, seq))
 }
 
 // Expire deletes what was published in epochs before one, as a lifecycle rule does.
