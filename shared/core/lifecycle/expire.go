@@ -81,9 +81,20 @@ func (j *judge) expiryRoom() map[string]int64 {
 			nodes[claim.Pool]++
 		}
 	}
+	anywhere := int64(0) // claims that cannot be read, and may be ending for their age in whatever pool
+	for _, u := range j.view.Survey.Unread {
+		switch object := j.objects[u.Name]; {
+		case u.Kind != model.UnreadClaim || u.Gone:
+		case object == nil || object.Claim.Pool == "":
+			anywhere++
+		default:
+			ending[object.Claim.Pool]++
+			nodes[object.Claim.Pool]++
+		}
+	}
 	room := map[string]int64{}
 	for pool, n := range nodes {
-		room[pool] = max(1, n*j.settings.ExpirePercent/100) - ending[pool]
+		room[pool] = max(1, n*j.settings.ExpirePercent/100) - ending[pool] - anywhere
 	}
 	return room
 }

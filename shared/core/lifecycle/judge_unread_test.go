@@ -43,3 +43,33 @@ func TestF3NothingEndsForBeingAbsentFromALedgerThatCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// F3, S32: a claim that cannot be read may be ending for its age, in its NodeClaim's pool, or in any where no object shows it.
+func TestF3AClaimThatCannotBeReadTakesOfWhatMayExpire(t *testing.T) {
+	for name, c := range map[string]struct {
+		object *model.ClaimObject
+		unread model.Unread
+		want   int
+	}{
+		"it can be read":        {nil, model.Unread{Kind: model.UnreadCommand, Name: "c"}, 2},
+		"it is gone":            {nil, model.Unread{Kind: model.UnreadClaim, Name: "default-x", Gone: true}, 2},
+		"of the pool":           {&model.ClaimObject{Claim: model.Claim{Name: "default-x", Pool: "default"}}, model.Unread{Kind: model.UnreadClaim, Name: "default-x"}, 1},
+		"of another pool":       {&model.ClaimObject{Claim: model.Claim{Name: "other-x", Pool: "other"}}, model.Unread{Kind: model.UnreadClaim, Name: "other-x"}, 2},
+		"of nobody knows which": {nil, model.Unread{Kind: model.UnreadClaim, Name: "default-x"}, 1},
+	} {
+		view := aged(25)
+		if c.object != nil {
+			view.Sight.Objects = append(view.Sight.Objects, *c.object)
+		}
+		view.Survey.Unread = []model.Unread{c.unread}
+		got := 0
+		for _, f := range lifecycle.Judge(view, lifecycle.Settings{}) {
+			if f.Kind == lifecycle.Expired {
+				got++
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %d claims expire, want %d", name, got, c.want)
+		}
+	}
+}
