@@ -13,33 +13,35 @@ import (
 
 // The kinds of sources that are in the world itself.
 const (
-	KindShortage    = "shortage"    // EC2 has no capacity in some offers
-	KindLimit       = "rate limit"  // EC2 refuses calls for being too many
-	KindFleet       = "odd answers" // EC2 fails, gives too few or too many, and lists half
-	KindVisibility  = "visibility"  // EC2 shows new machines minutes late
-	KindJoin        = "no join"     // machines join late, or never
-	KindSilence     = "silence"     // kubelets fall silent for minutes
-	KindSpot        = "spot"        // spot machines are taken away
-	KindFailure     = "failure"     // machines fail
-	KindStale       = "stale list"  // the API server lists what was minutes ago
-	KindLag         = "watch lag"   // changes reach the watcher late
-	KindMute        = "no watcher"  // no replica of the watcher runs
-	KindQueue       = "odd queue"   // messages come late, twice, few at a time or never
-	KindTicks       = "odd ticks"   // ticks come late, twice or never
-	KindTemplates   = "templates"   // somebody deletes launch templates
-	KindPeople      = "people"      // somebody deletes nodes, claims and machines by hand
-	KindObjects     = "objects"     // published snapshots are deleted
-	KindSegments    = "segments"    // a segment after the base that is published, or that base, is deleted
-	KindEvents      = "odd events"  // AWS's events come late, twice or never
-	KindChecks      = "checks"      // status checks of machines fail, and events are scheduled for them
-	KindLongHush    = "long hush"   // kubelets fall silent for longer than is tolerated
-	KindForce       = "force"       // somebody takes nodes and claims away with finalizers and all
-	KindPools       = "pools"       // somebody deletes a NodePool, and puts it back
-	KindSpoilt      = "spoilt"      // nodes come up with a taint nobody declared, without a label, or with little room
-	KindStorm       = "storm"       // half of the kubelets fall silent at once, or the status checks of half of the machines fail
-	KindStuck       = "stuck pods"  // kubelets do not end pods for minutes
-	KindBurst       = "burst"       // no machine joins that is launched while it lasts: one incident
-	KindDefinitions = "definitions" // the definitions of NodePools, NodeClaims and EC2NodeClasses vanish, and come back
+	KindShortage    = "shortage"     // EC2 has no capacity in some offers
+	KindLimit       = "rate limit"   // EC2 refuses calls for being too many
+	KindFleet       = "odd answers"  // EC2 fails, gives too few or too many, and lists half
+	KindVisibility  = "visibility"   // EC2 shows new machines minutes late
+	KindJoin        = "no join"      // machines join late, or never
+	KindSilence     = "silence"      // kubelets fall silent for minutes
+	KindSpot        = "spot"         // spot machines are taken away
+	KindFailure     = "failure"      // machines fail
+	KindStale       = "stale list"   // the API server lists what was minutes ago
+	KindLag         = "watch lag"    // changes reach the watcher late
+	KindMute        = "no watcher"   // no replica of the watcher runs
+	KindQueue       = "odd queue"    // messages come late, twice, few at a time or never
+	KindTicks       = "odd ticks"    // ticks come late, twice or never
+	KindTemplates   = "templates"    // somebody deletes launch templates
+	KindPeople      = "people"       // somebody deletes nodes, claims and machines by hand
+	KindObjects     = "objects"      // published snapshots are deleted
+	KindSegments    = "segments"     // a segment after the base that is published, or that base, is deleted
+	KindUnread      = "unread items" // an item of the ledger cannot be read for minutes
+	KindByHand      = "by hand"      // somebody deletes a claim from the ledger, or changes a pool's usage there
+	KindEvents      = "odd events"   // AWS's events come late, twice or never
+	KindChecks      = "checks"       // status checks of machines fail, and events are scheduled for them
+	KindLongHush    = "long hush"    // kubelets fall silent for longer than is tolerated
+	KindForce       = "force"        // somebody takes nodes and claims away with finalizers and all
+	KindPools       = "pools"        // somebody deletes a NodePool, and puts it back
+	KindSpoilt      = "spoilt"       // nodes come up with a taint nobody declared, without a label, or with little room
+	KindStorm       = "storm"        // half of the kubelets fall silent at once, or the status checks of half of the machines fail
+	KindStuck       = "stuck pods"   // kubelets do not end pods for minutes
+	KindBurst       = "burst"        // no machine joins that is launched while it lasts: one incident
+	KindDefinitions = "definitions"  // the definitions of NodePools, NodeClaims and EC2NodeClasses vanish, and come back
 )
 
 var mischiefs = []string{
@@ -144,6 +146,10 @@ func (e *engine) misbehave() {
 			again(20*time.Minute, func(draws) { w.Store.Lose() })
 		case KindSegments:
 			again(8*time.Minute, e.tear)
+		case KindUnread:
+			again(10*time.Minute, e.spoil)
+		case KindByHand:
+			again(10*time.Minute, e.tamper)
 		case KindEvents:
 			chances := world.EventChances{Lost: s.Rate * d.Float64(), Doubled: s.Rate * d.Float64(), Late: s.Rate * d.Float64()}
 			during(func() { w.Events.SetChances(chances) }, func() { w.Events.Heal() })
@@ -326,6 +332,71 @@ func (e *engine) tear(d draws) {
 	e.world.Store.LoseSegment(world.Name, pointer.Epoch, pointer.BaseSeq+1+d.Int64N(segments))
 }
 
+// spoil has an item of the ledger be unreadable for some time. It goes on being something that is wrong until it is mended.
+func (e *engine) spoil(d draws) {
+	ledger, err := e.world.Ledger.Load(context.Background(), model.Registration{Cluster: world.Name})
+	if err != nil || e.unread {
+		return
+	}
+	var items []model.Unread
+	for _, c := range ledger.Claims {
+		items = append(items, model.Unread{Kind: model.UnreadClaim, Name: c.Name})
+	}
+	for _, u := range ledger.Usage {
+		items = append(items, model.Unread{Kind: model.UnreadUsage, Name: u.Pool})
+	}
+	for _, c := range ledger.Commands {
+		items = append(items, model.Unread{Kind: model.UnreadCommand, Name: c.ID})
+	}
+	for range 3 { // there are few, and they matter most
+		for _, i := range ledger.Intents {
+			items = append(items, model.Unread{Kind: model.UnreadIntent, Name: i.ID})
+		}
+	}
+	if len(items) == 0 {
+		return
+	}
+	item := items[d.IntN(len(items))]
+	world.SpoilItem(e.world.Ledger, world.Name, item.Kind, item.Name)
+	e.unread = true
+	until := e.now().Add(d.skewed(20*time.Second, 8*time.Minute))
+	var goesOn func()
+	goesOn = func() {
+		if e.healed {
+			return
+		}
+		e.inject("", "", "unread "+item.Kind)
+		if e.now().Before(until) {
+			e.agenda.Add(e.now().Add(20*time.Second), goesOn)
+			return
+		}
+		e.mendItems()
+	}
+	goesOn()
+}
+
+// mendItems makes every item of the ledger readable again.
+func (e *engine) mendItems() {
+	world.MendItems(e.world.Ledger, world.Name)
+	e.unread = false
+}
+
+// tamper deletes the claim of a machine that is not to end, or adds to what a pool is counted to hold.
+func (e *engine) tamper(d draws) {
+	ledger, err := e.world.Ledger.Load(context.Background(), model.Registration{Cluster: world.Name})
+	if err != nil {
+		return
+	}
+	if len(ledger.Usage) > 0 && d.IntN(3) == 0 {
+		world.Miscount(e.world.Ledger, world.Name, ledger.Usage[d.IntN(len(ledger.Usage))].Pool, model.Resources{model.Nodes: int64(1 + d.IntN(3)), model.CPU: 1000 * int64(d.IntN(9))})
+		return
+	}
+	claims := slices.DeleteFunc(ledger.Claims, func(c model.Claim) bool { return !c.Live() || c.Ending() || c.InstanceID == "" })
+	if len(claims) > 0 {
+		world.Skew(e.world.Ledger, world.Name, claims[d.IntN(len(claims))].Name)
+	}
+}
+
 // pools deletes a NodePool and applies it again a while later.
 func (e *engine) pools(d draws) {
 	pools := e.config.Scenario.Pools
@@ -419,6 +490,7 @@ func (e *engine) heal() {
 	w.Events.Heal()
 	w.Ticks.Heal()
 	w.Stale(0)
+	e.mendItems()
 	if e.undefined {
 		e.define()
 	} else {

@@ -28,7 +28,7 @@ func TestEveryKindOfTroubleIsDrawn(t *testing.T) {
 		sim.KindSpot, sim.KindFailure, sim.KindStale, sim.KindLag, sim.KindMute, sim.KindQueue, sim.KindTicks, sim.KindTemplates, sim.KindPeople,
 		sim.KindObjects, sim.KindEvents, sim.KindChecks, sim.KindLongHush, sim.KindForce, sim.KindPools, sim.KindSpoilt, sim.KindBurst, sim.KindDefinitions,
 		sim.KindLateLease, sim.KindRefused, sim.KindUnpublished, sim.KindPlanning, sim.KindStorm, sim.KindStuck, sim.KindSegments,
-		sim.KindTaken, sim.KindVisitors, sim.KindBudgets, sim.KindStops, sim.KindTenant, sim.KindDaemons, sim.KindHostile,
+		sim.KindUnread, sim.KindByHand, sim.KindTaken, sim.KindVisitors, sim.KindBudgets, sim.KindStops, sim.KindTenant, sim.KindDaemons, sim.KindHostile,
 	} {
 		if n := drawn[kind]; n < runs/40 || n > runs/2 {
 			t.Errorf("%s is drawn in %d of %d runs", kind, n, runs)
@@ -53,6 +53,7 @@ func TestScenarioWhatComesBetweenAPlanAndWhatIsDone(t *testing.T) {
 	for _, kind := range []string{
 		sim.KindTaken, sim.KindVisitors, sim.KindBudgets, sim.KindStops, sim.KindTenant, sim.KindDaemons, sim.KindLateLease, sim.KindRefused, sim.KindUnpublished,
 		sim.KindPlanning, sim.KindStorm, sim.KindStuck, sim.KindSegments,
+		sim.KindUnread, sim.KindByHand,
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

@@ -118,6 +118,7 @@ type engine struct {
 	counts    map[string]int // of what nobody else counts, by kind of fault
 	alive     []*process
 	healed    bool
+	unread    bool // an item of the ledger cannot be read
 	undefined bool // somebody deleted the definitions, and they are not back
 	refusals  int  // of the next launches
 	people    *people

@@ -241,6 +241,13 @@ type ProcessMoved struct {
 	Error   string
 }
 
+// LedgerMeddled is an item of the ledger that a person deleted or changed by hand.
+type LedgerMeddled struct {
+	Cluster string
+	Claim   *model.Claim // that was deleted; nil = none
+	Usage   *model.Usage // that was changed, as it is now; nil = none
+}
+
 // FaultInjected is something that was made to go wrong.
 type FaultInjected struct {
 	Process string // whom it hit; empty = a model
@@ -262,6 +269,7 @@ func (TerminateCalled) fact()    {}
 func (LeaseTaken) fact()         {}
 func (LeaseReleased) fact()      {}
 func (LedgerWritten) fact()      {}
+func (LedgerMeddled) fact()      {}
 func (StopMoved) fact()          {}
 func (PointerMoved) fact()       {}
 func (WatchFollowed) fact()      {}

@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"maps"
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -38,7 +39,28 @@ func (t Tallies) Recount(_ context.Context, fence model.Fence, usage model.Usage
 func Skew(l *Ledger, cluster, claim string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.book(cluster).claims, claim)
+	b := l.book(cluster)
+	if before, there := b.claims[claim]; there {
+		delete(b.claims, claim)
+		l.note(LedgerMeddled{Cluster: cluster, Claim: &before})
+	}
+}
+
+// Miscount adds to a pool's usage as somebody would by hand: no claim holds that. Nothing happens where the pool has none.
+func Miscount(l *Ledger, cluster, pool string, more model.Resources) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.book(cluster)
+	usage, there := b.usage[pool]
+	if !there {
+		return
+	}
+	usage.Held = maps.Clone(usage.Held)
+	for name, amount := range more {
+		usage.Held[name] += amount
+	}
+	b.usage[pool] = usage
+	l.note(LedgerMeddled{Cluster: cluster, Usage: &usage})
 }
 
 // tallyPort passes the process's gate.

@@ -117,6 +117,13 @@ func (s *story) launch(intent string, n int, held int64) {
 	s.settle(intent, held, ids...)
 }
 
+// served launches one machine, on which its pod runs.
+func (s *story) served() {
+	s.launch("1", 1, 1)
+	bound := &model.Pod{Namespace: "default", Name: "pod-1-0", UID: "pod-1-0", NodeName: "n-i-1-0", Phase: model.Running}
+	s.tell(world.ObjectWritten{Kind: world.KindPod, Name: bound.Key(), UID: bound.UID, Verb: "bind", Pod: bound, Shape: &model.PodShape{}})
+}
+
 func (s *story) readyNode(machine string) {
 	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n-" + machine, UID: "n", Verb: "create", Node: &model.Node{
 		Name: "n-" + machine, UID: "n", ProviderID: "aws:///a/" + machine, Ready: true, Labels: map[string]string{model.LabelRegistered: "true"},
@@ -382,9 +389,7 @@ func TestRestIsJudged(t *testing.T) {
 		tell func(s *story)
 	}{
 		{"all is well", nil, func(s *story) {
-			s.launch("1", 1, 1)
-			bound := &model.Pod{Namespace: "default", Name: "pod-1-0", UID: "pod-1-0", NodeName: "n-i-1-0", Phase: model.Running}
-			s.tell(world.ObjectWritten{Kind: world.KindPod, Name: bound.Key(), UID: bound.UID, Verb: "bind", Pod: bound, Shape: &model.PodShape{}})
+			s.served()
 		}},
 		{"a launch that is open", []string{"C4"}, func(s *story) {
 			s.pool(model.Resources{model.Nodes: 1})
@@ -428,6 +433,28 @@ func TestRestIsJudged(t *testing.T) {
 			s.launch("1", 1, 1)
 			s.wait(15 * time.Minute)
 			s.pod("later")
+		}},
+		{"usage that people changed and nobody counted anew", []string{"A6"}, func(s *story) {
+			s.served()
+			s.tell(world.LedgerMeddled{Cluster: "world", Usage: &model.Usage{Pool: "web", Held: model.Resources{model.Nodes: 3}}})
+		}},
+		{"usage that people changed, counted anew", nil, func(s *story) {
+			s.served()
+			s.tell(world.LedgerMeddled{Cluster: "world", Usage: &model.Usage{Pool: "web", Held: model.Resources{model.Nodes: 3}}})
+			s.wait(time.Minute)
+			s.tell(world.LedgerWritten{Cluster: "world", Op: "recount", Fence: &fence, Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 1}}}})
+		}},
+		{"a claim that people deleted", []string{"A3", "A6"}, func(s *story) {
+			s.served()
+			s.tell(world.LedgerMeddled{Cluster: "world", Claim: claimOf("1", 0, model.Launched, 2, "i-1-0")})
+		}},
+		{"a claim that people deleted, its machine adopted and usage counted anew", nil, func(s *story) {
+			s.served()
+			s.tell(world.LedgerMeddled{Cluster: "world", Claim: claimOf("1", 0, model.Launched, 2, "i-1-0")})
+			s.wait(time.Minute)
+			adopted := claimOf("1", 7, model.Initialized, 1, "i-1-0")
+			s.tell(world.LedgerWritten{Cluster: "world", Op: "adopt", Claims: []world.ClaimChange{{After: adopted}}, Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 2}}}})
+			s.tell(world.LedgerWritten{Cluster: "world", Op: "recount", Fence: &fence, Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 1}}}})
 		}},
 		{"a queue nobody reads", []string{"C4"}, func(s *story) {
 			for i := range 20 {

@@ -172,6 +172,8 @@ func (a *Auditor) after(e world.Entry) {
 			a.dealtInOrder(fact)
 			a.noneForgotten(fact)
 		}
+	case world.LedgerMeddled:
+		a.meddledWith(fact)
 	case world.EventMoved:
 		a.hastened(fact)
 	case world.InstanceStarted:

@@ -39,6 +39,7 @@ type books struct {
 	elsewhere   time.Time                  // when a pod was last bound to a node that was not made for it: others lost their place then
 	commands    map[string]*command
 	replacement map[string]string      // the command that a claim takes the place of something of, by the claim's name
+	meddled     map[string]time.Time   // when people changed what a pool holds, or is counted to hold, and nobody has counted it anew since
 	stops       map[stop]time.Time     // since when disruption by choice is stopped
 	published   []heard                // what the watcher published or confirmed lately
 	followed    map[string][]followed  // how far replicas of the watcher had come lately, by process
@@ -93,6 +94,7 @@ type machine struct {
 	announced bool      // AWS said that it will be changed
 	endingAt  time.Time // when it was told to end, by anybody
 	stoppedAt time.Time
+	disowned  bool                 // somebody deleted its claim from the ledger
 	nodeTaken bool                 // somebody else deleted its Node
 	impaired  map[string]time.Time // since when, by kind; what is mended stays
 	mendedAt  time.Time
@@ -155,7 +157,7 @@ func newBooks() *books {
 		nodes: map[string]*node{}, objects: map[string]object{}, unwanted: map[string]bool{}, pods: map[string]*pod{}, room: map[string]*room{},
 		byShape: map[int]map[string]*pod{}, messages: map[string]int{}, processes: map[string]string{},
 		onNode: map[string]map[string]*pod{}, budgets: map[string]*model.PDB{}, attached: map[string]attachment{}, replaced: map[string]bool{},
-		ending: map[string]bool{}, commands: map[string]*command{}, replacement: map[string]string{}, stops: map[stop]time.Time{},
+		ending: map[string]bool{}, meddled: map[string]time.Time{}, commands: map[string]*command{}, replacement: map[string]string{}, stops: map[stop]time.Time{},
 		poolAt: map[string]time.Time{}, poolAs: map[string]int64{}, limits: map[string][]limited{}, budgetAt: map[string]time.Time{}, goneLately: map[string][]time.Time{}, followed: map[string][]followed{},
 	}
 }
@@ -174,6 +176,8 @@ func (b *books) enter(e world.Entry) {
 		b.leases[fact.Fence.Cluster+"/"+fact.Fence.Lease] = fact.Fence
 	case world.LedgerWritten:
 		b.written(e, fact)
+	case world.LedgerMeddled:
+		b.meddle(e, fact)
 	case world.StopMoved:
 		about := stop{fact.Stop.Scope, fact.Stop.Pool}
 		if b.stops[about] = e.At; fact.Over {
@@ -230,6 +234,24 @@ func (b *books) enter(e world.Entry) {
 		} else {
 			delete(b.processes, fact.Process)
 		}
+	}
+}
+
+// meddle takes in what people did to the ledger by hand. A claim that they deleted is nobody's: its machine is adopted or ended, and may run
+// beside what is bought in its place.
+func (b *books) meddle(e world.Entry, fact world.LedgerMeddled) {
+	if c := fact.Claim; c != nil {
+		b.hold(c, -1)
+		delete(b.claims, c.Name)
+		delete(b.ending, c.Name)
+		if m := b.machines[c.InstanceID]; m != nil {
+			m.claim, m.disowned = "", true
+		}
+		b.meddled[c.Pool] = e.At
+	}
+	if fact.Usage != nil {
+		b.usage[fact.Usage.Pool] = fact.Usage.Held
+		b.meddled[fact.Usage.Pool] = e.At
 	}
 }
 
@@ -316,7 +338,9 @@ func (b *books) written(e world.Entry, fact world.LedgerWritten) {
 	}
 	b.commanded(e.At, fact.Commands)
 	for _, usage := range fact.Usage {
-		b.usage[usage.Pool] = usage.Held
+		if b.usage[usage.Pool] = usage.Held; fact.Op == "recount" {
+			delete(b.meddled, usage.Pool)
+		}
 	}
 	if len(fact.Marks)+len(fact.Cleared) > 0 {
 		b.marksAt = e.At

@@ -6,7 +6,8 @@
 //	A1  a launch runs at most as many machines as it has claims; a claim has one machine for life
 //	A2  EC2 is asked only with bytes and a token that were recorded before, and never with others afterwards
 //	A5  which machine is which claim's follows from their names
-//	A6  a pool's claims hold no more than its limits, its counter says what they hold, and no more machines run
+//	A6  a pool's claims hold no more than its limits, its counter says what they hold, and no more machines run; where people changed
+//	    either by hand the counter is right again within seven minutes, and at rest in any case
 //	A7  launches in a minute stay under a budget, those that find no capacity under a smaller one
 //	A8  an offer without capacity is tried once in a while; being throttled marks nothing
 //	A9  machines are asked for only for pods that need one, and not twice for the same

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -108,17 +109,47 @@ func (a *Auditor) unaware() time.Duration {
 	return 15 * time.Minute
 }
 
-// counted is A6: what the ledger counts is what the claims hold.
+// recounts is how long it may take until usage is counted anew that people made wrong: a cluster that sleeps is swept each fifth minute.
+const recounts = 7 * time.Minute
+
+// meddledWith is A3 and A6 after people have changed the ledger by hand: a machine without a claim has one soon, or ends, and usage
+// becomes what claims hold.
+func (a *Auditor) meddledWith(fact world.LedgerMeddled) {
+	pool := ""
+	if fact.Usage != nil {
+		pool = fact.Usage.Pool
+	}
+	if c := fact.Claim; c != nil {
+		pool = c.Pool
+		if m := a.books.machines[c.InstanceID]; m != nil && m.ours() {
+			a.within("A3", m.ID, a.entry.At, a.rules.Orphan, func() (string, bool) { return a.orphan(m.ID) })
+		}
+	}
+	a.within("A6", pool, a.entry.At, recounts, func() (string, bool) { return a.miscounted(pool) })
+}
+
+// counted is A6: what the ledger counts is what the claims hold, but for what people did by hand a moment ago.
 func (a *Auditor) counted(pool string) {
+	if _, wrong := a.books.meddled[pool]; wrong {
+		return
+	}
+	if text, wrong := a.miscounted(pool); wrong {
+		a.broken("A6", pool, "%s", text)
+	}
+}
+
+// miscounted reports whether a pool's counter is not what its claims hold.
+func (a *Auditor) miscounted(pool string) (string, bool) {
 	usage, told := a.books.usage[pool]
 	if !told {
-		return
+		return "", false
 	}
 	for _, name := range sorted(a.books.held[pool]) {
 		if usage[name] != a.books.held[pool][name] {
-			a.broken("A6", pool, "its counter says %d of %s, its claims hold %d", usage[name], name, a.books.held[pool][name])
+			return fmt.Sprintf("its counter says %d of %s, its claims hold %d", usage[name], name, a.books.held[pool][name]), true
 		}
 	}
+	return "", false
 }
 
 // actualNodes is A6 as people see it: the machines that run are no more than the limit was since the launch was recorded, but for those
@@ -134,7 +165,7 @@ func (a *Auditor) actualNodes(pool, launch string) {
 	}
 	running, surplus := int64(0), int64(0)
 	for _, m := range a.books.machines {
-		if m.pool == pool && m.endedAt.IsZero() {
+		if m.pool == pool && m.endedAt.IsZero() && !m.disowned {
 			running++
 		}
 	}

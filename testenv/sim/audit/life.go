@@ -192,7 +192,9 @@ func (a *Auditor) Quiet(now time.Time) []Violation {
 	}
 	a.drains(0)
 	for _, name := range sorted(b.held) {
-		a.counted(name)
+		if text, wrong := a.miscounted(name); wrong {
+			a.broken("A6", name, "%s", text)
+		}
 	}
 	for _, uid := range sorted(b.pods) {
 		a.bound(b.pods[uid])

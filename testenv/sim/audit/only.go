@@ -44,6 +44,8 @@ func clusterOf(e world.Entry) string {
 		return fact.Fence.Cluster
 	case world.LedgerWritten:
 		return fact.Cluster
+	case world.LedgerMeddled:
+		return fact.Cluster
 	case world.StopMoved:
 		return fact.Cluster
 	case world.PointerMoved:
