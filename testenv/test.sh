@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
-flags=(-timeout 25m "$@")
+flags=(-timeout 50m "$@")
 
 imports='{{.ImportPath}} {{.TestImports}} {{.XTestImports}}'
 planes=$("$go" list -f "$imports" ./... | grep 'joiner/testenv/kube[] ]' | cut -d' ' -f1)
