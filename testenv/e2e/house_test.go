@@ -185,12 +185,20 @@ func audit(t *testing.T, plane *kube.ControlPlane, since time.Time) kube.Audit {
 // byEviction fails the test unless every pod that left did so by an eviction of the interruption function that named its
 // UID, or from a time on, which may be never (zero), by its deletion of that UID. Nobody else but kubelets deleted any; pods
 // that are collected after their node are lost ones. It returns what made pods leave, and how many evictions were refused.
+//
+// kube-controller-manager may delete a pod or two by itself on a busy machine: its taint eviction goes by a cache of nodes and another of
+// pods (handlePodUpdate), and where that of nodes is behind it takes a pod that was just bound to a node that was just registered for one
+// that does not tolerate the unregistered taint. More than two are no coincidence.
 func byEviction(t *testing.T, log kube.Audit, namespace string, deletions time.Time) (left []kube.Entry, refused int) {
 	t.Helper()
+	byCache := 0
 	for _, entry := range log.PodDeletions() {
 		kubelet := strings.HasPrefix(entry.User, "system:node:") || entry.User == "system:admin" || slices.Contains(entry.Groups, "system:masters")
 		switch in := !deletions.IsZero() && !entry.Received.Before(deletions); {
 		case entry.Namespace != namespace || kubelet:
+		case entry.User == "system:serviceaccount:kube-system:node-controller" && byCache < 2:
+			byCache++
+			t.Logf("kube-controller-manager deleted a pod: %s", entry.String())
 		case !in || !slices.Contains(entry.Groups, "joiner:interruption") || entry.UID() == "" || entry.GraceSeconds() == nil || *entry.GraceSeconds() < 1:
 			t.Errorf("a pod was deleted: %s", entry.String())
 		default:

@@ -31,6 +31,7 @@ type places struct {
 	pods   map[types.UID]*corev1.Pod            // that are there
 	rules  map[string]func(nodes []string) bool // by app; nil until hold
 	homes  map[string]map[string]bool           // nodes its pods were bound to since, by app
+	first  int                                  // nodes they were on to begin with, summed up over apps
 	states int                                  // that were judged
 	broken []string
 }
@@ -146,8 +147,20 @@ func (p *places) hold(rules map[string]func(nodes []string) bool) []string {
 		if len(nodes) != 3 || !rules[app](nodes) {
 			out = append(out, fmt.Sprintf("%s is on %v in zones %v", app, nodes, p.zonesOf(nodes)))
 		}
+		p.first += len(p.homes[app])
 	}
 	return out
+}
+
+// moved reports whether a pod of any app was bound to a node that none of its app was on to begin with.
+func (p *places) moved() bool {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	now := 0
+	for _, homes := range p.homes {
+		now += len(homes)
+	}
+	return now > p.first
 }
 
 // kept fails the test where a rule was broken, or an app has not three pods, and returns on how many nodes each app's were.
@@ -231,8 +244,9 @@ func TestK1ThreeReplicasStayInThreeZones(t *testing.T) {
 		t.Fatalf("to begin with %v", wrong)
 	}
 
+	// Which machines a wave leaves is kube-controller-manager's choice, so that a few may leave all replicas where they are.
 	began, most := time.Now(), len(c.running())
-	for n := 0; n == 0 || time.Since(began) < hour; n++ {
+	for n := 0; n == 0 || time.Since(began) < hour || !p.moved() && n < 8; n++ {
 		for i, app := range tides { // one pod is left of all, in another zone each time
 			left := 0
 			if i == n%len(tides) {
@@ -253,7 +267,7 @@ func TestK1ThreeReplicasStayInThreeZones(t *testing.T) {
 		case <-time.After(wave / 2):
 		}
 		t.Logf("%s: wave %d leaves %d machines of %d", time.Since(began).Round(time.Second), n, len(c.running()), before)
-		if time.Since(began) >= hour {
+		if time.Since(began) >= hour && p.moved() {
 			break
 		}
 		for _, app := range tides {
@@ -272,8 +286,8 @@ func TestK1ThreeReplicasStayInThreeZones(t *testing.T) {
 	})
 	homes := p.kept(t)
 	t.Logf("after %s %d machines run of %d, %d were given back; replicas were on so many nodes: %v; %d states were judged", time.Since(began).Round(time.Second), len(c.running()), most, c.givenBack(), homes, p.states)
-	if homes["zonal"]+homes["hosts"]+homes["pair"] <= 9 {
-		t.Errorf("no replica was moved in %s: %v", hour, homes)
+	if !p.moved() {
+		t.Errorf("no replica was moved in %s: %v", time.Since(began).Round(time.Second), homes)
 	}
 	c.oneEach(t)
 }
