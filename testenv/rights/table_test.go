@@ -320,6 +320,9 @@ func functionRows() []row {
 	rows := []row{
 		work("takes its queue's messages", p, "sqs:ReceiveMessage", queue("joiner-plan-joiner-demo.fifo"), nil),
 		work("writes the ledger", p, "dynamodb:PutItem", ledger, ownItems),
+		work("tells the watcher what is gone (F4)", p, "dynamodb:UpdateItem", ledger, ownItems),
+		work("says so, too, where it judges (F4)", d, "dynamodb:UpdateItem", ledger, ownItems),
+		work("says so, too, where it reads prices (F4)", c, "dynamodb:UpdateItem", ledger, ownItems),
 		work("reads snapshots", p, "s3:GetObject", object("snap/joiner-demo/e1/base"), nil),
 		work("writes decisions", p, "s3:PutObject", object("decisions/joiner-demo/x"), nil),
 		work("writes the catalogue", c, "s3:PutObject", object("catalog/111111111111/us-west-2.jnc"), nil),

@@ -270,7 +270,7 @@ var defects = []defect{
 		"lost = lost && pointer.Epoch == f.pointer.Epoch && ", "lost = lost && pointer.Epoch == f.pointer.Epoch+1 && "},
 	{"bases published as often as somebody asks", "shared/flow/forward/publish.go",
 		"f.renewedAt.IsZero() || !now.Before(", "f.renewedAt.IsZero() || now.Before(now.Add(1)) || !now.Before("},
-	{"objects that cannot be read called gone", "shared/work/losses.go", "!fault.Is(failure, fault.NotFound) {", "failure == nil {"},
+	{"objects that cannot be read called gone", "shared/work/losses.go", "!fault.Is(failure, fault.NotFound) {", "failure == nil && !fault.Is(failure, fault.NotFound) {"},
 	{"what is gone said with every look", "shared/work/losses.go", "losses == nil || pointer.Lost || ", "losses == nil || "},
 	{"pods on their way to a node planned again", "shared/core/pack/input.go",
 		"\t\t\tcontinue\n\t\t}\n\t\tif ok, _ := provisionable(snapshot, i, preempts); ok {", "\t\t}\n\t\tif ok, _ := provisionable(snapshot, i, preempts); ok || snapshot.Pods[i].NodeName != \"\" {"},
