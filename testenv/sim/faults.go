@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -138,19 +139,20 @@ func drawPlan(seed uint64, length time.Duration) []Source {
 			plan = append(plan, Source{Kind: kind, Rate: 0.1 + 0.7*d.Float64(), From: from, Until: min(length, from+d.between(length/10, length*3/4))})
 		}
 	}
-	// What people do to the table by hand, which is rare.
-	for _, kind := range []string{KindUnread, KindByHand} {
-		if d := newDraws(seed, kind); d.IntN(16) == 0 {
-			from := d.between(0, length/2)
-			plan = append(plan, Source{Kind: kind, Rate: 1, From: from, Until: min(length, from+d.between(length/10, length*3/4))})
-		}
-	}
 	// Nodes that come up otherwise than anybody could know, machines none of which joins, and definitions that vanish, for some minutes
 	// each.
 	for _, kind := range []string{KindSpoilt, KindBurst, KindDefinitions} {
 		if d := newDraws(seed, kind); d.IntN(8) == 0 {
 			from := d.between(0, length*3/4)
 			plan = append(plan, Source{Kind: kind, Rate: 1, From: from, Until: min(length, from+d.between(30*time.Second, 20*time.Minute))})
+		}
+	}
+	// What people do to the table by hand, which is rare. Not beside definitions that vanish: see docs/decisions.md, "F5, M28".
+	vanish := slices.ContainsFunc(plan, func(s Source) bool { return s.Kind == KindDefinitions })
+	for _, kind := range []string{KindUnread, KindByHand} {
+		if d := newDraws(seed, kind); d.IntN(16) == 0 && !(vanish && kind == KindByHand) {
+			from := d.between(0, length/2)
+			plan = append(plan, Source{Kind: kind, Rate: 1, From: from, Until: min(length, from+d.between(length/10, length*3/4))})
 		}
 	}
 	return plan
