@@ -49,8 +49,8 @@ func (s *story) leave(judged, uid string, forced bool, grace int64) {
 	s.tell(world.LeaveAsked{Pod: model.PodRef{Namespace: "default", Name: uid, UID: judged}, UID: uid, Node: "n", Forced: forced, GraceSeconds: grace})
 }
 
-// warned has the machine be warned, its node be tainted at once, and all that is to take its place be planned. One of its pods has been
-// running since the story began, and says for how long it is not to be disrupted.
+// warned has the machine be warned, its drain be over by the time it is taken away, its node be tainted at once, and all that is to take
+// its place be planned. One of its pods has been running since the story began, and says for how long it is not to be disrupted.
 func (s *story) warned(shield string) {
 	p := &model.Pod{Namespace: "default", Name: "guarded", UID: "guarded", NodeName: "n", Phase: model.Running, Ready: true, StartedUnix: world.Start.Unix()}
 	shape := &model.PodShape{DoNotDisrupt: shield, GraceSeconds: 30}
@@ -58,8 +58,23 @@ func (s *story) warned(shield string) {
 	s.wait(time.Second)
 	s.tell(world.InstanceWarned{ID: "i-1", Due: s.at.Add(10 * time.Minute)})
 	s.tell(world.EventMoved{Kind: "spot_interrupted", IDs: []string{"i-1"}, Verb: "send"})
-	s.claim(model.Draining, 2, &model.Drain{SinceUnix: s.at.Unix()}, model.EndedSpotInterrupted)
+	s.claim(model.Draining, 2, &model.Drain{SinceUnix: s.at.Unix(), DeadlineUnix: s.at.Add(10 * time.Minute).Unix()}, model.EndedSpotInterrupted)
 	s.node(model.Node{Finalizer: true, Taints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}})
+}
+
+// hastened has the machine of a drain that is under way be warned, and the drain be over, from then on, some time after the warning;
+// zero = at no time.
+func (s *story) hastened(by time.Duration) {
+	due := s.at.Add(10 * time.Minute)
+	s.tell(world.InstanceWarned{ID: "i-1", Due: due})
+	s.tell(world.EventMoved{Kind: "spot_interrupted", IDs: []string{"i-1"}, Verb: "send"})
+	if by != 0 {
+		before, after := claimOf("1", 0, model.Draining, 2, "i-1"), claimOf("1", 0, model.Draining, 3, "i-1")
+		after.Drain, after.FailureCode = &model.Drain{SinceUnix: world.Start.Unix(), DeadlineUnix: s.at.Add(by).Unix()}, model.EndedObjectDeleted
+		s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: before, After: after}}})
+	}
+	s.wait(DefaultRules.Found + DefaultRules.Grace + time.Second)
+	s.tell(world.MessageMoved{Queue: "plan", Verb: "send"}) // rules about time are looked at whenever something happens
 }
 
 // unhealthy has so many of a pool's five nodes be unhealthy for longer than is tolerated, and one of them be repaired.
@@ -130,6 +145,9 @@ func TestRulesOfEnds(t *testing.T) {
 		"F21 asked late, when its do-not-disrupt has run out":      {func(s *story) { s.warned("4m"); s.wait(3 * time.Minute); s.leave("guarded", "guarded", false, 0) }, occupied(model.Initialized, nil), ""},
 		"F21 asked long after its do-not-disrupt ran out":          {func(s *story) { s.warned("2m"); s.wait(3 * time.Minute); s.leave("guarded", "guarded", false, 0) }, occupied(model.Initialized, nil), "C1"},
 		"F21 asked long after the warning, and nothing forbade it": {func(s *story) { s.warned(""); s.wait(time.Minute); s.leave("plain", "plain", false, 0) }, occupied(model.Initialized, nil), "C1"},
+		"warned while it is drained, and no time is set":           {func(s *story) { s.hastened(0) }, occupied(model.Draining, draining), "C1"},
+		"warned while it is drained, and the time is late":         {func(s *story) { s.hastened(11 * time.Minute) }, occupied(model.Draining, draining), "C1"},
+		"warned while it is drained, and its drain is over before": {func(s *story) { s.hastened(9 * time.Minute) }, occupied(model.Draining, draining), ""},
 		"its checks failed for four minutes, and other checks an hour before": {func(s *story) {
 			s.checks(model.ImpairedInstance, time.Minute)
 			s.wait(time.Hour)
