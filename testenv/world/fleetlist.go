@@ -36,7 +36,7 @@ func (f *Fleet) Owned(_ context.Context, cluster string) ([]model.Instance, erro
 	}
 	var out []model.Instance
 	for _, m := range f.listed {
-		if f.visible(m) && owned(m, cluster) {
+		if f.visible(m) && m.OwnedBy(cluster) {
 			out = append(out, m.Instance)
 			f.log.Touch(m.Cluster, "machine")
 		}
@@ -69,7 +69,7 @@ func (f *Fleet) Terminate(_ context.Context, cluster string, ids []string) ([]st
 	}
 	var ended []string
 	for _, m := range f.shown(ids) {
-		if owned(m, cluster) && !m.shutting && !m.Terminated {
+		if m.OwnedBy(cluster) && !m.shutting && !m.Terminated {
 			ended = append(ended, m.ID)
 		}
 	}
@@ -89,7 +89,9 @@ func (f *Fleet) visible(m *Machine) bool { return !f.now().Before(m.VisibleAt) }
 
 func living(m *Machine) bool { return m.State == statePending || m.State == stateRunning }
 
-func owned(m *Machine, cluster string) bool {
+// OwnedBy reports whether the machine carries all tags of those that a controller launches for a cluster: the cluster's, a NodePool's, and
+// the launch's.
+func (m *Machine) OwnedBy(cluster string) bool {
 	return m.Tags["kubernetes.io/cluster/"+cluster] == "owned" && m.Tags[model.LabelNodePool] != "" && m.Tags[tagIntent] != ""
 }
 
