@@ -240,6 +240,7 @@ func TestK1ThreeReplicasStayInThreeZones(t *testing.T) {
 		withTwoZones(deployment("zones", "pair", 3, request, spreadSoft("pair", corev1.LabelTopologyZone))))
 	c.awaitRunning(t, "zones", tide*len(tides)+9, 3*time.Minute)
 	await(t, time.Minute, "the claims are initialised", c.settled(t))
+	c.spreadOut(t, p, "zones", "pair")
 	if wrong := p.hold(map[string]func([]string) bool{"zonal": p.zoneEach, "hosts": p.hostEach, "pair": p.twoZones}); len(wrong) > 0 {
 		t.Fatalf("to begin with %v", wrong)
 	}
@@ -290,6 +291,40 @@ func TestK1ThreeReplicasStayInThreeZones(t *testing.T) {
 		t.Errorf("no replica was moved in %s: %v", time.Since(began).Round(time.Second), homes)
 	}
 	c.oneEach(t)
+}
+
+// spreadOut deletes pods of an app, one at a time, until it is in two zones at least. kube-scheduler need not spread it: where one node came
+// up first it may have put all of them there, and what is in one zone has nothing to keep.
+func (c *cluster) spreadOut(t *testing.T, p *places, namespace, app string) {
+	t.Helper()
+	for range 6 {
+		p.mutex.Lock()
+		nodes := p.nodes(app)
+		together := len(nodes) > 0 && len(slices.Compact(slices.Sorted(slices.Values(p.zonesOf(nodes))))) == 1
+		p.mutex.Unlock()
+		if !together {
+			return
+		}
+		list, err := c.kube.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + app, Limit: 1})
+		if err != nil || len(list.Items) == 0 {
+			t.Fatalf("%d pods of %s, %v", len(list.Items), app, err)
+		}
+		gone := list.Items[0].UID
+		if err := c.kube.CoreV1().Pods(namespace).Delete(t.Context(), list.Items[0].Name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		await(t, 2*time.Minute, "another pod of "+app+" runs in its place", func(ctx context.Context) string {
+			if missing := c.appRuns(ctx, namespace, app, 3); missing != "" {
+				return missing
+			}
+			p.mutex.Lock()
+			defer p.mutex.Unlock()
+			if p.pods[gone] != nil || len(p.nodes(app)) != 3 {
+				return "the watch has not shown it yet"
+			}
+			return ""
+		})
+	}
 }
 
 // withTwoZones puts the annotation that keeps two zones on the pods of a Deployment.
