@@ -33,6 +33,17 @@ func (u UnreadItems) Has(kind, name string) bool {
 	return slices.ContainsFunc(u, func(i Unread) bool { return i.Kind == kind && i.Name == name })
 }
 
+// Of returns those of a kind.
+func (u UnreadItems) Of(kind string) UnreadItems {
+	var out UnreadItems
+	for _, item := range u {
+		if item.Kind == kind {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
 // Any reports whether an item of one of the kinds is among them.
 func (u UnreadItems) Any(kinds ...string) bool {
 	return slices.ContainsFunc(u, func(i Unread) bool { return slices.Contains(kinds, i.Kind) })
@@ -41,8 +52,8 @@ func (u UnreadItems) Any(kinds ...string) bool {
 // Claims returns how many claims that may be live are among them.
 func (u UnreadItems) Claims() int {
 	n := 0
-	for i := range u {
-		if u[i].Kind == UnreadClaim && !u[i].Gone {
+	for _, claim := range u.Of(UnreadClaim) {
+		if !claim.Gone {
 			n++
 		}
 	}

@@ -34,13 +34,26 @@ type house struct {
 // watchPods starts following the pods of a namespace until the test ends.
 func watchPods(t *testing.T, client kubernetes.Interface, namespace string) *house {
 	t.Helper()
+	h := &house{pods: map[types.UID]*corev1.Pod{}, homes: map[string]string{}, lowest: map[string]int{}}
+	followPods(t, client, namespace, h)
+	return h
+}
+
+// follower takes every change of the pods of a namespace.
+type follower interface {
+	see(kind watch.EventType, pod *corev1.Pod)
+	breaks(line string) // what is wrong with the watch
+}
+
+// followPods tells a follower of the pods there are, and then of each change by one watch until the test ends.
+func followPods(t *testing.T, client kubernetes.Interface, namespace string, f follower) {
+	t.Helper()
 	list, err := client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{pods: map[types.UID]*corev1.Pod{}, homes: map[string]string{}, lowest: map[string]int{}}
 	for i := range list.Items {
-		h.see(watch.Added, &list.Items[i])
+		f.see(watch.Added, &list.Items[i])
 	}
 	stream, err := toolswatch.NewRetryWatcherWithContext(t.Context(), list.ResourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: client.CoreV1().Pods(namespace).Watch,
@@ -51,14 +64,13 @@ func watchPods(t *testing.T, client kubernetes.Interface, namespace string) *hou
 	go func() {
 		for event := range stream.ResultChan() {
 			if pod, ok := event.Object.(*corev1.Pod); ok {
-				h.see(event.Type, pod)
+				f.see(event.Type, pod)
 			} else {
-				h.breaks(fmt.Sprintf("the watch of pods says %+v", event.Object))
+				f.breaks(fmt.Sprintf("the watch of pods says %+v", event.Object))
 			}
 		}
-		h.breaks("the watch of pods has ended") // matters only to who asks before the test's end
+		f.breaks("the watch of pods has ended") // matters only to who asks before the test's end
 	}()
-	return h
 }
 
 func (h *house) breaks(line string) {

@@ -14,8 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
-	toolswatch "k8s.io/client-go/tools/watch"
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
@@ -50,27 +48,7 @@ func watchPlaces(t *testing.T, client kubernetes.Interface, namespace string) *p
 		}
 		return node.Labels[corev1.LabelTopologyZone]
 	})
-	list, err := client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range list.Items {
-		p.see(watch.Added, &list.Items[i])
-	}
-	stream, err := toolswatch.NewRetryWatcherWithContext(t.Context(), list.ResourceVersion, &cache.ListWatch{WatchFuncWithContext: client.CoreV1().Pods(namespace).Watch})
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		for event := range stream.ResultChan() {
-			if pod, ok := event.Object.(*corev1.Pod); ok {
-				p.see(event.Type, pod)
-			} else {
-				p.breaks(fmt.Sprintf("the watch of pods says %+v", event.Object))
-			}
-		}
-		p.breaks("the watch of pods has ended") // matters only to who asks before the test's end
-	}()
+	followPods(t, client, namespace, p)
 	return p
 }
 

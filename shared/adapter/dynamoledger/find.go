@@ -3,6 +3,7 @@ package dynamoledger
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -77,13 +78,15 @@ func (l *Ledger) moved(ctx context.Context, keys, found []item) ([]item, error) 
 	for _, entry := range found {
 		there[[2]string{textOf(entry, "PK"), textOf(entry, "SK")}] = true
 	}
-	var out []item
+	missing := map[string][]string{} // names by cluster
 	for _, key := range keys {
-		pk, sk := textOf(key, "PK"), textOf(key, "SK")
-		if there[[2]string{pk, sk}] || !strings.HasPrefix(sk, claimSK) {
-			continue
+		if pk, sk := textOf(key, "PK"), textOf(key, "SK"); !there[[2]string{pk, sk}] && strings.HasPrefix(sk, claimSK) {
+			missing[clusterOf(pk)] = append(missing[clusterOf(pk)], nameOfClaim(sk))
 		}
-		entries, err := l.gone(ctx, clusterOf(pk), []string{nameOfClaim(sk)})
+	}
+	var out []item
+	for _, cluster := range slices.Sorted(maps.Keys(missing)) {
+		entries, err := l.gone(ctx, cluster, missing[cluster])
 		if err != nil {
 			return nil, err
 		}

@@ -45,10 +45,8 @@ func Recounts(usage []model.Usage, ledger *model.Ledger) []Recount {
 			unsure[ledger.Intents[i].Pool] = unsure[ledger.Intents[i].Pool] || !live[name]
 		}
 	}
-	for i := range ledger.Unread {
-		if ledger.Unread[i].Kind == model.UnreadUsage {
-			unsure[ledger.Unread[i].Name] = true
-		}
+	for _, u := range ledger.Unread.Of(model.UnreadUsage) {
+		unsure[u.Name] = true
 	}
 	counted := map[string]model.Usage{}
 	for _, u := range usage {

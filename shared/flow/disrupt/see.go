@@ -173,8 +173,8 @@ func (r *run) held() []model.HeldPool {
 			out = append(out, model.HeldPool{Pool: hold.Pool, Why: hold.Text()})
 		}
 	}
-	for i := range r.ledger.Unread {
-		if u := &r.ledger.Unread[i]; u.Kind == model.UnreadUsage && !slices.ContainsFunc(out, func(p model.HeldPool) bool { return p.Pool == u.Name }) {
+	for _, u := range r.ledger.Unread.Of(model.UnreadUsage) {
+		if !slices.ContainsFunc(out, func(p model.HeldPool) bool { return p.Pool == u.Name }) {
 			out = append(out, model.HeldPool{Pool: u.Name, Why: u.Text()})
 		}
 	}

@@ -68,10 +68,8 @@ func (r *run) strayNodes() []tainted {
 // openIDs are the ids of open commands, and of those that cannot be read.
 func (r *run) openIDs() map[string]bool {
 	open := map[string]bool{}
-	for i := range r.ledger.Unread {
-		if r.ledger.Unread[i].Kind == model.UnreadCommand {
-			open[r.ledger.Unread[i].Name] = true
-		}
+	for _, u := range r.ledger.Unread.Of(model.UnreadCommand) {
+		open[u.Name] = true
 	}
 	for i := range r.ledger.Commands {
 		if r.ledger.Commands[i].State.Open() {

@@ -330,10 +330,8 @@ func (r *run) look(ctx context.Context) (view lifecycle.View, err error) {
 		return view, fmt.Errorf("look at cluster %s: %w", r.reg.Cluster, err)
 	}
 	r.claims = map[string]bool{}
-	for i := range r.survey.Unread {
-		if u := &r.survey.Unread[i]; u.Kind == model.UnreadClaim {
-			r.claims[u.Name] = true
-		}
+	for _, u := range r.survey.Unread.Of(model.UnreadClaim) {
+		r.claims[u.Name] = true
 	}
 	for _, text := range r.survey.Unread.Texts() {
 		r.problem("%s", text)

@@ -28,8 +28,8 @@ func (r *run) owed() []owing {
 			got[claims[i].Name] = got[claims[i].Name] || claims[i].Live() && claims[i].InstanceID != ""
 		}
 	}
-	for i := range r.ledger.Unread {
-		known[r.ledger.Unread[i].Name] = known[r.ledger.Unread[i].Name] || r.ledger.Unread[i].Kind == model.UnreadClaim
+	for _, u := range r.ledger.Unread.Of(model.UnreadClaim) {
+		known[u.Name] = true
 	}
 	r.heldBack = false
 	dry := r.notHad()

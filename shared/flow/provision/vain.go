@@ -322,11 +322,9 @@ func (r *run) heldPools() []model.HeldPool {
 			out = append(out, model.HeldPool{Pool: hold.Pool, Why: hold.Text()})
 		}
 	}
-	for i := range r.ledger.Unread {
-		if u := &r.ledger.Unread[i]; u.Kind == model.UnreadUsage {
-			out = slices.DeleteFunc(out, func(p model.HeldPool) bool { return p.Pool == u.Name })
-			out = append(out, model.HeldPool{Pool: u.Name, Why: u.Text()})
-		}
+	for _, u := range r.ledger.Unread.Of(model.UnreadUsage) {
+		out = slices.DeleteFunc(out, func(p model.HeldPool) bool { return p.Pool == u.Name })
+		out = append(out, model.HeldPool{Pool: u.Name, Why: u.Text()})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.suspects)) {
 		if !slices.ContainsFunc(out, func(p model.HeldPool) bool { return p.Pool == name }) {

@@ -6,15 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/joiner-sh/joiner/shared/api/awsv1"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
-	"github.com/joiner-sh/joiner/shared/api/wellknown"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
 // Managed says whether a pool or claim with this class is ours to look at: another provider's is nobody's business here.
 func Managed(ref apiv1.NodeClassReference) bool {
-	return ref.Group == wellknown.AWSGroup && ref.Kind == awsv1.KindEC2NodeClass
+	return (&model.Template{ClassGroup: ref.Group, ClassKind: ref.Kind}).UsesEC2NodeClass()
 }
 
 // Pool returns a NodePool, with what an API server would have filled in. What makes it unusable is in Invalid.
