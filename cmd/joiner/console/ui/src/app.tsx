@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Chart } from './chart'
 import { DecisionView, PlanView } from './decision'
 import { GiveBack } from './giveback'
@@ -75,7 +75,8 @@ export function App() {
     e.preventDefault()
     action()
   }, [help, query, route.view, tab, asTable])
-  useEffect(() => {
+  // Before anything else happens: a key that follows at once must not meet what an earlier state made of it.
+  useLayoutEffect(() => {
     addEventListener('keydown', key)
     return () => removeEventListener('keydown', key)
   }, [key])

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { CommandCard } from './giveback'
 import type { Marks } from './field'
 import { dollars, many, moment, number } from './format'
@@ -151,7 +151,7 @@ function ReplayBox({ id }: { id: string }) {
       (error: unknown) => set({ error: error instanceof Error ? error.message : String(error) }),
     )
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
     const key = (e: KeyboardEvent) => {
       if (e.key === 'r' && !(e.target instanceof HTMLInputElement) && !e.ctrlKey && !e.metaKey) run()
     }
