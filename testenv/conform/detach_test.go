@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
@@ -15,6 +13,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/attach"
 	"github.com/joiner-sh/joiner/shared/model"
 	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/cloud/once"
 )
 
 // T3 of F2: whoever read the registration before a cluster was detached gets no lease of it for as long as an invocation can last, and
@@ -22,9 +21,7 @@ import (
 func TestF2NobodyLaunchesByARegistrationReadBeforeDetach(t *testing.T) {
 	server := httptest.NewServer(dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{})))
 	t.Cleanup(server.Close)
-	ledger := dynamoledger.New(dynamodb.NewFromConfig(aws.Config{
-		Region: "us-west-2", BaseEndpoint: aws.String(server.URL), RetryMaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
-	}), "joiner")
+	ledger := dynamoledger.New(dynamodb.NewFromConfig(once.Config(server.URL)), "joiner")
 	ctx, now := t.Context(), time.Now()
 	must := func(err error) {
 		t.Helper()

@@ -10,12 +10,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/once"
 )
 
 // DynamoDB is the contract of tables as a ledger uses them: single writes, reads and
 // indexes, transactions, then tables themselves.
 func DynamoDB(t *testing.T, target Target) {
-	l := newLedger(t, dynamodb.NewFromConfig(target.Config, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }))
+	l := newLedger(t, dynamodb.NewFromConfig(target.Config, func(o *dynamodb.Options) {
+		if o.Retryer = (aws.NopRetryer{}); target.Config.HTTPClient == nil {
+			o.HTTPClient = once.Client{}
+		}
+	}))
 	target.Run(t, "dynamodb", slices.Concat(l.writeCases(), l.expressionCases(), l.readCases(), l.indexCases(), l.alone((*dynamoLedger).transactCases), l.tableCases()))
 }
 

@@ -6,14 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/cloud/once"
 )
 
 // on returns a ledger in a table of a model of DynamoDB, and a client of that.
@@ -21,10 +20,7 @@ func on(t *testing.T, m *dynamodel.Model) (*dynamoledger.Ledger, *dynamodb.Clien
 	t.Helper()
 	server := httptest.NewServer(dynamodel.NewHandler(m))
 	t.Cleanup(server.Close)
-	client := dynamodb.NewFromConfig(aws.Config{
-		Region: "us-west-2", BaseEndpoint: aws.String(server.URL), RetryMaxAttempts: 1,
-		Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
-	})
+	client := dynamodb.NewFromConfig(once.Config(server.URL))
 	return dynamoledger.New(client, "joiner"), client
 }
 

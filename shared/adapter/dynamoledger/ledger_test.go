@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/cloud/once"
 	"github.com/joiner-sh/joiner/testenv/conform"
 )
 
@@ -30,10 +29,7 @@ func start(t *testing.T, through func(http.Handler) http.Handler) *dynamoledger.
 	}
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	client := dynamodb.NewFromConfig(aws.Config{
-		Region: "us-west-2", BaseEndpoint: aws.String(server.URL), RetryMaxAttempts: 1,
-		Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
-	})
+	client := dynamodb.NewFromConfig(once.Config(server.URL))
 	ledger := dynamoledger.New(client, "joiner")
 	for range 2 { // the second time it is there already
 		if err := ledger.EnsureTable(t.Context()); err != nil {

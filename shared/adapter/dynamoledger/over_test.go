@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	dynamodel "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/cloud/once"
 )
 
 var web = model.Registration{Cluster: "web", Account: "123456789012", Region: "us-west-2"}
@@ -35,10 +35,7 @@ func metered(t *testing.T) (l *dynamoledger.Ledger, m *dynamodel.Model, pages *a
 		inner.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	l = dynamoledger.New(dynamodb.NewFromConfig(aws.Config{
-		Region: "us-west-2", BaseEndpoint: aws.String(server.URL), RetryMaxAttempts: 1,
-		Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
-	}), "joiner")
+	l = dynamoledger.New(dynamodb.NewFromConfig(once.Config(server.URL)), "joiner")
 	if err := l.EnsureTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
