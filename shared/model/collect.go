@@ -80,7 +80,8 @@ type Casebook struct {
 	Suspects []Suspect `json:"suspects,omitempty"` // by kind and subject
 	Removals []GivenUp `json:"removals,omitempty"` // of the last minutes, by time
 
-	// Recorded are the claims that were Unrecorded and are not any more, while the survey shows them; by name.
+	// Recorded are the claims that were Unrecorded and are not any more, by name, and the machines that ended without one, by id, while
+	// the survey and EC2 show them.
 	Recorded []string `json:"recorded,omitempty"`
 
 	// The newest state of the API server that was ever seen, and when that was. An older one is not believed.

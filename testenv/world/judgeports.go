@@ -56,3 +56,7 @@ func (p storePort) PutDisruption(ctx context.Context, decision model.Disrupted) 
 func (p storePort) PutRemoval(ctx context.Context, removal model.Removal) error {
 	return do(ctx, p.Ports, "store.removal", func() error { return p.world.Store.PutRemoval(ctx, removal) })
 }
+
+func (p storePort) AddRemoval(ctx context.Context, removal model.Removal) error {
+	return do(ctx, p.Ports, "store.removal", func() error { return p.world.Store.AddRemoval(ctx, removal) })
+}

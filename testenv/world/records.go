@@ -46,6 +46,17 @@ func (s *Store) PutRemoval(_ context.Context, removal model.Removal) error {
 	return keepRecord(s, s.removals, removal.Claim.Name, removal)
 }
 
+// AddRemoval is PutRemoval where there is none of that claim.
+func (s *Store) AddRemoval(ctx context.Context, removal model.Removal) error {
+	unlock, err := s.enter()
+	_, there := s.removals[removal.Claim.Name]
+	unlock()
+	if err != nil || there {
+		return err
+	}
+	return s.PutRemoval(ctx, removal)
+}
+
 // Removals returns the record of every machine's end that was kept, by claim.
 func (s *Store) Removals() []model.Removal { return allRecords[model.Removal](s, s.removals) }
 

@@ -71,6 +71,7 @@ func (b *book) Advance(_ context.Context, _ string, claim model.Claim) (model.Cl
 }
 
 func (b *book) PutRemoval(context.Context, model.Removal) error { return nil }
+func (b *book) AddRemoval(context.Context, model.Removal) error { return nil }
 
 func (b *book) Close(context.Context, model.Fence, model.Claim, int64) error {
 	b.mu.Lock()

@@ -46,6 +46,15 @@ func (s *Store) PutRemoval(ctx context.Context, removal model.Removal) error {
 	return s.putRecord(ctx, removalKey(removal.Cluster, Day(removal.GoneUnix), removal.Claim.Name), removal)
 }
 
+// AddRemoval is PutRemoval where there is no record of that claim and day, and else nothing.
+func (s *Store) AddRemoval(ctx context.Context, removal model.Removal) error {
+	err := s.writeRecord(ctx, removalKey(removal.Cluster, Day(removal.GoneUnix), removal.Claim.Name), removal, aws.String("*"))
+	if fault.Is(err, fault.Conflict) {
+		return nil
+	}
+	return err
+}
+
 // Removal reads the record of a machine's end of a day, as Day names it. NotFound where there is none.
 func (s *Store) Removal(ctx context.Context, cluster, day, claim string) (model.Removal, error) {
 	return record[model.Removal](ctx, s, removalKey(cluster, day, claim))
@@ -53,6 +62,11 @@ func (s *Store) Removal(ctx context.Context, cluster, day, claim string) (model.
 
 // putRecord stores a record, packed, in place of what is there.
 func (s *Store) putRecord(ctx context.Context, key string, decision any) error {
+	return s.writeRecord(ctx, key, decision, nil)
+}
+
+// writeRecord stores a record, packed. Where unless is "*" it is a Conflict that something is there.
+func (s *Store) writeRecord(ctx context.Context, key string, decision any, unless *string) error {
 	text, err := json.Marshal(decision)
 	if err != nil {
 		return fault.Wrap(fault.Invalid, "", err, "encode %s", key)
@@ -70,7 +84,7 @@ func (s *Store) putRecord(ctx context.Context, key string, decision any) error {
 	}
 	_, err = s.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(packed.Bytes()), ContentLength: aws.Int64(int64(packed.Len())),
-		ContentType: aws.String("application/json"), ContentEncoding: aws.String("gzip"),
+		ContentType: aws.String("application/json"), ContentEncoding: aws.String("gzip"), IfNoneMatch: unless,
 	})
 	return translate(err, "write s3://%s/%s", s.bucket, key)
 }

@@ -224,3 +224,23 @@ func TestD7WhatAnotherVersionFoundIsKept(t *testing.T) {
 		t.Errorf("%v, %v", names, err)
 	}
 }
+
+// D5: a record that is added takes no other's place.
+func TestARemovalIsAddedOnlyWhereThereIsNone(t *testing.T) {
+	_, store := start(t)
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Unix()
+	removal := func(reason string) model.Removal {
+		return model.Removal{Cluster: "prod", Claim: model.Claim{Name: "i-1"}, Reason: reason, GoneUnix: at}
+	}
+	for _, put := range []error{
+		store.AddRemoval(t.Context(), removal(model.EndedOrphan)),
+		store.AddRemoval(t.Context(), removal(model.EndedInstance)),
+	} {
+		if put != nil {
+			t.Fatal(put)
+		}
+	}
+	if got, err := store.Removal(t.Context(), "prod", Day(at), "i-1"); err != nil || got.Reason != model.EndedOrphan {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

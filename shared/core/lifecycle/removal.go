@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -51,13 +53,48 @@ func WantedBy(code, reason string) string {
 	return model.ByJoiner
 }
 
-// OrphanRemoval returns the record of the end of a machine that no claim had, under the machine's id.
-func OrphanRemoval(cluster string, f *Finding, nowUnix int64) model.Removal {
-	i := f.Instance
-	claim := model.Claim{
+// Unknown returns the cluster's machines that have ended and that no claim has or had: the answer to their launch was lost and they ended
+// before anybody looked for them, or somebody deleted their claim. None while claims or intents cannot be read. By id.
+func Unknown(view View) (out []model.Instance) {
+	j := index(view, Settings{})
+	for _, id := range j.ids {
+		i := j.instances[id]
+		if i.State == "terminated" && Owned(*i, view.Cluster) && !j.unread && j.live[id] == nil && j.gone[id] == nil && !j.waiting[i.Tags[tagIntent]] {
+			out = append(out, *i)
+		}
+	}
+	return out
+}
+
+// UnknownRemoval returns the record of the end of one of the machines that Unknown returns, under the machine's id. sight is where its
+// node is looked for.
+func UnknownRemoval(cluster string, i model.Instance, sight model.Sight, nowUnix int64) model.Removal {
+	claim := claimOf(&i, nowUnix)
+	claim.FailureCode = model.EndedInstance
+	claim.FailureMessage = fmt.Sprintf("EC2 says that instance %s has ended (%s). No claim in the ledger is or was its own: it ended before anybody knew of it, or its claim was deleted by hand.",
+		i.ID, cmp.Or(i.StateReason, "no reason is given"))
+	for _, n := range sight.Nodes {
+		if InstanceID(n.ProviderID) == i.ID {
+			claim.NodeName, claim.NodeUID = n.Name, n.UID
+		}
+	}
+	return model.Removal{
+		Cluster: cluster, Claim: claim, Node: claim.NodeName, Reason: claim.FailureCode, Message: claim.FailureMessage,
+		By: WantedBy(claim.FailureCode, i.StateReason), GoneUnix: nowUnix,
+	}
+}
+
+// claimOf returns the claim that an instance would have had that ended by nowUnix.
+func claimOf(i *model.Instance, nowUnix int64) model.Claim {
+	return model.Claim{
 		Name: i.ID, Pool: i.Tags[model.LabelNodePool], State: model.Gone, Intent: i.Tags[tagIntent], InstanceID: i.ID, InstanceType: i.Type, Zone: i.Zone,
 		CapacityType: i.CapacityType, ImageID: i.ImageID, LaunchedUnix: i.LaunchedUnix, GoneUnix: nowUnix,
-		FailureCode: model.EndedOrphan, FailureMessage: f.Why(),
 	}
+}
+
+// OrphanRemoval returns the record of the end of a machine that no claim had, under the machine's id.
+func OrphanRemoval(cluster string, f *Finding, nowUnix int64) model.Removal {
+	claim := claimOf(f.Instance, nowUnix)
+	claim.FailureCode, claim.FailureMessage = model.EndedOrphan, f.Why()
 	return model.Removal{Cluster: cluster, Claim: claim, Reason: model.EndedOrphan, Message: f.Why(), By: model.ByJoiner, GoneUnix: nowUnix}
 }

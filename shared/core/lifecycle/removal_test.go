@@ -41,3 +41,45 @@ func TestD5ARemovalNamesItsCommand(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// D5: machines that ended and that no claim has or had are those of launches that are over and nobody heard of, and those whose claim was
+// deleted by hand.
+func TestD5MachinesThatEndedUnknown(t *testing.T) {
+	instance := func(change func(*model.Instance)) model.Instance {
+		i := model.Instance{ID: "i-1", State: "terminated", StateReason: "Server.SpotInstanceTermination", Tags: map[string]string{
+			"kubernetes.io/cluster/prod": "owned", model.LabelNodePool: "web", "joiner.sh/intent": "01J",
+		}}
+		if change != nil {
+			change(&i)
+		}
+		return i
+	}
+	claim := func(state model.ClaimState, id string) []model.Claim {
+		return []model.Claim{{Name: "c", State: state, Intent: "01J", InstanceID: id}}
+	}
+	for name, c := range map[string]struct {
+		instance model.Instance
+		survey   model.Survey
+		want     int
+	}{
+		"nobody knows it":         {instance(nil), model.Survey{}, 1},
+		"its launch is over":      {instance(nil), model.Survey{Intents: []model.Intent{{ID: "01J", State: model.IntentDone}}, Claims: claim(model.Gone, "")}, 1},
+		"its launch is open":      {instance(nil), model.Survey{Intents: []model.Intent{{ID: "01J", State: model.IntentCalling}}}, 0},
+		"a claim waits for it":    {instance(nil), model.Survey{Claims: claim(model.Intended, "")}, 0},
+		"a claim has it":          {instance(nil), model.Survey{Claims: claim(model.Initialized, "i-1")}, 0},
+		"a claim had it":          {instance(nil), model.Survey{Claims: claim(model.Gone, "i-1")}, 0},
+		"a claim cannot be read":  {instance(nil), model.Survey{Unread: model.UnreadItems{{Kind: model.UnreadClaim, Name: "d"}}}, 0},
+		"it is yet to end":        {instance(func(i *model.Instance) { i.State = "shutting-down" }), model.Survey{}, 0},
+		"it is another cluster's": {instance(func(i *model.Instance) { delete(i.Tags, "kubernetes.io/cluster/prod") }), model.Survey{}, 0},
+		"others made it for us":   {instance(func(i *model.Instance) { delete(i.Tags, "joiner.sh/intent") }), model.Survey{}, 0},
+	} {
+		if got := Unknown(View{Cluster: "prod", Instances: []model.Instance{c.instance}, Survey: c.survey}); len(got) != c.want {
+			t.Errorf("%s: %d, want %d", name, len(got), c.want)
+		}
+	}
+	sight := model.Sight{Nodes: []model.Node{{Name: "n", UID: "u", ProviderID: "aws:///a/i-1"}}}
+	got := UnknownRemoval("prod", instance(nil), sight, 9)
+	if got.By != model.ByAWS || got.Node != "n" || got.Reason != model.EndedInstance || got.Claim.Intent != "01J" || got.Claim.Pool != "web" || got.GoneUnix != 9 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -236,6 +236,7 @@ func (r *run) do(ctx context.Context) error {
 	again = r.notePoll(&cases, again)
 	due = r.brake(due, &cases)
 	r.recordLate(ctx, &cases)
+	r.recordUnknown(ctx, view, &cases)
 
 	// 5. Written down before anything is done, and before it is forgotten.
 	if !r.idle(findings, cases) {

@@ -55,6 +55,8 @@ type Claims interface {
 type Removals interface {
 	// PutRemoval stores the record of a machine's end. Putting it again replaces it.
 	PutRemoval(ctx context.Context, removal model.Removal) error
+	// AddRemoval is PutRemoval where there is no record of that claim and day, and else nothing.
+	AddRemoval(ctx context.Context, removal model.Removal) error
 }
 
 // Finder finds the claims of machines AWS speaks of.

@@ -53,3 +53,18 @@ func (r *run) recordOrphan(ctx context.Context, f *lifecycle.Finding) {
 		r.problem("keep the record of instance %s, which no claim has: %v", f.Instance.ID, err)
 	}
 }
+
+// recordUnknown keeps the records of machines that ended and that no claim has or had. Each is kept once while EC2 shows the machine, and
+// not in place of the record of one that was ended because no claim had it.
+func (r *run) recordUnknown(ctx context.Context, view lifecycle.View, cases *model.Casebook) {
+	for _, i := range lifecycle.Unknown(view) {
+		if !slices.Contains(r.survey.Cases.Recorded, i.ID) {
+			removal := lifecycle.UnknownRemoval(r.reg.Cluster, i, r.sight, r.survey.NowUnix)
+			if err := r.effect(ctx, EffectRemoval, func() error { return r.Removals.AddRemoval(ctx, removal) }); err != nil {
+				r.problem("keep the record of instance %s, which ended without a claim; a later look does: %v", i.ID, err)
+				continue
+			}
+		}
+		cases.Recorded = append(cases.Recorded, i.ID)
+	}
+}
