@@ -289,6 +289,25 @@ func TestS32ExpiryOfAllAtOnce(t *testing.T) {
 	}
 }
 
+// S32: nodes that are found to end for anything else in the same look are none of those that a tenth is taken of: of 20 nodes two may end
+// for their age, of 19 one.
+func TestS32NodesThatEndForAnythingElseAreNotCounted(t *testing.T) {
+	if got := len(lifecycle.Judge(aged(20), lifecycle.Settings{})); got != 3 { // two, and one that says that others are put off
+		t.Fatalf("%d findings of 20 nodes", got)
+	}
+	view := aged(20)
+	view.Sight.Nodes[0].DeletedUnix = now - 1
+	expired := 0
+	for _, f := range lifecycle.Judge(view, lifecycle.Settings{}) {
+		if f.Kind == lifecycle.Expired {
+			expired++
+		}
+	}
+	if expired != 1 {
+		t.Errorf("%d end for their age beside one that people deleted, want one", expired)
+	}
+}
+
 // A pool that wants its expiry within budgets is left to whoever keeps them; the others are not. Where nobody can tell which those
 // are nothing of any pool is ended for its age, people are told, and what else must end does.
 func TestF106ExpiryWithinBudgetsIsNotThisJudges(t *testing.T) {

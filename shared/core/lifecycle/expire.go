@@ -67,12 +67,19 @@ func (j *judge) expire() {
 	}
 }
 
-// expiryRoom returns how many more claims of each pool may be given up for their age now.
+// expiryRoom returns how many more claims of each pool may be given up for their age now. Those found to end for anything else are not
+// among the nodes that it is a part of: their ends come first.
 func (j *judge) expiryRoom() map[string]int64 {
-	nodes, ending := map[string]int64{}, map[string]int64{}
+	nodes, ending, going := map[string]int64{}, map[string]int64{}, map[string]bool{}
+	for i := range j.findings {
+		if f := &j.findings[i]; f.Claim != nil && f.Kind != Vanished {
+			going[f.Claim.Name] = true
+		}
+	}
 	for i := range j.view.Survey.Claims {
 		claim := &j.view.Survey.Claims[i]
 		switch {
+		case going[claim.Name] && claim.State != model.Draining && claim.State != model.Terminating:
 		case claim.State == model.Registered || claim.State == model.Initialized:
 			nodes[claim.Pool]++
 		case claim.FailureCode != model.EndedExpired || !claim.Live():
