@@ -12,6 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/disrupt"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/shared/work"
 )
 
@@ -1155,6 +1156,34 @@ func TestHintThatMeetsAJudgeAtWorkComesBack(t *testing.T) {
 	}
 }
 
+// What somebody has seen change comes back for as long as a lease lasts and no longer: hints that meet each other each time would breed.
+// One that comes for the first time beside one that has come back often is heard as such.
+func TestHintThatMeetsAJudgeAtWorkComesBackAsLongAsALeaseLasts(t *testing.T) {
+	h := newHouse(t, 2)
+	_, err := h.ledger.Hold(t.Context(), cluster, model.LeaseJudge, "dead", h.now, h.now+1000)
+	must(t, err)
+	request, began := disrupt.Request{Told: true}, h.now
+	for {
+		must(t, h.asked(nil, request))
+		if len(h.hints) == 0 {
+			break
+		}
+		h.now, request = h.hints[0].due, disrupt.Request{}
+		request.Take(wire.Hint{Tick: h.hints[0].key})
+		h.hints = h.hints[1:]
+	}
+	if h.runs != 9 || h.now-began < 35 {
+		t.Errorf("%d runs within %d s, want the first and eight more, for longer than a lease of 33 s", h.runs, h.now-began)
+	}
+	var r disrupt.Request
+	for _, key := range []string{"due/busy/2/5", "again/7/1772366400", "drifted/1", "again/3/1772366400", "due/1772366400"} {
+		r.Take(wire.Hint{Tick: key})
+	}
+	if want := (disrupt.Request{Told: true}); r != want {
+		t.Errorf("%+v, want %+v", r, want)
+	}
+}
+
 // B4: a tick that meets the lease of a judge that died comes back until that is over, and not only with the next tick.
 func TestB4TickThatMeetsADeadJudgesLeaseComesBack(t *testing.T) {
 	h := newHouse(t, 2)
@@ -1187,6 +1216,27 @@ func TestHintsOfWaitingCommandsDoNotMultiply(t *testing.T) {
 	h.pass(600)
 	if n := h.runs - runs; n < 30 || n > 45 {
 		t.Errorf("%d runs in 10 minutes", n)
+	}
+}
+
+// A look that is asked for sooner than it may come is remembered for as long as the hint takes that was sent for it: looks in between send
+// none of their own. Each second somebody sees something change that turns out to change nothing here.
+func TestR44LooksInBetweenSendNoHintsOfTheirOwn(t *testing.T) {
+	h := newHouse(t, 3)
+	h.plan = func(in reclaim.Input) model.DisruptPlan { // some pod becomes quiet every few seconds
+		return model.DisruptPlan{AgainUnix: in.NowUnix + 7}
+	}
+	h.look()
+	sent, most := 0, 0
+	for range 60 {
+		before := len(h.hints)
+		h.look()
+		sent += max(0, len(h.hints)-before)
+		most = max(most, len(h.hints))
+		h.pass(1)
+	}
+	if sent > 8 || most > 2 || h.plans > 8 {
+		t.Errorf("in a minute %d looks sent %d hints, at most %d at a time, and %d planned; want one each 10 s", h.runs, sent, most, h.plans)
 	}
 }
 

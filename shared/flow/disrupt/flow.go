@@ -275,17 +275,18 @@ func (r *run) release(ctx context.Context) {
 }
 
 // comeBack asks for another look, since another judge is at work: soon where somebody has seen something change that the other
-// may not have seen, else later: it may have died with the lease, and the next tick would be a minute away. Twice is enough for that
-// lease to be over, and no more than that, so that hints that meet each other do not breed.
+// may not have seen, else later: it may have died with the lease, and the next tick would be a minute away. Either comes back as often as it
+// takes for that lease to be over, and no more often, so that hints that meet each other do not breed.
 func (r *run) comeBack(ctx context.Context) error {
-	key, after := fmt.Sprintf("again/%d", r.now()), 5*time.Second
-	switch {
-	case r.request.Told:
-	case r.request.Returns < 2:
-		key, after = fmt.Sprintf("%s%d/%d", busyKey, r.request.Returns+1, r.now()), 17*time.Second
-	default:
+	const often, seldom = 8, 2
+	key, after, most := againKey, 5*time.Second, often
+	if !r.request.Told {
+		key, after, most = busyKey, 17*time.Second, seldom
+	}
+	if r.request.Returns >= most {
 		return nil
 	}
+	key = fmt.Sprintf("%s%d/%d", key, r.request.Returns+1, r.now())
 	err := r.effect(ctx, EffectHint, func() error { return r.Hints.Judge(ctx, r.reg.Cluster, key, after) })
 	if err != nil {
 		return fmt.Errorf("ask for another look at cluster %s: %w", r.reg.Cluster, err)

@@ -474,10 +474,17 @@ func (h *house) flow(effects disrupt.Effects) *disrupt.Flow {
 // run looks once.
 func (h *house) run(effects disrupt.Effects, told bool) error {
 	h.t.Helper()
+	return h.asked(effects, disrupt.Request{Told: told})
+}
+
+// asked looks once as a request asks for, by an owner of its own.
+func (h *house) asked(effects disrupt.Effects, request disrupt.Request) error {
+	h.t.Helper()
 	h.runs++
 	flow := h.flow(effects)
+	request.Cluster, request.Owner, request.Deadline = cluster, fmt.Sprintf("run %d", h.runs), flow.Now().Add(60*time.Second)
 	var err error
-	h.outcome, err = flow.Run(h.t.Context(), disrupt.Request{Cluster: cluster, Owner: fmt.Sprintf("run %d", h.runs), Deadline: flow.Now().Add(60 * time.Second), Told: told})
+	h.outcome, err = flow.Run(h.t.Context(), request)
 	return err
 }
 
@@ -498,18 +505,17 @@ func (h *house) pass(seconds int) {
 		h.publish()
 		h.provision()
 		due := h.now%60 == 0
-		told := false
+		var request disrupt.Request
 		h.hints = slices.DeleteFunc(h.hints, func(k hint) bool {
 			if k.due > h.now {
 				return false
 			}
-			var request disrupt.Request
 			request.Take(wire.Hint{Tick: k.key})
-			due, told = true, told || request.Told
+			due = true
 			return true
 		})
 		if due {
-			_ = h.run(nil, told) // what could not be looked at is looked at with the next tick
+			_ = h.asked(nil, request) // what could not be looked at is looked at with the next tick
 		}
 	}
 }

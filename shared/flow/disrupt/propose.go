@@ -56,8 +56,11 @@ func (r *run) propose(ctx context.Context) {
 	r.plan = &plan
 	r.reached("planned")
 	r.measure(&plan)
-	if plan.AgainUnix != 0 {
-		r.later(max(plan.AgainUnix, r.now()+seconds(r.settings.LookEvery)))
+	// Sooner than it may come a look is neither asked for nor due.
+	again := plan.AgainUnix
+	if again != 0 {
+		again = max(again, r.now()+seconds(r.settings.LookEvery))
+		r.later(again)
 	}
 	if len(plan.Commands) > 0 {
 		r.out.Decision, r.record = id, id
@@ -67,8 +70,8 @@ func (r *run) propose(ctx context.Context) {
 	if len(plan.Kept) > 0 && r.now()-r.notes.KeptUnix >= quietEvery {
 		r.record, r.notes.KeptUnix, r.renoted = id, r.now(), true
 	}
-	if idle && (!plan.Constrained || plan.AgainUnix != 0) {
-		r.found(r.machines.Version, plan.AgainUnix, plan.Constrained)
+	if idle && (!plan.Constrained || again != 0) {
+		r.found(r.machines.Version, again, plan.Constrained)
 	}
 }
 

@@ -36,15 +36,39 @@ func (f *Flow) rests(ctx context.Context, reg model.Registration) bool {
 // ownKey begins the keys of hints this flow sends because time has passed. Whoever else sends one has seen something change.
 const ownKey = "due/"
 
-// busyKey begins the keys of hints that come back because another judge was at work; how often follows.
-const busyKey = ownKey + "busy/"
+// busyKey begins the keys of hints that come back because another judge was at work, and againKey those of hints that do so and that
+// somebody sent who had seen something change; how often they have follows.
+const (
+	busyKey  = ownKey + "busy/"
+	againKey = "again/"
+)
 
-// Take makes the request what a hint asks for too.
+// Take makes the request what a hint asks for too. Of hints of people who have seen something change the one counts that has come back least
+// often, since it must be heard; of others the one that has most often.
 func (r *Request) Take(hint wire.Hint) {
-	r.Told = r.Told || !strings.HasPrefix(hint.Tick, ownKey)
-	if count, busy := strings.CutPrefix(hint.Tick, busyKey); busy {
-		count, _, _ = strings.Cut(count, "/")
-		n, _ := strconv.Atoi(count) // 0 where it is none of ours
-		r.Returns = max(r.Returns, n)
+	if strings.HasPrefix(hint.Tick, ownKey) {
+		if !r.Told {
+			r.Returns = max(r.Returns, returns(hint.Tick, busyKey))
+		}
+		return
 	}
+	n := returns(hint.Tick, againKey)
+	if r.Told {
+		n = min(n, r.Returns)
+	}
+	r.Told, r.Returns = true, n
+}
+
+// returns is how often a hint has come back whose key begins with a prefix.
+func returns(key, prefix string) int {
+	count, came := strings.CutPrefix(key, prefix)
+	if !came {
+		return 0
+	}
+	count, _, _ = strings.Cut(count, "/")
+	n, err := strconv.Atoi(count)
+	if err != nil || n > 1000 { // of a release before, whose hints named the second alone
+		return 0
+	}
+	return n
 }
