@@ -110,7 +110,7 @@ func (e *engine) misbehave() {
 			if d := newDraws(e.config.Seed, "flap "+s.String()); d.IntN(2) == 0 { // of two API servers one is behind
 				behind := false
 				during(func() {}, func() { w.Stale(0) })
-				e.often(d, 30*time.Second, from, until, func(draws) {
+				again(30*time.Second, func(draws) {
 					if behind = !behind; behind {
 						w.Stale(age)
 					} else {
@@ -120,6 +120,7 @@ func (e *engine) misbehave() {
 				break
 			}
 			during(func() { w.Stale(age) }, func() { w.Stale(0) })
+			again(30*time.Second, func(draws) {}) // what is older than what was seen before is not believed
 		case KindLag:
 			lag := d.skewed(time.Second, 3*time.Minute)
 			during(func() { e.watchers[0].setLag(lag) }, func() { e.watchers[0].setLag(0) })

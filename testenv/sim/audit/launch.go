@@ -376,6 +376,9 @@ func (a *Auditor) notTwice(shape int) {
 		if !a.books.elsewhere.Before(c.createdAt) {
 			return
 		}
+		if a.balances(shape) && a.books.marksAt.Sub(c.createdAt) > launching {
+			return
+		}
 		if c.NodeName != "" {
 			fresh[c.NodeName] = true
 		}
@@ -400,6 +403,18 @@ func (a *Auditor) notTwice(shape int) {
 	if promised > there {
 		a.broken("A9", "shape of "+a.anyOf(shape), "claims under way are for %d of its pods, and there are %d", promised, there)
 	}
+}
+
+// launching is how long a launch takes at most that meets nothing odd.
+const launching = 10 * time.Second
+
+// balances reports whether pods of the shape keep a balance between zones or the like. A zone that had no capacity when a claim was made and
+// may have some now counts among those: what the claim was for may have to go there.
+func (a *Auditor) balances(shape int) bool {
+	for _, p := range a.books.byShape[shape] {
+		return slices.ContainsFunc(p.shape.Spread, func(s model.Spread) bool { return !s.Anyway && s.TopologyKey != model.LabelHostname })
+	}
+	return false
 }
 
 func (a *Auditor) anyOf(shape int) string {
