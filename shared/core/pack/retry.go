@@ -2,6 +2,7 @@ package pack
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -131,6 +132,7 @@ func (b *board) retryOnNewNode(c *class, budget *int) bool {
 		tried := &party{class: first, pods: unit, values: cells[i].values, stands: cells[i].stands}
 		p.pack([]*party{tried})
 		if len(tried.pods) == 0 && b.holds() {
+			b.share(runs, budget)
 			return true
 		}
 		p.runs, p.reserved = p.runs[:runs], reserved
@@ -140,6 +142,80 @@ func (b *board) retryOnNewNode(c *class, budget *int) bool {
 		c.pods = append(unit, c.pods...)
 	}
 	return false
+}
+
+// share packs the pods of nodes that were opened for units left over, those of the runs from the n-th, together with those of another new
+// node of their pool, and keeps what comes of it where that is cheaper and the whole plan still holds.
+func (b *board) share(from int, budget *int) {
+	for _, fresh := range b.planner.runs[from:] {
+		for i := range fresh.nodes {
+			b.shareNode(fresh, &fresh.nodes[i], b.planner.runs[:from], budget)
+		}
+	}
+}
+
+func (b *board) shareNode(fresh *run, n *node, others []*run, budget *int) {
+	for _, r := range others {
+		for i := range r.nodes {
+			m := &r.nodes[i]
+			if r.pool != fresh.pool || !r.filled(m) || !fresh.filled(n) || !n.mask.meets(m.mask) {
+				continue
+			}
+			if *budget--; *budget < 0 || b.packTogether(fresh, n, r, m) {
+				return
+			}
+		}
+	}
+}
+
+// packTogether packs the pods of two new nodes anew. It reports whether that is cheaper and the whole plan holds; else all is as it was.
+func (b *board) packTogether(r *run, n *node, s *run, m *node) bool {
+	p, pool := b.planner, r.pool
+	runs, reserved, left, had := len(p.runs), p.reserved, make([][]int64, len(p.pools())), [2][]int{n.pods, m.pods}
+	for i, pool := range p.pools() {
+		left[i] = pool.left
+	}
+	parties := append(r.partiesOf(n), s.partiesOf(m)...)
+	n.pods, m.pods, pool.left, p.reserved = nil, nil, slices.Clone(pool.left), maps.Clone(p.reserved)
+	p.release(pool, n)
+	p.release(pool, m)
+	p.pack(parties)
+	price := int64(0)
+	for _, made := range p.runs[runs:] {
+		price += made.total()
+	}
+	whole := !slices.ContainsFunc(parties, func(party *party) bool { return len(party.pods) > 0 })
+	if whole && price < n.price+m.price && b.holds() {
+		return true
+	}
+	n.pods, m.pods = had[0], had[1]
+	p.runs, p.reserved = p.runs[:runs], reserved
+	for i, pool := range p.pools() {
+		pool.left = left[i]
+	}
+	return false
+}
+
+// filled reports whether a new node has all the pods it was opened for.
+func (r *run) filled(n *node) bool {
+	total := 0
+	for _, it := range n.items {
+		total += it.count * r.lots[it.lot].class.stride
+	}
+	return total > 0 && total == len(n.pods)
+}
+
+// partiesOf returns the pods of a filled node as they were before it was opened for them.
+func (r *run) partiesOf(n *node) []*party {
+	var out []*party
+	at := 0
+	for _, it := range n.items {
+		of := r.lots[it.lot].party
+		end := at + it.count*of.class.stride
+		out = append(out, &party{class: of.class, pods: slices.Clone(n.pods[at:end]), values: of.values, stands: of.stands})
+		at = end
+	}
+	return out
 }
 
 // first returns the class as it is on a node of its own, where nothing else is near; nil where it has to be beside others.

@@ -79,3 +79,27 @@ func TestBindingIsGoneThroughPodByPod(t *testing.T) {
 		t.Error("two pods in one zone, three in the other: some order does not bind all")
 	}
 }
+
+// A pod that the balance takes off the node it was promised goes onto a new node that the plan has for others there, and gets none of its
+// own. Seed 48651711175561 of the simulator: when the claims were made zone a had no capacity.
+func TestPodsTakenOffAPromiseShareANewNode(t *testing.T) {
+	w := newWorld(64).pool("general", nil)
+	w.pods("kept", 4, asPod(appPod("web"), selecting(model.LabelZone, "c"), spreadBy(model.LabelZone, 9)))
+	for _, planned := range w.complete(t).Claims {
+		w.in.Claims = append(w.in.Claims, launched(asLedger(planned), planned.Offer))
+	}
+	spread := asPod(appPod("web"), spreadBy(model.LabelZone, 1))
+	for i := range w.in.Snapshot.Shapes {
+		spread(&w.in.Snapshot.Shapes[i])
+		w.in.Snapshot.Shapes[i].NodeSelector = nil
+	}
+	w.node("old", func(n *model.Node) { n.Labels[model.LabelZone], n.Allocatable[model.CPU] = "b", 1 })
+	for _, name := range []string{"b-0", "b-1", "b-2"} {
+		w.running(name, "old", spread)
+	}
+	w.pods("late", 2, spread)
+	plan := w.sound(t)
+	if len(plan.Unschedulable) > 0 || len(plan.Claims) != 1 || len(plan.Claims[0].Pods) != 3 {
+		t.Errorf("%d claims: %+v, nominations %+v, left out %+v; want one claim for three", len(plan.Claims), plan.Claims, plan.Nominations, plan.Unschedulable)
+	}
+}
