@@ -91,7 +91,7 @@ func (f *clustersFlags) run(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	all, err := at.clusters(ctx)
+	all, err := at.clusters(ctx, command.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (f *doctorFlags) run(command *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := at.clusters(ctx)
+	all, err := at.clusters(ctx, command.ErrOrStderr())
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,9 +143,12 @@ func (o *opened) use(table string) error {
 	return nil
 }
 
-// clusters are all that are attached, by name.
-func (o *opened) clusters(ctx context.Context) ([]model.Registration, error) {
+// clusters are all that are attached, by name. Of those whose registrations cannot be read warn is told.
+func (o *opened) clusters(ctx context.Context, warn io.Writer) ([]model.Registration, error) {
 	all, err := o.ledger.Clusters(ctx)
+	if fault.CodeOf(err) == model.CodeUnreadCluster {
+		_, err = fmt.Fprintf(warn, "warning: %v\n", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list the clusters of table %s: %w", o.Table, err)
 	}

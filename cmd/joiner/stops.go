@@ -147,7 +147,7 @@ func (f *stopFlags) run(command *cobra.Command, do func(context.Context, *cobra.
 }
 
 // scope checks what the flags say and finds the registration that a stop of it is kept with.
-func (f *stopFlags) scope(ctx context.Context, at *opened) (model.Registration, model.Stop, error) {
+func (f *stopFlags) scope(ctx context.Context, at *opened, warn io.Writer) (model.Registration, model.Stop, error) {
 	stop := model.Stop{Scope: model.StopCluster, Pool: f.pool}
 	switch {
 	case (f.cluster == "") == (f.inEvery == ""):
@@ -161,7 +161,7 @@ func (f *stopFlags) scope(ctx context.Context, at *opened) (model.Registration, 
 	case f.inEvery != "":
 		stop.Scope = model.StopRegion
 	}
-	all, err := at.clusters(ctx)
+	all, err := at.clusters(ctx, warn)
 	if err != nil {
 		return model.Registration{}, stop, err
 	}
@@ -211,7 +211,7 @@ func (f *stopFlags) stop(ctx context.Context, command *cobra.Command, at *opened
 	if f.why = strings.TrimSpace(f.why); f.why == "" {
 		return errors.New("--why: say the reason: people are told it with every node that stays")
 	}
-	reg, stop, err := f.scope(ctx, at)
+	reg, stop, err := f.scope(ctx, at, command.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func knownPool(ctx context.Context, at *opened, reg model.Registration, pool str
 }
 
 func (f *stopFlags) resume(ctx context.Context, command *cobra.Command, at *opened) error {
-	reg, stop, err := f.scope(ctx, at)
+	reg, stop, err := f.scope(ctx, at, command.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (f *stopFlags) resume(ctx context.Context, command *cobra.Command, at *open
 }
 
 func (f *stopFlags) list(ctx context.Context, command *cobra.Command, at *opened) error {
-	all, err := at.clusters(ctx)
+	all, err := at.clusters(ctx, command.ErrOrStderr())
 	if err != nil {
 		return err
 	}

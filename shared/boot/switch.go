@@ -102,10 +102,10 @@ type Switched struct {
 	Switch *Switch
 }
 
-// Clusters lists every attached cluster, in the registry's order.
+// Clusters lists every attached cluster, in the registry's order, and has its error.
 func (s Switched) Clusters(ctx context.Context) ([]model.Registration, error) {
 	registrations, err := s.Registry.Clusters(ctx)
-	if err == nil && len(registrations) > 0 && s.Switch.Says(ctx) == Everything {
+	if len(registrations) > 0 && s.Switch.Says(ctx) == Everything {
 		for i := range registrations {
 			registrations[i].Paused = true
 		}

@@ -125,6 +125,9 @@ type Sight struct {
 // there would be.
 const CodeUndefined = "Undefined"
 
+// CodeUnreadCluster is the code of Invalid where a cluster's registration is there and cannot be read.
+const CodeUnreadCluster = "RegistrationUnread"
+
 // Definitions are the CustomResourceDefinitions of the kinds that machines are described by, as the API server has them now.
 type Definitions struct {
 	Pools, Claims, Classes Definition

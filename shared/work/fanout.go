@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -21,12 +22,12 @@ type Glances interface {
 }
 
 // FanOut turns the tick of each minute into one hint per attached cluster, so that a slow or broken cluster delays no other. A
-// cluster that rests gets none. what names the hint in errors ("sweep"). It returns how many hints were sent; the error joins
+// cluster that rests gets none. Those whose registrations can be read get theirs whatever the others say. what names the hint in errors ("sweep"). It returns how many hints were sent; the error joins
 // those that were not.
 func FanOut(ctx context.Context, registry Registry, what string, rests func(model.Registration) bool, hint func(cluster string) error) (sent int, err error) {
-	registrations, err := registry.Clusters(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("list attached clusters: %w", err)
+	registrations, unread := registry.Clusters(ctx)
+	if unread != nil {
+		unread = fmt.Errorf("list attached clusters: %w", unread)
 	}
 	_, err = fault.Each(registrations, func(reg model.Registration) error {
 		if rests(reg) {
@@ -38,7 +39,7 @@ func FanOut(ctx context.Context, registry Registry, what string, rests func(mode
 		sent++
 		return nil
 	})
-	return sent, err
+	return sent, errors.Join(unread, err)
 }
 
 // Asleep returns what reports whether a cluster needs no sweep with this tick: it is paused, or it sleeps and gets one every

@@ -2,6 +2,7 @@ package dynamoledger
 
 import (
 	"context"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -24,22 +25,32 @@ func (l *Ledger) Register(ctx context.Context, reg model.Registration) error {
 	return translate(err, "register cluster %s", reg.Cluster)
 }
 
-// Clusters returns every registration, by name.
+// Clusters returns every registration that can be read, by name. Where some cannot the others are returned beside an error, Invalid with the
+// code model.CodeUnreadCluster, that names them: one spoilt item stops no other cluster.
 func (l *Ledger) Clusters(ctx context.Context) ([]model.Registration, error) {
 	items, err := l.query(ctx, registryPK, "", false)
 	if err != nil {
 		return nil, err
 	}
-	registrations := make([]model.Registration, len(items))
+	registrations := make([]model.Registration, 0, len(items))
+	var unread []string
 	for i := range items {
-		if err := decode(items[i], &registrations[i]); err != nil {
-			return nil, err
+		var reg model.Registration
+		if err := decode(items[i], &reg); err != nil {
+			unread = append(unread, err.Error())
+			continue
 		}
+		registrations = append(registrations, reg)
 	}
-	return registrations, nil
+	if len(unread) > 0 {
+		err = fault.New(fault.Invalid, model.CodeUnreadCluster, "%d of %d registrations in table %s cannot be read, and nothing is done for their clusters (joiner attach CLUSTER --take-over writes one anew): %s",
+			len(unread), len(items), l.table, strings.Join(unread, "; "))
+	}
+	return registrations, err
 }
 
-// Cluster returns one registration; NotFound where the cluster was never attached.
+// Cluster returns one registration; NotFound where the cluster was never attached, Invalid with the code model.CodeUnreadCluster where it
+// cannot be read.
 func (l *Ledger) Cluster(ctx context.Context, name string) (model.Registration, error) {
 	var reg model.Registration
 	out, err := l.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &l.table, Key: key(registryPK, name), ConsistentRead: aws.Bool(true)})
@@ -49,5 +60,8 @@ func (l *Ledger) Cluster(ctx context.Context, name string) (model.Registration, 
 	if out.Item == nil {
 		return reg, fault.New(fault.NotFound, "", "cluster %s is not attached", name)
 	}
-	return reg, decode(out.Item, &reg)
+	if err := decode(out.Item, &reg); err != nil {
+		return model.Registration{}, fault.Wrap(fault.Invalid, model.CodeUnreadCluster, err, "read registration of cluster %s (joiner attach %s --take-over writes it anew)", name, name)
+	}
+	return reg, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/joiner-sh/joiner/shared/adapter/dynamoledger"
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/work"
@@ -195,5 +196,34 @@ func TestF3RecordsThatCannotBeReadAreWrittenAnew(t *testing.T) {
 	must(ledger.Remember(ctx, fence, got.Notes))
 	if got, err = ledger.Load(ctx, reg); err != nil || len(got.Unread) != 4 { // the mark, which goes in its time, and the stops, which people take back
 		t.Errorf("unread %+v, %v", got.Unread, err)
+	}
+}
+
+// F3: a registration that cannot be read stops its own cluster alone.
+func TestF3ARegistrationThatCannotBeReadHidesNoOther(t *testing.T) {
+	ledger, client := ledgerOn(t)
+	for _, cluster := range []string{"a", "c"} {
+		if err := ledger.Register(t.Context(), model.Registration{Cluster: cluster, Account: "1", Region: "us-west-2"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spoilt := row{"PK": word("CLUSTERS"), "SK": word("b"), "doc": word(`{"cluster":"b","paused":"no"}`)}
+	if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("joiner"), Item: spoilt}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := ledger.Clusters(t.Context())
+	if len(all) != 2 || all[0].Cluster != "a" || all[1].Cluster != "c" || !fault.Is(err, fault.Invalid) || fault.CodeOf(err) != model.CodeUnreadCluster {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for _, part := range []string{"1 of 3", "CLUSTERS b", "paused", "--take-over"} {
+		if err != nil && !strings.Contains(err.Error(), part) {
+			t.Errorf("%v; want %q in it", err, part)
+		}
+	}
+	if _, err := ledger.Cluster(t.Context(), "b"); !fault.Is(err, fault.Invalid) || fault.CodeOf(err) != model.CodeUnreadCluster {
+		t.Errorf("asked for by name: %v", err)
+	}
+	if reg, err := ledger.Cluster(t.Context(), "a"); err != nil || reg.Cluster != "a" {
+		t.Errorf("another: %+v, %v", reg, err)
 	}
 }

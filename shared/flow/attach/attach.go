@@ -47,8 +47,8 @@ func (f *Flow) Attach(ctx context.Context, wish Wish) (Attached, error) {
 	}
 	before, err := f.Registry.Cluster(ctx, wish.Cluster)
 	out.New = fault.Is(err, fault.NotFound)
-	if err != nil && !out.New {
-		return out, err
+	if spoilt := fault.CodeOf(err) == model.CodeUnreadCluster; err != nil && !out.New && !(spoilt && wish.TakeOver) {
+		return out, err // whose a registration is that cannot be read, only people can say
 	}
 	if out.Plane, err = f.describe(ctx, wish.Registration); err != nil {
 		return out, explain(err, wish.Registration)
@@ -257,7 +257,10 @@ func (f *Flow) warnings(ctx context.Context, reg model.Registration, plane model
 		say("externalID is not set: the cluster's roles cannot tell this installation from another that was given their ARNs, and an installation by the CDK app takes on no role without one")
 	}
 	all, err := f.Registry.Clusters(ctx)
-	if err != nil {
+	switch {
+	case fault.CodeOf(err) == model.CodeUnreadCluster:
+		say("%v", err)
+	case err != nil:
 		return nil, err
 	}
 	for i := range all {

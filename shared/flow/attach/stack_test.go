@@ -7,6 +7,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/attach"
+	"github.com/joiner-sh/joiner/shared/model"
 )
 
 const (
@@ -104,5 +105,24 @@ func TestW2TheHubsStackTakesOverWhatATenantsStackRegistered(t *testing.T) {
 	other.Hub = wish.Hub
 	if _, err := w.flow().Attach(t.Context(), other); !fault.Is(err, fault.Conflict) {
 		t.Errorf("another stack of the hub's account: %v", err)
+	}
+}
+
+// F3, W2: whose a registration is that cannot be read nobody knows, so that no stack changes it; people may write it anew.
+func TestF3ARegistrationThatCannotBeReadIsWrittenAnewByPeopleAlone(t *testing.T) {
+	w := newWorld()
+	unread := fault.New(fault.Invalid, model.CodeUnreadCluster, "web cannot be read")
+	w.fails["Cluster"], w.fails["Clusters"] = unread, unread
+	if _, err := w.flow().Attach(t.Context(), ofStack(stackB)); fault.CodeOf(err) != model.CodeUnreadCluster || len(w.registered) != 0 {
+		t.Errorf("by a stack: %v, %+v", err, w.registered)
+	}
+	if _, err := w.flow().Attach(t.Context(), wish()); fault.CodeOf(err) != model.CodeUnreadCluster || len(w.registered) != 0 {
+		t.Errorf("without take-over: %v, %+v", err, w.registered)
+	}
+	take := wish()
+	take.TakeOver = true
+	out, err := w.flow().Attach(t.Context(), take)
+	if err != nil || w.registered["web"].Cluster != "web" || !strings.Contains(strings.Join(out.Warnings, " "), "cannot be read") {
+		t.Errorf("taken over: %v, %+v", err, out)
 	}
 }

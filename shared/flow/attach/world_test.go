@@ -68,11 +68,14 @@ func (w *world) Before(_ context.Context, effect string) error {
 func (w *world) After(context.Context, string) {}
 
 func (w *world) Cluster(_ context.Context, name string) (model.Registration, error) {
+	if err := w.fails["Cluster"]; err != nil {
+		return model.Registration{}, err
+	}
 	reg, ok := w.registered[name]
 	if !ok {
 		return reg, fault.New(fault.NotFound, "", "cluster %s is not attached", name)
 	}
-	return reg, w.fails["Cluster"]
+	return reg, nil
 }
 
 func (w *world) Clusters(context.Context) ([]model.Registration, error) {

@@ -75,9 +75,10 @@ const rightsTried = 3
 
 // Run makes the pass over every account and region. Each is independent; the error joins those that failed.
 func (f *Region) Run(ctx context.Context) ([]RegionOutcome, error) {
+	var failures []error
 	registrations, err := f.Registry.Clusters(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list attached clusters: %w", err)
+	if err != nil { // of some, perhaps: the others have their regions read
+		failures = append(failures, fmt.Errorf("list attached clusters: %w", err))
 	}
 	scopes := map[[2]string][]model.Registration{}
 	for _, reg := range registrations {
@@ -87,7 +88,6 @@ func (f *Region) Run(ctx context.Context) ([]RegionOutcome, error) {
 		}
 	}
 	var outcomes []RegionOutcome
-	var failures []error
 	for _, scope := range slices.SortedFunc(maps.Keys(scopes), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		p := &regionPass{Region: f, settings: f.Settings.withDefaults(), clusters: scopes[scope], reg: scopes[scope][0]}
 		p.out = RegionOutcome{Account: scope[0], Region: scope[1]}

@@ -86,15 +86,15 @@ const (
 // where it is not attached; Invalid where a name is needed.
 func (f *Flow) Cluster(ctx context.Context, name string) (model.Registration, error) {
 	all, err := f.Registry.Clusters(ctx)
-	if err != nil {
-		return model.Registration{}, fmt.Errorf("list attached clusters: %w", err)
-	}
 	var names []string
 	for _, reg := range all {
-		if reg.Cluster == name || name == "" && len(all) == 1 {
+		if reg.Cluster == name || err == nil && name == "" && len(all) == 1 {
 			return reg, nil
 		}
 		names = append(names, reg.Cluster)
+	}
+	if err != nil {
+		return model.Registration{}, fmt.Errorf("list attached clusters: %w", err)
 	}
 	slices.Sort(names)
 	switch {

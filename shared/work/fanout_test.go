@@ -1,0 +1,31 @@
+package work
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+type registry struct {
+	all []model.Registration
+	err error
+}
+
+func (r registry) Clusters(context.Context) ([]model.Registration, error) { return r.all, r.err }
+
+// F3: clusters whose registrations can be read get their hints beside one whose cannot, which is told.
+func TestF3FanOutReachesEveryClusterThatCanBeRead(t *testing.T) {
+	unread := fault.New(fault.Invalid, model.CodeUnreadCluster, "b cannot be read")
+	var hinted []string
+	sent, err := FanOut(t.Context(), registry{[]model.Registration{{Cluster: "a"}, {Cluster: "c"}}, unread}, "sweep",
+		func(model.Registration) bool { return false }, func(cluster string) error {
+			hinted = append(hinted, cluster)
+			return nil
+		})
+	if sent != 2 || !slices.Equal(hinted, []string{"a", "c"}) || fault.CodeOf(err) != model.CodeUnreadCluster {
+		t.Errorf("%d sent, to %v, %v", sent, hinted, err)
+	}
+}
