@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -147,10 +146,9 @@ func drawPlan(seed uint64, length time.Duration) []Source {
 			plan = append(plan, Source{Kind: kind, Rate: 1, From: from, Until: min(length, from+d.between(30*time.Second, 20*time.Minute))})
 		}
 	}
-	// What people do to the table by hand, which is rare. Not beside definitions that vanish: see docs/decisions.md, "F5, M28".
-	vanish := slices.ContainsFunc(plan, func(s Source) bool { return s.Kind == KindDefinitions })
+	// What people do to the table by hand, which is rare.
 	for _, kind := range []string{KindUnread, KindByHand} {
-		if d := newDraws(seed, kind); d.IntN(16) == 0 && !(vanish && kind == KindByHand) {
+		if d := newDraws(seed, kind); d.IntN(16) == 0 {
 			from := d.between(0, length/2)
 			plan = append(plan, Source{Kind: kind, Rate: 1, From: from, Until: min(length, from+d.between(length/10, length*3/4))})
 		}

@@ -23,6 +23,7 @@ const (
 	Stopping      Kind = "Stopping"      // EC2 says that a claim's instance is stopping, stopped or shutting down
 	ObjectDeleted Kind = "ObjectDeleted" // somebody deleted a claim's NodeClaim object
 	Vanished      Kind = "Vanished"      // a claim's NodeClaim object goes, or went, because a definition does or did: its machine stays
+	Outlived      Kind = "Outlived"      // a NodeClaim object goes because a definition does, and another claim has its machine: that stays
 	NodeDeleted   Kind = "NodeDeleted"   // somebody deleted a claim's Node object
 	BlockEnds     Kind = "BlockEnds"     // the capacity block a claim's instance runs in is about to end
 	Impaired      Kind = "Impaired"      // EC2's status checks of a claim's instance fail, or EC2 has scheduled an event for it
@@ -38,7 +39,7 @@ const (
 
 // kinds lists them.
 var kinds = []Kind{
-	Ended, Missing, Stranded, Retired, Interrupted, Stopping, ObjectDeleted, Vanished, NodeDeleted, BlockEnds, Impaired, Unhealthy, NodeGone,
+	Ended, Missing, Stranded, Retired, Interrupted, Stopping, ObjectDeleted, Vanished, Outlived, NodeDeleted, BlockEnds, Impaired, Unhealthy, NodeGone,
 	NeverJoined, Expired, Orphan, LeftObject, LeftNode, Held,
 }
 
@@ -518,6 +519,7 @@ func (j *judge) object(object *model.ClaimObject) {
 			return
 		}
 		finding.Claim = claim
+	case claim == nil && j.outlived(&finding, j.live[id]):
 	case claim == nil && id != "" && j.live[id] == nil:
 		instance := j.instances[id]
 		if instance == nil || !Owned(*instance, j.view.Cluster) || instance.State != "terminated" {
@@ -568,6 +570,8 @@ func (f *Finding) Why() string {
 		return fmt.Sprintf("the capacity block that instance %s runs in ends at %s", id, clock(f.Claim.BlockEndsUnix))
 	case Impaired, Unhealthy, Expired, Held, Vanished:
 		return f.Detail
+	case Outlived:
+		return fmt.Sprintf("NodeClaim %s goes with its definition; instance %s runs on, as claim %s", f.Subject, id, f.Claim.Name)
 	case Ended:
 		return fmt.Sprintf("EC2 says that instance %s was terminated", id)
 	case Missing:

@@ -45,7 +45,7 @@ func Unheard(findings []Finding) []Finding {
 }
 
 func (f *Finding) obeys() bool {
-	return (f.Kind == ObjectDeleted || f.Kind == NodeDeleted) && f.Claim.State != model.Draining
+	return f.Kind == Outlived || (f.Kind == ObjectDeleted || f.Kind == NodeDeleted) && f.Claim.State != model.Draining
 }
 
 // vanishes reports whether a NodeClaim that is being deleted goes because a definition does: its own, or that of the NodePool that
@@ -62,6 +62,16 @@ func (j *judge) vanishes(f *Finding) bool {
 	}
 	created := f.Object.CreatedUnix
 	return f.Claim.Pool != "" && (!d.Pools.Stands || created != 0 && created < d.Pools.CreatedUnix)
+}
+
+// outlived makes the finding of a NodeClaim that no claim has and that is being deleted one that another claim has the machine of, which was
+// adopted while its NodeClaim could not be seen. Until the definitions are read it is one that is to be looked into.
+func (j *judge) outlived(f *Finding, other *model.Claim) bool {
+	if other == nil || f.Object.DeletedUnix == 0 || !f.Object.Finalizer {
+		return false
+	}
+	f.Kind, f.Claim, f.Nodes, f.Wait = Outlived, other, j.nodes[other.InstanceID], j.settings.Confirm
+	return j.view.Definitions == nil || j.vanishes(f)
 }
 
 // vanished reports whether a NodeClaim that is gone went with its definition: the one there is now was made after the machine was

@@ -13,22 +13,34 @@ func TestDeletionsAreJudgedByTheDefinitions(t *testing.T) {
 	object := func(v *lifecycle.View) {
 		v.Sight.Objects[old].DeletedUnix, v.Sight.Objects[old].CreatedUnix = now, now-5000
 	}
+	// Its claim was deleted by hand, and its machine adopted under another name while nobody could see the NodeClaim.
+	outlived := func(v *lifecycle.View) {
+		object(v)
+		v.Sight.Objects[old].Finalizer, v.Survey.Claims[old].Name, v.Survey.Claims[old].ObjectUID = true, "static-old", ""
+	}
 	without := func(v *lifecycle.View) { v.Sight.Objects = v.Sight.Objects[1:] }
 	for name, c := range map[string]struct {
 		change func(v *lifecycle.View)
 		define func(d *model.Definitions)
 		want   string
 	}{
-		"by people":                      {object, func(*model.Definitions) {}, deleted},
-		"NodeClaims are going":           {object, func(d *model.Definitions) { d.Claims.Stands, d.Claims.Going = false, true }, vanished},
-		"NodePools are gone":             {object, func(d *model.Definitions) { d.Pools.Stands = false }, vanished},
-		"NodePools were defined anew":    {object, func(d *model.Definitions) { d.Pools.CreatedUnix = now - 10 }, vanished},
-		"it is younger than NodePools":   {object, func(d *model.Definitions) { d.Pools.CreatedUnix = now - 5000 }, deleted},
-		"EC2NodeClasses are going":       {object, func(d *model.Definitions) { d.Classes.Stands = false }, deleted},
-		"gone with its definition":       {without, func(d *model.Definitions) { d.Claims.CreatedUnix = now - 10 }, "Vanished default-old  30 false -"},
-		"gone, and the definition there": {without, func(*model.Definitions) {}, "ObjectDeleted default-old NodeClaimDeleted 30 true -"},
-		"its node, by people":            {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now }, func(*model.Definitions) {}, "NodeDeleted default-old NodeDeleted 0 false -"},
-		"its node, by nobody":            {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now }, func(d *model.Definitions) { d.Claims.Stands = false }, ""},
+		"by people":                                                  {object, func(*model.Definitions) {}, deleted},
+		"NodeClaims are going":                                       {object, func(d *model.Definitions) { d.Claims.Stands, d.Claims.Going = false, true }, vanished},
+		"NodePools are gone":                                         {object, func(d *model.Definitions) { d.Pools.Stands = false }, vanished},
+		"NodePools were defined anew":                                {object, func(d *model.Definitions) { d.Pools.CreatedUnix = now - 10 }, vanished},
+		"it is younger than NodePools":                               {object, func(d *model.Definitions) { d.Pools.CreatedUnix = now - 5000 }, deleted},
+		"EC2NodeClasses are going":                                   {object, func(d *model.Definitions) { d.Classes.Stands = false }, deleted},
+		"gone with its definition":                                   {without, func(d *model.Definitions) { d.Claims.CreatedUnix = now - 10 }, "Vanished default-old  30 false -"},
+		"gone, and the definition there":                             {without, func(*model.Definitions) {}, "ObjectDeleted default-old NodeClaimDeleted 30 true -"},
+		"its node, by people":                                        {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now }, func(*model.Definitions) {}, "NodeDeleted default-old NodeDeleted 0 false -"},
+		"its node, by nobody":                                        {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now }, func(d *model.Definitions) { d.Claims.Stands = false }, ""},
+		"another claim has its machine":                              {outlived, func(d *model.Definitions) { d.Claims.Stands = false }, "Outlived default-old  30 false -"},
+		"another claim has its machine, and nobody has read on":      {outlived, nil, "Outlived default-old  30 false -"},
+		"another claim has its machine, and the definition is there": {outlived, func(*model.Definitions) {}, ""},
+		"another claim has its machine, and it is not held": {func(v *lifecycle.View) {
+			outlived(v)
+			v.Sight.Objects[old].Finalizer = false
+		}, func(d *model.Definitions) { d.Claims.Stands = false }, ""},
 		"recorded, and held still": {func(v *lifecycle.View) {
 			object(v)
 			v.Survey.Claims[old].Vanished, v.Survey.Claims[old].ObjectUID = true, ""

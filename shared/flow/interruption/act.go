@@ -22,6 +22,8 @@ func (r *run) act(ctx context.Context, f *lifecycle.Finding) {
 		err = r.end(ctx, f)
 	case lifecycle.Vanished:
 		err = r.vanish(ctx, f)
+	case lifecycle.Outlived:
+		err = r.letObjectGo(ctx, f)
 	case lifecycle.Held:
 		r.tellHeld(f)
 	case lifecycle.Orphan:

@@ -48,6 +48,11 @@ func (r *run) vanish(ctx context.Context, f *lifecycle.Finding) error {
 	if f.Object == nil {
 		return nil
 	}
+	return r.letObjectGo(ctx, f)
+}
+
+// letObjectGo takes a finding's NodeClaim off the owners of its nodes and then our finalizer off it.
+func (r *run) letObjectGo(ctx context.Context, f *lifecycle.Finding) error {
 	uid := f.Object.Claim.ObjectUID
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
