@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -271,7 +272,7 @@ func (a *Auditor) underWay(p *pod) bool {
 		if !c.Live() || a.books.now.Sub(c.createdAt) > 3*time.Minute && !a.robbed(c) {
 			continue
 		}
-		if slices.ContainsFunc(c.Pods, func(ref model.PodRef) bool { return ref.UID == p.UID }) {
+		if slices.ContainsFunc(c.Pods, func(ref model.PodRef) bool { return ref.UID == p.UID }) || a.robbed(c) && a.mayHold(c, p) {
 			return true
 		}
 	}
@@ -283,6 +284,25 @@ func (a *Auditor) underWay(p *pod) bool {
 func (a *Auditor) robbed(c *claim) bool {
 	m := a.books.machineOf(c)
 	return m != nil && c.State == model.Launched && m.nodeTaken && m.endedAt.IsZero() && a.books.now.Sub(m.startedAt) <= joins
+}
+
+// mayHold reports whether a claim's machine has room for a pod beside those it was made for that are yet to be bound: the pod may be
+// nominated to it, though it came later.
+func (a *Auditor) mayHold(c *claim, p *pod) bool {
+	left := maps.Clone(c.Allocatable)
+	for _, ref := range c.Pods {
+		if other := a.books.pods[ref.UID]; other != nil && other.needs() && ref.UID != p.UID {
+			for name, amount := range other.shape.Requests {
+				left[name] -= amount
+			}
+		}
+	}
+	for name, amount := range p.shape.Requests {
+		if left[name] < amount {
+			return false
+		}
+	}
+	return true
 }
 
 // hasRoom reports whether a pool is clearly below each of its limits: what is left is more than any one machine takes. One of a
