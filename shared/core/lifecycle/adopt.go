@@ -81,6 +81,9 @@ func ofInstance(claim *model.Claim, instance *model.Instance, nowUnix int64) {
 // takeNode fills in what a node says. Where there is no NodeClaim object the claim stays Launched, so that the object is
 // made and the node registered as after a launch.
 func takeNode(claim *model.Claim, node *model.Node, object bool, nowUnix int64) {
+	if node.Registered() { // pods may run there: it is drained, whatever ends it before it is registered anew
+		claim.NodeName, claim.NodeUID = node.Name, node.UID
+	}
 	if len(node.Capacity) > 0 {
 		claim.Capacity, claim.Allocatable = node.Capacity, node.Allocatable
 	}
@@ -94,7 +97,7 @@ func takeNode(claim *model.Claim, node *model.Node, object bool, nowUnix int64) 
 	if !node.Registered() || node.DeletedUnix != 0 {
 		return
 	}
-	claim.State, claim.NodeName, claim.NodeUID, claim.RegisteredUnix = model.Registered, node.Name, node.UID, nowUnix
+	claim.State, claim.RegisteredUnix = model.Registered, nowUnix
 	if node.Initialized() {
 		claim.State, claim.InitializedUnix = model.Initialized, nowUnix
 	}

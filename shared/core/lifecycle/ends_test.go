@@ -62,6 +62,11 @@ func TestWhatEndsAClaim(t *testing.T) {
 			v.Sight.Objects[old].DeletedUnix, v.Sight.Objects[old].DeadlineUnix = now, now+90
 			claim(v, old).GraceSeconds = seconds(600)
 		}, "ObjectDeleted default-old NodeClaimDeleted 0 false 90"},
+		"node deleted before its claim was adopted": {func(v *lifecycle.View) {
+			v.Sight.Nodes[0].DeletedUnix = now
+			c := &v.Survey.Claims[old]
+			c.State, c.NodeName, c.NodeUID, c.RegisteredUnix, c.InitializedUnix = model.Launched, "", "", 0, 0
+		}, "NodeDeleted default-old NodeDeleted 0 false -"},
 		"node deleted":                   {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now }, "NodeDeleted default-old NodeDeleted 0 false -"},
 		"another's node deleted":         {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now; v.Sight.Nodes[0].UID = "n-new" }, ""},
 		"block ends":                     {func(v *lifecycle.View) { claim(v, old).BlockEndsUnix = now + 40*60 }, "BlockEnds default-old CapacityBlockEnds 0 false 595"},
