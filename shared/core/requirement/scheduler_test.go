@@ -52,7 +52,7 @@ func TestRequirementsMatchNodesAsKubernetesSelectorsDo(t *testing.T) {
 		}
 		agreed++
 	})
-	if agreed < 50 {
+	if agreed < 50 && !testing.Short() {
 		t.Errorf("only %d nodes were compared", agreed)
 	}
 }
