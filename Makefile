@@ -46,8 +46,8 @@ race: ## all packages under the race detector (needs a C compiler; about an hour
 timed: ## tests that measure by the wall clock, and fail over it: on a machine that does nothing else
 	JOINER_TIMED=1 $(GO) test -p 1 -count=1 -timeout 60m $$($(GO) list -f '{{range .TestImports}}{{if eq . "$(MODULE)/testenv/timed"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "$(MODULE)/testenv/timed"}}{{$$.ImportPath}} {{end}}{{end}}' ./...)
 
-e2e: ## the long form: every end-to-end scenario on real parts
-	JOINER_E2E=full $(GO) test -timeout 50m -count=1 -v ./testenv/e2e/...
+e2e: ## the long form: every end-to-end scenario on real parts, one of them for an hour (about three hours); RUN=TestK1 picks some
+	JOINER_E2E=full $(GO) test -timeout 240m $(if $(RUN),-run '$(RUN)') -count=1 -v ./testenv/e2e/...
 
 redteam: ## attacks on a cluster by the keys of another one's watcher, and by who administers another account, against the whole stack with the templates' policies in force
 	JOINER_E2E=full $(GO) test -timeout 40m -count=1 -v -run 'TestRedteam|TestW[0-9]' ./testenv/e2e/...
