@@ -131,7 +131,7 @@ func (f *Forwarder) keepAlive(ctx context.Context) error {
 	}
 	err := f.beat(ctx)
 	if fault.Is(err, fault.NotFound) { // somebody took the pointer away
-		err = f.point(ctx, f.pointer)
+		err = f.point(ctx, f.pointer, now)
 	}
 	if err == nil || deposed(err) {
 		return err

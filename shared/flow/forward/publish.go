@@ -16,7 +16,8 @@ type publication struct {
 	data   []byte // nil until encoded
 	what   any    // *model.Snapshot or *wire.Delta
 	stored bool
-	key    string // of a base
+	key    string    // of a base
+	began  time.Time // when the state was as it says
 }
 
 // publishDue reports whether the state is to be published now, though nothing is on its way.
@@ -37,7 +38,7 @@ func (f *Forwarder) old(now time.Time) bool { return !now.Before(f.baseAt.Add(f.
 
 // begin fixes what is published next: a base where there is none, or where segments are many or it is old and nobody waits.
 func (f *Forwarder) begin(now time.Time) {
-	p := &publication{seq: f.head + 1}
+	p := &publication{seq: f.head + 1, began: now}
 	many := f.segments >= f.settings.MaxSegments || f.segmentBytes >= f.settings.MaxSegmentBytes || f.old(now)
 	hurry := f.owed != nil && f.segments < 10*f.settings.MaxSegments
 	if p.base = f.pointer.BaseKey == "" || f.whole || many && !hurry; p.base {
@@ -71,7 +72,7 @@ func (f *Forwarder) publish(ctx context.Context) error {
 	if p.base {
 		pointer.BaseKey, pointer.BaseSeq = p.key, p.seq
 	}
-	if err := f.point(ctx, pointer); err != nil {
+	if err := f.point(ctx, pointer, p.began); err != nil {
 		return err
 	}
 	f.arrived(p)
@@ -112,12 +113,13 @@ func (f *Forwarder) store(ctx context.Context, p *publication) (err error) {
 	return f.config.Publisher.PutSegment(ctx, f.config.Cluster, f.epoch, p.seq, p.data)
 }
 
-// point moves the pointer, which is a heartbeat too.
-func (f *Forwarder) point(ctx context.Context, pointer model.Pointer) error {
+// point moves the pointer to a state that was so at a time, which is a heartbeat of that time: where storing it took minutes, whoever goes
+// by it must know that it is as old as that.
+func (f *Forwarder) point(ctx context.Context, pointer model.Pointer, asOf time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, f.settings.CallTimeout)
 	defer cancel()
 	now := f.config.Now()
-	pointer.WrittenUnix, pointer.HeartbeatAt = now.Unix(), now.Unix()
+	pointer.WrittenUnix, pointer.HeartbeatAt = now.Unix(), asOf.Unix()
 	lost, err := f.config.Pointer.AdvancePointer(ctx, pointer)
 	if err != nil {
 		return err

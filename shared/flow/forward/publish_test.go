@@ -284,6 +284,38 @@ func TestAWatcherWhoseStateReachesNobodyGivesNoSignOfLife(t *testing.T) {
 	}
 }
 
+// F15: a state that could not be stored for minutes says with its pointer how old it is: functions that give nodes back go by no older
+// state than the last seconds', and what has changed since is not in it.
+func TestF15AStateThatTookMinutesToStoreIsAsOldAsItIs(t *testing.T) {
+	w := newWorld(t)
+	f := w.leader(Settings{})
+	w.settle(f)
+	w.fail = func(call string) (error, error) { return errorIf(call == "segment"), nil }
+	f.Observe(podChange("a", bound("n")))
+	begun := w.now
+	w.pass(f, 7*time.Minute)
+	f.Observe(podChange("b", bound("n")))
+	stored := 0
+	w.fail = func(call string) (error, error) { // the state of seven minutes ago is stored, and the next is not
+		if call == "segment" {
+			stored++
+		}
+		return errorIf(call == "segment" && stored > 1), nil
+	}
+	head := w.pointer.HeadSeq
+	for w.pointer.HeadSeq == head {
+		w.pass(f, time.Second)
+	}
+	if late := w.pointer.HeartbeatAt - begun.Unix(); late > 60 {
+		t.Errorf("its sign of life is %d s younger than the state", late)
+	}
+	w.fail = func(string) (error, error) { return nil, nil }
+	w.pass(f, time.Minute)
+	if age := w.now.Unix() - w.pointer.HeartbeatAt; age > 31 || len(w.published().Pods) != 2 {
+		t.Errorf("afterwards: %d s old, %d pods", age, len(w.published().Pods))
+	}
+}
+
 func TestADeposedLeaderStopsAndMayLeadAgain(t *testing.T) {
 	w := newWorld(t)
 	old, new := w.leader(Settings{}), w.forwarder(Settings{})
