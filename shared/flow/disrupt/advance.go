@@ -73,6 +73,10 @@ func (r *run) advance(ctx context.Context, steps []*step) {
 			r.soon(1)
 			return
 		}
+		if claim := s.unread(); claim != "" {
+			s.problem("command %s waits: its claim %s cannot be read", s.command.ID, claim)
+			return
+		}
 		s.find()
 		switch s.command.State {
 		case model.CommandCommitted:
@@ -105,6 +109,17 @@ func (s *step) find() {
 			s.targets = append(s.targets, target{Target: t, claim: claim})
 		}
 	}
+}
+
+// unread names a claim of the command that is there and cannot be read, "" where there is none. Nothing follows from its absence: the node
+// keeps its taint until somebody knows whose it is.
+func (s *step) unread() string {
+	for i := range s.command.Targets {
+		if claim := s.command.Targets[i].Claim; s.ledger.Unread.Has(model.UnreadClaim, claim) {
+			return claim
+		}
+	}
+	return ""
 }
 
 // alone reports whether each node of the command goes by itself, so that one that must stay holds up no other.

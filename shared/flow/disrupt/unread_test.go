@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/world"
@@ -34,5 +35,33 @@ func TestF3NodesOfACommandThatCannotBeReadStayAsTheyAre(t *testing.T) {
 	world.MendItems(h.ledger, cluster)
 	if out := h.look(); strings.Contains(out.Undecided, "cannot be read") || out.Open != 1 {
 		t.Errorf("mended: %+v", out)
+	}
+}
+
+// F3, B4: a command one of whose claims cannot be read waits: it is not said to be undone while the claim's node has the taint.
+func TestF3ACommandWaitsWhileAClaimOfItCannotBeRead(t *testing.T) {
+	h := newHouse(t, 4)
+	h.wants(planned(model.ReasonDrifted, 1, "n0"))
+	h.boots = 10_000
+	h.look()
+	h.pass(30)
+	if !tainted(&h.nodes["n0"].Node) {
+		t.Fatalf("%s", h.state())
+	}
+	h.plan = nil
+	h.settings.ReplaceWithin = time.Second // it is late, and would be undone
+	world.SpoilItem(h.ledger, cluster, model.UnreadClaim, "c-n0")
+	h.pass(120)
+	commands := h.load().Commands
+	if len(commands) != 1 || !commands[0].State.Open() || !tainted(&h.nodes["n0"].Node) {
+		t.Errorf("while it cannot be read: %+v\n%s", commands, h.state())
+	}
+	if err := h.run(nil, true); err != nil || !slices.ContainsFunc(h.outcome.Problems, func(p string) bool { return strings.Contains(p, "its claim c-n0 cannot be read") }) {
+		t.Errorf("%v, told %q", err, h.outcome.Problems)
+	}
+	world.MendItems(h.ledger, cluster)
+	h.pass(120)
+	if commands := h.load().Commands; len(commands) != 1 || commands[0].State != model.CommandUndone || tainted(&h.nodes["n0"].Node) {
+		t.Errorf("mended: %+v\n%s", commands, h.state())
 	}
 }

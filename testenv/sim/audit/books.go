@@ -25,6 +25,8 @@ type books struct {
 	marks    map[model.Mark]mark // by what they are about
 	marksAt  time.Time           // when one was stored or cleared last
 
+	planningAt time.Time // when a planner began last, which reads marks a moment later
+
 	nodes       map[string]*node  // by name
 	objects     map[string]object // NodeClaim objects, by name
 	unwanted    map[string]bool   // names of claims whose objects were deleted by somebody
@@ -174,6 +176,9 @@ func (b *books) enter(e world.Entry) {
 		}
 	case world.LeaseTaken:
 		b.leases[fact.Fence.Cluster+"/"+fact.Fence.Lease] = fact.Fence
+		if fact.Fence.Lease == model.LeasePlanner {
+			b.planningAt = e.At
+		}
 	case world.LedgerWritten:
 		b.written(e, fact)
 	case world.LedgerMeddled:

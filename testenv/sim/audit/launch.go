@@ -279,7 +279,7 @@ func throttled(code string) bool {
 }
 
 // unknowing is how long after an offer came back dry a launch may be recorded whose run had read the ledger before: of one run there are
-// several, which it planned at once.
+// several, which it planned at once. Of a run that takes longer it is known when it began.
 const unknowing = 10 * time.Second
 
 // probes is A8: what is marked as without capacity is tried at most once in a while, and being told to ask less often
@@ -291,7 +291,7 @@ func (a *Auditor) probes(id string) {
 		about := model.Mark{OfferKey: p}
 		m, marked := a.books.marks[about]
 		since := i.recordedAt.Sub(m.at)
-		if !marked || since > a.rules.ProbeEvery || since < unknowing && m.tries > 0 {
+		if !marked || since > a.rules.ProbeEvery || (since < unknowing || !a.books.planningAt.IsZero() && !m.at.Before(a.books.planningAt)) && m.tries > 0 {
 			continue
 		}
 		if i.recordedAt.Unix() >= m.ForgetUnix && m.ForgetUnix-m.AtUnix >= 600 {

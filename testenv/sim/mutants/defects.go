@@ -102,6 +102,7 @@ var units = map[string]unit{
 	"NodeClaims that were outlived held":                         {lifecycle, "TestDeletionsAreJudged"},
 	"machines that ended unknown not recorded":                   {interruption, "TestD5"},
 	"nodes about to end counted for a tenth":                     {lifecycle, "TestS32"},
+	"commands with claims that cannot be read go on":             {disrupt, "TestF3A"},
 	"hints of a judge at work come back for ever":                {disrupt, "TestHintThatMeetsAJudge"},
 	"looks in between ask for looks":                             {disrupt, "TestR44LooksInBetween"},
 	"nodes whose pods would wait never given back":               {reclaim, "TestK1"},
@@ -291,6 +292,7 @@ var defects = []defect{
 		"case going[claim.Name] && claim.State != model.Draining && claim.State != model.Terminating:", "case going[claim.Name] && false:"},
 
 	// What is given back by choice.
+	{"commands with claims that cannot be read go on", disrupt + "advance.go", "if claim := s.unread(); claim != \"\" {", "if claim := s.unread(); claim == s.command.ID {"},
 	{"hints of a judge at work come back for ever", disrupt + "flow.go", "if r.request.Returns >= most {", "if !r.request.Told && r.request.Returns >= most {"},
 	{"looks in between ask for looks", disrupt + "propose.go",
 		"r.found(r.machines.Version, again, plan.Constrained)", "r.found(r.machines.Version, plan.AgainUnix, plan.Constrained)"},
