@@ -24,9 +24,10 @@ func (f *function) keep(batch []world.Message) {
 }
 
 // again is C5: where the world is at rest, handing every function batches it was given before changes nothing that anybody
-// could see: no machine is asked for or ended, and no claim or launch is written, until something else changes.
+// could see: no machine is asked for or ended, and no claim or launch is written, until something else changes. Where items of the ledger
+// could not be read that may be otherwise: what was said of a machine whose claim was one of them is heard now.
 func (e *engine) again() {
-	if !e.resting() {
+	if !e.resting() || e.stats.Faults[KindUnread] > 0 {
 		return
 	}
 	e.stats.Again++

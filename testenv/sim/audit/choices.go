@@ -397,7 +397,7 @@ func (a *Auditor) stillTainted(t *model.Target, letGo string) (string, bool) {
 	if n == nil || n.UID != t.NodeUID || !tainted(n.Node) || n.DeletedUnix != 0 || c == nil || !c.Live() || ends(c.State) {
 		return "", false
 	}
-	if k := a.books.commandOf(c); k != nil && k.ID != letGo && k.State != model.CommandUndoing {
+	if k := a.books.commandOf(c); k != nil && k.ID != letGo {
 		return "", false // another command's
 	}
 	return "its node " + t.Node + " is tainted and is not given back", true

@@ -238,13 +238,13 @@ type tried struct {
 	tries int
 }
 
-// noneForgotten is A5: what a launch is said to have come to has every machine of it that could be seen.
+// noneForgotten is A5: what a launch is said to have come to has every machine of it that could be seen and was not ending.
 func (a *Auditor) noneForgotten(fact world.LedgerWritten) {
 	for _, stored := range fact.Intents {
 		i := a.books.intents[stored.ID]
 		seen, dealt := 0, 0
 		for _, m := range a.books.machines {
-			if m.intent == stored.ID && m.endedAt.IsZero() && a.entry.At.Sub(m.visibleAt) > 10*time.Second {
+			if m.intent == stored.ID && m.endingAt.IsZero() && m.endedAt.IsZero() && a.entry.At.Sub(m.visibleAt) > 10*time.Second {
 				seen++
 			}
 		}
