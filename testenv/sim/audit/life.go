@@ -86,7 +86,15 @@ func (a *Auditor) mayTerminate(id string) {
 	if n == nil || a.overdue(c) || !m.due.IsZero() && !a.entry.At.Before(m.due) {
 		return
 	}
-	if pods := a.waitedFor(n); pods > 0 && n.Ready && n.Registered() {
+	pods := a.waitedFor(n)
+	if c == nil { // a machine that no claim has is looked at for what others run there, and is not drained
+		for _, p := range a.books.onNode[n.Name] {
+			if a.leaves(p) && p.shape.OwnerKind == world.KindDaemons {
+				pods--
+			}
+		}
+	}
+	if pods > 0 && n.Ready && n.Registered() {
 		a.broken("C11", id, "it was to be ended while its node %s is ready and runs %d pods", n.Name, pods)
 	}
 	a.detached(c, m, n)
