@@ -37,13 +37,24 @@ func TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations(t *testing.T) {
 	c.backlog(t, "work", pods/perWorkload, perWorkload)
 	c.pause(t, false)
 
-	planned := map[string]int{}
+	defer func() {
+		for i, outcome := range c.logs.runs() {
+			if outcome.Claims > 0 {
+				t.Logf("invocation %d: %d claims, %d pods without one, %d pods later, by %v ms, %q", i, outcome.Claims, outcome.Unschedulable, outcome.Later, outcome.Millis, outcome.Problems)
+			}
+		}
+	}()
+	planned, seen := map[string]int{}, 0
 	await(t, within, "every pod is planned", func(context.Context) string {
 		clear(planned)
 		for _, claim := range c.ledger(t).Claims {
 			for _, pod := range claim.Pods {
 				planned[pod.UID]++
 			}
+		}
+		if len(planned) != seen {
+			seen = len(planned)
+			t.Logf("%d of %d pods are planned", seen, pods)
 		}
 		if len(planned) < pods {
 			return fmt.Sprintf("%d of %d", len(planned), pods)
@@ -72,11 +83,6 @@ func TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations(t *testing.T) {
 		}
 		return ""
 	})
-	for _, outcome := range c.logs.runs() {
-		if outcome.Claims > 0 {
-			t.Logf("%d claims, %d pods later, by %v ms", outcome.Claims, outcome.Later, outcome.Millis)
-		}
-	}
 	if full() && launching > most {
 		t.Errorf("%d invocations launched, of at most %d", launching, most)
 	}

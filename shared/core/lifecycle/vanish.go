@@ -45,22 +45,21 @@ func Unheard(findings []Finding) []Finding {
 }
 
 func (f *Finding) obeys() bool {
-	return f.Kind == Outlived || (f.Kind == ObjectDeleted || f.Kind == NodeDeleted) && f.Claim.State != model.Draining
+	return f.Kind == Outlived || f.Kind == Vanished && f.Object != nil || (f.Kind == ObjectDeleted || f.Kind == NodeDeleted) && f.Claim.State != model.Draining
 }
 
 // vanishes reports whether a NodeClaim that is being deleted goes because a definition does: its own, or that of the NodePool that
-// owns it. One that is older than the definition of NodePools was owned by a NodePool of an earlier one, which went with that.
+// owns it. One that is older than the definition of NodePools was owned by a NodePool of an earlier one, which went with that. Of a claim that
+// Vanished it is so until the definitions are read: the NodeClaim may have been made anew since, and be deleted by people.
 func (j *judge) vanishes(f *Finding) bool {
 	d := j.view.Definitions
+	created := f.Object.CreatedUnix
 	switch {
-	case f.Claim.Vanished: // it was seen to, and is yet to be let go of
-		return true
 	case d == nil:
-		return false
-	case !d.Claims.Stands:
+		return f.Claim.Vanished
+	case !d.Claims.Stands, created != 0 && created < d.Claims.CreatedUnix:
 		return true
 	}
-	created := f.Object.CreatedUnix
 	return f.Claim.Pool != "" && (!d.Pools.Stands || created != 0 && created < d.Pools.CreatedUnix)
 }
 

@@ -45,6 +45,15 @@ func TestDeletionsAreJudgedByTheDefinitions(t *testing.T) {
 			object(v)
 			v.Survey.Claims[old].Vanished, v.Survey.Claims[old].ObjectUID = true, ""
 		}, nil, vanished},
+		"made anew after it vanished, and deleted by people": {func(v *lifecycle.View) {
+			object(v)
+			v.Sight.Objects[old].CreatedUnix = now - 5
+			v.Survey.Claims[old].Vanished, v.Survey.Claims[old].ObjectUID = true, ""
+		}, func(d *model.Definitions) { d.Claims.CreatedUnix, d.Pools.CreatedUnix = now-10, now-10 }, deleted},
+		"held still from before its definition was made anew": {func(v *lifecycle.View) {
+			object(v)
+			v.Survey.Claims[old].Vanished, v.Survey.Claims[old].ObjectUID = true, ""
+		}, func(d *model.Definitions) { d.Claims.CreatedUnix = now - 10 }, vanished},
 		"ends already": {func(v *lifecycle.View) {
 			object(v)
 			v.Survey.Claims[old].State, v.Survey.Claims[old].Drain = model.Draining, &model.Drain{SinceUnix: now - 60}

@@ -18,9 +18,14 @@ import (
 func (r *run) recover(ctx context.Context) error {
 	var due []model.Intent
 	for _, intent := range r.ledger.Intents {
-		if intent.State != model.IntentDone && intent.DueUnix <= r.now() {
-			due = append(due, intent)
+		if intent.State == model.IntentDone || intent.DueUnix > r.now() {
+			continue
 		}
+		if claim := r.unreadOf(&intent); claim != "" {
+			r.problem("launch %s waits: its claim %s cannot be read, and which of its machines are whose is not known", intent.ID, claim)
+			continue
+		}
+		due = append(due, intent)
 	}
 	if len(due) == 0 {
 		return nil
@@ -65,6 +70,16 @@ func (r *run) recover(ctx context.Context) error {
 		r.out.Recovered++
 	}
 	return r.reload(ctx)
+}
+
+// unreadOf names a claim of a launch that is there and cannot be read, "" where there is none.
+func (r *run) unreadOf(intent *model.Intent) string {
+	for _, claim := range intent.Claims {
+		if r.ledger.Unread.Has(model.UnreadClaim, claim) {
+			return claim
+		}
+	}
+	return ""
 }
 
 // mayRepeat says of each launch whether EC2 may be asked for its machines again now, and counts those as started.

@@ -2,6 +2,7 @@ package provision_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,24 @@ func TestUnfinishedLaunchOfWhichOnlyPartIsShownIsNotDoubled(t *testing.T) {
 	}
 	if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 1 || len(w.Fleet.Machines()) != 6 {
 		t.Fatalf("%+v, %d machines", outcome, len(w.Fleet.Machines()))
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
+// F3, A5: while a claim of an unfinished launch cannot be read nobody knows which of its machines are whose: its outcome waits, and has all of
+// them afterwards.
+func TestF3UnfinishedLaunchWaitsWhileAClaimOfItCannotBeRead(t *testing.T) {
+	w := unfinished(t, 2, world.DiesAfter)
+	w.Tick(due)
+	world.SpoilItem(w.Ledger, world.Name, model.UnreadClaim, load(t, w).Claims[0].Name)
+	outcome := run(t, w, provision.TriggerSweep)
+	if outcome.Recovered != 0 || !slices.ContainsFunc(outcome.Problems, func(p string) bool { return strings.Contains(p, "cannot be read, and which of its machines") }) {
+		t.Errorf("while it cannot be read: %+v", outcome)
+	}
+	world.MendItems(w.Ledger, world.Name)
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != 1 || len(w.Fleet.Machines()) != 2 {
+		t.Errorf("mended: %+v, %d machines", outcome, len(w.Fleet.Machines()))
 	}
 	settle(t, w)
 	sound(t, w)

@@ -103,6 +103,7 @@ var units = map[string]unit{
 	"machines that ended unknown not recorded":                   {interruption, "TestD5"},
 	"nodes about to end counted for a tenth":                     {lifecycle, "TestS32"},
 	"commands with claims that cannot be read go on":             {disrupt, "TestF3A"},
+	"launches recovered without claims that cannot be read":      {provision, "TestF3"},
 	"hints of a judge at work come back for ever":                {disrupt, "TestHintThatMeetsAJudge"},
 	"looks in between ask for looks":                             {disrupt, "TestR44LooksInBetween"},
 	"nodes whose pods would wait never given back":               {reclaim, "TestK1"},
@@ -138,7 +139,7 @@ var defects = []defect{
 	{"a machine that joins late is none", provision + "plan.go",
 		"r.now()-claim.LaunchedUnix <= int64(r.settings.JoinWithin.Seconds()):", "r.now()-claim.LaunchedUnix <= 5:"},
 	{"unfinished launches never looked into", provision + "recover.go",
-		"intent.State != model.IntentDone && intent.DueUnix <= r.now()", "intent.State != model.IntentDone && intent.DueUnix <= r.now()-86400"},
+		"intent.State == model.IntentDone || intent.DueUnix > r.now()", "intent.State == model.IntentDone || intent.DueUnix > r.now()-86400"},
 	{"what was found is taken for nothing", provision + "recover.go",
 		"return &model.LaunchResult{Instances: found}, false, nil", "return &model.LaunchResult{}, false, nil"},
 
@@ -293,6 +294,7 @@ var defects = []defect{
 
 	// What is given back by choice.
 	{"commands with claims that cannot be read go on", disrupt + "advance.go", "if claim := s.unread(); claim != \"\" {", "if claim := s.unread(); claim == s.command.ID {"},
+	{"launches recovered without claims that cannot be read", provision + "recover.go", "if claim := r.unreadOf(&intent); claim != \"\" {", "if claim := r.unreadOf(&intent); claim == intent.ID {"},
 	{"hints of a judge at work come back for ever", disrupt + "flow.go", "if r.request.Returns >= most {", "if !r.request.Told && r.request.Returns >= most {"},
 	{"looks in between ask for looks", disrupt + "propose.go",
 		"r.found(r.machines.Version, again, plan.Constrained)", "r.found(r.machines.Version, plan.AgainUnix, plan.Constrained)"},
