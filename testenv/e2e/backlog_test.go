@@ -24,8 +24,9 @@ func TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations(t *testing.T) {
 	const perWorkload, most = 5, 5
 	pods, within, sizes := 600, 3*time.Minute, ""
 	if full() {
-		// Of large machines a few hundred hold all pods. Of those with six pods each it would be ten thousand, which come up as a ramp.
-		pods, within, sizes = 60_000, 15*time.Minute, "{key: karpenter.k8s.aws/instance-size, operator: In, values: [24xlarge]}"
+		// Of the largest machines fewer than a hundred hold all pods: of more, those beyond the first hundred wait for the next minute, and of
+		// those with six pods each ten thousand come up as a ramp.
+		pods, within, sizes = 60_000, 5*time.Minute, "{key: karpenter.k8s.aws/instance-size, operator: In, values: [48xlarge]}"
 	}
 	c := start(t, stack.Options{
 		PlannerEnv: map[string]string{"GOMAXPROCS": "1"},
@@ -52,12 +53,16 @@ func TestF088ABacklogOfManyWorkloadsIsLaunchedByAFewInvocations(t *testing.T) {
 				planned[pod.UID]++
 			}
 		}
-		if len(planned) != seen {
-			seen = len(planned)
-			t.Logf("%d of %d pods are planned", seen, pods)
+		nominated := 0 // to room that machines on their way have, as a run said that left none for the next
+		if runs := c.logs.runs(); len(runs) > 0 && runs[len(runs)-1].Later == 0 {
+			nominated = runs[len(runs)-1].Nominated
 		}
-		if len(planned) < pods {
-			return fmt.Sprintf("%d of %d", len(planned), pods)
+		if len(planned)+nominated != seen {
+			seen = len(planned) + nominated
+			t.Logf("%d of %d pods are planned, %d of them onto what is on its way", seen, pods, nominated)
+		}
+		if seen < pods {
+			return fmt.Sprintf("%d of %d", seen, pods)
 		}
 		return ""
 	})
