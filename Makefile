@@ -18,8 +18,9 @@ ifndef VERSION
 VERSION := $(or $(if $(wildcard .git),$(shell git describe --always --tags --abbrev=12 --dirty 2>/dev/null)),dev)
 endif
 LDFLAGS := -s -w -buildid= -X $(MODULE)/shared/boot.version=$(VERSION)
-# Functions are fetched before a cold start: others' code in them is compiled for size (nothing inlined), ours and Go's own for speed.
-SMALL := -gcflags=all=-l -gcflags=std= -gcflags=$(MODULE)/...=
+# Functions are fetched before a cold start: others' code in them is compiled for size (nothing inlined), and so is ours that waits for
+# answers; the planner and what else computes, and Go's own, for speed.
+SMALL := -gcflags=all=-l -gcflags=std= -gcflags=$(MODULE)/...= -gcflags=$(MODULE)/shared/adapter/...=-l -gcflags=$(MODULE)/shared/flow/...=-l
 export CGO_ENABLED ?= 0
 
 help: ## list the targets
