@@ -33,6 +33,16 @@ func (u UnreadItems) Has(kind, name string) bool {
 	return slices.ContainsFunc(u, func(i Unread) bool { return i.Kind == kind && i.Name == name })
 }
 
+// First returns the first of some names that one of a kind has, "" where none has any.
+func (u UnreadItems) First(kind string, names ...string) string {
+	for _, name := range names {
+		if u.Has(kind, name) {
+			return name
+		}
+	}
+	return ""
+}
+
 // Of returns those of a kind.
 func (u UnreadItems) Of(kind string) UnreadItems {
 	var out UnreadItems

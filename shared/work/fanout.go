@@ -22,8 +22,8 @@ type Glances interface {
 }
 
 // FanOut turns the tick of each minute into one hint per attached cluster, so that a slow or broken cluster delays no other. A
-// cluster that rests gets none. Those whose registrations can be read get theirs whatever the others say. what names the hint in errors ("sweep"). It returns how many hints were sent; the error joins
-// those that were not.
+// cluster that rests gets none. Those whose registrations can be read get theirs whatever the others say. what names the hint in errors
+// ("sweep"). It returns how many hints were sent; the error joins those that were not.
 func FanOut(ctx context.Context, registry Registry, what string, rests func(model.Registration) bool, hint func(cluster string) error) (sent int, err error) {
 	registrations, unread := registry.Clusters(ctx)
 	if unread != nil {

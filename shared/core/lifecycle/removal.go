@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -56,10 +57,14 @@ func WantedBy(code, reason string) string {
 // Unknown returns the cluster's machines that have ended and that no claim has or had: the answer to their launch was lost and they ended
 // before anybody looked for them, or somebody deleted their claim. None while claims or intents cannot be read. By id.
 func Unknown(view View) (out []model.Instance) {
+	ended := func(i *model.Instance) bool { return i.State == "terminated" && Owned(*i, view.Cluster) }
+	if !slices.ContainsFunc(view.Instances, func(i model.Instance) bool { return ended(&i) }) {
+		return nil
+	}
 	j := index(view, Settings{})
 	for _, id := range j.ids {
 		i := j.instances[id]
-		if i.State == "terminated" && Owned(*i, view.Cluster) && !j.unread && j.live[id] == nil && j.gone[id] == nil && !j.waiting[i.Tags[tagIntent]] {
+		if ended(i) && !j.unread && j.live[id] == nil && j.gone[id] == nil && !j.waiting[i.Tags[tagIntent]] {
 			out = append(out, *i)
 		}
 	}

@@ -124,24 +124,32 @@ func (b *board) retryOnNewNode(c *class, budget *int) bool {
 		}
 		*budget--
 		unit := slices.Clone(c.takeUnits(1))
-		pools := p.pools()
-		runs, reserved, left := len(p.runs), p.reserved, make([][]int64, len(pools))
-		for n, pool := range pools {
-			left[n] = pool.left
-		}
+		runs, restore := len(p.runs), p.saved()
 		tried := &party{class: first, pods: unit, values: cells[i].values, stands: cells[i].stands}
 		p.pack([]*party{tried})
 		if len(tried.pods) == 0 && b.holds() {
 			b.share(runs, budget)
 			return true
 		}
-		p.runs, p.reserved = p.runs[:runs], reserved
-		for n, pool := range pools {
-			pool.left = left[n]
-		}
+		restore()
 		c.pods = append(unit, c.pods...)
 	}
 	return false
+}
+
+// saved returns what takes back all that is packed after it.
+func (p *planner) saved() (restore func()) {
+	pools := p.pools()
+	runs, reserved, left := len(p.runs), p.reserved, make([][]int64, len(pools))
+	for i, pool := range pools {
+		left[i] = pool.left
+	}
+	return func() {
+		p.runs, p.reserved = p.runs[:runs], reserved
+		for i, pool := range pools {
+			pool.left = left[i]
+		}
+	}
 }
 
 // share packs the pods of nodes that were opened for units left over, those of the runs from the n-th, together with those of another new
@@ -171,10 +179,7 @@ func (b *board) shareNode(fresh *run, n *node, others []*run, budget *int) {
 // packTogether packs the pods of two new nodes anew. It reports whether that is cheaper and the whole plan holds; else all is as it was.
 func (b *board) packTogether(r *run, n *node, s *run, m *node) bool {
 	p, pool := b.planner, r.pool
-	runs, reserved, left, had := len(p.runs), p.reserved, make([][]int64, len(p.pools())), [2][]int{n.pods, m.pods}
-	for i, pool := range p.pools() {
-		left[i] = pool.left
-	}
+	runs, had, restore := len(p.runs), [2][]int{n.pods, m.pods}, p.saved()
 	parties := append(r.partiesOf(n), s.partiesOf(m)...)
 	n.pods, m.pods, pool.left, p.reserved = nil, nil, slices.Clone(pool.left), maps.Clone(p.reserved)
 	p.release(pool, n)
@@ -188,21 +193,14 @@ func (b *board) packTogether(r *run, n *node, s *run, m *node) bool {
 	if whole && price < n.price+m.price && b.holds() {
 		return true
 	}
+	restore()
 	n.pods, m.pods = had[0], had[1]
-	p.runs, p.reserved = p.runs[:runs], reserved
-	for i, pool := range p.pools() {
-		pool.left = left[i]
-	}
 	return false
 }
 
 // filled reports whether a new node has all the pods it was opened for.
 func (r *run) filled(n *node) bool {
-	total := 0
-	for _, it := range n.items {
-		total += it.count * r.lots[it.lot].class.stride
-	}
-	return total > 0 && total == len(n.pods)
+	return len(n.pods) > 0 && len(n.pods) == r.podsOf(n)
 }
 
 // partiesOf returns the pods of a filled node as they were before it was opened for them.

@@ -393,15 +393,20 @@ func (r *run) openFor(n *node) bitset {
 	return r.open
 }
 
+// podsOf returns how many pods a node is opened for.
+func (r *run) podsOf(n *node) int {
+	total := 0
+	for _, it := range n.items {
+		total += it.count * r.lots[it.lot].class.stride
+	}
+	return total
+}
+
 // assign gives each node its pods and takes them off their parties.
 func (r *run) assign() {
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		total := 0
-		for _, it := range n.items {
-			total += it.count * r.lots[it.lot].class.stride
-		}
-		n.pods = make([]int, 0, total)
+		n.pods = make([]int, 0, r.podsOf(n))
 		for _, it := range n.items {
 			party := r.lots[it.lot].party
 			take := it.count * party.class.stride

@@ -114,12 +114,11 @@ func (s *step) find() {
 // unread names a claim of the command that is there and cannot be read, "" where there is none. Nothing follows from its absence: the node
 // keeps its taint until somebody knows whose it is.
 func (s *step) unread() string {
-	for i := range s.command.Targets {
-		if claim := s.command.Targets[i].Claim; s.ledger.Unread.Has(model.UnreadClaim, claim) {
-			return claim
-		}
+	claims := make([]string, len(s.command.Targets))
+	for i := range claims {
+		claims[i] = s.command.Targets[i].Claim
 	}
-	return ""
+	return s.ledger.Unread.First(model.UnreadClaim, claims...)
 }
 
 // alone reports whether each node of the command goes by itself, so that one that must stay holds up no other.

@@ -21,7 +21,7 @@ func (r *run) recover(ctx context.Context) error {
 		if intent.State == model.IntentDone || intent.DueUnix > r.now() {
 			continue
 		}
-		if claim := r.unreadOf(&intent); claim != "" {
+		if claim := r.ledger.Unread.First(model.UnreadClaim, intent.Claims...); claim != "" {
 			r.problem("launch %s waits: its claim %s cannot be read, and which of its machines are whose is not known", intent.ID, claim)
 			continue
 		}
@@ -70,16 +70,6 @@ func (r *run) recover(ctx context.Context) error {
 		r.out.Recovered++
 	}
 	return r.reload(ctx)
-}
-
-// unreadOf names a claim of a launch that is there and cannot be read, "" where there is none.
-func (r *run) unreadOf(intent *model.Intent) string {
-	for _, claim := range intent.Claims {
-		if r.ledger.Unread.Has(model.UnreadClaim, claim) {
-			return claim
-		}
-	}
-	return ""
 }
 
 // mayRepeat says of each launch whether EC2 may be asked for its machines again now, and counts those as started.

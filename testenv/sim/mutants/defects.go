@@ -294,7 +294,8 @@ var defects = []defect{
 
 	// What is given back by choice.
 	{"commands with claims that cannot be read go on", disrupt + "advance.go", "if claim := s.unread(); claim != \"\" {", "if claim := s.unread(); claim == s.command.ID {"},
-	{"launches recovered without claims that cannot be read", provision + "recover.go", "if claim := r.unreadOf(&intent); claim != \"\" {", "if claim := r.unreadOf(&intent); claim == intent.ID {"},
+	{"launches recovered without claims that cannot be read", provision + "recover.go", "if claim := r.ledger.Unread.First(model.UnreadClaim, intent.Claims...); claim != \"\" {",
+		"if claim := r.ledger.Unread.First(model.UnreadClaim, intent.Claims...); claim == intent.ID {"},
 	{"hints of a judge at work come back for ever", disrupt + "flow.go", "if r.request.Returns >= most {", "if !r.request.Told && r.request.Returns >= most {"},
 	{"looks in between ask for looks", disrupt + "propose.go",
 		"r.found(r.machines.Version, again, plan.Constrained)", "r.found(r.machines.Version, plan.AgainUnix, plan.Constrained)"},

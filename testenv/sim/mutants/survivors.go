@@ -32,7 +32,7 @@ var survivors = []defect{
 	{"X37 warnings deleted though nodes are not tainted", interruption + "notice.go", "\tif !tainted {\n\t\th.problem(\"claim %s: its node", "\tif !tainted && false {\n\t\th.problem(\"claim %s: its node"},
 	{"X38 warnings deleted though nobody was told", interruption + "notice.go", "\t\th.problem(\"%v\", err)\n\t\th.fail(h.begun...)\n", "\t\th.problem(\"%v\", err)\n"},
 	{"X39 no pace of launches", provision + "pace.go", "return int(max(0, most+more-pace.Starts))", "return int(max(1<<20, most+more-pace.Starts))"},
-	{"X40 ledger not read again after recovery", provision + "recover.go", "\treturn r.reload(ctx)\n}\n\n// unreadOf", "\treturn nil\n}\n\n// unreadOf"},
+	{"X40 ledger not read again after recovery", provision + "recover.go", "\treturn r.reload(ctx)\n}\n\n// mayRepeat", "\treturn nil\n}\n\n// mayRepeat"},
 	{"X41 Ready nodes do not speak for machines", lifecycle + "judge.go", "return slices.ContainsFunc(f.Nodes, func(n model.Node) bool { return n.Ready })", "return false"},
 	{"X42 empty nodes end at once", emptying + "next.go", "if settled := drain.EmptyUnix + d.settings.SettleSeconds; d.now < settled {", "if settled := drain.EmptyUnix; d.now < settled {"},
 	{"X43 volumes waited for past the deadline", emptying + "next.go", "\tif d.overdue(0) {\n\t\tdrain.DetachedUnix", "\tif d.overdue(3600) {\n\t\tdrain.DetachedUnix"},
