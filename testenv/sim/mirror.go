@@ -18,6 +18,9 @@ const mirrorWithin = 30 * time.Second
 // mirrored holds that what the watchers have published is what is there, which B9 rests on: a snapshot that is fresh by its heartbeat and
 // lacks a change is older than it says. What differs twice, mirrorWithin apart, and in the same way, is not on its way.
 func (e *engine) mirrored() {
+	if len(e.found) > 0 {
+		return // nothing goes on after a violation, and what was on its way stays there
+	}
 	before := make([]map[string]string, len(e.watchers))
 	for i, w := range e.watchers {
 		before[i] = differences(w.world, w.name)

@@ -27,7 +27,7 @@ type Rules struct {
 	Invocation  time.Duration // how long an invocation lives at most, and goes by what it read first: 35 s
 	Fresh       time.Duration // B9: how old the word of the watcher may be that is decided by: 10 s, and clocks
 	Untainted   time.Duration // B4: from a replacement's failure until its nodes are free of the taint: 60 s
-	Refusals    int           // R26: evictions of one pod that are refused in a minute: 12
+	Refusals    int           // R26: evictions of one pod that are refused in a minute: 24. Nine by the backoff; a clock that is ahead asks at each look, 12 times, and a message that is handled twice asks twice
 	ProbeEvery  time.Duration // A8: an offer without capacity is tried at most once in so long: 110 s
 }
 
@@ -36,7 +36,7 @@ var DefaultRules = Rules{
 	Orphan: 2 * time.Minute, Ghost: 2 * time.Minute, Bound: 4 * time.Minute, Grace: 15 * time.Second, Patience: 90 * time.Second,
 	Settled: 3 * time.Minute, FailedCalls: 20, Calls: 120, ProbeEvery: 110 * time.Second,
 	Warned: 20 * time.Second, Found: 60 * time.Second, Evicted: 30 * time.Second, Stalled: 3 * time.Minute, Brake: 5 * time.Minute, Detach: 10 * time.Minute,
-	Invocation: 35 * time.Second, Fresh: 16 * time.Second, Untainted: time.Minute, Refusals: 12,
+	Invocation: 35 * time.Second, Fresh: 16 * time.Second, Untainted: time.Minute, Refusals: 24,
 }
 
 // Auditor holds every rule over one set of books.

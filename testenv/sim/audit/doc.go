@@ -23,7 +23,7 @@
 //	B8  at most max(5, 10 %) of the nodes are given up for repair in five minutes, and none while more than a fifth of its pool's
 //	    nodes are unhealthy
 //	S32 of a pool's nodes a tenth, and one at least, ends for its age at a time
-//	R26 a pod whose eviction is refused is asked at most twelve times a minute
+//	R26 a pod whose eviction is refused is asked at most nine times a minute, and 24 times where clocks are off and messages are handled twice
 //	R32 a drain whose node has not been Ready for forty minutes is over
 //	D9  where people have stopped disruption by choice nothing is given back, decided before or after
 //

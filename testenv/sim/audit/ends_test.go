@@ -161,7 +161,7 @@ func TestRulesOfEnds(t *testing.T) {
 			s.claim(model.Draining, 2, draining, model.EndedStatusFailed)
 		}, occupied(model.Initialized, nil), "C11"},
 		"its eviction is refused again each second": {func(s *story) {
-			for range 15 {
+			for range 25 {
 				s.wait(time.Second)
 				s.tell(world.LeaveAsked{Pod: model.PodRef{Namespace: "default", Name: "plain", UID: "plain"}, UID: "plain", Node: "n", Refused: "a budget"})
 			}
