@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"time"
@@ -20,10 +21,13 @@ type books struct {
 	machines map[string]*machine
 	leases   map[string]model.Fence // newest, by cluster and lease
 	held     map[string]model.Resources
+	full     map[string]bool            // pools that are at their limits
+	freedAt  map[string]time.Time       // when a pool that was at its limits was below them again
 	usage    map[string]model.Resources // as the ledger says, by pool
 	pools    map[string]*model.Pool
 	marks    map[model.Mark]mark // by what they are about
 	marksAt  time.Time           // when one was stored or cleared last
+	marksBy  string              // the process that did
 
 	planningAt time.Time // when a planner began last, which reads marks a moment later
 
@@ -76,6 +80,7 @@ type claim struct {
 	model.Claim
 	at        time.Time // of the last change
 	createdAt time.Time
+	createdBy string // process
 }
 
 // machine is an instance.
@@ -155,7 +160,7 @@ type mark struct {
 func newBooks() *books {
 	return &books{
 		intents: map[string]*intent{}, claims: map[string]*claim{}, machines: map[string]*machine{}, leases: map[string]model.Fence{},
-		held: map[string]model.Resources{}, usage: map[string]model.Resources{}, pools: map[string]*model.Pool{}, marks: map[model.Mark]mark{},
+		held: map[string]model.Resources{}, full: map[string]bool{}, freedAt: map[string]time.Time{}, usage: map[string]model.Resources{}, pools: map[string]*model.Pool{}, marks: map[model.Mark]mark{},
 		nodes: map[string]*node{}, objects: map[string]object{}, unwanted: map[string]bool{}, pods: map[string]*pod{}, room: map[string]*room{},
 		byShape: map[int]map[string]*pod{}, messages: map[string]int{}, processes: map[string]string{},
 		onNode: map[string]map[string]*pod{}, budgets: map[string]*model.PDB{}, attached: map[string]attachment{}, replaced: map[string]bool{},
@@ -332,7 +337,7 @@ func (b *books) written(e world.Entry, fact world.LedgerWritten) {
 			b.hold(change.After, 1)
 			c := b.claims[change.After.Name]
 			if c == nil {
-				c = &claim{createdAt: e.At}
+				c = &claim{createdAt: e.At, createdBy: e.Actor}
 				b.claims[change.After.Name] = c
 			}
 			c.Claim, c.at = *change.After, e.At
@@ -341,6 +346,9 @@ func (b *books) written(e world.Entry, fact world.LedgerWritten) {
 			}
 		}
 	}
+	for _, change := range fact.Claims {
+		b.freed(e.At, cmp.Or(change.After, change.Before).Pool)
+	}
 	b.commanded(e.At, fact.Commands)
 	for _, usage := range fact.Usage {
 		if b.usage[usage.Pool] = usage.Held; fact.Op == "recount" {
@@ -348,7 +356,7 @@ func (b *books) written(e world.Entry, fact world.LedgerWritten) {
 		}
 	}
 	if len(fact.Marks)+len(fact.Cleared) > 0 {
-		b.marksAt = e.At
+		b.marksAt, b.marksBy = e.At, e.Actor
 	}
 	for _, stored := range fact.Marks {
 		b.marks[stored.About()] = mark{Mark: stored, at: e.At}
@@ -366,6 +374,33 @@ func (b *books) hold(c *model.Claim, sign int64) {
 	for name, amount := range c.Held {
 		b.held[c.Pool][name] += sign * amount
 	}
+}
+
+// freed notes when a pool that was at its limits is below them again.
+func (b *books) freed(at time.Time, pool string) {
+	if b.pools[pool] == nil {
+		return // deleted by people
+	}
+	full := !b.hasRoom(pool)
+	if b.full[pool] && !full {
+		b.freedAt[pool] = at
+	}
+	b.full[pool] = full
+}
+
+// hasRoom reports whether a pool is clearly below each of its limits: what is left is more than any one machine takes. One of a
+// fixed size takes no machine more, whoever waits.
+func (b *books) hasRoom(pool string) bool {
+	if b.pools[pool].Replicas != nil {
+		return false
+	}
+	for name, limit := range b.pools[pool].Limits {
+		left := limit - b.held[pool][name]
+		if name == model.Nodes && left < 1 || name != model.Nodes && left < limit/2 {
+			return false
+		}
+	}
+	return true
 }
 
 func (b *books) object(e world.Entry, fact world.ObjectWritten) {

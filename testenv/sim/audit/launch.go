@@ -376,7 +376,7 @@ func (a *Auditor) notTwice(shape int) {
 		if !a.books.elsewhere.Before(c.createdAt) {
 			return
 		}
-		if a.balances(shape) && a.books.marksAt.Sub(c.createdAt) > launching {
+		if since := a.books.marksAt.Sub(c.createdAt); a.balances(shape) && (since > launching || since > 0 && a.books.marksBy != c.createdBy) {
 			return
 		}
 		if c.NodeName != "" {
@@ -405,7 +405,7 @@ func (a *Auditor) notTwice(shape int) {
 	}
 }
 
-// launching is how long a launch takes at most that meets nothing odd.
+// launching is how long a launch takes at most that meets nothing odd: by then the process that made a claim has stored the marks of its launch.
 const launching = 10 * time.Second
 
 // balances reports whether pods of the shape keep a balance between zones or the like. A zone that had no capacity when a claim was made and

@@ -279,7 +279,7 @@ func (a *Auditor) bound(p *pod) {
 		return
 	}
 	for _, name := range sorted(a.books.pools) {
-		if a.hasRoom(name) {
+		if a.books.hasRoom(name) && a.books.now.Sub(a.books.freedAt[name]) > a.rules.Bound {
 			a.broken("C3", p.Key(), "it has waited since %s though pool %s is not at its limits", since.Format("15:04:05"), name)
 			return
 		}
@@ -320,21 +320,6 @@ func (a *Auditor) mayHold(c *claim, p *pod) bool {
 	}
 	for name, amount := range p.shape.Requests {
 		if left[name] < amount {
-			return false
-		}
-	}
-	return true
-}
-
-// hasRoom reports whether a pool is clearly below each of its limits: what is left is more than any one machine takes. One of a
-// fixed size takes no machine more, whoever waits.
-func (a *Auditor) hasRoom(pool string) bool {
-	if a.books.pools[pool].Replicas != nil {
-		return false
-	}
-	for name, limit := range a.books.pools[pool].Limits {
-		left := limit - a.books.held[pool][name]
-		if name == model.Nodes && left < 1 || name != model.Nodes && left < limit/2 {
 			return false
 		}
 	}
