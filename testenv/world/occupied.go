@@ -47,7 +47,7 @@ func (c *Cluster) OccupiedAll(_ context.Context, objects []model.Object) (map[st
 // occupied is Occupied with the lock held.
 func (c *Cluster) occupied(object model.Object) (model.Occupied, error) {
 	node := c.nodes.get(object.Name)
-	if node == nil || node.UID != object.UID {
+	if node == nil || object.UID != "" && node.UID != object.UID {
 		return model.Occupied{}, fault.New(fault.NotFound, "", "node %s of UID %s is gone", object.Name, object.UID)
 	}
 	out := model.Occupied{Node: *node, ReadUnix: c.now().Unix()}

@@ -16,7 +16,7 @@ import (
 )
 
 // Occupied reads a node live, with every pod bound to it, ended ones too, and the volumes attached to it. NotFound where the
-// node of that UID is gone.
+// node of that UID is gone; without a UID, where no node has the name.
 //
 // It costs a read of the node, a list of its pods and, of those who ask side by side together, one list of VolumeAttachments.
 // Attachments are listed after the pods, so that a pod that has left by then is not missed with its volume. Which volume
@@ -140,7 +140,7 @@ func (c *Client) node(ctx context.Context, node model.Object) (model.Node, error
 	if err != nil {
 		return model.Node{}, translateError(err, "read node %s", node.Name)
 	}
-	if string(object.UID) != node.UID {
+	if node.UID != "" && string(object.UID) != node.UID {
 		return model.Node{}, fault.New(fault.NotFound, "", "node %s of UID %s is gone; there is another of UID %s", node.Name, node.UID, object.UID)
 	}
 	return translate.Node(object), nil

@@ -189,6 +189,12 @@ func TestOccupiedIsAboutTheNodeThatWasJudged(t *testing.T) {
 			t.Errorf("%s: %+v, %v", what, got, err)
 		}
 	}
+	if got, err := c.Occupied(t.Context(), model.Object{Name: name}); err != nil || got.Node.Name != name || got.Node.UID == "" {
+		t.Errorf("whichever has the name: %+v, %v", got, err)
+	}
+	if got, err := c.Occupied(t.Context(), model.Object{Name: unique("absent")}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("none of the name: %+v, %v", got, err)
+	}
 }
 
 // Twenty nodes that are emptied side by side, each with volumes.

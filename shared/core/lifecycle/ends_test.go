@@ -2,6 +2,7 @@ package lifecycle_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -67,8 +68,13 @@ func TestWhatEndsAClaim(t *testing.T) {
 			c := &v.Survey.Claims[old]
 			c.State, c.NodeName, c.NodeUID, c.RegisteredUnix, c.InitializedUnix = model.Launched, "", "", 0, 0
 		}, "NodeDeleted default-old NodeDeleted 0 false -"},
-		"node deleted":                   {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now }, "NodeDeleted default-old NodeDeleted 0 false -"},
-		"another's node deleted":         {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now; v.Sight.Nodes[0].UID = "n-new" }, ""},
+		"node deleted": {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now }, "NodeDeleted default-old NodeDeleted 0 false -"},
+		"a node deleted that was made anew and registered since": {func(v *lifecycle.View) { v.Sight.Nodes[0].DeletedUnix = now; v.Sight.Nodes[0].UID = "n-new" }, "NodeDeleted default-old NodeDeleted 0 false -"},
+		"a node deleted that was made anew and not registered": {func(v *lifecycle.View) {
+			n := &v.Sight.Nodes[0]
+			n.DeletedUnix, n.UID, n.Labels = now, "n-new", maps.Clone(n.Labels)
+			delete(n.Labels, model.LabelRegistered)
+		}, ""},
 		"block ends":                     {func(v *lifecycle.View) { claim(v, old).BlockEndsUnix = now + 40*60 }, "BlockEnds default-old CapacityBlockEnds 0 false 595"},
 		"block ends any moment":          {func(v *lifecycle.View) { claim(v, old).BlockEndsUnix = now + 60 }, "BlockEnds default-old CapacityBlockEnds 0 false 0"},
 		"block ends later":               {func(v *lifecycle.View) { claim(v, old).BlockEndsUnix = now + 40*60 + 1 }, ""},

@@ -41,7 +41,7 @@ func (r *run) act(ctx context.Context, f *lifecycle.Finding) {
 func (r *run) end(ctx context.Context, f *lifecycle.Finding) error {
 	why := Cause{Code: f.Code, Message: f.Why(), DeadlineUnix: f.DeadlineUnix, NowUnix: r.survey.NowUnix}
 	claim := *f.Claim
-	if len(f.Nodes) > 0 && claim.NodeUID == "" { // it joined, and nobody has registered it
+	if len(f.Nodes) > 0 && claim.NodeUID == "" || len(f.Nodes) == 1 { // it joined, or was deleted and joined again, and nobody has registered it
 		claim.NodeName, claim.NodeUID = f.Nodes[0].Name, f.Nodes[0].UID
 	}
 	claim, tainted, err := r.begin(ctx, r.site, r.reg, claim, why)

@@ -577,10 +577,35 @@ func (s *step) look(ctx context.Context) error {
 	}
 	occupied, err := s.site.Objects.Occupied(ctx, s.object(KindNode))
 	if fault.Is(err, fault.NotFound) {
+		return s.anew(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	s.node = &occupied
+	return nil
+}
+
+// anew reads the node by its name alone: where somebody deleted it and its machine's kubelet has made it again, pods may run there that the
+// claim's record knows nothing of. The claim is about that node from then on.
+func (s *step) anew(ctx context.Context) error {
+	if s.claim.State != model.Draining {
+		return nil // the machine is told to end
+	}
+	occupied, err := s.site.Objects.Occupied(ctx, model.Object{Name: s.claim.NodeName})
+	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if occupied.Node.ProviderID == "" || occupied.Node.ProviderID != s.claim.ProviderID {
+		return nil // another machine's
+	}
+	claim := s.claim
+	claim.NodeUID = occupied.Node.UID
+	if !s.advance(ctx, claim) {
+		return fault.New(fault.Conflict, "", "node %s was made anew as %s, which could not be recorded", claim.NodeName, claim.NodeUID)
 	}
 	s.node = &occupied
 	return nil

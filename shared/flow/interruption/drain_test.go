@@ -289,6 +289,42 @@ func TestF118_NodeWithoutAMachineIsLetGoWithoutADrain(t *testing.T) {
 	}
 }
 
+// C11: a Node that somebody deleted and its kubelet made again is the one that is drained, whatever UID the claim's record has.
+func TestC11_NodeThatWasMadeAnewIsDrained(t *testing.T) {
+	for name, began := range map[string]bool{"before its end began": false, "while it was drained": true} {
+		t.Run(name, func(t *testing.T) {
+			w := house(t, 2, world.Options{}, labelled)
+			budget(w, "web-all", "0")
+			claim := load(t, w).Claims[0]
+			if began {
+				end(t, w, claim, model.EndedExpired, 0)
+				play(t, w, time.Minute)
+			}
+			anew := *nodeOf(w, claim)
+			w.Cluster.DeleteNode(anew.Name)
+			anew.UID, anew.Taints, anew.DeletedUnix = "made-anew", nil, 0
+			w.Cluster.PutNode(anew)
+			if !began {
+				end(t, w, claim, model.EndedExpired, 0)
+			}
+			play(t, w, 2*time.Minute)
+			now := claimOf(t, w, claim.Name)
+			if now.State != model.Draining || now.NodeUID != "made-anew" || len(podsOn(w, claim)) != 1 {
+				t.Fatalf("%+v", now)
+			}
+			if node := nodeOf(w, now); !slices.ContainsFunc(node.Taints, func(taint model.Taint) bool { return taint.Key == model.TaintDisrupted }) {
+				t.Errorf("pods may come to it: %+v", node.Taints)
+			}
+			budget(w, "web-all", "1")
+			play(t, w, 3*time.Minute)
+			ended(t, w, now)
+			if left := leaves(w); len(left) != 1 {
+				t.Errorf("%+v", left)
+			}
+		})
+	}
+}
+
 // F118: the same of a node that was being drained when its machine was gone.
 func TestF118_DrainOfAMachineThatEndsMeanwhileIsOver(t *testing.T) {
 	w := house(t, 2, world.Options{Kubelets: world.KubeletOptions{NodeGoneMin: time.Hour, NodeGoneMax: time.Hour}}, labelled)

@@ -122,7 +122,7 @@ type Site struct {
 // Objects is the API server, as far as draining writes to NodeClaims and Nodes.
 type Objects interface {
 	// Occupied reads a node live, with every pod on it and the volumes attached to it. NotFound where the node of that UID is
-	// gone.
+	// gone; without a UID, where no node has the name.
 	Occupied(ctx context.Context, node model.Object) (model.Occupied, error)
 	// OccupiedAll reads many nodes so, by UID, in fewer calls than one after another. One that is left out is gone, or could not
 	// be read with the others: Occupied says which.
