@@ -117,7 +117,7 @@ func (p *patient) table(ctx context.Context) ([]doctor.Finding, error) {
 		found = append(found, one(doctor.Fail, "it lacks the index byInstance", "deploy the region's stack again: what AWS says of machines finds their claims by it")...)
 	}
 	if !aws.ToBool(out.Table.DeletionProtectionEnabled) {
-		found = append(found, one(doctor.Warn, "it is not protected against deletion", "deploy the region's stack again, or set DeletionProtectionEnabled")...)
+		found = append(found, one(doctor.Warn, "it is not protected against deletion", "deploy the region's stack with context protect=true, now that it runs")...)
 	}
 	ttl, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &p.at.Table})
 	if err != nil {

@@ -32,7 +32,8 @@ func alarms(o Options) []alarm {
 			Metrics: []metric{{"AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName", q.fullName("-dead")}}, Statistic: "Maximum", Least: 1, Minutes: 1, Of: 1, In: 1,
 		})
 	}
-	out = append(out, ageAlarm("Notices", "joiner-notices"))
+	out = append(out, ageAlarm("Notices", "joiner-notices"), lostAlarm("EventsAlarm", "joiner-state",
+		"EventBridge can neither deliver what AWS says of machines nor keep it in joiner-notices-dead: see the policies of these queues and of their key"))
 	var throttles, dropped []metric
 	for _, f := range functions(o) {
 		of := func(name string) metric { return metric{"AWS/Lambda", name, "FunctionName", f.Name} }
@@ -42,7 +43,7 @@ func alarms(o Options) []alarm {
 		})
 	}
 	out = append(out,
-		alarm{ID: "ThrottleAlarm", About: "Functions are throttled: raise context maxClusters, or the account's quota of concurrent executions", Metrics: throttles, Least: 1, Minutes: 1, Of: 3, In: 5},
+		alarm{ID: "ThrottleAlarm", About: throttled(o), Metrics: throttles, Least: 1, Minutes: 1, Of: 3, In: 5},
 		alarm{ID: "RecursionAlarm", About: "Lambda stopped functions for calling themselves: their recursive loop setting is no longer Allow", Metrics: dropped, Least: 1, Minutes: 5, Of: 1, In: 1},
 		alarm{ID: "TickAlarm", About: "joiner-provision was not invoked for five minutes: see the rule " + tickRule,
 			Metrics: []metric{{"AWS/Lambda", "Invocations", "FunctionName", "joiner-provision"}}, Least: 1, Below: true, Minutes: 5, Of: 1, In: 1},
@@ -56,6 +57,24 @@ func alarms(o Options) []alarm {
 			Metrics: []metric{{ours, "RemovalsPutOff", "", ""}}, Least: 1, Minutes: 5, Of: 1, In: 1},
 	)
 	return out
+}
+
+// throttled says what to do where Lambda has no room for functions.
+func throttled(o Options) string {
+	if o.Reserve {
+		return "Functions are throttled: raise context maxClusters, or the account's quota of concurrent executions"
+	}
+	return "Functions are throttled: other functions of the account take what there is, or its quota of concurrent executions is small; raise that, and set context reserve to true"
+}
+
+// lostAlarm is on where a rule's events are lost. The rules for the queue of notices have one target, one queue for what is not delivered and
+// the same policies, so that one of them speaks for all: that of states, which fires whenever a machine ends, whatever ended it. EventBridge
+// counts what failed for good, and what went to no dead-letter queue either. Source: EventBridge user guide, "Monitoring Amazon EventBridge".
+func lostAlarm(id, rule, about string) alarm {
+	return alarm{
+		ID: id, About: about, Least: 1, Minutes: 5, Of: 1, In: 1,
+		Metrics: []metric{{"AWS/Events", "FailedInvocations", "RuleName", rule}, {"AWS/Events", "InvocationsFailedToBeSentToDlq", "RuleName", rule}},
+	}
 }
 
 func (r *region) makeAlarms() {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"slices"
+	"cmp"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -21,7 +21,7 @@ type cluster struct {
 	externalID *string // what its roles ask of whoever takes them on, as no other cluster's do
 	hub        string  // account of the region's stack, as it stands in ARNs
 	roles      map[string]awsiam.CfnRole
-	nodeRole   string // name, as it stands in ARNs
+	nodeRoles  []string // names that machines may be given, as they stand in ARNs
 	relay      awssqs.CfnQueue
 }
 
@@ -46,18 +46,20 @@ func programNames() []string {
 // region's stack is the other stack's: see newHub.
 func newCluster(scope constructs.Construct, id string, c Cluster, o Options) awscdk.Stack {
 	stack := awscdk.NewStack(scope, s(id), &awscdk.StackProps{
-		StackName: s(id), Description: s("Joiner: cluster " + c.Name), AnalyticsReporting: jsii.Bool(false),
+		StackName: s(id), Description: s("Joiner: cluster " + c.Name), AnalyticsReporting: jsii.Bool(false), Env: in(cmp.Or(c.Account, o.HubAccount)),
 	})
 	k := &cluster{stack: stack, o: o, c: c, roles: map[string]awsiam.CfnRole{}, hub: "${AWS::AccountId}"}
 	k.externalID = stackUUID(stack)
 	if c.Account != "" {
 		k.hub = o.HubAccount
 	}
-	k.makeNodeRole()
+	k.makeNodeRoles()
 	for _, p := range programs {
 		k.makeRole(p.ID, p.Program, k.rights(p.Program))
 	}
-	k.makeAdopter()
+	if len(o.Adopters) > 0 {
+		k.makeAdopter()
+	}
 	if c.Relay {
 		k.makeRelay()
 	}
@@ -83,37 +85,6 @@ func stackUUID(stack awscdk.Stack) *string {
 	return awscdk.Fn_Select(n(2), awscdk.Fn_Split(s("/"), stack.StackId(), nil))
 }
 
-// makeNodeRole makes the role of the cluster's nodes, where people have none, and its instance profile.
-func (k *cluster) makeNodeRole() {
-	if k.nodeRole = k.c.NodeRole; k.nodeRole != "" {
-		return
-	}
-	managed := func(name string) *string { return sub("arn:${AWS::Partition}:iam::aws:policy/%s", name) }
-	// The name that Karpenter's guide gives it, so that its node classes work here.
-	k.nodeRole = nodeRoleName(k.c.Name)
-	role := newRole(k.stack, k.o, roleOf{
-		ID: "NodeRole", Name: s(k.nodeRole), About: "Nodes of cluster " + k.c.Name,
-		Trust: document(trust("ec2.amazonaws.com", nil)),
-		Managed: []*string{managed("AmazonEKSWorkerNodePolicy"), managed("AmazonEKS_CNI_Policy"), managed("AmazonEC2ContainerRegistryPullOnly"),
-			managed("AmazonSSMManagedInstanceCore")},
-	})
-	awsiam.NewCfnInstanceProfile(k.stack, s("NodeProfile"), &awsiam.CfnInstanceProfileProps{
-		InstanceProfileName: s(k.nodeRole), Roles: &[]any{role.Ref()},
-	})
-	awseks.NewCfnAccessEntry(k.stack, s("NodeAccess"), &awseks.CfnAccessEntryProps{
-		ClusterName: s(k.c.Name), PrincipalArn: role.AttrArn(), Type: s("EC2_LINUX"),
-	})
-}
-
-// nodeRoleName is KarpenterNodeRole-CLUSTER, with a digest where that is longer than a role's name may be.
-func nodeRoleName(cluster string) string {
-	const prefix = "KarpenterNodeRole-"
-	if len(prefix)+len(cluster) <= 64 {
-		return prefix + cluster
-	}
-	return prefix + short(cluster)
-}
-
 // makeRole makes the role by which one function, and no other, acts for the cluster.
 func (k *cluster) makeRole(id, program string, rights []statement) {
 	role := statement{
@@ -133,12 +104,8 @@ func (k *cluster) roleName(program string) *string {
 	return sub("joiner-%s-${AWS::Region}-%s", short(k.c.Name), program)
 }
 
-// makeAdopter makes the role of people who take over the cluster's nodes from Karpenter.
+// makeAdopter makes the role of people who take over the cluster's nodes from Karpenter. Without it they do so by their own rights.
 func (k *cluster) makeAdopter() {
-	who := any(sub("arn:${AWS::Partition}:iam::${AWS::AccountId}:root"))
-	if len(k.o.Adopters) > 0 {
-		who = k.o.Adopters
-	}
 	rights := []statement{
 		k.describe("Instances"),
 		allow("NameIntents", []string{"ec2:CreateTags"}, k.ec2("instance"), merge(k.tagged(), map[string]any{
@@ -148,7 +115,7 @@ func (k *cluster) makeAdopter() {
 	k.roles["Adopt"] = newRole(k.stack, k.o, roleOf{
 		ID: "AdoptRole", Name: k.roleName("adopt"), About: "People who take over nodes of cluster " + k.c.Name + " from Karpenter",
 		Trust: document(statement{
-			"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": map[string]any{"AWS": who},
+			"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": map[string]any{"AWS": k.o.Adopters},
 			"Condition": map[string]any{"StringEquals": map[string]any{"sts:ExternalId": k.externalID}},
 		}),
 		Rights: document(rights...),
@@ -215,6 +182,9 @@ func (k *cluster) makeWatcher() {
 			"ArnEquals":    map[string]any{"aws:SourceArn": k.arn()},
 		},
 	}
+	if k.c.IRSAProvider != "" {
+		pods = k.byOIDC()
+	}
 	rights := watcherRights(k.c.Name, k.hub, "${AWS::AccountId}")
 	identity := &awseks.CfnPodIdentityAssociationProps{ClusterName: s(k.c.Name), Namespace: s(k.c.Namespace), ServiceAccount: s("joiner-watcher")}
 	if k.c.Account != "" {
@@ -231,8 +201,26 @@ func (k *cluster) makeWatcher() {
 		ID: "WatcherRole", Name: k.roleName("watcher"), About: "Joiner's watcher in cluster " + k.c.Name, Trust: document(pods), Rights: document(rights...),
 	})
 	k.roles["Watcher"] = role
+	if k.c.IRSAProvider != "" {
+		awscdk.NewCfnOutput(k.stack, s("WatcherRoleARN"), &awscdk.CfnOutputProps{
+			Description: s("serviceAccount.annotations of the chart: eks.amazonaws.com/role-arn"), Value: role.AttrArn(),
+		})
+		return
+	}
 	identity.RoleArn = role.AttrArn()
 	awseks.NewCfnPodIdentityAssociation(k.stack, s("WatcherIdentity"), identity)
+}
+
+// byOIDC lets the watcher's service account take on its role by the cluster's OIDC provider, for where there is no Pod Identity: on Fargate
+// and in China. Source: EKS user guide, "IAM roles for service accounts".
+func (k *cluster) byOIDC() statement {
+	return statement{
+		"Effect": "Allow", "Action": "sts:AssumeRoleWithWebIdentity",
+		"Principal": map[string]any{"Federated": sub("arn:${AWS::Partition}:iam::${AWS::AccountId}:oidc-provider/%s", k.c.IRSAProvider)},
+		"Condition": map[string]any{"StringEquals": map[string]any{
+			k.c.IRSAProvider + ":aud": "sts.amazonaws.com", k.c.IRSAProvider + ":sub": "system:serviceaccount:" + k.c.Namespace + ":joiner-watcher",
+		}},
+	}
 }
 
 // watcherRights are a watcher's: to send hints to its cluster's plan queue and to no other, to publish snapshots of its own cluster, to say where they are, and to read
@@ -263,11 +251,20 @@ func (k *cluster) letIn() {
 			entry(p.ID, p.Group)
 		}
 	}
-	entry("Adopt", "joiner:adopt")
+	if k.roles["Adopt"] != nil {
+		entry("Adopt", "joiner:adopt")
+	}
 }
 
 // forwardEvents sends what AWS says of this account's machines to the account of the region's stack, whose rules take it from there.
 func (k *cluster) forwardEvents() {
+	o := k.o
+	if !strings.Contains(o.AlarmTopicARN, ":"+k.c.Account+":") {
+		o.AlarmTopicARN = "" // it is of the hub's account
+	}
+	lost := lostAlarm("ForwardAlarm", strings.Replace("joiner-state", "joiner-", "joiner-"+short(k.c.Name)+"-", 1), "EventBridge cannot forward what AWS says of machines to account "+k.hub+": see the policy of its event bus")
+	lost.Metrics = lost.Metrics[:1] // there is no dead-letter queue
+	lost.make(k.stack, o, k.c.Name)
 	bus := sub("arn:${AWS::Partition}:events:${AWS::Region}:%s:event-bus/default", k.hub)
 	role := newRole(k.stack, k.o, roleOf{
 		ID: "ForwardRole", Name: k.roleName("forward"), About: "EventBridge: tells account " + k.hub + " of machines of cluster " + k.c.Name,
@@ -294,7 +291,9 @@ func (k *cluster) register() {
 	for _, p := range programs {
 		roles[p.Program] = k.roles[p.ID].AttrArn()
 	}
-	roles["adopt"] = k.roles["Adopt"].AttrArn()
+	if adopt := k.roles["Adopt"]; adopt != nil {
+		roles["adopt"] = adopt.AttrArn()
+	}
 	properties := map[string]any{"arn": k.arn(), "account": sub("${AWS::AccountId}"), "roles": roles, "externalID": k.externalID}
 	if k.c.Relay {
 		properties["relayURL"] = k.relay.Ref()
@@ -334,7 +333,7 @@ func (k *cluster) arn() *string {
 // which account that is, so that no other account says anything of the cluster.
 func newHub(scope constructs.Construct, id string, c Cluster, o Options) awscdk.Stack {
 	stack := awscdk.NewStack(scope, s(id), &awscdk.StackProps{
-		StackName: s(id), Description: s("Joiner: cluster " + c.Name + " of account " + c.Account), AnalyticsReporting: jsii.Bool(false),
+		StackName: s(id), Description: s("Joiner: cluster " + c.Name + " of account " + c.Account), AnalyticsReporting: jsii.Bool(false), Env: in(o.HubAccount),
 	})
 	watcher := sub("arn:${AWS::Partition}:iam::%s:role/joiner-%s-${AWS::Region}-watcher", c.Account, short(c.Name))
 	rights := append(watcherRights(c.Name, "${AWS::AccountId}", c.Account), kmsRights(o)...)
@@ -362,7 +361,11 @@ func newHub(scope constructs.Construct, id string, c Cluster, o Options) awscdk.
 		},
 	})
 	roles := map[string]any{}
-	for _, p := range slices.Concat([]string{"adopt"}, programNames()) {
+	named := programNames()
+	if len(o.Adopters) > 0 {
+		named = append(named, "adopt")
+	}
+	for _, p := range named {
 		roles[p] = sub("arn:${AWS::Partition}:iam::%s:role/joiner-%s-${AWS::Region}-%s", c.Account, short(c.Name), p)
 	}
 	properties := map[string]any{

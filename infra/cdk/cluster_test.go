@@ -12,14 +12,11 @@ import (
 func clusterWanted(relay bool) map[string]wanted {
 	own := `{"Fn::Select": [2, {"Fn::Split": ["/", {"Ref": "AWS::StackId"}]}]}`
 	all := map[string]wanted{
-		"NodeRole": {"AWS::IAM::Role", `{"RoleName": "KarpenterNodeRole-joiner-demo", "AssumeRolePolicyDocument": {"Statement": [{"Principal": {"Service": "ec2.amazonaws.com"}}]},
+		"NodeRole": {"AWS::IAM::Role", `{"RoleName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-node"}, "AssumeRolePolicyDocument": {"Statement": [{"Principal": {"Service": "ec2.amazonaws.com"}}]},
 			"ManagedPolicyArns": [{"Fn::Sub": "arn:${AWS::Partition}:iam::aws:policy/AmazonEKSWorkerNodePolicy"}, {"Fn::Sub": "arn:${AWS::Partition}:iam::aws:policy/AmazonEKS_CNI_Policy"},
 				{"Fn::Sub": "arn:${AWS::Partition}:iam::aws:policy/AmazonEC2ContainerRegistryPullOnly"}, {"Fn::Sub": "arn:${AWS::Partition}:iam::aws:policy/AmazonSSMManagedInstanceCore"}]}`},
-		"NodeProfile": {"AWS::IAM::InstanceProfile", `{"InstanceProfileName": "KarpenterNodeRole-joiner-demo", "Roles": [{"Ref": "NodeRole"}]}`},
+		"NodeProfile": {"AWS::IAM::InstanceProfile", `{"InstanceProfileName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-node"}, "Roles": [{"Ref": "NodeRole"}]}`},
 		"NodeAccess":  {"AWS::EKS::AccessEntry", `{"ClusterName": "joiner-demo", "Type": "EC2_LINUX", "PrincipalArn": ` + attribute("NodeRole", "Arn") + `}`},
-		"AdoptRole": {"AWS::IAM::Role", `{"RoleName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-adopt"}, "AssumeRolePolicyDocument": {"Statement": [{
-			"Principal": {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:root"}}, "Condition": {"StringEquals": {"sts:ExternalId": ` + own + `}}}]}}`},
-		"AdoptAccess": {"AWS::EKS::AccessEntry", `{"ClusterName": "joiner-demo", "Type": "STANDARD", "KubernetesGroups": ["joiner:adopt"], "PrincipalArn": ` + attribute("AdoptRole", "Arn") + `}`},
 		"WatcherRole": {"AWS::IAM::Role", `{"RoleName": {"Fn::Sub": "joiner-joiner-demo-${AWS::Region}-watcher"}, "AssumeRolePolicyDocument": {"Statement": [{
 			"Action": ["sts:AssumeRole", "sts:TagSession"], "Principal": {"Service": "pods.eks.amazonaws.com"}, "Condition": {"StringEquals": {"aws:SourceAccount": {"Fn::Sub": "${AWS::AccountId}"}},
 			"ArnEquals": {"aws:SourceArn": {"Fn::Sub": "arn:${AWS::Partition}:eks:${AWS::Region}:${AWS::AccountId}:cluster/joiner-demo"}}}}]}}`},
@@ -27,7 +24,7 @@ func clusterWanted(relay bool) map[string]wanted {
 		"Cluster": {"Custom::JoinerCluster", `{"ServiceToken": {"Fn::Sub": "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:joiner-catalog"},
 			"cluster": "joiner-demo", "account": {"Fn::Sub": "${AWS::AccountId}"}, "region": {"Fn::Sub": "${AWS::Region}"}, "externalID": ` + own + `,
 			"roles": {"provision": ` + attribute("ProvisionRole", "Arn") + `, "interruption": ` + attribute("InterruptionRole", "Arn") + `, "catalog": ` + attribute("CatalogRole", "Arn") + `,
-				"disrupt": ` + attribute("DisruptRole", "Arn") + `, "adopt": ` + attribute("AdoptRole", "Arn") + `}}`},
+				"disrupt": ` + attribute("DisruptRole", "Arn") + `}}`},
 	}
 	maps.Copy(all, planWanted())
 	for id, p := range map[string][2]string{
@@ -46,7 +43,7 @@ func clusterWanted(relay bool) map[string]wanted {
 func planWanted() map[string]wanted {
 	return map[string]wanted{
 		"PlanQueue": {"AWS::SQS::Queue", `{"QueueName": "joiner-plan-joiner-demo.fifo", "FifoQueue": true, "VisibilityTimeout": 40, "SqsManagedSseEnabled": true,
-			"RedrivePolicy": {"maxReceiveCount": 3, "deadLetterTargetArn": ` + filled("arn:${AWS::Partition}:sqs:${AWS::Region}:${AWS::AccountId}:joiner-plan-dead.fifo") + `}}`},
+			"RedrivePolicy": {"maxReceiveCount": 5, "deadLetterTargetArn": ` + filled("arn:${AWS::Partition}:sqs:${AWS::Region}:${AWS::AccountId}:joiner-plan-dead.fifo") + `}}`},
 		"PlanQueuePolicy": {"AWS::SQS::QueuePolicy", `{"Queues": [{"Ref": "PlanQueue"}], "PolicyDocument": {"Statement": [` + tlsOnly + `]}}`},
 		"ProvisionFromPlan": {"AWS::Lambda::EventSourceMapping", `{"FunctionName": ` + filled("arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:joiner-provision") + `,
 			"EventSourceArn": ` + attribute("PlanQueue", "Arn") + `, "BatchSize": 10, "Enabled": true, "FunctionResponseTypes": ["ReportBatchItemFailures"]}`},
@@ -56,7 +53,7 @@ func planWanted() map[string]wanted {
 }
 
 // W3: a plan queue asks for no high throughput. Whatever groups a watcher makes up, two batches of its queue are under way at once where
-// there are other clusters, and what is reserved for the function has room for two of each cluster and a tick.
+// there are other clusters, and where concurrency is reserved for the function it has room for two of each cluster and a tick.
 func TestW3FloodsOfGroupsLeaveRoomForOtherClusters(t *testing.T) {
 	for file, bound := range map[string]string{"cluster": "null", "cluster-relay": "null", "cluster-of-two": `{"MaximumConcurrency":2}`, "cluster-foreign-hub": `{"MaximumConcurrency":2}`} {
 		resources := parsed(t, file).Resources
@@ -130,6 +127,8 @@ func TestEveryResourceOfAClusterElsewhere(t *testing.T) {
 	}
 	all["ForwardRole"] = wanted{"AWS::IAM::Role", `{"AssumeRolePolicyDocument": {"Statement": [{"Principal": {"Service": "events.amazonaws.com"}, "Condition": {"StringEquals": {"aws:SourceAccount": {"Fn::Sub": "${AWS::AccountId}"}}}}]},
 		"Policies": [{"PolicyDocument": {"Statement": [{"Action": ["events:PutEvents"], "Resource": [{"Fn::Sub": "arn:${AWS::Partition}:events:${AWS::Region}:111111111111:event-bus/default"}]}]}}]}`}
+	all["ForwardAlarm"] = wanted{"AWS::CloudWatch::Alarm", `{"AlarmName": "Joiner-Forward-joiner-demo", "Namespace": "AWS/Events", "MetricName": "FailedInvocations",
+		"Dimensions": [{"Name": "RuleName", "Value": "joiner-joiner-demo-state"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`}
 	hub := filled("arn:${AWS::Partition}:iam::111111111111:role/joiner-joiner-demo-${AWS::Region}-watcher-hub")
 	all["WatcherIdentity"] = wanted{"AWS::EKS::PodIdentityAssociation", `{"TargetRoleArn": ` + hub + `, "RoleArn": ` + attribute("WatcherRole", "Arn") + `}`}
 	all["WatcherRole"] = wanted{"AWS::IAM::Role", `{"Policies": [{"PolicyDocument": {"Statement": [{"Action": ["sts:AssumeRole", "sts:TagSession"], "Resource": [` + hub + `]}]}}]}`}
@@ -139,7 +138,7 @@ func TestEveryResourceOfAClusterElsewhere(t *testing.T) {
 	expect(t, "cluster-foreign", all)
 
 	var theirs []string
-	for _, p := range append(programNames(), "adopt") {
+	for _, p := range programNames() {
 		theirs = append(theirs, fmt.Sprintf(`%q: {"Fn::Sub": "arn:${AWS::Partition}:iam::222222222222:role/joiner-joiner-demo-${AWS::Region}-%s"}`, p, p))
 	}
 	hubs := planWanted()

@@ -25,7 +25,7 @@ func (k *cluster) rights(program string) []statement {
 	case "provision":
 		// Classes nobody has looked at yet it resolves by itself.
 		out = append(out, k.readMachines(), k.readPrices(), k.readParameters(),
-			allow("FindProfiles", []string{"iam:ListInstanceProfilesForRole"}, []*string{sub("arn:${AWS::Partition}:iam::${AWS::AccountId}:role/%s", k.nodeRole)}, nil))
+			allow("FindProfiles", []string{"iam:ListInstanceProfilesForRole"}, k.nodeRoleARNs(), nil))
 		out = append(out, k.launch()...)
 		out = append(out, k.deleteTemplates(), k.tagLater())
 	case "interruption":
@@ -134,15 +134,26 @@ func merge(conditions ...map[string]any) map[string]any {
 }
 
 // launch allows to launch machines that are the cluster's from their first moment, from templates that are its own, and with no role
-// but its nodes'.
+// but its nodes'. EC2 judges a fleet twice: as CreateFleet, and as RunInstances for what it launches. What is named in a launch template
+// alone may come to CreateFleet without the keys that tell of it (users have seen launches denied for that), so images and the VPC are
+// bound where machines are made from them, by RunInstances. Of other conditions CreateFleet has the tags of resources and of the request.
 func (k *cluster) launch() []statement {
-	both := []string{"ec2:CreateFleet", "ec2:RunInstances"}
+	both, fleet, run := []string{"ec2:CreateFleet", "ec2:RunInstances"}, []string{"ec2:CreateFleet"}, []string{"ec2:RunInstances"}
+	network := []string{"subnet", "security-group"}
+	into := append([]string{"snapshot", "capacity-reservation", "placement-group"}, network...)
+	var inVPC, fleetInto statement
+	if k.c.VPC != "" {
+		into = into[:3]
+		inVPC = allow("LaunchIntoVPC", run, k.ec2(network...), map[string]any{"ArnLike": map[string]any{"ec2:Vpc": sub("arn:${AWS::Partition}:ec2:${AWS::Region}:*:vpc/%s", k.c.VPC)}})
+		fleetInto = allow("AskForNetwork", fleet, k.ec2(network...), nil)
+	}
 	out := []statement{
 		allow("LaunchOwnMachines", both, k.ec2("instance", "fleet"), k.tagging(intentTag)),
 		allow("LaunchWithOwnParts", both, k.ec2("volume", "network-interface", "spot-instances-request"), k.tagging()),
 		allow("LaunchFromOwnTemplates", both, k.ec2("launch-template"), k.tagged()),
-		allow("LaunchFromImages", both, k.ec2("image"), map[string]any{"StringEquals": map[string]any{"ec2:Owner": k.imageOwners()}}),
-		allow("LaunchInto", both, k.ec2("snapshot", "subnet", "security-group", "capacity-reservation", "placement-group"), nil),
+		allow("LaunchFromImages", run, k.ec2("image"), map[string]any{"StringEquals": map[string]any{"ec2:Owner": k.imageOwners()}}),
+		allow("AskForImages", fleet, k.ec2("image"), nil),
+		allow("LaunchInto", both, k.ec2(into...), nil), inVPC, fleetInto,
 		allow("MakeOwnTemplates", []string{"ec2:CreateLaunchTemplate"}, k.ec2("launch-template"), k.tagging()),
 		allow("TagWhatIsMade", []string{"ec2:CreateTags"},
 			k.ec2("instance", "fleet", "volume", "network-interface", "spot-instances-request", "launch-template"),
@@ -171,7 +182,7 @@ func (k *cluster) imageOwners() []*string {
 }
 
 func (k *cluster) passNodeRole() statement {
-	return allow("PassNodeRole", []string{"iam:PassRole"}, []*string{sub("arn:${AWS::Partition}:iam::${AWS::AccountId}:role/%s", k.nodeRole)},
+	return allow("PassNodeRole", []string{"iam:PassRole"}, k.nodeRoleARNs(),
 		map[string]any{"StringEquals": map[string]any{"iam:PassedToService": []string{"ec2.amazonaws.com", "ec2.amazonaws.com.cn"}}})
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -18,7 +19,7 @@ type function struct {
 	About       string
 	MemoryMB    int
 	TimeoutS    int
-	Concurrency int      // reserved, and more than what its queues may take together, so that a tick always finds room
+	Concurrency int      // reserved where people want that, and more than what its queues may take together, so that a tick always finds room
 	Queues      []source // of the region that feed it
 	Plans       bool     // fed by the plan queues of clusters
 	Sends       []string // ids of queues it sends to
@@ -182,7 +183,9 @@ func (r *region) environment(f function) *map[string]*string {
 // is set, else with five, and every ask is billed: that is the most of what an idle installation costs. A cluster has one or two batches
 // of a queue under way, because whoever holds its lease does all there is to do. Notices come in rushes, of ten to a batch: Lambda begins with
 // five batches at once and adds five a second, and the function has room for more than it adds in the seconds a rush of hundreds lasts. Source: Lambda
-// developer guide, "Configuring scaling behavior for SQS event source mappings".
+// developer guide, "Configuring scaling behavior for SQS event source mappings". In an account whose quota of executions is small there is no
+// such room: a batch that Lambda received and cannot invoke the function with comes again after the visibility timeout, 40 s, and there people
+// set a bound by context batches, so that batches wait in the queue.
 const fewClusters = 10
 
 // feed has a queue feed a function. What a batch could not handle comes back alone.
@@ -191,8 +194,15 @@ func (r *region) feed(f function, made awslambda.CfnFunction, from source) {
 		FunctionName: made.Ref(), EventSourceArn: r.queues[from.Queue].AttrArn(), BatchSize: n(10), Enabled: jsii.Bool(true),
 		FunctionResponseTypes: texts("ReportBatchItemFailures"),
 	}
-	if from.Concurrency > 0 && r.o.Reserve && r.o.MaxClusters > fewClusters {
-		properties.ScalingConfig = &awslambda.CfnEventSourceMapping_ScalingConfigProperty{MaximumConcurrency: n(from.Concurrency)}
+	most := 0
+	if r.o.MaxClusters > fewClusters {
+		most = from.Concurrency
+	}
+	if r.o.Batches > 0 {
+		most = min(cmp.Or(most, r.o.Batches), r.o.Batches)
+	}
+	if most > 0 {
+		properties.ScalingConfig = &awslambda.CfnEventSourceMapping_ScalingConfigProperty{MaximumConcurrency: n(most)}
 	}
 	mapping := awslambda.NewCfnEventSourceMapping(r.stack, s(f.ID+"From"+from.Queue), properties)
 	mapping.AddResourceDependency(r.roles[f.ID], nil)

@@ -31,13 +31,28 @@ func main() {
 	app.Synth(nil)
 }
 
-// build makes the region's stack, and those of every cluster.
+// build makes the region's stack, and those of every cluster. CDK deploys stacks side by side as soon as their files are uploaded, and
+// knows of no order but what it is told: the stacks name each other's resources by their names. A cluster's stack needs the region's: its
+// roles trust the functions' roles, which IAM looks up, its queue feeds one function and another one registers it. So does the stack of the
+// hub. The stack of a cluster in another account depends on neither: `cdk deploy STACK` deploys what it depends on, too, and its keys
+// are of one account. It comes before the hub's since that one is made with its output.
 func build(app awscdk.App, o Options) {
-	newRegion(app, "joiner", o)
+	region := newRegion(app, "joiner", o)
 	for _, c := range o.Clusters {
-		newCluster(app, "joiner-cluster-"+stackName(c.Name), c, o)
+		made := newCluster(app, "joiner-cluster-"+stackName(c.Name), c, o)
+		if c.Account == "" {
+			made.AddDependency(region, s("roles and functions of the region"))
+		}
 		if c.ExternalID != "" { // which is known once the cluster's stack is there
-			newHub(app, "joiner-cluster-"+stackName(c.Name)+"-hub", c, o)
+			newHub(app, "joiner-cluster-"+stackName(c.Name)+"-hub", c, o).AddDependency(region, s("functions of the region"))
 		}
 	}
+}
+
+// in is the account of a stack where it was given, so that CDK refuses keys of another one. The region is that of the keys.
+func in(account string) *awscdk.Environment {
+	if account == "" {
+		return nil
+	}
+	return &awscdk.Environment{Account: s(account)}
 }

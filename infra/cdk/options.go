@@ -31,7 +31,9 @@ type Options struct {
 	IsolatedVPC         bool              // isolatedVpc: functions do not reach IAM and the price list
 	Webhook             bool              // webhook: admission by a function, for clusters without a watcher to serve it
 	MaxClusters         int               // maxClusters: how many clusters are handled side by side, 10 or as many as are named here
-	Reserve             bool              // reserve: false = functions share the account's unreserved concurrency
+	Reserve             bool              // reserve: true = functions have concurrency of their own; false = they share what the account has unreserved
+	Batches             int               // batches: most batches of each queue at once, 2 for an account with a small quota of executions; 0 = as many as there are
+	Protect             bool              // protect: true = the region's stack and its table cannot be deleted before that is taken off; for when it runs
 	PlannerMemoryMB     int               // plannerMemory: of the functions that plan, 1769; 3008 is for more than 2,000 nodes in a cluster
 	AlarmTopicARN       string            // alarmTopicArn: SNS topic that alarms tell; "" = they only change colour
 	HubAccount          string            // hubAccount: where the region's stack is; "" = in the account of the cluster
@@ -40,7 +42,7 @@ type Options struct {
 	IMDSv1              bool              // imdsv1: true = machines may be launched whose metadata needs no token
 	DenyTypes           []string          // denyInstanceTypes: patterns such as *.metal that are never launched
 	ImageOwners         []string          // imageOwners: accounts, beside this one and Amazon, whose images machines may be launched from
-	Adopters            []string          // adopters: ARNs of who may take clusters over from Karpenter; the account's administrators
+	Adopters            []string          // adopters: ARNs of who may take clusters over from Karpenter by a role of the cluster; none = there is no such role
 	Settings            map[string]string // settings: an object of what functions read from their environment, see functions.go
 }
 
@@ -51,7 +53,12 @@ type Cluster struct {
 	Account       string `json:"account"`       // clusterAccount: where it is, when that is not the region's stack's account
 	ExternalID    string `json:"externalId"`    // externalId: an output of its stack, where that is in another account; the stack that registers it is made once it is given
 	Relay         bool   `json:"relay"`         // relay: functions reach the API server through the watcher
-	NodeRole      string `json:"nodeRole"`      // nodeRole: name of the role of its nodes; "" = the stack makes one
+	NodeRole      string `json:"nodeRole"`      // nodeRole: name of the role of its nodes, which is there; "" = the stack makes one
+	NodeRoleName  string `json:"nodeRoleName"`  // nodeRoleName: name of the role that the stack makes; joiner-CLUSTER-REGION-node
+	Windows       bool   `json:"windows"`       // windows: true = the stack makes a role for nodes with Windows, too
+	IPv6          bool   `json:"ipv6"`          // ipv6: true = nodes may give pods IPv6 addresses
+	VPC           string `json:"vpcId"`         // vpcId: machines are launched into this VPC alone; "" = into any
+	IRSAProvider  string `json:"irsaProvider"`  // irsaProvider: OIDC provider by which the watcher gets its role; "" = by Pod Identity
 	Namespace     string `json:"namespace"`     // namespace: of the watcher; joiner
 	DefaultSpread string `json:"defaultSpread"` // defaultSpread: see model.Registration
 	Paused        bool   `json:"paused"`        // paused: observe only
@@ -71,7 +78,7 @@ func readOptions(from context) (Options, error) {
 		Version: r.text("version", ""), Architecture: r.text("architecture", "arm64"), LogRetentionDays: r.number("logRetentionDays", 14),
 		KMSKeyARN: r.text("kmsKeyArn", ""), PermissionsBoundary: r.text("permissionsBoundary", ""),
 		VPCSubnets: r.list("subnetIds"), VPCGroups: r.list("securityGroupIds"), IsolatedVPC: r.flag("isolatedVpc", false),
-		Webhook: r.flag("webhook", false), MaxClusters: r.number("maxClusters", 0), Reserve: r.flag("reserve", true),
+		Webhook: r.flag("webhook", false), MaxClusters: r.number("maxClusters", 0), Reserve: r.flag("reserve", false), Batches: r.number("batches", 0), Protect: r.flag("protect", false),
 		PlannerMemoryMB: r.number("plannerMemory", 1769), AlarmTopicARN: r.text("alarmTopicArn", ""),
 		HubAccount: r.text("hubAccount", ""), Metrics: r.flag("metrics", false), DryRun: r.flag("dryRun", true), IMDSv1: r.flag("imdsv1", false),
 		DenyTypes: r.list("denyInstanceTypes"), ImageOwners: r.list("imageOwners"), Adopters: r.list("adopters"),
@@ -101,6 +108,7 @@ func (o Options) withDefaults() Options {
 	o.MaxClusters = cmp.Or(o.MaxClusters, max(10, len(o.Clusters)))
 	for i := range o.Clusters {
 		o.Clusters[i].Namespace = cmp.Or(o.Clusters[i].Namespace, "joiner")
+		o.Clusters[i].IRSAProvider = strings.TrimPrefix(o.Clusters[i].IRSAProvider, "https://")
 	}
 	return o
 }
@@ -110,6 +118,8 @@ var (
 	accountID   = regexp.MustCompile(`^[0-9]{12}$`)
 	uuid        = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	roleName    = regexp.MustCompile(`^[\w+=,.@-]{1,64}$`)
+	vpcID       = regexp.MustCompile(`^vpc-[0-9a-f]+$`)
+	oidc        = regexp.MustCompile(`^[a-z0-9.-]+(/[\w.~-]+)+$`)
 
 	keyARN       = regexp.MustCompile(`^arn:aws[\w-]*:kms:[\w-]+:[0-9]{12}:key/[\w-]+$`)
 	policyARN    = regexp.MustCompile(`^arn:aws[\w-]*:iam::([0-9]{12}|aws):policy/[\w+=,.@/-]+$`)
@@ -135,6 +145,7 @@ func (o Options) check() []error {
 	problem((len(o.VPCSubnets) == 0) != (len(o.VPCGroups) == 0), "context subnetIds %v and securityGroupIds %v: functions in a VPC need both", o.VPCSubnets, o.VPCGroups)
 	problem(o.IsolatedVPC && len(o.VPCSubnets) == 0, "context isolatedVpc: it is for functions in a VPC; give subnetIds and securityGroupIds too")
 	problem(o.MaxClusters < max(1, len(o.Clusters)), "context maxClusters %d: it is less than the %d clusters named, or than one", o.MaxClusters, len(o.Clusters))
+	problem(o.Batches != 0 && (o.Batches < 2 || o.Batches > 1000), "context batches %d: Lambda takes 2 to 1000; 0 = no bound", o.Batches)
 	problem(o.PlannerMemoryMB < 512 || o.PlannerMemoryMB > 10240, "context plannerMemory %d: give MB from 512 to 10240", o.PlannerMemoryMB)
 	for _, one := range []struct {
 		key, arn string
@@ -175,6 +186,12 @@ func (o Options) check() []error {
 		problem(c.ExternalID != "" && ids[c.ExternalID] != "", "cluster %s, externalId %q: cluster %s has the same; each has the one among the outputs of its own stack", c.Name, c.ExternalID, ids[c.ExternalID])
 		ids[c.ExternalID] = c.Name
 		problem(c.NodeRole != "" && !roleName.MatchString(c.NodeRole), "cluster %s, nodeRole %q: give the name of a role, without path and ARN", c.Name, c.NodeRole)
+		problem(c.NodeRoleName != "" && !roleName.MatchString(c.NodeRoleName), "cluster %s, nodeRoleName %q: give a name as roles have, without path and ARN", c.Name, c.NodeRoleName)
+		problem(c.NodeRole != "" && c.NodeRoleName != "", "cluster %s, nodeRoleName %q: it names the role that the stack makes, and nodeRole %q says that there is one; give one of them", c.Name, c.NodeRoleName, c.NodeRole)
+		problem(c.NodeRole != "" && (c.IPv6 || c.Windows), "cluster %s, nodeRole %q: ipv6 and windows are of roles that the stack makes; give yours these rights and an access entry of type EC2_WINDOWS, and leave the options out", c.Name, c.NodeRole)
+		problem(c.VPC != "" && !vpcID.MatchString(c.VPC), "cluster %s, vpcId %q: give the id of a VPC, such as vpc-0123456789abcdef0", c.Name, c.VPC)
+		problem(c.IRSAProvider != "" && !oidc.MatchString(c.IRSAProvider), "cluster %s, irsaProvider %q: give what follows https:// in the cluster's identity.oidc.issuer, such as oidc.eks.us-west-2.amazonaws.com/id/EXAMPLE", c.Name, c.IRSAProvider)
+		problem(c.IRSAProvider != "" && c.Account != "", "cluster %s, irsaProvider %q: the watcher of a cluster in another account gets from role to role by Pod Identity; leave irsaProvider or clusterAccount out", c.Name, c.IRSAProvider)
 		problem(c.SSMParameters != "" && (!strings.HasPrefix(c.SSMParameters, "/") || strings.ContainsAny(c.SSMParameters, "*?")),
 			"cluster %s, ssmParameters %q: give a path that begins with / and has no wildcard", c.Name, c.SSMParameters)
 		seen[c.Name] = true
@@ -291,8 +308,10 @@ func (r *reader) list(key string) []string {
 // clusters reads cluster and clusters. What the context says of one cluster goes for each that does not say otherwise itself.
 func (r *reader) clusters() []Cluster {
 	common := Cluster{
-		Account: r.text("clusterAccount", ""), ExternalID: r.text("externalId", ""), Relay: r.flag("relay", false), NodeRole: r.text("nodeRole", ""), Namespace: r.text("namespace", ""),
+		Account: r.text("clusterAccount", ""), ExternalID: r.text("externalId", ""), Relay: r.flag("relay", false), Namespace: r.text("namespace", ""),
 		DefaultSpread: r.text("defaultSpread", ""), Paused: r.flag("paused", false), SSMParameters: r.text("ssmParameters", ""),
+		NodeRole: r.text("nodeRole", ""), NodeRoleName: r.text("nodeRoleName", ""), Windows: r.flag("windows", false), IPv6: r.flag("ipv6", false),
+		VPC: r.text("vpcId", ""), IRSAProvider: r.text("irsaProvider", ""),
 	}
 	var out []Cluster
 	add := func(value any) {

@@ -38,7 +38,7 @@ func TestOptions(t *testing.T) {
 	if fmt.Sprint(o.Clusters) != fmt.Sprint(want) {
 		t.Errorf("clusters %v, want %v", o.Clusters, want)
 	}
-	if !o.Webhook || !o.Reserve || !o.DryRun || o.LogRetentionDays != 30 || o.Zips != "../../dist/amd64" || o.MaxClusters != 10 || len(o.VPCSubnets) != 2 || o.Settings["JOINER_SPOT_TO_SPOT"] != "true" {
+	if !o.Webhook || o.Reserve || o.Protect || !o.DryRun || o.LogRetentionDays != 30 || o.Zips != "../../dist/amd64" || o.MaxClusters != 10 || len(o.VPCSubnets) != 2 || o.Settings["JOINER_SPOT_TO_SPOT"] != "true" {
 		t.Errorf("options %+v", o)
 	}
 }
@@ -58,11 +58,19 @@ func TestOptionsRefused(t *testing.T) {
 		`{"clusters": 7}`:                                    "context clusters 7: give names",
 		`{"cluster": "a", "clusterAccount": "12"}`:           `account "12": give the 12 digits`,
 		`{"cluster": "a", "clusterAccount": "222222222222"}`: "by context hubAccount",
-		`{"cluster": "a", "externalId": "11111111-2222-3333-4444-555555555555"}`:                                                                    "it is for a cluster in another account",
-		`{"cluster": "a", "hubAccount": "111111111111", "clusterAccount": "222222222222", "externalId": "guess"}`:                                   "give the output ExternalID of the cluster's stack in account 222222222222",
-		`{"clusters": "a,b", "hubAccount": "111111111111", "clusterAccount": "222222222222", "externalId": "11111111-2222-3333-4444-555555555555"}`: "cluster a has the same",
-		`{"cluster": "a", "nodeRole": "arn:aws:iam::1:role/x"}`:                                                                                     "give the name of a role, without path and ARN",
-		`{"cluster": "a", "ssmParameters": "/images/*"}`:                                                                                            "has no wildcard",
+		`{"cluster": "a", "externalId": "11111111-2222-3333-4444-555555555555"}`:                                                                          "it is for a cluster in another account",
+		`{"cluster": "a", "hubAccount": "111111111111", "clusterAccount": "222222222222", "externalId": "guess"}`:                                         "give the output ExternalID of the cluster's stack in account 222222222222",
+		`{"clusters": "a,b", "hubAccount": "111111111111", "clusterAccount": "222222222222", "externalId": "11111111-2222-3333-4444-555555555555"}`:       "cluster a has the same",
+		`{"cluster": "a", "nodeRole": "arn:aws:iam::1:role/x"}`:                                                                                           "give the name of a role, without path and ARN",
+		`{"cluster": "a", "nodeRoleName": "a/b"}`:                                                                                                         `cluster a, nodeRoleName "a/b": give a name as roles have`,
+		`{"cluster": "a", "nodeRoleName": "x", "nodeRole": "y"}`:                                                                                          "give one of them",
+		`{"cluster": "a", "windows": true, "nodeRole": "y"}`:                                                                                              "ipv6 and windows are of roles that the stack makes",
+		`{"cluster": "a", "vpcId": "shop"}`:                                                                                                               `cluster a, vpcId "shop": give the id of a VPC`,
+		`{"cluster": "a", "irsaProvider": "arn:aws:iam::111111111111:oidc-provider/x"}`:                                                                   "give what follows https:// in the cluster's identity.oidc.issuer",
+		`{"clusters": [{"name": "a", "account": "222222222222", "irsaProvider": "oidc.eks.us-west-2.amazonaws.com/id/A"}], "hubAccount": "111111111111"}`: "leave irsaProvider or clusterAccount out",
+		`{"batches": 1}`:      "context batches 1: Lambda takes 2 to 1000",
+		`{"reserve": "some"}`: `context reserve "some": give true or false`,
+		`{"cluster": "a", "ssmParameters": "/images/*"}`:              "has no wildcard",
 		`{"kmsKeyArn": "alias/x"}`:                                    `context kmsKeyArn "alias/x": give an ARN of a key`,
 		`{"kmsKeyArn": "arn:aws:kms:us-west-2:111111111111:alias/x"}`: "an alias is none",
 		`{"kmsKeyArn": "arn:aws:s3:::joiner"}`:                        `context kmsKeyArn "arn:aws:s3:::joiner": give an ARN of a key`,
@@ -137,13 +145,10 @@ func TestVersionIsThatOfTheZips(t *testing.T) {
 func TestNamesFit(t *testing.T) {
 	long, other := strings.Repeat("c", 100), strings.Repeat("c", 99)+"d"
 	for _, cluster := range []string{"a", strings.Repeat("b", 29), long, other} {
-		for _, program := range []string{"provision", "interruption", "catalog", "disrupt", "watcher", "adopt", "forward", "watcher-hub"} {
+		for _, program := range []string{"provision", "interruption", "catalog", "disrupt", "watcher", "adopt", "forward", "watcher-hub", "node", "windows"} {
 			if name := "joiner-" + short(cluster) + "-ap-southeast-1-" + program; len(name) > 64 {
 				t.Errorf("role %s has %d characters", name, len(name))
 			}
-		}
-		if name := nodeRoleName(cluster); len(name) > 64 {
-			t.Errorf("role %s has %d characters", name, len(name))
 		}
 		if name := "joiner-relay-" + short(cluster); len(name) > 80 {
 			t.Errorf("queue %s has %d characters", name, len(name))

@@ -38,7 +38,7 @@ type region struct {
 func newRegion(scope constructs.Construct, id string, o Options) awscdk.Stack {
 	stack := awscdk.NewStack(scope, s(id), &awscdk.StackProps{
 		StackName: s("joiner"), Description: s("Joiner: what every cluster of this account and region shares"), AnalyticsReporting: jsii.Bool(false),
-		TerminationProtection: jsii.Bool(true),
+		TerminationProtection: jsii.Bool(o.Protect), Env: in(o.HubAccount),
 	})
 	r := &region{stack: stack, o: o, queues: map[string]awssqs.CfnQueue{}, roles: map[string]awsiam.CfnRole{}}
 	r.makeTable()
@@ -85,7 +85,7 @@ func (r *region) makeTable() {
 		}},
 		TimeToLiveSpecification:          &awsdynamodb.CfnTable_TimeToLiveSpecificationProperty{AttributeName: s("ttl"), Enabled: jsii.Bool(true)},
 		PointInTimeRecoverySpecification: &awsdynamodb.CfnTable_PointInTimeRecoverySpecificationProperty{PointInTimeRecoveryEnabled: jsii.Bool(true)},
-		DeletionProtectionEnabled:        jsii.Bool(true),
+		DeletionProtectionEnabled:        jsii.Bool(r.o.Protect),
 	}
 	if r.o.KMSKeyARN != "" {
 		properties.SseSpecification = &awsdynamodb.CfnTable_SSESpecificationProperty{SseEnabled: jsii.Bool(true), SseType: s("KMS"), KmsMasterKeyId: kmsOf(r.o)}
@@ -127,9 +127,11 @@ func (r *region) makeBucket() {
 	})
 }
 
-// keep has a resource stay when its stack is deleted, or when it is replaced.
+// keep has a resource stay when its stack is deleted, or when it is replaced. Where the deployment that made it fails it goes, as everything
+// does that was made with it: under its name nothing else could be made, and the next deployment would fail over that. Source:
+// CloudFormation user guide, "DeletionPolicy attribute", RetainExceptOnCreate.
 func keep(resource awscdk.CfnResource) {
-	resource.ApplyRemovalPolicy(awscdk.RemovalPolicy_RETAIN, &awscdk.RemovalPolicyOptions{ApplyToUpdateReplacePolicy: jsii.Bool(true)})
+	resource.ApplyRemovalPolicy(awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE, &awscdk.RemovalPolicyOptions{ApplyToUpdateReplacePolicy: jsii.Bool(true)})
 }
 
 // overTLS denies whatever does not come over TLS.
@@ -167,7 +169,10 @@ func (q queue) fullName(suffix string) string {
 	return q.Name + suffix
 }
 
-const maxReceives = 3
+// maxReceives is how often a message is received before it goes to the queue for what nobody could handle. A message that Lambda received and
+// had no room to invoke the function with counts as received. Source: Lambda developer guide, "Configuring an Amazon SQS event source":
+// five at least.
+const maxReceives = 5
 
 func (r *region) makeQueues() {
 	r.queues["PlanDead"] = planQueue.makeDead(r.stack, r.o)
@@ -225,7 +230,7 @@ func makePlanQueue(stack awscdk.Stack, c Cluster, o Options) {
 		FunctionName: sub("arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:joiner-provision"), EventSourceArn: made.AttrArn(),
 		BatchSize: n(10), Enabled: jsii.Bool(true), FunctionResponseTypes: texts("ReportBatchItemFailures"),
 	}
-	if len(o.Clusters) > 1 || c.Account != "" {
+	if len(o.Clusters) > 1 || c.Account != "" || o.Batches > 0 {
 		mapping.ScalingConfig = &awslambda.CfnEventSourceMapping_ScalingConfigProperty{MaximumConcurrency: n(plansAtOnce)}
 	}
 	awslambda.NewCfnEventSourceMapping(stack, s("ProvisionFromPlan"), mapping)

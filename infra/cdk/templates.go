@@ -44,16 +44,24 @@ func variants() []variant {
 	}
 	return []variant{
 		region("region", func(*Options) {}),
+		region("region-small", func(o *Options) { o.Batches = 2 }),
 		region("region-hardened", func(o *Options) {
 			o.VPCSubnets, o.VPCGroups, o.IsolatedVPC, o.Webhook = []string{"subnet-0123456789abcdef0", "subnet-0123456789abcdef1"}, []string{"sg-0123456789abcdef0"}, true, true
 			o.KMSKeyARN = "arn:aws:kms:us-west-2:111111111111:key/11111111-2222-3333-4444-555555555555"
 			o.PermissionsBoundary = "arn:aws:iam::111111111111:policy/boundary"
 			o.Metrics = true
 			o.AlarmTopicARN, o.Architecture, o.MaxClusters, o.DryRun = "arn:aws:sns:us-west-2:111111111111:alarms", "x86_64", 50, false
+			o.Reserve, o.Protect = true, true
 			o.Settings = map[string]string{"JOINER_SPOT_TO_SPOT": "true", "JOINER_MIN_VALUES_POLICY": "BestEffort"}
 		}),
 		cluster("cluster", inCluster, func(*Cluster, *Options) {}),
 		cluster("cluster-of-two", inCluster, func(_ *Cluster, o *Options) { o.Clusters = []Cluster{{Name: "other"}} }),
+		cluster("cluster-adopters", inCluster, func(_ *Cluster, o *Options) { o.Adopters = []string{"arn:aws:iam::123456789012:user/person"} }),
+		cluster("cluster-hardened", inCluster, func(c *Cluster, o *Options) {
+			c.Relay, c.Windows, c.IPv6, c.VPC, c.IRSAProvider = true, true, true, "vpc-0123456789abcdef0", "oidc.eks.us-west-2.amazonaws.com/id/EXAMPLE"
+			o.KMSKeyARN, o.DenyTypes = "arn:aws:kms:us-west-2:111111111111:key/11111111-2222-3333-4444-555555555555", []string{"*.metal"}
+			o.PermissionsBoundary = "arn:aws:iam::111111111111:policy/boundary"
+		}),
 		cluster("cluster-relay", inCluster, func(c *Cluster, _ *Options) { c.Relay = true }),
 		cluster("cluster-own-node-role", inCluster, func(c *Cluster, o *Options) { c.NodeRole, o.DryRun = "own-nodes", false }),
 		cluster("cluster-foreign", inCluster, foreign),
@@ -149,7 +157,7 @@ func commit(folder string) error {
 		return err
 	}
 	defer os.RemoveAll(zips)
-	o := Options{Zips: zips, Reserve: true, DryRun: true}.withDefaults()
+	o := Options{Zips: zips, DryRun: true}.withDefaults()
 	if err := emptyZips(zips, Options{Webhook: true}); err != nil {
 		return err
 	}

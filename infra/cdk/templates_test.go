@@ -64,10 +64,11 @@ type stackJSON struct {
 }
 
 type resourceJSON struct {
-	Type           string
-	Properties     map[string]any
-	DeletionPolicy string
-	DependsOn      []string
+	Type                string
+	Properties          map[string]any
+	DeletionPolicy      string
+	UpdateReplacePolicy string
+	DependsOn           []string
 }
 
 func parsed(t *testing.T, file string) stackJSON {
@@ -154,7 +155,7 @@ const tlsOnly = `{"Sid": "OverTLSOnly", "Effect": "Deny", "Principal": {"AWS": "
 
 func regionWanted() map[string]wanted {
 	all := map[string]wanted{
-		"Table": {"AWS::DynamoDB::Table", `{"TableName": "joiner", "BillingMode": "PAY_PER_REQUEST", "DeletionProtectionEnabled": true,
+		"Table": {"AWS::DynamoDB::Table", `{"TableName": "joiner", "BillingMode": "PAY_PER_REQUEST", "DeletionProtectionEnabled": false,
 			"KeySchema": [{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "SK", "KeyType": "RANGE"}],
 			"GlobalSecondaryIndexes": [{"IndexName": "byInstance", "KeySchema": [{"AttributeName": "instanceId", "KeyType": "HASH"}], "Projection": {"ProjectionType": "KEYS_ONLY"}}],
 			"TimeToLiveSpecification": {"AttributeName": "ttl", "Enabled": true}, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}}`},
@@ -187,7 +188,7 @@ func regionWanted() map[string]wanted {
 			suffix, fifo = ".fifo", `"FifoQueue": true, `
 		}
 		all[id+"Queue"] = wanted{"AWS::SQS::Queue", fmt.Sprintf(`{"QueueName": %q, %s"VisibilityTimeout": %d, "SqsManagedSseEnabled": true,
-			"RedrivePolicy": {"maxReceiveCount": 3, "deadLetterTargetArn": %s}}`, q.name+suffix, fifo, q.visibility, attribute(id+"DeadQueue", "Arn"))}
+			"RedrivePolicy": {"maxReceiveCount": 5, "deadLetterTargetArn": %s}}`, q.name+suffix, fifo, q.visibility, attribute(id+"DeadQueue", "Arn"))}
 		all[id+"DeadQueue"] = wanted{"AWS::SQS::Queue", fmt.Sprintf(`{"QueueName": %q, %s"MessageRetentionPeriod": 1209600, "SqsManagedSseEnabled": true}`, q.name+"-dead"+suffix, fifo)}
 		for _, each := range []string{id, id + "Dead"} {
 			statements := tlsOnly
@@ -202,18 +203,18 @@ func regionWanted() map[string]wanted {
 	all["PlanDeadQueue"] = wanted{"AWS::SQS::Queue", `{"QueueName": "joiner-plan-dead.fifo", "FifoQueue": true, "MessageRetentionPeriod": 1209600, "SqsManagedSseEnabled": true}`}
 	all["PlanDeadQueuePolicy"] = wanted{"AWS::SQS::QueuePolicy", fmt.Sprintf(`{"Queues": [%s], "PolicyDocument": {"Statement": [%s]}}`, ref("PlanDeadQueue"), tlsOnly)}
 	for id, f := range map[string]struct {
-		name                         string
-		memory, timeout, concurrency int
-		sources                      map[string]int // with how many batches at once; 0 = no bound
+		name            string
+		memory, timeout int
+		sources         map[string]int // with how many batches at once; 0 = no bound
 	}{
-		"Provision":    {"joiner-provision", 1769, 30, 21, nil}, // by the stacks of clusters
-		"Interruption": {"joiner-interruption", 884, 30, 31, map[string]int{"Interruption": 0, "Notices": 0}},
-		"Catalog":      {"joiner-catalog", 1024, 120, 12, map[string]int{"Catalog": 0}},
-		"Disrupt":      {"joiner-disrupt", 1769, 55, 11, map[string]int{"Disruption": 0}},
+		"Provision":    {"joiner-provision", 1769, 30, nil}, // by the stacks of clusters
+		"Interruption": {"joiner-interruption", 884, 30, map[string]int{"Interruption": 0, "Notices": 0}},
+		"Catalog":      {"joiner-catalog", 1024, 120, map[string]int{"Catalog": 0}},
+		"Disrupt":      {"joiner-disrupt", 1769, 55, map[string]int{"Disruption": 0}},
 	} {
 		all[id] = wanted{"AWS::Lambda::Function", fmt.Sprintf(`{"FunctionName": %q, "Runtime": "provided.al2023", "Handler": "bootstrap", "Architectures": ["arm64"],
-			"MemorySize": %d, "Timeout": %d, "ReservedConcurrentExecutions": %d, "RecursiveLoop": "Allow", "Role": %s,
-			"LoggingConfig": {"LogGroup": %s}, "Code": {"S3Key": "ASSET-%s-arm64"}}`, f.name, f.memory, f.timeout, f.concurrency, attribute(id+"Role", "Arn"), ref(id+"Logs"), f.name)}
+			"MemorySize": %d, "Timeout": %d, "RecursiveLoop": "Allow", "Role": %s,
+			"LoggingConfig": {"LogGroup": %s}, "Code": {"S3Key": "ASSET-%s-arm64"}}`, f.name, f.memory, f.timeout, attribute(id+"Role", "Arn"), ref(id+"Logs"), f.name)}
 		all[id+"Logs"] = wanted{"AWS::Logs::LogGroup", fmt.Sprintf(`{"LogGroupName": "/aws/lambda/%s", "RetentionInDays": 14}`, f.name)}
 		all[id+"Invoke"] = wanted{"AWS::Lambda::EventInvokeConfig", fmt.Sprintf(`{"FunctionName": %s, "Qualifier": "$LATEST", "MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}`, ref(id))}
 		all[id+"Role"] = wanted{"AWS::IAM::Role", fmt.Sprintf(`{"RoleName": {"Fn::Sub": "%s-${AWS::Region}"}, "AssumeRolePolicyDocument": {"Statement": [{"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "lambda.amazonaws.com"}}]}}`, f.name)}
@@ -262,11 +263,15 @@ const (
 )
 
 var alarmsWanted = map[string]string{
-	"PlanDeadAlarm":          `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-plan-dead.fifo"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
-	"CatalogDeadAlarm":       `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-catalog-dead"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
-	"InterruptionDeadAlarm":  `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-interruption-dead"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
-	"DisruptionDeadAlarm":    `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-disruption-dead"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
-	"NoticesDeadAlarm":       `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-notices-dead"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
+	"PlanDeadAlarm":         `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-plan-dead.fifo"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
+	"CatalogDeadAlarm":      `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-catalog-dead"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
+	"InterruptionDeadAlarm": `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-interruption-dead"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
+	"DisruptionDeadAlarm":   `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-disruption-dead"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
+	"NoticesDeadAlarm":      `{"MetricName": "ApproximateNumberOfMessagesVisible", "Dimensions": [{"Name": "QueueName", "Value": "joiner-notices-dead"}], "Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
+	"EventsAlarm": `{"AlarmName": "Joiner-Events", "Metrics": [{"Expression": "SUM(METRICS())"},
+		{"MetricStat": {"Metric": {"Namespace": "AWS/Events", "MetricName": "FailedInvocations", "Dimensions": [{"Name": "RuleName", "Value": "joiner-state"}]}}},
+		{"MetricStat": {"Metric": {"Namespace": "AWS/Events", "MetricName": "InvocationsFailedToBeSentToDlq", "Dimensions": [{"Name": "RuleName", "Value": "joiner-state"}]}}}],
+		"Threshold": 1, ` + reaching + `, ` + atOnce + `}`,
 	"NoticesAgeAlarm":        `{"MetricName": "ApproximateAgeOfOldestMessage", "Dimensions": [{"Name": "QueueName", "Value": "joiner-notices"}], "Threshold": 60, "Statistic": "Maximum", ` + reaching + `, ` + lasting + `}`,
 	"ProvisionErrorAlarm":    `{"Namespace": "AWS/Lambda", "MetricName": "Errors", "Dimensions": [{"Name": "FunctionName", "Value": "joiner-provision"}], "Statistic": "Sum", "Threshold": 1, ` + lasting + `}`,
 	"InterruptionErrorAlarm": `{"Namespace": "AWS/Lambda", "MetricName": "Errors", "Dimensions": [{"Name": "FunctionName", "Value": "joiner-interruption"}], "Statistic": "Sum", "Threshold": 1, ` + lasting + `}`,
@@ -284,8 +289,8 @@ var alarmsWanted = map[string]string{
 func TestEveryResourceOfTheRegion(t *testing.T) {
 	expect(t, "region", regionWanted())
 	for _, id := range []string{"Table", "Bucket"} {
-		if kept := parsed(t, "region").Resources[id].DeletionPolicy; kept != "Retain" {
-			t.Errorf("%s has deletion policy %q; people's data stays", id, kept)
+		if r := parsed(t, "region").Resources[id]; r.DeletionPolicy != "RetainExceptOnCreate" || r.UpdateReplacePolicy != "Retain" {
+			t.Errorf("%s has policies %q and %q; people's data stays", id, r.DeletionPolicy, r.UpdateReplacePolicy)
 		}
 	}
 }

@@ -30,8 +30,9 @@ func excuse(resource constructs.IConstruct, rule, reason string, about ...string
 // Wildcards in resources of rights, and why there can be nothing else. Tests beside this hold statements with them to their
 // conditions.
 var wildcards = []struct{ About, Reason string }{
-	{`^Resource::\*$`, "These calls know no resources: reads of EC2, which are bound to the region, of prices and of what instance profiles there are, and how Lambda attaches functions to a VPC, which their code is denied"},
+	{`^Resource::\*$`, "These calls know no resources: reads of EC2, which are bound to the region, of prices and of what instance profiles there are, how Lambda attaches functions to a VPC, which their code is denied, and how the VPC CNI gives pods IPv6 addresses"},
 	{`^Resource::arn:<AWS::Partition>:ec2:.*\/\*$`, "Ids of machines and of what they are launched from are not known beforehand; writes are bound by tags of the cluster"},
+	{`^Resource::arn:<AWS::Partition>:ec2:\*:\*:network-interface\/\*$`, "The VPC CNI tags interfaces of the node; AWS's own policy for it says the same"},
 	{`^Resource::arn:<AWS::Partition>:logs:.*:\*$`, "Streams of the function's own log group"},
 	{`^Resource::(<Bucket\.Arn>|arn:<AWS::Partition>:s3:::joiner-.*)\/(snap|catalog|versions|decisions|removals|relay)\/.*\*$`, "Objects under one prefix of the installation's bucket"},
 	{`^Resource::arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:joiner-plan-\*\.fifo$`, "Clusters come and go; each has a plan queue of its own"},

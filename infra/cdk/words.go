@@ -17,6 +17,14 @@ func sub(format string, args ...any) *string {
 	return awscdk.Fn_Sub(jsii.String(fmt.Sprintf(format, args...)), nil)
 }
 
+// filledIn is text as a name: with ${AWS::Region} and the like filled in, or as it stands where there is nothing to fill in.
+func filledIn(text string) *string {
+	if strings.Contains(text, "${") {
+		return sub("%s", text)
+	}
+	return s(text)
+}
+
 func s(text string) *string            { return jsii.String(text) }
 func n(number int) *float64            { return jsii.Number(number) }
 func texts(items ...string) *[]*string { return jsii.Strings(items...) }

@@ -40,7 +40,7 @@ const (
 // is drained without losing a pod.
 func TestS31_F136_R18_AClusterOfKarpenterBecomesOurs(t *testing.T) {
 	t.Parallel()
-	c := start(t, stack.Options{FunctionEnv: map[string]string{"JOINER_CONFIRM_AFTER": "2s"}})
+	c := start(t, stack.Options{Adopters: true, FunctionEnv: map[string]string{"JOINER_CONFIRM_AFTER": "2s"}})
 	// The hostname rule makes three machines of three pods.
 	apart := `affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}]}}`
 	c.apply(t, namespace("shop"), class("default"), pool("default", "default", general, nil, nil))
@@ -131,7 +131,7 @@ func TestS31_F136_R18_AClusterOfKarpenterBecomesOurs(t *testing.T) {
 // deleted its objects, which its finalizers keep, and before the pod had left.
 func TestANodeKarpenterWasDrainingIsDrainedOn(t *testing.T) {
 	t.Parallel()
-	c := start(t, stack.Options{FunctionEnv: map[string]string{"JOINER_CONFIRM_AFTER": "2s"}})
+	c := start(t, stack.Options{Adopters: true, FunctionEnv: map[string]string{"JOINER_CONFIRM_AFTER": "2s"}})
 	c.apply(t, namespace("shop"), class("default"), pool("default", "default", general, nil, nil))
 	c.awaitReady(t, nodePools, "default")
 	c.apply(t, deployment("shop", "web", 1, "500m"))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,6 +26,18 @@ func TestDoctorOfAWholeInstallation(t *testing.T) {
 	t.Parallel()
 	c := start(t, stack.Options{})
 	c.apply(t, class("default"))
+	const unprotected = "ledger: it is not protected against deletion"
+	await(t, time.Minute, "doctor asks for the second step alone", func(context.Context) string {
+		if found := c.ailments(t, -1); !slices.Equal(found, []string{unprotected}) {
+			return strings.Join(found, "\n")
+		}
+		return ""
+	})
+	if _, err := dynamodb.NewFromConfig(c.Cloud.Config()).UpdateTable(t.Context(), &dynamodb.UpdateTableInput{ // as context protect does (A7)
+		TableName: &c.Table, DeletionProtectionEnabled: new(true),
+	}); err != nil {
+		t.Fatal(err)
+	}
 	await(t, time.Minute, "doctor finds everything in order", func(context.Context) string {
 		return strings.Join(c.ailments(t, -1), "\n")
 	})

@@ -24,7 +24,7 @@ import (
 // were but for their drift hashes.
 func TestF136_WhatKubectlShowsOfKarpentersClusterIsAdopted(t *testing.T) {
 	t.Parallel()
-	c := start(t, stack.Options{Watchers: -1, EC2: ec2.Timing{Gone: time.Hour}})
+	c := start(t, stack.Options{Adopters: true, Watchers: -1, EC2: ec2.Timing{Gone: time.Hour}})
 	c.pause(t, true)
 	dump := c.karpentersMachines(t)
 	wanted, err := kube.Objects(dump)

@@ -17,7 +17,7 @@ func classWith(name, subnets string) string {
 kind: EC2NodeClass
 metadata: {name: %s}
 spec:
-  role: KarpenterNodeRole-joiner-demo
+  role: joiner-joiner-demo-us-west-2-node
   amiSelectorTerms: [{alias: al2023@latest}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: %s}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: joiner-demo}}]

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
 // message is a hint for a queue, with what its sender says it is.
@@ -44,10 +45,10 @@ func (r *redteam) flood(t *testing.T, messages []types.SendMessageBatchRequestEn
 
 // TestW3AHostilePlanQueueLeavesOthersAlone has a watcher send all it can to its own queue: hints that speak of the victim, in the victim's
 // groups and under the ids of the victim's next hints, and thousands of groups made up. The victim's sweeps run, its pods get nodes, and
-// nothing of it changes. No tick finds what a hint lost.
+// nothing of it changes. No tick finds what a hint lost. The account has ten executions of functions at once, none of them reserved (A2).
 func TestW3AHostilePlanQueueLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
-	r := startRedteam(t)
+	r := startRedteamWith(t, stack.Options{Concurrency: 10})
 	v, attacker := r.victim, r.attacker.Options.Cluster
 	v.SetTicksDisabled(true)
 	before := r.seen(t)

@@ -78,7 +78,13 @@ func TestRedteam(t *testing.T) {
 // startRedteam starts the victim with three machines that each run a pod, and the attacker's cluster, whose watcher is the test.
 func startRedteam(t *testing.T) *redteam {
 	t.Helper()
-	c := start(t, stack.Options{FunctionEnv: map[string]string{"JOINER_METRICS": "on"}})
+	return startRedteamWith(t, stack.Options{})
+}
+
+func startRedteamWith(t *testing.T, o stack.Options) *redteam {
+	t.Helper()
+	o.FunctionEnv = map[string]string{"JOINER_METRICS": "on"}
+	c := start(t, o)
 	r := &redteam{victim: c, attacker: c.beside(t, "attacker"), queues: map[string]string{}}
 	keys, err := c.WatcherKeys(r.attacker.Cluster, "redteam")
 	if err != nil {
@@ -99,7 +105,7 @@ func startRedteam(t *testing.T) *redteam {
 	}
 	for _, c := range []*cluster{r.victim, r.attacker} {
 		name := c.Options.Cluster
-		c.apply(t, namespace("here"), strings.Replace(class("default"), "role: KarpenterNodeRole-joiner-demo", "role: KarpenterNodeRole-"+name, 1),
+		c.apply(t, namespace("here"), strings.Replace(class("default"), "role: joiner-joiner-demo-us-west-2-node", "role: joiner-"+name+"-us-west-2-node", 1),
 			pool("default", "default", spotOnly, nil, nil))
 		if err := r.victim.resolve(t.Context()); err != nil {
 			t.Fatal(err)

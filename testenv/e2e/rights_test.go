@@ -56,7 +56,7 @@ const (
 // end everything, with exactly the rights of the templates: no call is denied, and no right is there for nothing.
 func TestEveryRightIsUsedAndNoneIsMissing(t *testing.T) {
 	t.Parallel()
-	c := start(t, stack.Options{KubeOptions: kube.Options{AuditPolicy: kube.AuditEnds}})
+	c := start(t, stack.Options{Adopters: true, KubeOptions: kube.Options{AuditPolicy: kube.AuditEnds}})
 	c.quicken(t)
 
 	// 0. A class that provision meets before catalog has looked at it: the test holds catalog's lease until then.

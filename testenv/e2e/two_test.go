@@ -30,8 +30,8 @@ func TestB7_WhatEndsInOneClusterTouchesNoOther(t *testing.T) {
 	other := c.second(t, "joiner-twin")
 	both := []*cluster{c, other}
 	for _, c := range both {
-		role := "role: KarpenterNodeRole-" + c.Options.Cluster
-		c.apply(t, namespace("same"), strings.Replace(class("default"), "role: KarpenterNodeRole-joiner-demo", role, 1), pool("default", "default", spotOnly, nil, nil))
+		role := "role: joiner-" + c.Options.Cluster + "-us-west-2-node"
+		c.apply(t, namespace("same"), strings.Replace(class("default"), "role: joiner-joiner-demo-us-west-2-node", role, 1), pool("default", "default", spotOnly, nil, nil))
 		c.awaitReady(t, nodePools, "default")
 		c.apply(t, stateful("same", "web", pods))
 	}

@@ -44,7 +44,7 @@ func startShipped(t *testing.T) shipped {
 	network := ec2model.DefaultNetwork(demo)
 	timing := ec2model.Timing{Boot: ec2model.Delay{Min: time.Millisecond, Max: time.Millisecond}, Gone: time.Hour}
 	m := ec2model.New(ec2model.Options{Clock: clock.System(), Account: account, Timing: &timing, Network: &network})
-	m.AddInstanceProfile("KarpenterNodeRole-"+demo, "KarpenterNodeRole-"+demo)
+	m.AddInstanceProfile(nodes, nodes)
 	c.Register("ec2", ec2model.NewHandler(m))
 	c.Register("iam", iammodel.NewHandler(m))
 	c.Register("ssm", ssm.NewHandler(ssm.New(ssm.Options{})))
@@ -89,7 +89,7 @@ func (s shipped) catalog(program string) *ec2catalog.Catalog {
 func (s shipped) class() model.Class {
 	discovery := []model.SelectorTerm{{Tags: map[string]string{"karpenter.sh/discovery": demo}}}
 	return model.Class{
-		Name: "web", UID: "uid-web", Family: "AL2023", Role: "KarpenterNodeRole-" + demo, Subnets: discovery, SecurityGroups: discovery,
+		Name: "web", UID: "uid-web", Family: "AL2023", Role: nodes, Subnets: discovery, SecurityGroups: discovery,
 		Images:       []model.SelectorTerm{{Alias: "al2023@latest"}},
 		Reservations: []model.SelectorTerm{{Tags: map[string]string{"team": "a"}}}, PlacementGroup: &model.SelectorTerm{Name: "close"},
 		Metadata: model.MetadataOptions{HTTPTokens: "required"},
@@ -98,7 +98,7 @@ func (s shipped) class() model.Class {
 
 // launch is one of a machine of the class, as it was resolved.
 func (s shipped) launch(class model.Class, intent, capacityType string) model.Launch {
-	class.Status.InstanceProfile = "KarpenterNodeRole-" + demo
+	class.Status.InstanceProfile = nodes
 	class.Status.PlacementGroup = nil
 	subnet := class.Status.Subnets[0]
 	return model.Launch{

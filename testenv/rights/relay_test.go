@@ -57,7 +57,37 @@ func TestPolicyTableOfRelayMode(t *testing.T) {
 			t.Errorf("%s/%s: %s on %s by %s: %v, want allowed = %v", r.threat, r.name, r.action, r.on, r.who, got, r.allow)
 		}
 	}
-	if book.Decide(policy.Role(ofCluster("adopt")), wire.Access{Action: "sqs:SendMessage", Resource: own}).Allowed() {
-		t.Error("people who adopt may ask the watcher")
+}
+
+// A14: with a provider of the cluster's, the watcher's role is for tokens of the watcher's service account and for nobody else.
+func TestA14TheWatchersRoleIsForItsServiceAccount(t *testing.T) {
+	boundary, err := policy.Parse([]byte(`{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}`), policy.Identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	book := newBook()
+	if _, err := Add(book, open(t, "cluster-hardened.json", demo, environment("joiner-cluster-joiner-demo")), Boundaries{"arn:aws:iam::111111111111:policy/boundary": boundary}); err != nil {
+		t.Fatal(err)
+	}
+	const provider = "oidc.eks.us-west-2.amazonaws.com/id/EXAMPLE"
+	token := keys(provider+":aud", "sts.amazonaws.com", provider+":sub", "system:serviceaccount:joiner:joiner-watcher")
+	theirs := policy.Principal{Provider: "arn:aws:iam::111111111111:oidc-provider/" + provider}
+	for name, ask := range map[string]struct {
+		who   policy.Principal
+		keys  map[string][]string
+		allow bool
+	}{
+		"the watcher":                      {theirs, token, true},
+		"another service account":          {theirs, with(token, provider+":sub", "system:serviceaccount:joiner:default"), false},
+		"that name in another namespace":   {theirs, with(token, provider+":sub", "system:serviceaccount:shop:joiner-watcher"), false},
+		"a token for somebody else":        {theirs, with(token, provider+":aud", "vault"), false},
+		"a token of which nothing is said": {theirs, nil, false},
+		"another cluster's provider":       {policy.Principal{Provider: "arn:aws:iam::111111111111:oidc-provider/oidc.eks.us-west-2.amazonaws.com/id/OTHER"}, token, false},
+		"the service of Pod Identity":      {policy.Service("pods.eks.amazonaws.com"), token, false},
+	} {
+		got := book.Decide(ask.who, wire.Access{Action: "sts:AssumeRoleWithWebIdentity", Resource: ofCluster("watcher"), Context: ask.keys})
+		if got.Allowed() != ask.allow {
+			t.Errorf("%s: %v, want allowed = %v", name, got, ask.allow)
+		}
 	}
 }

@@ -19,6 +19,7 @@ const (
 	account = "111111111111"
 	region  = "us-west-2"
 	demo    = "joiner-demo" // the cluster the committed templates are of
+	nodes   = "joiner-joiner-demo-us-west-2-node"
 )
 
 func environment(stack string) cloudformation.Environment {
@@ -68,11 +69,11 @@ func installed(t *testing.T) *access.Book {
 	for _, cluster := range []string{demo, "other"} {
 		env := environment("joiner-cluster-" + cluster)
 		env.Exports = exports
-		left, err := Add(book, open(t, "cluster.json", cluster, env), nil)
+		left, err := Add(book, open(t, "cluster-adopters.json", cluster, env), nil) // cluster.json, and the role for people
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := []string{role("KarpenterNodeRole-" + cluster)}; !slices.Equal(left, want) {
+		if want := []string{role("joiner-" + cluster + "-" + region + "-node")}; !slices.Equal(left, want) {
 			t.Fatalf("cluster %s: left out %v, want the nodes' role alone", cluster, left)
 		}
 	}
@@ -175,20 +176,22 @@ func provisionRows() []row {
 		work("with network interfaces", p, "ec2:RunInstances", ec2("network-interface/*"), ownTags),
 		work("as spot", p, "ec2:RunInstances", ec2("spot-instances-request/*"), ownTags),
 		work("from its launch template", p, "ec2:RunInstances", ec2("launch-template/lt-1"), ownMachine),
+		work("as a fleet, whose image EC2 may name without its owner (A16)", p, "ec2:CreateFleet", "arn:aws:ec2:us-west-2::image/ami-1", nil),
 		work("from Amazon's image", p, "ec2:RunInstances", "arn:aws:ec2:us-west-2::image/ami-1", amazons),
 		work("into a subnet", p, "ec2:RunInstances", ec2("subnet/subnet-1"), nil),
 		work("with a security group", p, "ec2:RunInstances", ec2("security-group/sg-1"), nil),
 		work("makes its launch template", p, "ec2:CreateLaunchTemplate", ec2("launch-template/*"), ownTags),
 		work("deletes its launch template", p, "ec2:DeleteLaunchTemplate", ec2("launch-template/lt-1"), ownMachine),
 		work("tags what it launches", p, "ec2:CreateTags", ec2("instance/*"), with(ownTags, "ec2:CreateAction", "RunInstances")),
-		work("passes the nodes' role", p, "iam:PassRole", role("KarpenterNodeRole-"+demo), toEC2),
+		work("passes the nodes' role", p, "iam:PassRole", role(nodes), toEC2),
+		work("passes the role that Karpenter's nodes have (A5)", p, "iam:PassRole", role("KarpenterNodeRole-joiner-demo"), toEC2),
 		work("names its machine later", p, "ec2:CreateTags", ec2("instance/i-1"), with(ownMachine, "aws:TagKeys", "Name")),
 		work("looks at machines", p, "ec2:DescribeInstances", "*", nil),
 		work("looks at a new class's subnets", p, "ec2:DescribeSubnets", "*", nil),
 		work("looks at a new class's security groups", p, "ec2:DescribeSecurityGroups", "*", nil),
 		work("looks at a new class's images", p, "ec2:DescribeImages", "*", nil),
 		work("looks at a new class's image parameter", p, "ssm:GetParameter", "arn:aws:ssm:us-west-2::parameter/aws/service/bottlerocket/aws-k8s-1.36/x86_64/latest/image_id", nil),
-		work("finds the profile of the nodes' role", p, "iam:ListInstanceProfilesForRole", role("KarpenterNodeRole-"+demo), nil),
+		work("finds the profile of the nodes' role", p, "iam:ListInstanceProfilesForRole", role(nodes), nil),
 		work("from an image of the account's own", p, "ec2:RunInstances", "arn:aws:ec2:us-west-2::image/ami-2", keys("ec2:Owner", account)),
 
 		attack(function, "provision ends a machine of its own cluster", p, "ec2:TerminateInstances", ec2("instance/i-1"), ownMachine),
@@ -207,11 +210,14 @@ func provisionRows() []row {
 		attack(neighbour, "another cluster's launch template", p, "ec2:RunInstances", ec2("launch-template/lt-2"), otherMachine),
 		attack(neighbour, "deletes another cluster's launch template", p, "ec2:DeleteLaunchTemplate", ec2("launch-template/lt-2"), otherMachine),
 		attack(neighbour, "names another cluster's machine", p, "ec2:CreateTags", ec2("instance/i-2"), with(otherMachine, "aws:TagKeys", "Name")),
-		attack(neighbour, "passes another cluster's node role", p, "iam:PassRole", role("KarpenterNodeRole-other"), toEC2),
+		attack(neighbour, "passes another cluster's node role", p, "iam:PassRole", role("joiner-other-us-west-2-node"), toEC2),
+		attack(neighbour, "passes the role of another cluster's nodes of Karpenter (A5)", p, "iam:PassRole", role("KarpenterNodeRole-other"), toEC2),
+		attack(neighbour, "passes the role of nodes of a cluster of that name in another region (A5)", p, "iam:PassRole", role("joiner-joiner-demo-eu-west-1-node"), toEC2),
 		attack(poolAuthor, "passes a role of the NodeClass's choosing", p, "iam:PassRole", role("Admin"), toEC2),
-		attack(poolAuthor, "passes the nodes' role to another service", p, "iam:PassRole", role("KarpenterNodeRole-"+demo), keys("iam:PassedToService", "lambda.amazonaws.com")),
+		attack(poolAuthor, "passes the nodes' role to another service", p, "iam:PassRole", role(nodes), keys("iam:PassedToService", "lambda.amazonaws.com")),
 		attack(poolAuthor, "passes a function's role to machines", p, "iam:PassRole", ofFunction("provision"), toEC2),
 		attack(poolAuthor, "machines whose metadata needs no token", p, "ec2:RunInstances", ec2("instance/*"), with(launch, "ec2:MetadataHttpTokens", "optional")),
+		attack(poolAuthor, "an image of nobody knows whom", p, "ec2:RunInstances", "arn:aws:ec2:us-west-2::image/ami-1", nil),
 		attack(poolAuthor, "an image of a stranger", p, "ec2:RunInstances", "arn:aws:ec2:us-west-2::image/ami-evil", keys("ec2:Owner", "999999999999", "ec2:Public", "true")),
 		attack(tagEditor, "gives a stranger's machine our tags", p, "ec2:CreateTags", ec2("instance/i-9"), with(ownTags, "aws:TagKeys", "kubernetes.io/cluster/joiner-demo")),
 		attack(tagEditor, "moves its machine to another cluster", p, "ec2:CreateTags", ec2("instance/i-1"), with(ownMachine, "aws:TagKeys", "kubernetes.io/cluster/other")),
@@ -230,7 +236,7 @@ func endRows() []row {
 		attack(function, "interruption launches", i, "ec2:RunInstances", ec2("instance/*"), launch),
 		attack(function, "interruption asks for a fleet", i, "ec2:CreateFleet", ec2("fleet/*"), ownTags),
 		attack(function, "interruption tags", i, "ec2:CreateTags", ec2("instance/i-1"), with(ownMachine, "aws:TagKeys", "Name")),
-		attack(function, "interruption passes a role", i, "iam:PassRole", role("KarpenterNodeRole-"+demo), toEC2),
+		attack(function, "interruption passes a role", i, "iam:PassRole", role(nodes), toEC2),
 		attack(function, "interruption ends a machine without tags", i, "ec2:TerminateInstances", ec2("instance/i-9"), nil),
 		attack(neighbour, "interruption ends another cluster's machine", i, "ec2:TerminateInstances", ec2("instance/i-2"), otherMachine),
 		attack(neighbour, "interruption ends a managed node group's machine", i, "ec2:TerminateInstances", ec2("instance/i-3"), keys("aws:ResourceTag/kubernetes.io/cluster/joiner-demo", "owned", "aws:ResourceTag/eks:nodegroup-name", "system")),
@@ -255,11 +261,11 @@ func catalogRows() []row {
 		work("tries a launch", c, "ec2:RunInstances", ec2("instance/*"), launch),
 		work("makes a profile", c, "iam:CreateInstanceProfile", profile, tags),
 		work("gives it the nodes' role", c, "iam:AddRoleToInstanceProfile", profile, owned),
-		work("passes the nodes' role", c, "iam:PassRole", role("KarpenterNodeRole-"+demo), toEC2),
+		work("passes the nodes' role", c, "iam:PassRole", role(nodes), toEC2),
 		work("asks for a profile that is not there", c, "iam:GetInstanceProfile", "arn:aws:iam::111111111111:instance-profile/web", nil),
 		work("deletes its profile", c, "iam:DeleteInstanceProfile", profile, owned),
 		attack(function, "catalog ends a machine", c, "ec2:TerminateInstances", ec2("instance/i-1"), ownMachine),
-		attack(function, "catalog attaches a policy", c, "iam:AttachRolePolicy", role("KarpenterNodeRole-"+demo), nil),
+		attack(function, "catalog attaches a policy", c, "iam:AttachRolePolicy", role(nodes), nil),
 		attack(function, "catalog makes a role", c, "iam:CreateRole", role("x"), nil),
 		attack(poolAuthor, "catalog passes a NodeClass's role to machines", c, "iam:PassRole", role("Admin"), toEC2),
 		attack(poolAuthor, "catalog reads the account's parameters", c, "ssm:GetParameter", "arn:aws:ssm:us-west-2:111111111111:parameter/prod/password", nil),
@@ -310,6 +316,7 @@ func watcherRows() []row {
 		work("people take a machine over", a, "ec2:CreateTags", ec2("instance/i-1"), with(ownMachine, "aws:TagKeys", "joiner.sh/intent")),
 		attack(neighbour, "people take over another cluster's machine", a, "ec2:CreateTags", ec2("instance/i-2"), with(otherMachine, "aws:TagKeys", "joiner.sh/intent")),
 		attack(tagEditor, "people change a machine's cluster", a, "ec2:CreateTags", ec2("instance/i-1"), with(ownMachine, "aws:TagKeys", "kubernetes.io/cluster/other")),
+		attack(ci, "people's role asks a watcher to carry something out", a, "sqs:SendMessage", queue("joiner-relay-joiner-demo"), nil),
 		attack(ci, "people's role ends machines", a, "ec2:TerminateInstances", ec2("instance/i-1"), ownMachine),
 		attack(ci, "people's role launches", a, "ec2:RunInstances", ec2("instance/*"), launch),
 	}
@@ -363,7 +370,7 @@ func functionRows() []row {
 			attack(function, name+" takes on its role without the external id", ofFunction(name), "sts:AssumeRole", ofCluster(name), nil),
 			attack(function, name+" takes on its role with a stranger's", ofFunction(name), "sts:AssumeRole", ofCluster(name), keys("sts:ExternalId", "guess")),
 			attack(function, name+" takes on people's role", ofFunction(name), "sts:AssumeRole", ofCluster("adopt"), external),
-			attack(node, "a node takes on the role of "+name, role("KarpenterNodeRole-"+demo), "sts:AssumeRole", ofCluster(name), external),
+			attack(node, "a node takes on the role of "+name, role(nodes), "sts:AssumeRole", ofCluster(name), external),
 		)
 	}
 	return rows
@@ -408,8 +415,8 @@ func eventRows() []row {
 // and that the resources of ours grant it nothing.
 func nodeRows() []row {
 	return []row{
-		attack(node, "a node takes on a function's own role", role("KarpenterNodeRole-"+demo), "sts:AssumeRole", ofFunction("provision"), external),
-		attack(node, "a node takes on the watcher's role", role("KarpenterNodeRole-"+demo), "sts:AssumeRole", ofCluster("watcher"), nil),
+		attack(node, "a node takes on a function's own role", role(nodes), "sts:AssumeRole", ofFunction("provision"), external),
+		attack(node, "a node takes on the watcher's role", role(nodes), "sts:AssumeRole", ofCluster("watcher"), nil),
 		attack(node, "a node is a machine's role and no pod's", "ec2.amazonaws.com", "sts:AssumeRole", ofCluster("watcher"), nil),
 	}
 }

@@ -24,7 +24,7 @@ const (
 	maxMemoryMB        = 10240
 	defaultTimeout     = 3 * time.Second
 	accountConcurrency = 1000
-	minUnreserved      = 100
+	minUnreserved      = 100 // of an account with a quota of at least that
 )
 
 // Function is what a deployment says about one Lambda function.

@@ -153,9 +153,11 @@ func (r *Runner) Deploy(fn Function) error {
 	if r.stopped {
 		return fmt.Errorf("deploy function %q: %w", fn.Name, ErrStopped)
 	}
-	if free := r.unreservedConcurrency(fn); fn.ReservedConcurrency != nil && free < minUnreserved {
+	// Of a quota below a hundred nothing may be reserved: Lambda has been seen to ask for ten of ten and fifty of fifty.
+	least := min(minUnreserved, r.config.AccountConcurrency)
+	if free := r.unreservedConcurrency(fn); fn.ReservedConcurrency != nil && *fn.ReservedConcurrency > 0 && free < least {
 		return fmt.Errorf("deploy function %q: reserving %d leaves %d unreserved, less than %d", fn.Name,
-			*fn.ReservedConcurrency, free, minUnreserved)
+			*fn.ReservedConcurrency, free, least)
 	}
 	d, ok := r.deployments[fn.Name]
 	if !ok {

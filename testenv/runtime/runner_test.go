@@ -260,6 +260,16 @@ func TestReservedConcurrencyThrottles(t *testing.T) {
 	}
 }
 
+// A2: an account whose quota is ten, as new ones have, can reserve nothing, and has room for ten.
+func TestA2NothingCanBeReservedOfAQuotaOfTen(t *testing.T) {
+	runner := newRunner(t, lambdaruntime.Config{AccountConcurrency: 10})
+	err := runner.Deploy(lambdaruntime.Function{Name: "other", Path: fixture.Path(t), ReservedConcurrency: new(1)})
+	if err == nil || !strings.Contains(err.Error(), "reserving 1 leaves 9 unreserved, less than 10") {
+		t.Errorf("got %v, want a refusal", err)
+	}
+	deploy(t, runner, func(*lambdaruntime.Function) {})
+}
+
 func TestReservingMustLeaveAHundredUnreserved(t *testing.T) {
 	runner := newRunner(t, lambdaruntime.Config{AccountConcurrency: 110})
 	deploy(t, runner, func(fn *lambdaruntime.Function) { fn.ReservedConcurrency = new(10) })

@@ -22,7 +22,7 @@ apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass
 metadata: {name: default}
 spec:
-  role: KarpenterNodeRole-joiner-demo
+  role: joiner-joiner-demo-us-west-2-node
   amiSelectorTerms: [{alias: al2023@latest}]
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: joiner-demo}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: joiner-demo}}]

@@ -74,7 +74,7 @@ func TestIN01RulesLetThroughWhatAnnouncesAnEnd(t *testing.T) {
 // busOfTheTemplate has the rules of the region's template, all of which send to one target.
 func busOfTheTemplate(target delivery.Target) (*events.Bus, error) {
 	bus := events.NewBus(events.Config{Account: "123456789012", Region: "us-west-2"})
-	t, err := regionTemplate()
+	t, err := regionTemplate(Options{})
 	if err != nil {
 		return nil, err
 	}

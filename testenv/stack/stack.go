@@ -31,6 +31,8 @@ type Options struct {
 	Progress io.Writer // what is happening, for a person; nil = discard
 
 	Relay        bool     // clusters are in relay mode: functions reach their API servers through the watchers and in no other way
+	Adopters     bool     // the first cluster has a role for people who take it over from Karpenter
+	Concurrency  int      // the account's quota of executions of functions at once: 1,000; with less than 100 queues are read as context batches=2 has it
 	Watchers     int      // replicas of the watcher: 1; negative = none
 	WatcherEnv   []string // beside what a watcher needs
 	FunctionEnv  map[string]string

@@ -37,9 +37,16 @@ func template(name string) (string, error) {
 	return string(text), err
 }
 
+// small says that the account has so few executions of functions at once that queues are read two batches at a time.
+func (o Options) small() bool { return o.Concurrency > 0 && o.Concurrency < 100 }
+
 // regionTemplate is the template of what every cluster of a region shares.
-func regionTemplate() (*cloudformation.Template, error) {
-	text, err := template("region")
+func regionTemplate(o Options) (*cloudformation.Template, error) {
+	file := "region"
+	if o.small() {
+		file = "region-small"
+	}
+	text, err := template(file)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +69,7 @@ func clusterTemplate(file, name string) (*cloudformation.Template, error) {
 
 // deployRegion makes table, bucket, queues, functions, rules and schedules. The schedules wait for the first cluster.
 func (s *Stack) deployRegion(ctx context.Context) error {
-	t, err := regionTemplate()
+	t, err := regionTemplate(s.Options)
 	if err != nil {
 		return err
 	}
@@ -89,8 +96,10 @@ func (s *Stack) attach(ctx context.Context, c *Cluster) error {
 	switch {
 	case s.Options.Relay:
 		file = "cluster-relay"
-	case s.QueueURL != "": // there is a cluster already
+	case s.QueueURL != "", s.Options.small(): // there is a cluster already, or no room for more than two batches of its queue
 		file = "cluster-of-two"
+	case s.Options.Adopters:
+		file = "cluster-adopters"
 	}
 	t, err := clusterTemplate(file, c.Name)
 	if err != nil {

@@ -12,6 +12,8 @@ type Principal struct {
 	Session string // ARN of the role's session; "" for users
 	Account string // twelve digits; "" for services
 	Service string // e.g. "events.amazonaws.com"; "" for everyone else
+	// Provider is the ARN of the OIDC provider whose token somebody brings who has no identity in AWS yet.
+	Provider string
 }
 
 // Role returns the principal behind a role's session of any name, by the ARN of the role.
@@ -103,7 +105,7 @@ func Decide(r Request, p Policies) Decision {
 		return d
 	}
 	grant, by := grantedByResource(r, p.Resource)
-	if r.Principal.Service != "" {
+	if r.Principal.Service != "" || r.Principal.Provider != "" {
 		return needs(grant > toNobody, NoResourceAllow, by)
 	}
 	identity, allows := grantedByIdentity(r, p.Identity)
@@ -264,7 +266,7 @@ func (s *Statement) on(r Request) bool {
 func (s *Statement) grants(who Principal) (strongest grant) {
 	for _, p := range s.principals {
 		switch {
-		case p.service != "" && p.service == who.Service, p.arn != "" && p.arn == who.Session, p.arn != "" && p.arn == who.ARN && who.Session == "":
+		case p.service != "" && p.service == who.Service, p.provider != "" && p.provider == who.Provider, p.arn != "" && p.arn == who.Session, p.arn != "" && p.arn == who.ARN && who.Session == "":
 			return toItself
 		case p.everyone: // the session is among them
 			return toItself

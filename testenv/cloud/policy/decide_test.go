@@ -298,7 +298,7 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 		"a principal of an identity":  {Identity, statement("Allow", "a:b", "*", `, "Principal": "*"`), "no Principal"},
 		"no principal":                {Resource, statement("Allow", "a:b", "*", ""), "must have a Principal"},
 		"a principal with a wildcard": {Resource, statement("Allow", "a:b", "*", principalOf("AWS", "arn:aws:iam::123456789012:role/*")), "wildcard"},
-		"a federated principal":       {Resource, statement("Allow", "a:b", "*", principalOf("Federated", "x")), "Federated is not evaluated"},
+		"a federated principal":       {Resource, statement("Allow", "a:b", "*", principalOf("Federated", "x")), `Federated "x" is none that IAM knows`},
 		"NotPrincipal":                {Resource, statement("Deny", "a:b", "*", `, "NotPrincipal": "*"`), "NotPrincipal"},
 		"a trust policy's resource":   {Trust, statement("Allow", "a:b", "*", `, "Principal": "*"`), "no Resource"},
 		"an operator":                 {Identity, statement("Allow", "a:b", "*", `, "Condition": {"StringIs": {"aws:SourceArn": "x"}}`), "operator is not known"},

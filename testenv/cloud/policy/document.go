@@ -52,6 +52,7 @@ type principal struct {
 	account  string // twelve digits: all of an account that its own policies let
 	arn      string // of a role, a user or a session
 	service  string
+	provider string // ARN of an OIDC provider: whoever brings a token of it
 }
 
 // Parse reads a document. Everything that is not evaluated here is an error that names the statement and the element.
@@ -263,6 +264,7 @@ var (
 	accountForm   = regexp.MustCompile(`^\d{12}$`)
 	rootForm      = regexp.MustCompile(`^arn:[a-z-]+:iam::(\d{12}):root$`)
 	principalForm = regexp.MustCompile(`^arn:[a-z-]+:(iam::\d{12}:(role|user)|sts::\d{12}:assumed-role)/[^*?]+$`)
+	providerForm  = regexp.MustCompile(`^arn:[a-z-]+:iam::\d{12}:oidc-provider/[^*?]+$`)
 	serviceForm   = regexp.MustCompile(`^[a-z0-9.-]+\.amazonaws\.com(\.cn)?$`)
 )
 
@@ -282,6 +284,10 @@ func parsePrincipal(kind, value string) (principal, error) {
 	case "Service":
 		if serviceForm.MatchString(value) {
 			return principal{service: value}, nil
+		}
+	case "Federated":
+		if providerForm.MatchString(value) {
+			return principal{provider: value}, nil
 		}
 	default:
 		return principal{}, fmt.Errorf("Principal %s is not evaluated here", kind)

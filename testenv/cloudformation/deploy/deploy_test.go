@@ -79,7 +79,9 @@ func begin(t *testing.T) *Account {
 		Code:      func(string) (string, error) { return os.Args[0], nil },
 	})
 	t.Cleanup(a.Close)
-	a.Runtime, err = lambdaruntime.New(lambdaruntime.Config{Region: c.Region(), AccountID: c.Account(), EndpointURL: c.Endpoint(), Credentials: a.Credentials})
+	a.Runtime, err = lambdaruntime.New(lambdaruntime.Config{
+		Region: c.Region(), AccountID: c.Account(), EndpointURL: c.Endpoint(), Credentials: a.Credentials, AccountConcurrency: 10, // as new accounts have (A2)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +126,7 @@ func TestTheCommittedTemplatesAreDeployed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(table.Table.GlobalSecondaryIndexes) != 1 || !aws.ToBool(table.Table.DeletionProtectionEnabled) {
+	if len(table.Table.GlobalSecondaryIndexes) != 1 || aws.ToBool(table.Table.DeletionProtectionEnabled) {
 		t.Errorf("the table is %+v", table.Table)
 	}
 	life, err := tables.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: aws.String("joiner")})
@@ -190,7 +192,7 @@ func TestTheCommittedTemplatesAreDeployed(t *testing.T) {
 			t.Errorf("%s of the plan queue is %q, want %q", name, queue.Attributes[name], want)
 		}
 	}
-	if p := queue.Attributes["RedrivePolicy"]; !strings.Contains(p, ":joiner-plan-dead.fifo") || !strings.Contains(p, `"maxReceiveCount":3`) {
+	if p := queue.Attributes["RedrivePolicy"]; !strings.Contains(p, ":joiner-plan-dead.fifo") || !strings.Contains(p, `"maxReceiveCount":5`) {
 		t.Errorf("RedrivePolicy is %s", p)
 	}
 	role, err := cluster.Attribute("InterruptionRole", "Arn")
