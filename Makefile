@@ -53,7 +53,7 @@ e2e: ## the long form: every end-to-end scenario on real parts, one of them for 
 redteam: ## attacks on a cluster by the keys of another one's watcher, and by who administers another account, against the whole stack with the templates' policies in force
 	JOINER_E2E=full $(GO) test -timeout 40m -count=1 -v -run 'TestRedteam|TestW[0-9]' ./testenv/e2e/...
 
-conform: ## the contract suites against our model of AWS, moto (PyPI) and DynamoDB Local (Maven Central), installed into .cache
+conform: synth-lint ## what synth-lint does, and the contract suites against our model of AWS, moto (PyPI) and DynamoDB Local (Maven Central), installed into .cache
 	./testenv/conform/run.sh
 
 oracle: ## plans of 10,000 random problems, 2,000 clusters to give nodes back of, 2,000 whose pods are spread and twelve of the benchmarks', and 1,000,000 pairs of pod and node, judged by the real kube-scheduler
@@ -112,8 +112,8 @@ synth: zips $(CDK) ## the CloudFormation templates of CLUSTER (default joiner-de
 templates: ## write infra/cdk/templates anew: what tests and people read of the stacks
 	cd infra/cdk && $(GO) run . templates templates
 
-synth-lint: ## policies of infra/cdk/templates judged by parliament (PyPI), installed into .cache
-	./infra/cdk/lint.sh
+synth-lint: ## infra/cdk/templates judged by cfn-lint, checkov, parliament and cloudsplaining (PyPI), and what an upgrade to them would replace or delete (npm); installed into .cache
+	./infra/cdk/referees/run.sh
 
 $(CDK): infra/cdk/package-lock.json
 	@command -v npm >/dev/null || { echo "npm is not on the PATH; install Node.js 22 or 24"; exit 1; }
