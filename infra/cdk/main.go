@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
@@ -10,8 +11,9 @@ import (
 
 func main() {
 	defer jsii.Close()
-	if len(os.Args) == 3 && os.Args[1] == "templates" {
-		if err := commit(os.Args[2]); err != nil {
+	writers := map[string]func(folder string) error{"templates": commit, "kept": keepOld}
+	if write := writers[slices.Concat(os.Args, []string{"", ""})[1]]; write != nil && len(os.Args) == 3 {
+		if err := write(os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -41,10 +43,10 @@ func build(app awscdk.App, o Options) {
 	for _, c := range o.Clusters {
 		made := newCluster(app, "joiner-cluster-"+stackName(c.Name), c, o)
 		if c.Account == "" {
-			made.AddDependency(region, s("roles and functions of the region"))
+			made.AddStackDependency(region, s("roles and functions of the region"))
 		}
 		if c.ExternalID != "" { // which is known once the cluster's stack is there
-			newHub(app, "joiner-cluster-"+stackName(c.Name)+"-hub", c, o).AddDependency(region, s("functions of the region"))
+			newHub(app, "joiner-cluster-"+stackName(c.Name)+"-hub", c, o).AddStackDependency(region, s("functions of the region"))
 		}
 	}
 }

@@ -46,7 +46,7 @@ func synthesise(zips string) (made, error) {
 	watchOver(app)
 	out := made{stacks: map[string]awscdk.Stack{}}
 	var err error
-	out.templates, err = templates(app, Options{Zips: zips, DryRun: true}.withDefaults(), out.stacks)
+	out.templates, err = templates(app, variants(), Options{Zips: zips, DryRun: true}.withDefaults(), out.stacks)
 	return out, err
 }
 

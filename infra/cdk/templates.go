@@ -20,8 +20,10 @@ type variant struct {
 }
 
 // variants are the templates under version control: those of the default options, and one for each option that changes much.
-func variants() []variant {
-	demo := Cluster{Name: "joiner-demo"}
+func variants() []variant { return variantsOf(Cluster{Name: "joiner-demo"}) }
+
+// variantsOf are the variants with a cluster in the place of that of the committed templates.
+func variantsOf(demo Cluster) []variant {
 	region := func(file string, change func(*Options)) variant {
 		return variant{file, func(app awscdk.App, o Options) awscdk.Stack {
 			change(&o)
@@ -69,14 +71,14 @@ func variants() []variant {
 	}
 }
 
-// templates synthesises every variant in one app, with the zips that o names, and returns each template as it is committed, by file. It puts
+// templates synthesises all variants in one app, with the zips that o names, and returns each template as it is committed, by file. It puts
 // the stacks into stacks.
-func templates(app awscdk.App, o Options, stacks map[string]awscdk.Stack) (map[string][]byte, error) {
+func templates(app awscdk.App, all []variant, o Options, stacks map[string]awscdk.Stack) (map[string][]byte, error) {
 	out := map[string][]byte{}
-	for _, v := range variants() {
+	for _, v := range all {
 		stacks[v.File] = v.Make(app, o)
 	}
-	for _, v := range variants() {
+	for _, v := range all {
 		text, err := normal(*assertions.Template_FromStack(stacks[v.File], nil).ToJSON())
 		if err != nil {
 			return nil, fmt.Errorf("template %s: %w", v.File, err)
@@ -117,9 +119,9 @@ func normal(template map[string]any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// writeTemplates writes every variant's template into a folder.
-func writeTemplates(app awscdk.App, o Options, folder string) error {
-	made, err := templates(app, o, map[string]awscdk.Stack{})
+// writeTemplates writes all variants' templates into a folder.
+func writeTemplates(app awscdk.App, all []variant, o Options, folder string) error {
+	made, err := templates(app, all, o, map[string]awscdk.Stack{})
 	if err != nil {
 		return err
 	}
@@ -152,14 +154,25 @@ func emptyZips(folder string, o Options) error {
 
 // commit writes the templates under version control anew.
 func commit(folder string) error {
+	return withEmptyZips(variants(), Options{DryRun: true}, folder)
+}
+
+// keepOld writes the same templates as an installation has them that keeps what it has, by the options that OPERATIONS names for an upgrade
+// from a version in which they were no options.
+func keepOld(folder string) error {
+	o := Options{DryRun: true, Reserve: true, Protect: true, Adopters: []string{"arn:aws:iam::111111111111:root"}}
+	return withEmptyZips(variantsOf(Cluster{Name: "joiner-demo", NodeRoleName: "KarpenterNodeRole-joiner-demo"}), o, folder)
+}
+
+func withEmptyZips(all []variant, o Options, folder string) error {
 	zips, err := os.MkdirTemp("", "joiner-cdk-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(zips)
-	o := Options{Zips: zips, DryRun: true}.withDefaults()
 	if err := emptyZips(zips, Options{Webhook: true}); err != nil {
 		return err
 	}
-	return writeTemplates(awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)}), o, folder)
+	o.Zips = zips
+	return writeTemplates(awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)}), all, o.withDefaults(), folder)
 }

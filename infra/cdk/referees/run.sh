@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Judges the committed templates by programs that are none of ours, installed into .cache at the versions below: cfn-lint (CloudFormation's
 # schemas), checkov (good practice), cloudsplaining and parliament (identity policies; PyPI), and cloudformation-diff (npm), which says what an
-# installation of the commit that is named in `base` would lose by an upgrade. What they find is mended, or excused with a reason in excuses.json.
+# installation of the commit that is named in `base` would lose by an upgrade: with default options (upgrade), and with those that OPERATIONS
+# names for it (upgrade-kept), by which it loses nothing. What they find is mended, or excused with a reason in excuses.json.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 here=infra/cdk/referees
@@ -37,7 +38,7 @@ fi
 
 base=$(cat "$here/base")
 git cat-file -e "$base^{commit}" 2>/dev/null || { echo "commit $base, whose templates are compared with these, is not in this clone: git fetch --unshallow"; exit 1; }
-rm -rf "$out/before"
+rm -rf "$out/before" "$out/kept"
 mkdir "$out/before"
 git archive "$base" "$templates" | tar -x -C "$out/before" --strip-components=3
 
@@ -50,9 +51,14 @@ judge "$parliament/python" "$here/parliament_findings.py" "$templates"/*.json >"
 judge "$cloudsplaining/python" "$here/cloudsplaining_findings.py" "$templates"/*.json >"$out/cloudsplaining.json" 2>"$out/cloudsplaining.log"
 cp "$here/diff.mjs" "$diff/"
 judge node "$diff/diff.mjs" "$out/before" "$templates" >"$out/upgrade.json" 2>"$out/upgrade.log"
+kept() {
+  (cd infra/cdk && "${GO:-go}" run . kept "../../$out/kept" >&2)
+  node "$diff/diff.mjs" "$out/before" "$out/kept"
+}
+judge kept >"$out/upgrade-kept.json" 2>"$out/upgrade-kept.log"
 for job in "${jobs[@]}"; do wait "$job" || true; done
-for referee in cfn-lint checkov parliament cloudsplaining upgrade; do
+for referee in cfn-lint checkov parliament cloudsplaining upgrade upgrade-kept; do
   python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$out/$referee.json" 2>/dev/null || { echo "$referee said nothing that can be read:"; cat "$out/$referee.log"; exit 1; }
 done
 python3 "$here/judge.py" "$here/excuses.json" cfn-lint="$out/cfn-lint.json" checkov="$out/checkov.json" parliament="$out/parliament.json" \
-  cloudsplaining="$out/cloudsplaining.json" upgrade="$out/upgrade.json"
+  cloudsplaining="$out/cloudsplaining.json" upgrade="$out/upgrade.json" upgrade-kept="$out/upgrade-kept.json"
