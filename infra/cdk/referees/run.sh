@@ -3,6 +3,7 @@
 # schemas), checkov (good practice), cloudsplaining and parliament (identity policies; PyPI), and cloudformation-diff (npm), which says what an
 # installation of the commit that is named in `base` would lose by an upgrade: with default options (upgrade), and with those that OPERATIONS
 # names for it (upgrade-kept), by which it loses nothing. What they find is mended, or excused with a reason in excuses.json.
+# Exit status: 0 nothing; 1 a finding; 77 what judges could not be had here, so that nothing was judged.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 here=infra/cdk/referees
@@ -10,14 +11,15 @@ templates=infra/cdk/templates
 out=.cache/referees
 mkdir -p "$out"
 
+unavailable() { echo "the templates were NOT judged: $*" >&2; exit 77; }
+
 # installed NAME VERSION: the folder of a virtual environment that has it
 installed() {
   local home=.cache/$1-$2
   if ! [ -e "$home/complete" ]; then
     echo "installing $1 $2" >&2
     rm -rf "$home"
-    python3 -m venv "$home"
-    "$home/bin/pip" install --quiet --disable-pip-version-check "$1==$2" "setuptools<81" >&2
+    python3 -m venv "$home" && "$home/bin/pip" install --quiet --disable-pip-version-check "$1==$2" "setuptools<81" >&2 || unavailable "$1 $2 cannot be installed from PyPI"
     touch "$home/complete"
   fi
   echo "$home/bin"
@@ -32,12 +34,12 @@ if ! [ -e "$diff/complete" ]; then
   rm -rf "$diff"
   mkdir -p "$diff"
   cp "$here/package.json" "$here/package-lock.json" "$diff/"
-  (cd "$diff" && npm ci --silent --no-audit --no-fund)
+  (cd "$diff" && npm ci --silent --no-audit --no-fund) || unavailable "cloudformation-diff cannot be installed from npm"
   touch "$diff/complete"
 fi
 
 base=$(cat "$here/base")
-git cat-file -e "$base^{commit}" 2>/dev/null || { echo "commit $base, whose templates are compared with these, is not in this clone: git fetch --unshallow"; exit 1; }
+git cat-file -e "$base^{commit}" 2>/dev/null || unavailable "commit $base, whose templates are compared with these, is not in this clone: git fetch --unshallow"
 rm -rf "$out/before" "$out/kept"
 mkdir "$out/before"
 git archive "$base" "$templates" | tar -x -C "$out/before" --strip-components=3
