@@ -272,6 +272,9 @@ func (a *Auditor) bound(p *pod) {
 	if a.books.disturbed.After(since) {
 		since = a.books.disturbed
 	}
+	if until := a.books.scarce(); until.After(since) {
+		since = until
+	}
 	if !p.needs() || a.books.now.Sub(since) <= a.rules.Bound {
 		return
 	}
@@ -284,6 +287,18 @@ func (a *Auditor) bound(p *pod) {
 			return
 		}
 	}
+}
+
+// scarce is until when the last of the offers is kept from launches that had no capacity while things went wrong. What is marked later is not
+// counted: there is capacity then.
+func (b *books) scarce() time.Time {
+	var out time.Time
+	for _, m := range b.marks {
+		if until := time.Unix(m.UntilUnix, 0); !m.at.After(b.disturbed) && until.After(out) {
+			out = until
+		}
+	}
+	return out
 }
 
 // underWay reports whether a machine made for the pod a moment ago is still booting, or has lost its Node to somebody else while it
