@@ -137,7 +137,7 @@ func (f productFilter) passes(p product) bool {
 	case "sku":
 		value, has = p.sku, true
 	default:
-		value, has = p.attributes[f.Field]
+		value, has = p.attribute(f.Field)
 	}
 	switch f.Type {
 	case "CONTAINS":
@@ -148,4 +148,18 @@ func (f productFilter) passes(p product) bool {
 		return has && !slices.Contains(strings.Split(f.Value, ","), value)
 	}
 	return has && value == f.Value
+}
+
+// attribute returns an attribute by its name, however its letters are written: the service's own example asks for ServiceCode, others
+// for serviceCode, and products have servicecode. Source: API reference, GetProducts.
+func (p product) attribute(name string) (value string, has bool) {
+	if value, has = p.attributes[name]; has {
+		return value, true
+	}
+	for key, value := range p.attributes {
+		if strings.EqualFold(key, name) {
+			return value, true
+		}
+	}
+	return "", false
 }

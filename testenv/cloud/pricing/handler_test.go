@@ -112,6 +112,12 @@ func TestBadFiltersFindOtherPrices(t *testing.T) {
 	if got := of("regionCode", "eu-west-1"); len(got) != 0 {
 		t.Errorf("another region has %v", got)
 	}
+	if got := of("operatingSystem", "Linux", "tenancy", "Shared", "capacitystatus", "Used", "serviceCode", "AmazonEC2"); len(got) != 1 {
+		t.Errorf("an attribute whose letters are written otherwise finds %v", got)
+	}
+	if got := of("serviceCode", "AmazonRDS"); len(got) != 0 {
+		t.Errorf("another value of it finds %v", got)
+	}
 	if got := of("colour", "red"); len(got) != 0 {
 		t.Errorf("an unknown attribute finds %v", got)
 	}
