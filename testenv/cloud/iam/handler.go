@@ -51,7 +51,11 @@ type service struct {
 func action[I, O any](s *service, name string, f func(context.Context, *I) (*O, error)) wire.QueryAction {
 	return func(ctx context.Context, form *wire.Form) (any, error) {
 		for _, verb := range asks(name, form) {
-			if err := s.ec2.AuthorizeIAM(ctx, "iam:"+verb, s.resource(form), s.keys(form)); err != nil {
+			keys := s.keys(form)
+			if verb != name {
+				madeWith(keys)
+			}
+			if err := s.ec2.AuthorizeIAM(ctx, "iam:"+verb, s.resource(form), keys); err != nil {
 				return nil, err
 			}
 		}
@@ -67,6 +71,16 @@ func asks(name string, form *wire.Form) []string {
 		return []string{name, "TagInstanceProfile"}
 	}
 	return []string{name}
+}
+
+// madeWith lets the tags a profile is made with count as its own where tagging it is asked for: Karpenter's published policy allows
+// TagInstanceProfile on condition of both, and making profiles by it works on AWS.
+func madeWith(keys map[string][]string) {
+	for key, values := range maps.Clone(keys) {
+		if tag, ok := strings.CutPrefix(key, "aws:requesttag/"); ok {
+			keys["aws:resourcetag/"+tag], keys["iam:resourcetag/"+tag] = values, values
+		}
+	}
 }
 
 // resource returns the ARN a request is about and a refusal names. IAM knows the path of what there is; of anything else it goes by
