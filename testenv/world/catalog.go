@@ -107,13 +107,24 @@ func (c *Catalog) Types(context.Context) (model.MachineCatalog, error) {
 // Due returns 0: nothing has to be read.
 func (c *Catalog) Due() int { return 0 }
 
+// networkMbps is the baseline of the whole machine.
+func networkMbps(t catalog.Type) int64 {
+	gbps := t.NetworkBaselineGbps * float64(t.NetworkCards)
+	if t.NetworkGbps > 0 {
+		gbps = t.NetworkGbps
+	} else if t.NetworkPeakGbps == t.NetworkBaselineGbps { // it is in the text, which has two decimals
+		gbps = math.Floor(t.NetworkBaselineGbps*100) / 100 * float64(t.NetworkCards)
+	}
+	return int64(math.Round(gbps * 1000))
+}
+
 // machine is a type of the sandbox catalogue as the model has it.
 func machine(t catalog.Type) model.MachineType {
 	m := model.MachineType{
 		Name: t.Name, Arch: goArch(t.Architecture), VCPUs: int64(t.VCPUs), MemoryMiB: t.MemoryMiB, Hypervisor: t.Hypervisor, BareMetal: t.BareMetal,
 		CPUManufacturer: kebab(t.Manufacturer), ClockSpeedGHz: t.ClockGHz, Interfaces: int64(t.InterfacesPerCard),
 		IPv4PerInterface: int64(t.IPv4PerInterface), EFAInterfaces: int64(t.EFAInterfaces),
-		NetworkMbps: int64(math.Round(t.NetworkBaselineGbps * 1000 * float64(t.NetworkCards))), ENA: t.ENA,
+		NetworkMbps: networkMbps(t), ENA: t.ENA,
 		EBSMbps: int64(t.EBSMaximumMbps), LocalNVMeGB: int64(t.Disks.TotalGB()), InstanceStoreGB: int64(t.Disks.TotalGB()), EncryptedTransit: t.EncryptionInTransit, NitroEnclaves: t.NitroEnclaves,
 		Nested: t.NestedVirtualization, Strategies: t.Strategies(),
 	}

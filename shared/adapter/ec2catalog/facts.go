@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -167,7 +168,7 @@ func processor(info *types.ProcessorInfo, machine *model.MachineType) bool {
 	return machine.Arch != ""
 }
 
-// network takes over interfaces by card and the bandwidth that all cards have together.
+// network takes over interfaces by card and the bandwidth of the whole machine.
 func network(info *types.NetworkInfo, machine *model.MachineType) {
 	if info == nil {
 		return
@@ -188,6 +189,9 @@ func network(info *types.NetworkInfo, machine *model.MachineType) {
 	if len(cards) > 1 {
 		machine.Cards = cards
 	}
+	if whole, known := performance(aws.ToString(info.NetworkPerformance)); known {
+		gbps = whole
+	}
 	machine.NetworkMbps = int64(math.Round(gbps * 1000))
 	machine.IPv4PerInterface = int64(aws.ToInt32(info.Ipv4AddressesPerInterface))
 	machine.EncryptedTransit = aws.ToBool(info.EncryptionInTransitSupported)
@@ -195,6 +199,24 @@ func network(info *types.NetworkInfo, machine *model.MachineType) {
 	if info.EfaInfo != nil {
 		machine.EFAInterfaces = int64(aws.ToInt32(info.EfaInfo.MaximumEfaInterfaces))
 	}
+}
+
+// performance reads what EC2 says of a machine's network as a whole: "25 Gigabit", "4x 100 Gigabit". What is only at times ("Up to 10
+// Gigabit") and what is no number ("Moderate") says nothing of what there always is; then that of all cards together holds. The sum
+// of the cards is not it everywhere: several families (c6in, r6idn, g6e, hpc8a) say of each card what the whole machine has.
+// Source: DescribeInstanceTypes beside the network tables of the EC2 instance types guide.
+func performance(text string) (gbps float64, known bool) {
+	rate, holds := strings.CutSuffix(text, " Gigabit")
+	cards := 1
+	if before, each, many := strings.Cut(rate, "x "); many {
+		var err error
+		if cards, err = strconv.Atoi(before); err != nil {
+			return 0, false
+		}
+		rate = each
+	}
+	gbps, err := strconv.ParseFloat(rate, 64)
+	return gbps * float64(cards), holds && err == nil
 }
 
 // accelerators counts devices. Those of several kinds are all counted, as far as their maker is that of the first, and have

@@ -51,6 +51,17 @@ func TestFactsAreThoseEC2Describes(t *testing.T) {
 		}), func(m *model.MachineType) {
 			m.Cards, m.Interfaces, m.NetworkMbps, m.ENA, m.EFAInterfaces = []int64{7, 8}, 8, 200_000, true, 2
 		}},
+		"cards that each say what the machine has": {described(func(i *types.InstanceTypeInfo) {
+			i.NetworkInfo = &types.NetworkInfo{NetworkPerformance: aws.String("200 Gigabit"), NetworkCards: []types.NetworkCardInfo{card(0, 8, 200), card(1, 8, 200)}, EnaSupport: types.EnaSupportRequired}
+		}), func(m *model.MachineType) {
+			m.Cards, m.Interfaces, m.NetworkMbps, m.ENA = []int64{8, 8}, 8, 200_000, true
+		}},
+		"cards that are counted": {described(func(i *types.InstanceTypeInfo) {
+			i.NetworkInfo = &types.NetworkInfo{NetworkPerformance: aws.String("4x 100 Gigabit"), NetworkCards: []types.NetworkCardInfo{card(0, 15, 100)}}
+		}), func(m *model.MachineType) { m.Interfaces, m.NetworkMbps = 15, 400_000 }},
+		"bandwidth that there is at times": {described(func(i *types.InstanceTypeInfo) {
+			i.NetworkInfo = &types.NetworkInfo{NetworkPerformance: aws.String("Up to 10 Gigabit"), NetworkCards: []types.NetworkCardInfo{card(0, 3, 0.75)}}
+		}), func(m *model.MachineType) { m.Interfaces, m.NetworkMbps = 3, 750 }},
 		"one card is no list": {described(func(i *types.InstanceTypeInfo) {
 			i.NetworkInfo = &types.NetworkInfo{NetworkCards: []types.NetworkCardInfo{card(0, 3, 0.032)}, EnaSupport: types.EnaSupportUnsupported}
 		}), func(m *model.MachineType) { m.Interfaces, m.NetworkMbps = 3, 32 }},

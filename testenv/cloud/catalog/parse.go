@@ -141,8 +141,13 @@ func (t *Type) setInterfaces(s string) {
 }
 
 // setNetwork reads "0.75/10", baseline and peak in Gbps, or one number for both,
-// with "x4" behind it for four network cards.
+// with "x4" behind it for four network cards, and "=400" where the whole machine
+// has another bandwidth than its cards together.
 func (t *Type) setNetwork(s string) {
+	s, whole, other := strings.Cut(s, "=")
+	if other {
+		t.NetworkGbps = decimal(whole)
+	}
 	s, cards, many := strings.Cut(s, "x")
 	if many {
 		t.NetworkCards = number(cards)

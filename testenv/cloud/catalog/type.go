@@ -58,6 +58,9 @@ type Type struct {
 	EFAInterfaces       int     // 0 when the type has no Elastic Fabric Adapter
 	NetworkBaselineGbps float64 // per network card
 	NetworkPeakGbps     float64 // per network card, ≥ NetworkBaselineGbps
+	// NetworkGbps is what the whole machine has, where that is not what its cards have together: EC2 says of each card of some types
+	// what the machine has. 0 otherwise.
+	NetworkGbps float64
 
 	EBSBaselineMbps int
 	EBSMaximumMbps  int // ≥ EBSBaselineMbps

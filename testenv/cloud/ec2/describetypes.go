@@ -3,6 +3,7 @@ package ec2
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -279,7 +280,10 @@ func viewNetwork(t catalog.Type) networkView {
 	if !t.ENA {
 		v.ENASupport = "unsupported"
 	}
-	if t.NetworkCards > 1 {
+	switch {
+	case t.NetworkGbps > 0:
+		v.Performance = speedText(t.NetworkGbps, t.NetworkGbps)
+	case t.NetworkCards > 1:
 		v.Performance = fmt.Sprintf("%dx %s", t.NetworkCards, speed)
 	}
 	if t.EFAInterfaces > 0 {
@@ -291,8 +295,9 @@ func viewNetwork(t catalog.Type) networkView {
 	return v
 }
 
+// speedText has at most two decimals, as EC2's texts do: 28.12 Gigabit of 28.125.
 func speedText(baselineGbps, peakGbps float64) string {
-	text := strconv.FormatFloat(peakGbps, 'g', -1, 64) + " Gigabit"
+	text := strconv.FormatFloat(math.Floor(peakGbps*100)/100, 'g', -1, 64) + " Gigabit"
 	if peakGbps > baselineGbps {
 		return "Up to " + text
 	}
