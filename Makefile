@@ -38,6 +38,7 @@ test: ## everything that must pass: all packages, the short form of every slow s
 	cd tools && $(GO) test ./...
 	cd testenv/oracle && $(GO) test ./...
 	cd testenv/board && $(GO) test ./...
+	cd testenv/referee && $(GO) test -short ./...
 	cd infra/cdk && $(GO) test ./...
 
 race: ## all packages under the race detector (needs a C compiler; about an hour on two cores); RACE="./shared/..." picks some
@@ -58,6 +59,9 @@ conform: synth-lint ## what synth-lint does, and the contract suites against our
 
 oracle: ## plans of 10,000 random problems, 2,000 clusters to give nodes back of, 2,000 whose pods are spread and twelve of the benchmarks', and 1,000,000 pairs of pod and node, judged by the real kube-scheduler
 	cd testenv/oracle && $(GO) run ./run $(ORACLEFLAGS)
+
+referee: ## what we say to AWS beside Karpenter's own AWS provider, and what each may do by the other's policies: testenv/referee/DIFFERENCES.md has all that differs
+	cd testenv/referee && $(GO) test -count=1 -v ./... | grep -vE '^(=== |    --- PASS)'
 
 sim: ## the control plane simulated under many seeds, every fault on: 90 s, or HOURS=500 simulated hours; SIMFLAGS="-seed 7 -trace" replays one
 	$(GO) run ./testenv/sim/cmd $(if $(SIMFLAGS),$(SIMFLAGS),$(if $(HOURS),-hours $(HOURS),-seconds 90))
@@ -206,4 +210,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam conform oracle sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE
+.PHONY: race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam conform oracle referee sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE
