@@ -90,6 +90,9 @@ func join(path, name string) string {
 
 // into writes the tree below a path.
 func (t *tree) into(out Flat, path string) {
+	if inner := t.members["member"]; inner != nil && len(t.members) == 1 { // IAM's lists stand below it
+		t = inner
+	}
 	items := t.items()
 	switch {
 	case len(t.members) == 0 && strings.HasSuffix(path, "UserData"):

@@ -13,6 +13,7 @@ type Launch struct {
 	DryFleet Flat
 	Dry      map[string]Flat // machines of the dry fleet
 	Run      Flat            // RunInstances, a dry run, with the template's data under "template"
+	Profile  Flat            // CreateInstanceProfile, with the role it is given
 }
 
 // LaunchOf reads what one of the two sent out of a site's record.
@@ -38,6 +39,13 @@ func LaunchOf(s *Site, of func(e Exchange) bool) Launch {
 			l.Fleet, l.Machines = s.fleet(parseForm(e.Form), made)
 		}
 	}
+	for _, action := range []string{"CreateInstanceProfile", "AddRoleToInstanceProfile"} {
+		for _, e := range s.Record.Exchanges(action) {
+			if of(e) {
+				l.Profile = merged(l.Profile, Flatten(e.Form))
+			}
+		}
+	}
 	for _, e := range s.Record.Exchanges("RunInstances") {
 		if of(e) {
 			l.Run = Flatten(e.Form)
@@ -46,6 +54,13 @@ func LaunchOf(s *Site, of func(e Exchange) bool) Launch {
 		}
 	}
 	return l
+}
+
+func merged(a, b Flat) Flat {
+	out := Flat{}
+	maps.Copy(out, a)
+	maps.Copy(out, b)
+	return out
 }
 
 // fleet takes a fleet's request apart.
@@ -92,7 +107,8 @@ func (s *Site) zoneOf(subnet string) string {
 // CompareLaunches returns what differs between two launches of a scenario, field by field. Of a field that differs in several machines in
 // the same way it tells once. Which of its types a class is tried with is not compared: Karpenter takes the first of a list without order.
 func CompareLaunches(scenario string, theirs, ours Launch) []Difference {
-	out := Compare(scenario+" / CreateFleet", theirs.Fleet, ours.Fleet)
+	out := Compare(scenario+" / InstanceProfile", theirs.Profile, ours.Profile)
+	out = append(out, Compare(scenario+" / CreateFleet", theirs.Fleet, ours.Fleet)...)
 	out = append(out, compareMachines(scenario+" / CreateFleet", theirs.Machines, ours.Machines)...)
 	another := theirs.Run["InstanceType"] != ours.Run["InstanceType"]
 	out = append(out, Compare(scenario+" / CreateFleet dry", theirs.DryFleet, ours.DryFleet)...)

@@ -1,6 +1,7 @@
 package referee
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -61,7 +62,7 @@ func TestA62WhatWeAskKarpentersPolicyAllows(t *testing.T) {
 			for _, denied := range s.Policies.Denied() {
 				t.Errorf("denied by our own policies: %v", denied)
 			}
-			if scenario.Name == "spot" { // the one that uses all there is
+			if scenario.Name == "spot" && os.Getenv("JOINER_READINGS") == "" { // other readings of AWS ask for less
 				for _, unused := range s.Policies.Unused() {
 					if strings.HasPrefix(unused.Role, s.role("")) && slices.ContainsFunc([]string{"ec2:", "iam:", "ssm:", "pricing:", "eks:"}, func(p string) bool { return strings.HasPrefix(unused.Action, p) }) {
 						t.Errorf("our templates grant what was never asked for, so that nothing is known of it: %v", unused)

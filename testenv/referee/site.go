@@ -21,6 +21,7 @@ import (
 	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
 	iammodel "github.com/joiner-sh/joiner/testenv/cloud/iam"
+	"github.com/joiner-sh/joiner/testenv/cloud/once"
 	"github.com/joiner-sh/joiner/testenv/cloud/policy"
 	"github.com/joiner-sh/joiner/testenv/cloud/pricing"
 	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
@@ -179,7 +180,16 @@ func (s *Site) As(program string) aws.Config {
 	if err != nil {
 		s.Fatal(err)
 	}
-	return s.ConfigFor(k)
+	return overLoopback(s.ConfigFor(k))
+}
+
+// Config returns the configuration of the account's root.
+func (s *Site) Config() aws.Config { return overLoopback(s.Cloud.Config()) }
+
+// overLoopback gives a configuration a client that does not lose answers of many pages; see package once.
+func overLoopback(config aws.Config) aws.Config {
+	config.HTTPClient = once.Client{}
+	return config
 }
 
 // Programs returns the policies of all our programs in the cluster together.

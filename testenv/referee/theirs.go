@@ -96,10 +96,10 @@ func (s *Site) Karpenter(scenario Scenario) *Karpenter {
 	templates := launchtemplate.NewDefaultProvider(ctx, kept(), ec2api, eksapi, resolver, groups, subnets, placement, &ca, elected, net.ParseIP(reg.ClusterDNS), reg.Endpoint)
 	reservations := capacityreservation.NewProvider(ec2api, clock, kept(), kept())
 	k.types = instancetype.NewDefaultProvider(kept(), kept(), kept(), ec2api, subnets, k.prices, reservations, placement, unavailable, instancetype.NewDefaultResolver(s.Region()), shift, k.kube)
-	k.read("instance types", k.types.UpdateInstanceTypes)
-	k.read("their zones", k.types.UpdateInstanceTypeOfferings)
-	k.read("prices", k.prices.UpdateOnDemandPricing)
-	k.read("spot prices", k.prices.UpdateSpotPricing)
+	k.must("read instance types", k.types.UpdateInstanceTypes(ctx))
+	k.must("read their zones", k.types.UpdateInstanceTypeOfferings(ctx))
+	k.must("read prices", k.prices.UpdateOnDemandPricing(ctx))
+	k.must("read spot prices", k.prices.UpdateSpotPricing(ctx))
 	k.instances = instance.NewDefaultProvider(ctx, s.Region(), silent{}, ec2api, unavailable, subnets, templates, reservations, placement, shift, kept())
 	k.status = instancestatus.NewDefaultProvider(ec2api, clock)
 	k.cloud = cloudprovider.New(k.types, k.instances, silent{}, k.kube, images, groups, reservations, placement, nodeoverlay.NewInstanceTypeStore(), &ca)
@@ -113,19 +113,6 @@ func (k *Karpenter) must(what string, err error) {
 	if err != nil {
 		k.Fatalf("Karpenter: %s: %v", what, err)
 	}
-}
-
-// read reads something as its controllers do: again where it fails.
-func (k *Karpenter) read(what string, do func(context.Context) error) {
-	k.Helper()
-	var err error
-	for range 3 {
-		if err = do(k.ctx); err == nil {
-			return
-		}
-		k.Logf("Karpenter: read %s: %v", what, err)
-	}
-	k.must("read "+what, err)
 }
 
 // kube is an API server with a scenario's class and pool, as Karpenter's definitions default them.
