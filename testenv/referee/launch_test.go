@@ -26,3 +26,21 @@ func TestA62LaunchesAreKarpentersFieldByField(t *testing.T) {
 	}
 	Judge(t, "launch", found)
 }
+
+// TestA62DefaultsAreKarpenters: what an API server fills in of a class and a pool by our definitions and by Karpenter's.
+func TestA62DefaultsAreKarpenters(t *testing.T) {
+	ours, theirs := OurSchemas(t), TheirSchemas(t)
+	filled := 0
+	for _, scenario := range Scenarios(t, "nodes") {
+		for _, object := range []map[string]any{scenario.Class, scenario.Pool} {
+			written, got, want := flattenAny(object), flattenAny(Defaulted(ours, object).Object), flattenAny(Defaulted(theirs, object).Object)
+			filled += len(want) - len(written)
+			for _, d := range Compare(scenario.Name, want, got) {
+				t.Errorf("%s: %s", d.Where, d.What)
+			}
+		}
+	}
+	if filled == 0 {
+		t.Error("no default was filled in")
+	}
+}
