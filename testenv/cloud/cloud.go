@@ -13,6 +13,7 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/cloud/access"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/s3"
 	"github.com/joiner-sh/joiner/testenv/cloud/sqs"
 	"github.com/joiner-sh/joiner/testenv/cloud/sts"
@@ -42,6 +43,8 @@ type Options struct {
 	ClientClock clock.Clock
 	// Latency is waited before every request is handled. nil: none.
 	Latency Latency
+	// Readings are of what AWS leaves open; nil means what the environment says.
+	Readings *reading.Set
 }
 
 // Latency says how long a call of an action takes on top of handling it.
@@ -99,9 +102,10 @@ func New(o Options) *Cloud {
 		sources:  map[string]string{},
 		Policies: access.NewBook(o.Account, o.Region, o.Clock.Now),
 		STS:      sts.NewModel(sts.Options{Clock: o.Clock, Account: o.Account}),
-		SQS:      sqs.NewModel(sqs.Options{Clock: o.Clock, Account: o.Account, Region: o.Region}),
-		S3:       s3.NewModel(s3.Options{Clock: o.Clock, Account: o.Account, Region: o.Region}),
+		SQS:      sqs.NewModel(sqs.Options{Clock: o.Clock, Account: o.Account, Region: o.Region, Readings: o.Readings}),
+		S3:       s3.NewModel(s3.Options{Clock: o.Clock, Account: o.Account, Region: o.Region, Readings: o.Readings}),
 	}
+	c.Policies.Readings = o.Readings
 	c.STS.AddRootKey(o.AccessKeyID, o.SecretAccessKey)
 	c.verifier = sigv4.Verifier{Keys: c.STS, Now: o.Clock.Now}
 	if o.ClientClock != nil {

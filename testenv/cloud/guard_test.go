@@ -29,6 +29,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/iam"
 	"github.com/joiner-sh/joiner/testenv/cloud/policy"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
 	"github.com/joiner-sh/joiner/testenv/cloud/sts"
 )
@@ -55,10 +56,17 @@ func document(statements ...string) string {
 	return `{"Version": "2012-10-17", "Statement": [` + strings.Join(statements, ",") + `]}`
 }
 
+// startGuarded takes the readings the environment says, of all but delays.
 func startGuarded(t *testing.T, statements ...string) guarded {
 	t.Helper()
-	c := start(t, cloud.Options{Latency: func(string, string) time.Duration { return time.Millisecond }})
-	model := ec2.New(ec2.Options{Clock: clock.System()})
+	return guardedAs(t, reading.Strict(reading.Delays()...), statements...)
+}
+
+// guardedAs is startGuarded with readings.
+func guardedAs(t *testing.T, readings *reading.Set, statements ...string) guarded {
+	t.Helper()
+	c := start(t, cloud.Options{Latency: func(string, string) time.Duration { return time.Millisecond }, Readings: readings})
+	model := ec2.New(ec2.Options{Clock: clock.System(), Readings: readings})
 	model.AddInstanceProfile("nodes", "node-role")
 	c.Register("ec2", ec2.NewHandler(model))
 	c.Register("iam", iam.NewHandler(model))
@@ -404,7 +412,7 @@ func (g guarded) fleet(t *testing.T, template, cluster string, spot bool) string
 }
 
 func TestLaunchesAreGuarded(t *testing.T) {
-	g := startGuarded(t, launchPolicy...)
+	g := guardedAs(t, reading.Strict(append(reading.Delays(), reading.CreateFleetResources)...), launchPolicy...)
 	g.ec2.AddInstanceProfile("admins", "admin-role")
 	g.template(t, "own", "a", nil)
 	g.template(t, "theirs", "b", nil)
@@ -440,20 +448,32 @@ func TestLaunchesAreGuarded(t *testing.T) {
 	}
 }
 
+// dryRun tries to run an instance of the template "own" for a cluster, and returns the code of the answer. Of what the template says it
+// repeats the tags of some kinds and, where tokens is not "", the metadata options.
+func (g guarded) dryRun(t *testing.T, cluster, tokens string, kinds ...ec2types.ResourceType) string {
+	t.Helper()
+	in := &awsec2.RunInstancesInput{
+		DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: "m5.large", SubnetId: aws.String(g.ec2.Subnets()[0].ID),
+		LaunchTemplate: &ec2types.LaunchTemplateSpecification{LaunchTemplateName: aws.String("own"), Version: aws.String("$Latest")}, TagSpecifications: clusterTags(cluster, kinds...),
+	}
+	if tokens != "" {
+		in.MetadataOptions = &ec2types.InstanceMetadataOptionsRequest{HttpTokens: ec2types.HttpTokensState(tokens)}
+	}
+	_, err := awsec2.NewFromConfig(g.config).RunInstances(t.Context(), in)
+	return codeOf(err)
+}
+
 func TestDryRunsAreGuardedLikeRuns(t *testing.T) {
 	g := startGuarded(t, launchPolicy...)
-	client := awsec2.NewFromConfig(g.config)
 	g.template(t, "own", "a", nil)
-	run := func(cluster string) string {
-		_, err := client.RunInstances(t.Context(), &awsec2.RunInstancesInput{DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: "m5.large", SubnetId: aws.String(g.ec2.Subnets()[0].ID),
-			LaunchTemplate: &ec2types.LaunchTemplateSpecification{LaunchTemplateName: aws.String("own"), Version: aws.String("$Latest")}, TagSpecifications: clusterTags(cluster, "instance", "volume")})
-		return codeOf(err)
-	}
-	if got := run("a"); got != "DryRunOperation" {
+	if got := g.dryRun(t, "a", "required", "instance", "volume", "network-interface"); got != "DryRunOperation" {
 		t.Errorf("its own: %s", got)
 	}
-	if got := run("b"); got != "UnauthorizedOperation" {
+	if got := g.dryRun(t, "b", "required", "instance", "volume", "network-interface"); got != "UnauthorizedOperation" {
 		t.Errorf("another's: %s", got)
+	}
+	if got := g.dryRun(t, "a", "optional", "instance", "volume", "network-interface"); got != "UnauthorizedOperation" {
+		t.Errorf("without IMDSv2: %s", got)
 	}
 }
 

@@ -10,10 +10,15 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/policy"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
-func book() *Book { return NewBook("123456789012", "us-west-2", time.Now) }
+func book() *Book {
+	b := NewBook("123456789012", "us-west-2", time.Now)
+	b.Readings = reading.Strict(reading.Delays()...)
+	return b
+}
 
 // TestWhatRequestsAskFor writes accesses as action, resource and, where there are any, keys.
 func TestWhatRequestsAskFor(t *testing.T) {

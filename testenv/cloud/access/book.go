@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/policy"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
@@ -27,9 +28,11 @@ type Role struct {
 type Book struct {
 	Account, Region string
 	Now             func() time.Time // for aws:CurrentTime
+	Readings        *reading.Set     // of what IAM leaves open; nil: what the environment says
 
 	mu        sync.Mutex
 	roles     map[string]Role            // by ARN
+	pending   map[string][]change        // of roles, that do not act yet, oldest first
 	resources map[string]policy.Attached // by ARN of a queue, bucket or function
 	tableKeys map[string]string          // attribute with the partition key, by table
 	uses      map[use]*Use
@@ -62,7 +65,7 @@ func (g Grant) String() string { return g.Role + ": " + g.Action + " of " + g.Po
 func NewBook(account, region string, now func() time.Time) *Book {
 	return &Book{
 		Account: account, Region: region, Now: now,
-		roles: map[string]Role{}, resources: map[string]policy.Attached{}, tableKeys: map[string]string{}, uses: map[use]*Use{},
+		roles: map[string]Role{}, pending: map[string][]change{}, resources: map[string]policy.Attached{}, tableKeys: map[string]string{}, uses: map[use]*Use{},
 	}
 }
 
@@ -70,7 +73,34 @@ func NewBook(account, region string, now func() time.Time) *Book {
 func (b *Book) SetRole(arn string, r Role) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.Readings.Takes(reading.PolicyLag) {
+		before, known := b.roles[arn]
+		if !known {
+			before.Trust = &policy.Document{}
+		}
+		b.pending[arn] = append(b.pending[arn], change{b.Now().Add(reading.PolicyDelay), before})
+	}
 	b.roles[arn] = r
+}
+
+// change is what a role was until a time. A role there was not has no rights, and nobody may assume it.
+type change struct {
+	until  time.Time
+	before Role
+}
+
+// acting returns what counts of a role now. The lock is held.
+func (b *Book) acting(arn string) (Role, bool) {
+	role, known := b.roles[arn]
+	changes := b.pending[arn]
+	for len(changes) > 0 && !b.Now().Before(changes[0].until) {
+		changes = changes[1:]
+	}
+	if b.pending[arn] = changes; len(changes) == 0 {
+		delete(b.pending, arn)
+		return role, known
+	}
+	return changes[0].before, known
 }
 
 // SetResource gives a resource its policy. name is how decisions speak of it.
@@ -129,9 +159,9 @@ func (b *Book) Would(who policy.Principal, a wire.Access) policy.Decision { retu
 
 func (b *Book) decide(who policy.Principal, a wire.Access) policy.Decision {
 	b.mu.Lock()
-	role, known := b.roles[who.ARN]
+	role, known := b.acting(who.ARN)
 	resource, has := b.resourceOf(a.Resource)
-	target, assumes := b.roles[a.Resource]
+	target, assumes := b.acting(a.Resource)
 	b.mu.Unlock()
 	r := policy.Request{Principal: who, Action: a.Action, Resource: a.Resource, Account: b.accountOf(a.Resource), Context: b.context(who, role, a)}
 	p := policy.Policies{Identity: role.Identity, Boundary: role.Boundary}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
@@ -121,11 +122,11 @@ func (m *Model) createFleet(ctx context.Context, in *createFleetInput) (*createF
 	spot, onDemand := in.TargetCapacitySpecification.split()
 	spotPools, err := m.fleetPools(in, f.id, Spot, m.launching(ctx, in, spot, denied))
 	if err != nil {
-		return nil, err
+		return nil, m.refused("CreateFleet", in.ClientToken, in, err)
 	}
 	onDemandPools, err := m.fleetPools(in, f.id, OnDemand, m.launching(ctx, in, onDemand, denied))
 	if err != nil {
-		return nil, err
+		return nil, m.refused("CreateFleet", in.ClientToken, in, err)
 	}
 	b := newBook()
 	grants := m.allocate(b, f.output, onDemandPools, in.onDemandStrategy(), onDemand)
@@ -136,7 +137,9 @@ func (m *Model) createFleet(ctx context.Context, in *createFleetInput) (*createF
 	}
 	m.tags.set(f.id, tagsFor("fleet", in.TagSpecifications...), m.now())
 	m.fleets = append(m.fleets, f)
-	m.remember("CreateFleet", in.ClientToken, in, f.output)
+	if len(grants) > 0 || !m.reads.Takes(reading.TokenUnfulfilled) {
+		m.remember("CreateFleet", in.ClientToken, in, f.output)
+	}
 	return f.output, nil
 }
 
@@ -225,7 +228,7 @@ func (m *Model) fleetPools(in *createFleetInput, fleetID, capacityType string, r
 	var out []*fleetPool
 	seen := map[Pool]bool{}
 	for _, c := range in.LaunchTemplateConfigs {
-		t, err := m.template(c.Specification.LaunchTemplateID, c.Specification.LaunchTemplateName)
+		t, err := m.launchable(c.Specification)
 		if err != nil {
 			return nil, err
 		}
@@ -274,6 +277,7 @@ func (m *Model) fleetPool(in *createFleetInput, v *templateVersion, o fleetOverr
 		refusesWrongZoneAs: "InvalidFleetConfiguration",
 	})
 	p.spec.pool.CapacityType = capacityType // also when nothing was resolved
+	p.spec.metadata, p.spec.overridden = p.spec.data.metadataOptions(), o
 	if o.AvailabilityZone == "" && p.spec.subnet != nil {
 		p.source.Overrides.AvailabilityZone = p.spec.subnet.Zone
 	}

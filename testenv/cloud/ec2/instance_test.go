@@ -13,6 +13,7 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
 
 func (b bench) terminate(t *testing.T, ids ...string) {
@@ -260,6 +261,7 @@ func TestRunInstancesLaunchesAllOrNothing(t *testing.T) {
 	_, err := b.sdk.RunInstances(t.Context(), in)
 	wantCode(t, "too little capacity", err, "InsufficientInstanceCapacity")
 	b.SetCapacity(pool("m5.large", "a", ec2.OnDemand), 2)
+	in.ClientToken = nil // the SDK has filled one in
 	out, err := b.sdk.RunInstances(t.Context(), in)
 	if err != nil || len(out.Instances) != 2 || *out.Instances[1].AmiLaunchIndex != 1 {
 		t.Fatalf("got %+v, %v", out, err)
@@ -269,7 +271,17 @@ func TestRunInstancesLaunchesAllOrNothing(t *testing.T) {
 	in.SubnetId = aws.String(b.subnetIn("c"))
 	_, err = b.sdk.RunInstances(t.Context(), in)
 	wantCode(t, "type not offered", err, "Unsupported")
-	in.DryRun = aws.Bool(true)
-	_, err = b.sdk.RunInstances(t.Context(), in)
-	wantCode(t, "dry run", err, "DryRunOperation")
+}
+
+// Whether a dry run finds out that a zone has no such type is read in two ways.
+func TestDryRunLooksForTheTypeInTheZoneOrNot(t *testing.T) {
+	for code, reads := range map[string]*reading.Set{"Unsupported": reading.Strict(reading.DryRunDepth), "DryRunOperation": reading.Other(reading.DryRunDepth)} {
+		b := readAs(t, reads.Without(delays...))
+		b.template(t, "nodes")
+		_, err := b.sdk.RunInstances(t.Context(), &sdk.RunInstancesInput{
+			DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: "dl1.24xlarge", SubnetId: aws.String(b.subnetIn("c")),
+			LaunchTemplate: &types.LaunchTemplateSpecification{LaunchTemplateName: aws.String("nodes")},
+		})
+		wantCode(t, "dry run", err, code)
+	}
 }

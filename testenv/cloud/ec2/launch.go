@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
@@ -54,7 +55,7 @@ func (m *Model) newInstance(spec *launchSpec) *instance {
 		FleetID: spec.fleetID, LaunchTime: now, State: Pending,
 		PriceMicroUSDPerHour: m.priceOf(t, spec.subnet.Zone, spec.pool.CapacityType),
 	}
-	if spec.fleetID != "" {
+	if spec.fleetID != "" && !m.reads.Takes(reading.FleetInstanceToken) {
 		i.clientToken = fmt.Sprintf("%s-%d", spec.fleetID, i.seq) // the token of the request is the fleet's alone
 	}
 	if spec.profile != nil {

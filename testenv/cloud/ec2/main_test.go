@@ -18,6 +18,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -31,14 +32,23 @@ type bench struct {
 }
 
 // newBench serves a model whose instances boot in 30 s, take 10 s to shut down
-// and show 2 s after launch.
+// and show 2 s after launch. Of all but delays it takes the readings the environment says.
 func newBench(t *testing.T) bench {
+	t.Helper()
+	return readAs(t, reading.Strict(delays...))
+}
+
+// delays are the doubts about how long something takes.
+var delays = reading.Delays()
+
+// readAs is newBench with readings.
+func readAs(t *testing.T, readings *reading.Set) bench {
 	t.Helper()
 	fake := clock.NewFake(start)
 	timing := ec2.DefaultTiming()
 	timing.Boot = ec2.Delay{Min: 30 * time.Second, Max: 30 * time.Second}
 	timing.Shutdown = ec2.Delay{Min: 10 * time.Second, Max: 10 * time.Second}
-	m := ec2.New(ec2.Options{Clock: fake, Timing: &timing})
+	m := ec2.New(ec2.Options{Clock: fake, Timing: &timing, Readings: readings})
 	server := httptest.NewServer(ec2.NewHandler(m))
 	t.Cleanup(server.Close)
 	client := sdk.New(sdk.Options{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
 
 // DefaultAccount is the account of a model that is not given one.
@@ -24,6 +25,8 @@ type Options struct {
 	// Seed varies ids and boot delays. Two models with the same seed and the
 	// same calls in the same order give the same ids.
 	Seed uint64
+	// Readings are of what EC2 leaves open; nil means what the environment says.
+	Readings *reading.Set
 }
 
 // Model is one account in one region. Its methods are safe for concurrent use.
@@ -31,6 +34,7 @@ type Model struct {
 	clock   clock.Clock
 	account string
 	seed    uint64
+	reads   *reading.Set
 
 	mu      sync.Mutex
 	after   []func() // hooks to call, in order
@@ -77,8 +81,7 @@ type Model struct {
 // New returns a model with the network of opts and no instances.
 func New(opts Options) *Model {
 	m := &Model{
-		clock: opts.Clock, account: opts.Account, seed: opts.Seed,
-		timing:    DefaultTiming(),
+		clock: opts.Clock, account: opts.Account, seed: opts.Seed, reads: opts.Readings,
 		types:     map[string]catalog.Type{},
 		templates: map[string]*launchTemplate{},
 		instances: map[string]*instance{},
@@ -92,9 +95,11 @@ func New(opts Options) *Model {
 	if m.account == "" {
 		m.account = DefaultAccount
 	}
+	timing := DefaultTiming()
 	if opts.Timing != nil {
-		m.timing = *opts.Timing
+		timing = *opts.Timing
 	}
+	m.timing = m.lagging(timing)
 	types := opts.Types
 	if types == nil {
 		types = catalog.Types()

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
@@ -166,14 +167,14 @@ func (m *Model) onTemplate(a *asking, id, name string) {
 	a.on("launch-template/"+id, nil, m.resourceTags(id))
 }
 
-// asksFleet asks for CreateFleet on all that the service authorization reference names: the fleet, and of what is launched the
-// instance, its volumes, image, template and subnet. What launching itself asks for is asked override by override. Overrides that
-// do not resolve ask for nothing: they are refused one by one.
+// asksFleet asks for CreateFleet on the fleet and, where EC2 is read so, on all that the service authorization reference names: of what
+// is launched the instance, its volumes, image, template, subnet and placement group. What launching itself asks for is asked override
+// by override. Overrides that do not resolve ask for nothing: they are refused one by one.
 func (m *Model) asksFleet(a *asking, in *createFleetInput) {
 	fleetTags := tagsFor("fleet", in.TagSpecifications...)
 	a.on("fleet/*", fleetTags, nil)
 	a.tags("fleet/*", fleetTags)
-	if checkFleet(in) != nil {
+	if m.reads.Takes(reading.CreateFleetResources) || checkFleet(in) != nil {
 		return
 	}
 	capacityType := OnDemand
@@ -228,6 +229,7 @@ func (m *Model) permitLaunch(ctx context.Context, spec *launchSpec, tags []TagSp
 // for passing its role to EC2.
 func (m *Model) asksRun(a *asking, spec *launchSpec, specs []TagSpecification) {
 	all := map[string][]string{"ec2:islaunchtemplateresource": {"false"}}
+	keys := m.madeKeys(a.action, spec)
 	if spec.version != nil {
 		template := "launch-template/" + spec.version.template.id
 		all = map[string][]string{"ec2:islaunchtemplateresource": {"true"}, "ec2:launchtemplate": {m.arn(template)}}
@@ -239,10 +241,10 @@ func (m *Model) asksRun(a *asking, spec *launchSpec, specs []TagSpecification) {
 	zone := map[string][]string{"ec2:availabilityzone": {spec.subnet.Zone}}
 	vpc := map[string][]string{"ec2:vpc": {m.arn("vpc/" + spec.subnet.VPCID)}}
 	made := append(slices.Clone(spec.data.TagSpecifications), specs...)
-	a.on("instance/*", spec.instanceTags, merged(all, zone, m.newInstanceKeys(a.action, spec)))
-	a.on("volume/*", spec.volumeTags, merged(all, zone, volumeKeys(spec)))
+	a.on("instance/*", spec.instanceTags, merged(all, zone, keys.instance))
+	a.on("volume/*", spec.volumeTags, merged(all, zone, keys.volume))
 	a.on("network-interface/*", tagsFor("network-interface", made...), merged(all, zone, vpc, map[string][]string{"ec2:subnet": {m.arn("subnet/" + spec.subnet.ID)}}))
-	a.on("image/"+spec.image.ID, nil, merged(all, m.resourceTags(spec.image.ID), imageKeys(spec, m.account)))
+	a.on("image/"+spec.image.ID, nil, merged(all, keys.image))
 	a.on("subnet/"+spec.subnet.ID, nil, merged(all, zone, vpc, m.resourceTags(spec.subnet.ID), map[string][]string{"ec2:subnetid": {spec.subnet.ID}}))
 	for _, g := range spec.groups {
 		a.on("security-group/"+g.ID, nil, merged(all, vpc, m.resourceTags(g.ID), map[string][]string{"ec2:securitygroupid": {g.ID}}))
@@ -260,9 +262,11 @@ func (m *Model) asksRun(a *asking, spec *launchSpec, specs []TagSpecification) {
 	if spec.data.KeyName != "" {
 		a.on("key-pair/"+spec.data.KeyName, nil, all)
 	}
-	a.tags("instance/*", spec.instanceTags)
-	a.tags("volume/*", spec.volumeTags)
-	a.tags("network-interface/*", tagsFor("network-interface", made...))
+	if a.action != "CreateFleet" || !m.reads.Takes(reading.FleetCreateTags) {
+		a.tags("instance/*", spec.instanceTags)
+		a.tags("volume/*", spec.volumeTags)
+		a.tags("network-interface/*", tagsFor("network-interface", made...))
+	}
 	if spec.profile != nil && spec.profile.Role != "" {
 		role := "arn:aws:iam::" + m.account + ":role" + m.rolePath(spec.profile.Role) + spec.profile.Role
 		a.out = append(a.out, wire.Access{Action: "iam:PassRole", Resource: role, Context: map[string][]string{"iam:passedtoservice": {"ec2.amazonaws.com"}}})
@@ -274,6 +278,31 @@ func (m *Model) rolePath(name string) string {
 		return r.Path
 	}
 	return "/"
+}
+
+// madeKeys are condition keys of what a launch makes and of the image it is made from.
+type madeKeys struct{ instance, volume, image map[string][]string }
+
+// madeKeys returns the keys an action has. Those of CreateFleet may lack whatever the launch template alone says.
+func (m *Model) madeKeys(action string, spec *launchSpec) madeKeys {
+	out := madeKeys{
+		instance: m.newInstanceKeys(action, spec), volume: volumeKeys(spec),
+		image: merged(m.resourceTags(spec.image.ID), imageKeys(spec, m.account)),
+	}
+	if action != "CreateFleet" || m.reads.Takes(reading.CreateFleetTemplateKeys) {
+		return out
+	}
+	out.instance = map[string][]string{}
+	if typ := spec.overridden.InstanceType; typ != "" {
+		out.instance["ec2:instancetype"] = []string{typ}
+	}
+	if len(spec.overridden.BlockDeviceMappings) == 0 {
+		out.volume = nil
+	}
+	if spec.overridden.ImageID == "" {
+		out.image = nil
+	}
+	return out
 }
 
 // newInstanceKeys are the keys of an instance that is to be. CreateFleet knows nothing of its metadata options and market.
@@ -291,9 +320,9 @@ func (m *Model) newInstanceKeys(action string, spec *launchSpec) map[string][]st
 	if spec.market != OnDemand {
 		out["ec2:instancemarkettype"] = []string{spec.market}
 	}
-	options := spec.data.MetadataOptions
+	options := spec.metadata
 	if options == nil {
-		options = &MetadataOptions{}
+		return out
 	}
 	tokens := options.HTTPTokens
 	if tokens == "" {

@@ -26,6 +26,8 @@ type launchSpec struct {
 	volumeTags   map[string]string
 	requestTags  map[string]string // of the spot request
 	maxPrice     string            // of a spot instance; "" when that is no limit
+	metadata     *MetadataOptions  // that condition keys speak of; nil when they speak of none
+	overridden   fleetOverride     // what the request of a fleet says itself, and not the template
 
 	market       string          // OnDemand, Spot, marketBlock or marketInterruptible
 	reservations []*reservation  // that it may use, in order

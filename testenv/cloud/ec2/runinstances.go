@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
@@ -68,8 +69,8 @@ func (m *Model) runInstances(_ context.Context, in *runInstancesInput) (*runInst
 	return out, nil
 }
 
-// tryRun finds what would refuse the request before EC2 looks for capacity. That a zone has no such type is found at
-// launch only.
+// tryRun finds what would refuse the request before EC2 looks for capacity. Whether that is so of a zone that has no such type is read
+// in two ways.
 func (m *Model) tryRun(_ context.Context, in *runInstancesInput) error {
 	m.lock()
 	defer m.unlock()
@@ -77,7 +78,7 @@ func (m *Model) tryRun(_ context.Context, in *runInstancesInput) error {
 		return err
 	}
 	_, err := m.runSpec(in)
-	if err != nil && wire.AsError(err).Code == unsupported {
+	if err != nil && wire.AsError(err).Code == unsupported && m.reads.Takes(reading.DryRunDepth) {
 		return nil
 	}
 	return err
@@ -98,7 +99,7 @@ func (m *Model) runSpec(in *runInstancesInput) (launchSpec, error) {
 	var data LaunchTemplateData
 	var version *templateVersion
 	if ref := in.LaunchTemplate; ref != nil {
-		t, err := m.template(ref.LaunchTemplateID, ref.LaunchTemplateName)
+		t, err := m.launchable(ref)
 		if err != nil {
 			return launchSpec{}, err
 		}
@@ -107,7 +108,7 @@ func (m *Model) runSpec(in *runInstancesInput) (launchSpec, error) {
 		}
 		data = version.data
 	}
-	overlay(&data, in)
+	m.overlay(&data, in)
 	capacityType, market := OnDemand, OnDemand
 	if o := data.InstanceMarketOptions; o != nil && o.MarketType != "" {
 		if market = o.MarketType; !slices.Contains([]string{OnDemand, Spot, marketBlock, marketInterruptible}, market) {
@@ -126,50 +127,9 @@ func (m *Model) runSpec(in *runInstancesInput) (launchSpec, error) {
 		return launchSpec{}, refusal
 	}
 	spec.clientToken = in.ClientToken
+	spec.metadata = in.MetadataOptions
+	if m.reads.Takes(reading.RunInstancesMetadataKeys) {
+		spec.metadata = spec.data.metadataOptions()
+	}
 	return spec, nil
-}
-
-func overlay(data *LaunchTemplateData, in *runInstancesInput) {
-	if in.UserData != "" {
-		data.UserData = in.UserData
-	}
-	if in.KeyName != "" {
-		data.KeyName = in.KeyName
-	}
-	if len(in.SecurityGroupIDs) > 0 {
-		data.SecurityGroupIDs = in.SecurityGroupIDs
-	}
-	if len(in.NetworkInterfaces) > 0 {
-		data.NetworkInterfaces = in.NetworkInterfaces
-	}
-	if in.IamInstanceProfile != nil {
-		data.IamInstanceProfile = in.IamInstanceProfile
-	}
-	if in.CapacityReservation != nil {
-		data.CapacityReservation = in.CapacityReservation
-	}
-	if in.CPUOptions != nil {
-		data.CPUOptions = in.CPUOptions
-	}
-	if in.EnclaveOptions != nil {
-		data.EnclaveOptions = in.EnclaveOptions
-	}
-	if in.EbsOptimized != nil {
-		data.EbsOptimized = in.EbsOptimized
-	}
-	if in.DisableAPITermination != nil {
-		data.DisableAPITermination = in.DisableAPITermination
-	}
-	if in.InstanceMarketOptions != nil {
-		data.InstanceMarketOptions = in.InstanceMarketOptions
-	}
-	if in.MetadataOptions != nil {
-		data.MetadataOptions = in.MetadataOptions
-	}
-	if in.Monitoring != nil {
-		data.Monitoring = in.Monitoring
-	}
-	if in.Placement != nil {
-		data.Placement = in.Placement
-	}
 }

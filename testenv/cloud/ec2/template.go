@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
@@ -172,14 +173,34 @@ func (m *Model) template(id, name string) (*launchTemplate, error) {
 		if t, ok := m.templates[id]; ok {
 			return t, nil
 		}
-		return nil, wire.Errorf("InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.", id)
+		return nil, noTemplateOfID(id)
 	}
 	for _, t := range m.templates {
 		if t.name == name {
 			return t, nil
 		}
 	}
-	return nil, wire.Errorf("InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s, does not exist.", name)
+	return nil, noTemplateOfName(name)
+}
+
+// launchable finds a template as launches do, which may not know of one that was just made.
+func (m *Model) launchable(ref *templateRef) (*launchTemplate, error) {
+	t, err := m.template(ref.LaunchTemplateID, ref.LaunchTemplateName)
+	if err != nil || !m.reads.Takes(reading.TemplateLag) || !m.now().Before(t.created.Add(reading.TemplateDelay)) {
+		return t, err
+	}
+	if ref.LaunchTemplateID != "" {
+		return nil, noTemplateOfID(ref.LaunchTemplateID)
+	}
+	return nil, noTemplateOfName(ref.LaunchTemplateName)
+}
+
+func noTemplateOfID(id string) error {
+	return wire.Errorf("InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.", id)
+}
+
+func noTemplateOfName(name string) error {
+	return wire.Errorf("InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s, does not exist.", name)
 }
 
 // version finds a version by number, "$Latest" or "$Default".

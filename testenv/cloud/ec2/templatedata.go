@@ -199,6 +199,14 @@ func (d *LaunchTemplateData) check() error {
 	return checkTagSpecifications(d.TagSpecifications, "instance", "volume", "network-interface", "spot-instances-request", "elastic-gpu")
 }
 
+// metadataOptions returns the metadata options, empty ones where the data says nothing of them.
+func (d *LaunchTemplateData) metadataOptions() *MetadataOptions {
+	if d.MetadataOptions == nil {
+		return &MetadataOptions{}
+	}
+	return d.MetadataOptions
+}
+
 // check refuses values that are none. Source: API reference, InstanceMetadataOptionsRequest.
 func (o *MetadataOptions) check() error {
 	if o == nil {

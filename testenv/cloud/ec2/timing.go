@@ -3,6 +3,8 @@ package ec2
 import (
 	"hash/fnv"
 	"time"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
 
 // Timing is how long things take. Changing it affects what happens afterwards.
@@ -49,7 +51,18 @@ func (t Timing) warning() time.Duration {
 func (m *Model) SetTiming(t Timing) {
 	m.lock()
 	defer m.unlock()
-	m.timing = t
+	m.timing = m.lagging(t)
+}
+
+// lagging returns a timing with the delays of the readings that are taken, where those are longer.
+func (m *Model) lagging(t Timing) Timing {
+	if m.reads.Takes(reading.DescribeLag) {
+		t.Visibility = max(t.Visibility, reading.DescribeDelay)
+	}
+	if m.reads.Takes(reading.ProfileLag) {
+		t.Profile = max(t.Profile, reading.ProfileDelay)
+	}
+	return t
 }
 
 // of returns the delay that belongs to key, always the same.

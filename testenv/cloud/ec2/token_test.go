@@ -10,6 +10,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
 
 func TestSameTokenGivesTheFirstAnswerAgain(t *testing.T) {
@@ -50,14 +51,55 @@ func TestSameTokenWithOtherParametersIsRefused(t *testing.T) {
 	}
 }
 
-func TestRefusedRequestsDoNotUseUpTheirToken(t *testing.T) {
-	b := newBench(t)
-	in := fleetOf(1, onDemand, b.over("m5.large", "a"))
-	in.ClientToken = aws.String("intent-1")
-	_, err := b.sdk.CreateFleet(t.Context(), in)
-	wantCode(t, "without its template", err, "InvalidLaunchTemplateName.NotFoundException")
-	b.template(t, "nodes")
-	b.fleet(t, in)
+// Whether a request that was refused as a whole uses up its token is read in two ways.
+func TestRefusedRequestsUseUpTheirTokenOrNot(t *testing.T) {
+	for name, c := range map[string]struct {
+		reads *reading.Set
+		want  string
+	}{
+		"used up":     {reading.Strict(reading.TokenRefused), "InvalidLaunchTemplateName.NotFoundException"},
+		"not used up": {reading.Other(reading.TokenRefused), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := readAs(t, c.reads.Without(delays...))
+			in := fleetOf(1, onDemand, b.over("m5.large", "a"))
+			in.ClientToken = aws.String("intent-1")
+			_, err := b.sdk.CreateFleet(t.Context(), in)
+			wantCode(t, "without its template", err, "InvalidLaunchTemplateName.NotFoundException")
+			b.template(t, "nodes")
+			if _, err = b.sdk.CreateFleet(t.Context(), in); c.want == "" && err != nil {
+				t.Error(err)
+			} else if c.want != "" {
+				wantCode(t, "the same request again", err, c.want)
+			}
+		})
+	}
+}
+
+// Whether a fleet that got nothing uses up its token is read in two ways. One that got something always does.
+func TestUnfulfilledFleetsUseUpTheirTokenOrNot(t *testing.T) {
+	for name, c := range map[string]struct {
+		reads *reading.Set
+		want  int
+	}{
+		"used up":     {reading.Strict(reading.TokenUnfulfilled), 0},
+		"not used up": {reading.Other(reading.TokenUnfulfilled), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := readAs(t, c.reads.Without(delays...))
+			b.template(t, "nodes")
+			b.SetCapacity(pool("m5.large", "a", ec2.OnDemand), 0)
+			in := fleetOf(1, onDemand, b.over("m5.large", "a"))
+			in.ClientToken = aws.String("intent-1")
+			if first := b.fleet(t, in); len(launchedIDs(first)) != 0 || failures(first)[0] == "" {
+				t.Fatalf("a dry pool gave %v, %v", launchedIDs(first), failures(first))
+			}
+			b.ClearCapacity(pool("m5.large", "a", ec2.OnDemand))
+			if again := b.fleet(t, in); len(launchedIDs(again)) != c.want {
+				t.Errorf("the same request again launched %v, want %d", launchedIDs(again), c.want)
+			}
+		})
+	}
 }
 
 func TestConcurrentRequestsWithOneTokenLaunchOnce(t *testing.T) {
@@ -88,7 +130,18 @@ func TestConcurrentRequestsWithOneTokenLaunchOnce(t *testing.T) {
 }
 
 func TestLaunchesRememberTheTokenOfTheirRequest(t *testing.T) {
-	b := newBench(t)
+	for name, c := range map[string]struct {
+		reads *reading.Set
+		found int
+	}{
+		"a token of EC2's making": {reading.Strict(reading.FleetInstanceToken), 0},
+		"the token of the fleet":  {reading.Other(reading.FleetInstanceToken), 1},
+	} {
+		t.Run(name, func(t *testing.T) { rememberToken(t, readAs(t, c.reads.Without(delays...)), c.found) })
+	}
+}
+
+func rememberToken(t *testing.T, b bench, want int) {
 	b.template(t, "nodes")
 	in := fleetOf(1, spot, b.over("m5.large", "a"))
 	in.ClientToken = aws.String("intent-1")
@@ -98,8 +151,7 @@ func TestLaunchesRememberTheTokenOfTheirRequest(t *testing.T) {
 		t.Errorf("launches %+v", l)
 	}
 	b.clock.Advance(time.Minute)
-	// EC2 gives instances of a fleet a token of its own making.
-	if found := b.describe(t, by("client-token", "intent-1")); len(found) != 0 {
-		t.Errorf("found %d instances by the token of the fleet", len(found))
+	if found := b.describe(t, by("client-token", "intent-1")); len(found) != want {
+		t.Errorf("found %d instances by the token of the fleet, want %d", len(found), want)
 	}
 }

@@ -117,7 +117,7 @@ func (m *Model) describeCluster(r *http.Request) (any, error) {
 		Name: c.Name, ARN: c.arn, CreatedAt: wire.Epoch{Time: c.created}, Version: c.Version, Endpoint: c.Endpoint, RoleARN: c.RoleARN,
 		VPC: vpcView{SubnetIDs: list(c.SubnetIDs), SecurityGroupIDs: list(c.SecurityGroupIDs), VPCID: c.VPCID,
 			EndpointPublicAccess: true, EndpointPrivateAccess: true, PublicAccessCIDRs: []string{"0.0.0.0/0"}},
-		Network: networkView{c.ServiceCIDR, "ipv4"}, Status: "ACTIVE", CertificateAuthority: caView{c.CertificateAuthority},
+		Network: networkView{c.ServiceCIDR, "ipv4"}, Status: m.status(c), CertificateAuthority: caView{c.CertificateAuthority},
 		PlatformVersion: "eks.1", Tags: tags(c.Tags), Health: healthView{[]string{}}, Access: accessView{"API"}, Upgrade: upgradeView{"STANDARD"},
 	}}, nil
 }

@@ -16,13 +16,14 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
 
 const role = "arn:aws:iam::123456789012:role/path/to/joiner"
 
 func serve(t *testing.T) (*eks.Model, *sdk.Client) {
 	t.Helper()
-	m := eks.New(eks.Options{Clock: clock.NewFake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))})
+	m := eks.New(eks.Options{Clock: clock.NewFake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), Readings: reading.Strict(reading.Delays()...)})
 	server := httptest.NewServer(eks.NewHandler(m))
 	t.Cleanup(server.Close)
 	return m, sdk.New(sdk.Options{Region: "us-west-2", BaseEndpoint: aws.String(server.URL), Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "")})

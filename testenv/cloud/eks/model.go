@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
@@ -20,6 +21,8 @@ type Options struct {
 	Clock   clock.Clock // nil: the system's
 	Account string      // twelve digits; "" means 123456789012
 	Region  string      // "" means us-west-2
+	// Readings are of what EKS leaves open; nil means what the environment says.
+	Readings *reading.Set
 }
 
 // Cluster is a cluster as EKS describes it. Only Name is required.
@@ -53,6 +56,7 @@ type Model struct {
 	clock   clock.Clock
 	account string
 	region  string
+	reads   *reading.Set
 
 	mu       sync.Mutex
 	clusters map[string]*cluster // by name
@@ -75,7 +79,7 @@ type entry struct {
 
 // New returns a model without clusters.
 func New(o Options) *Model {
-	m := &Model{clock: o.Clock, account: o.Account, region: o.Region, clusters: map[string]*cluster{}}
+	m := &Model{clock: o.Clock, account: o.Account, region: o.Region, reads: o.Readings, clusters: map[string]*cluster{}}
 	if m.clock == nil {
 		m.clock = clock.System()
 	}
@@ -124,7 +128,7 @@ func (m *Model) Lookup(clusterName, principalARN string) (username string, group
 		return "", nil, false
 	}
 	e := c.entries[principalARN]
-	if e == nil {
+	if e == nil || m.reads.Takes(reading.AccessEntryLag) && m.clock.Now().Before(e.created.Add(reading.AccessEntryDelay)) {
 		return "", nil, false
 	}
 	return e.Username, slices.Clone(e.Groups), true
@@ -200,6 +204,14 @@ func defaultUsername(e AccessEntry, principal []string) string {
 		return "arn:aws:sts::" + principal[1] + ":assumed-role/" + principal[3] + "/{{SessionName}}"
 	}
 	return e.PrincipalARN
+}
+
+// status is what a cluster says of itself.
+func (m *Model) status(c *cluster) string {
+	if m.reads.Takes(reading.ClusterLag) && m.clock.Now().Before(c.created.Add(reading.ClusterDelay)) {
+		return "CREATING"
+	}
+	return "ACTIVE"
 }
 
 func (m *Model) cluster(name string) (*cluster, error) {

@@ -5,11 +5,26 @@ import (
 	"strings"
 	"time"
 
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
 func preconditionFailed() error {
 	return wire.StatusErrorf(http.StatusPreconditionFailed, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold")
+}
+
+// conflictEvery is how many conditional puts there are to one that is answered as if another went on at the same time.
+const conflictEvery = 5
+
+// conflicts tells whether a put is answered ConditionalRequestConflict. The lock is held.
+func (m *Model) conflicts(h http.Header) error {
+	if h.Get("If-Match") == "" && h.Get("If-None-Match") == "" {
+		return nil
+	}
+	if m.conditional++; m.conditional%conflictEvery != 0 || m.reads.Takes(reading.ConditionalConflict) {
+		return nil
+	}
+	return wire.StatusErrorf(http.StatusConflict, "ConditionalRequestConflict", "The conditional request cannot succeed due to a conflicting operation against this resource.")
 }
 
 // checkWrite tells whether a put over current (nil: nothing there) may proceed.

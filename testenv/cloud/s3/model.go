@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
@@ -19,6 +20,8 @@ type Options struct {
 	Clock   clock.Clock // nil: the system's
 	Account string      // twelve digits
 	Region  string
+	// Readings are of what S3 leaves open; nil means what the environment says.
+	Readings *reading.Set
 }
 
 // Model holds the buckets of an account and region. It is safe for concurrent
@@ -27,9 +30,11 @@ type Model struct {
 	clock   clock.Clock
 	account string
 	region  string
+	reads   *reading.Set
 
-	mu      sync.Mutex
-	buckets map[string]*bucket // by name
+	mu          sync.Mutex
+	buckets     map[string]*bucket // by name
+	conditional int                // puts with a condition so far
 }
 
 type bucket struct {
@@ -54,7 +59,7 @@ func NewModel(o Options) *Model {
 	if o.Clock == nil {
 		o.Clock = clock.System()
 	}
-	return &Model{clock: o.Clock, account: o.Account, region: o.Region, buckets: map[string]*bucket{}}
+	return &Model{clock: o.Clock, account: o.Account, region: o.Region, reads: o.Readings, buckets: map[string]*bucket{}}
 }
 
 var (

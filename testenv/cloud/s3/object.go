@@ -36,6 +36,9 @@ func (h handler) putObject(w http.ResponseWriter, r *http.Request, t target) err
 	}
 	o := &object{key: t.key, body: body, etag: etagOf(body), header: kept, checksums: checksums, modified: h.m.clock.Now()}
 	err = h.m.with(t.bucket, func(b *bucket) error {
+		if err := h.m.conflicts(r.Header); err != nil {
+			return err
+		}
 		if err := checkWrite(r.Header, b.objects[t.key]); err != nil {
 			return err
 		}

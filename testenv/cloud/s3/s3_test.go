@@ -20,6 +20,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/s3"
 )
 
@@ -29,8 +30,14 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func newModel(t *testing.T) (*s3.Model, *clock.Fake) {
 	t.Helper()
+	return modelAs(t, nil)
+}
+
+// modelAs is newModel with readings; nil: the environment's.
+func modelAs(t *testing.T, reads *reading.Set) (*s3.Model, *clock.Fake) {
+	t.Helper()
 	c := clock.NewFake(noon)
-	m := s3.NewModel(s3.Options{Clock: c, Account: "123456789012", Region: "us-west-2"})
+	m := s3.NewModel(s3.Options{Clock: c, Account: "123456789012", Region: "us-west-2", Readings: reads})
 	if err := m.CreateBucket(bucketName); err != nil {
 		t.Fatal(err)
 	}
@@ -142,8 +149,33 @@ func TestBucketMayBeInTheHostName(t *testing.T) {
 	}
 }
 
+// Now and then a conditional put is refused because another goes on, or never; nothing is done then.
+func TestConditionalPutsConflictNowAndThenOrNever(t *testing.T) {
+	for reads, want := range map[*reading.Set]int{reading.Strict(reading.ConditionalConflict): 4, reading.Other(reading.ConditionalConflict): 0} {
+		m, _ := modelAs(t, reads)
+		c := newClient(t, httptest.NewServer(s3.NewHandler(m)), true)
+		conflicts := 0
+		for i := range 20 {
+			key := fmt.Sprint(i)
+			_, err := c.PutObject(t.Context(), &awss3.PutObjectInput{Bucket: aws.String(bucketName), Key: &key, Body: strings.NewReader("v"), IfNoneMatch: aws.String("*")})
+			var api smithy.APIError
+			_, stored := m.Get(bucketName, key)
+			switch {
+			case errors.As(err, &api) && api.ErrorCode() == "ConditionalRequestConflict" && !stored:
+				conflicts++
+			case err != nil || !stored:
+				t.Errorf("put %d: %v, stored %v", i, err, stored)
+			}
+			put(t, c, key, "unconditional")
+		}
+		if conflicts != want {
+			t.Errorf("%q: %d of 20 conflict, want %d", reads, conflicts, want)
+		}
+	}
+}
+
 func TestOneOfManyConditionalCreatesWins(t *testing.T) {
-	m, _ := newModel(t)
+	m, _ := modelAs(t, reading.Other(reading.ConditionalConflict))
 	c := newClient(t, httptest.NewServer(s3.NewHandler(m)), true)
 	var mu sync.Mutex
 	var winners []string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
 
 const (
@@ -22,6 +23,8 @@ type Options struct {
 	Clock   clock.Clock // nil: the system's
 	Account string      // twelve digits
 	Region  string
+	// Readings are of what SQS leaves open; nil means what the environment says.
+	Readings *reading.Set
 }
 
 // Model holds the queues of an account and region. It is safe for concurrent
@@ -30,6 +33,7 @@ type Model struct {
 	clock   clock.Clock
 	account string
 	region  string
+	reads   *reading.Set
 
 	mu      sync.Mutex
 	queues  map[string]*queue    // by name
@@ -42,7 +46,7 @@ func NewModel(o Options) *Model {
 		o.Clock = clock.System()
 	}
 	return &Model{
-		clock: o.Clock, account: o.Account, region: o.Region,
+		clock: o.Clock, account: o.Account, region: o.Region, reads: o.Readings,
 		queues: map[string]*queue{}, deleted: map[string]time.Time{},
 	}
 }

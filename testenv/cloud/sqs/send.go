@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
@@ -38,6 +39,9 @@ type sent struct {
 func (m *Model) send(ctx context.Context, q *queue, out *outgoing) (*sent, error) {
 	if err := q.check(out); err != nil {
 		return nil, err
+	}
+	if !q.settings.fifo && out.MessageGroupID != "" && !m.reads.Takes(reading.GroupOnStandard) {
+		return nil, invalidFor(out.MessageGroupID, "MessageGroupId", otherType)
 	}
 	now := m.clock.Now()
 	q.settle(now)
@@ -74,7 +78,9 @@ func (m *Model) send(ctx context.Context, q *queue, out *outgoing) (*sent, error
 	return receipt, nil
 }
 
-// check refuses what this queue does not take.
+const otherType = "The request include parameter that is not valid for this queue type"
+
+// check refuses what no queue of this kind takes.
 func (q *queue) check(out *outgoing) error {
 	if err := checkContents(out.MessageBody, out.MessageAttributes); err != nil {
 		return err
@@ -93,7 +99,6 @@ func (q *queue) check(out *outgoing) error {
 	if out.MessageGroupID != "" && !groupOrDedup.MatchString(out.MessageGroupID) {
 		return invalidFor(out.MessageGroupID, "MessageGroupId", "MessageGroupId can only include alphanumeric and punctuation characters. 1 to 128 in length.")
 	}
-	const otherType = "The request include parameter that is not valid for this queue type"
 	if !q.settings.fifo {
 		if out.MessageDeduplicationID != "" {
 			return invalidFor(out.MessageDeduplicationID, "MessageDeduplicationId", otherType)

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/sqs"
 )
 
@@ -26,9 +27,12 @@ type env struct {
 	client *awssqs.Client
 }
 
-func newEnv(t *testing.T) *env {
+func newEnv(t *testing.T) *env { return envAs(t, nil) }
+
+// envAs is newEnv with readings; nil: the environment's.
+func envAs(t *testing.T, reads *reading.Set) *env {
 	c := clock.NewFake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	m := sqs.NewModel(sqs.Options{Clock: c, Account: "123456789012", Region: "us-west-2"})
+	m := sqs.NewModel(sqs.Options{Clock: c, Account: "123456789012", Region: "us-west-2", Readings: reads})
 	server := httptest.NewServer(sqs.NewHandler(m))
 	t.Cleanup(server.Close)
 	return &env{t, c, m, awssqs.New(awssqs.Options{
@@ -375,4 +379,22 @@ func TestFIFORefusesToDeleteByAnEarlierHandle(t *testing.T) {
 	e.wantBodies(q, "a")
 	_, err := e.client.DeleteMessage(t.Context(), &awssqs.DeleteMessageInput{QueueUrl: &q, ReceiptHandle: first[0].ReceiptHandle})
 	wantCode(t, err, "InvalidParameterValue")
+}
+
+// A standard queue refuses a message group, or takes it.
+func TestStandardQueuesRefuseGroupsOrTakeThem(t *testing.T) {
+	for reads, want := range map[*reading.Set]string{reading.Strict(reading.GroupOnStandard): "InvalidParameterValue", reading.Other(reading.GroupOnStandard): ""} {
+		e := envAs(t, reads)
+		url := e.queue("plain", nil)
+		_, err := e.client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &url, MessageBody: aws.String("b"), MessageGroupId: aws.String("g")})
+		var api smithy.APIError
+		if code := ""; errors.As(err, &api) {
+			if code = api.ErrorCode(); code != want {
+				t.Errorf("%q: %s, want %s", reads, code, want)
+			}
+		} else if want != "" || err != nil {
+			t.Errorf("%q: %v, want %s", reads, err, want)
+		}
+		e.send(url, "", "without")
+	}
 }
