@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -11,7 +12,7 @@ import (
 )
 
 // How long a call of AWS may take. A call that hangs must leave the invocation time to do something about it: give back
-// its lease, answer its queue, log.
+// its lease, answer its queue, log. A launch, which is answered once all of it was tried, may take whatever the invocation has but that.
 const (
 	callWithin = 20 * time.Second        // with every repetition the SDK makes of it
 	callLeaves = 1500 * time.Millisecond // of the invocation's time
@@ -23,6 +24,9 @@ const (
 // would have a run that makes 50 calls at a time connect anew, handshake and all, for most of them.
 const idleConnections = 64
 
+// launches are the calls that launch machines.
+var launches = []string{"CreateFleet"}
+
 // withDeadline gives every call of a client a deadline before the one of the invocation.
 func withDeadline(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("JoinerDeadline",
@@ -30,7 +34,10 @@ func withDeadline(stack *middleware.Stack) error {
 			within := callWithin
 			if deadline, has := ctx.Deadline(); has {
 				left := time.Until(deadline)
-				within = min(within, max(left-callLeaves, left*2/3))
+				own := max(left-callLeaves, left*2/3)
+				if within = min(within, own); slices.Contains(launches, middleware.GetOperationName(ctx)) {
+					within = own
+				}
 			}
 			ctx, cancel := context.WithTimeout(ctx, within)
 			context.AfterFunc(ctx, cancel) // not when it returns: the body of an answer may be read after that

@@ -16,6 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -53,6 +55,43 @@ func TestR61_S35_CallThatHangsEndsBeforeTheInvocationDoes(t *testing.T) {
 		t.Errorf("%v does not say that it was the time", err)
 	}
 }
+
+// A18: a launch may take what is left of the invocation, any other call 20 s; both leave time to do something about it.
+func TestA18LaunchMayTakeWhatTheInvocationHasLeft(t *testing.T) {
+	t.Setenv("AWS_REGION", "us-east-1")
+	config := AWS()
+	config.Credentials = credentials.NewStaticCredentialsProvider("id", "secret", "")
+	ends := map[string]time.Time{}
+	config.HTTPClient = sender(func(q *http.Request) (*http.Response, error) {
+		body, err := io.ReadAll(q.Body)
+		if err != nil {
+			return nil, err
+		}
+		action, _, _ := strings.Cut(strings.TrimPrefix(string(body), "Action="), "&")
+		ends[action], _ = q.Context().Deadline()
+		return nil, http.ErrHandlerTimeout
+	})
+	over := time.Now().Add(15 * time.Minute)
+	ctx, cancel := context.WithDeadline(t.Context(), over)
+	defer cancel()
+	client := ec2.NewFromConfig(config, func(o *ec2.Options) { o.RetryMaxAttempts = 1 })
+	before := time.Now()
+	_, _ = client.CreateFleet(ctx, &ec2.CreateFleetInput{
+		LaunchTemplateConfigs: []ec2types.FleetLaunchTemplateConfigRequest{}, TargetCapacitySpecification: &ec2types.TargetCapacitySpecificationRequest{TotalTargetCapacity: aws.Int32(1)},
+	})
+	_, _ = client.DescribeInstances(ctx, &ec2.DescribeInstancesInput{})
+	after := time.Now()
+	if got, slack := over.Sub(ends["CreateFleet"]), after.Sub(before); got < callLeaves-slack || got > callLeaves+slack {
+		t.Errorf("a launch ends %v before the invocation, want %v", got, callLeaves)
+	}
+	if got := ends["DescribeInstances"]; got.Before(before.Add(callWithin)) || got.After(after.Add(callWithin)) {
+		t.Errorf("a list ends %v after it began, want %v", got.Sub(before), callWithin)
+	}
+}
+
+type sender func(*http.Request) (*http.Response, error)
+
+func (s sender) Do(q *http.Request) (*http.Response, error) { return s(q) }
 
 // C1: calls that are made side by side again and again go over the connections that are there.
 func TestC1_CallsSideBySideKeepTheirConnections(t *testing.T) {

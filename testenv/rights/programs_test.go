@@ -23,6 +23,7 @@ import (
 	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	iammodel "github.com/joiner-sh/joiner/testenv/cloud/iam"
 	"github.com/joiner-sh/joiner/testenv/cloud/pricing"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
 	"github.com/joiner-sh/joiner/testenv/cloud/sts"
 )
@@ -34,16 +35,23 @@ type shipped struct {
 	ec2 *ec2model.Model
 }
 
+// startShipped takes the readings the environment says, of all but delays.
 func startShipped(t *testing.T) shipped {
 	t.Helper()
-	c, err := cloud.Start(t.Context(), cloud.Options{Account: account, Latency: func(string, string) time.Duration { return time.Millisecond }})
+	return shippedAs(t, reading.Strict(reading.Delays()...))
+}
+
+// shippedAs is startShipped with readings.
+func shippedAs(t *testing.T, readings *reading.Set) shipped {
+	t.Helper()
+	c, err := cloud.Start(t.Context(), cloud.Options{Account: account, Readings: readings, Latency: func(string, string) time.Duration { return time.Millisecond }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
 	network := ec2model.DefaultNetwork(demo)
 	timing := ec2model.Timing{Boot: ec2model.Delay{Min: time.Millisecond, Max: time.Millisecond}, Gone: time.Hour}
-	m := ec2model.New(ec2model.Options{Clock: clock.System(), Account: account, Timing: &timing, Network: &network})
+	m := ec2model.New(ec2model.Options{Clock: clock.System(), Account: account, Timing: &timing, Network: &network, Readings: readings})
 	m.AddInstanceProfile(nodes, nodes)
 	c.Register("ec2", ec2model.NewHandler(m))
 	c.Register("iam", iammodel.NewHandler(m))

@@ -13,6 +13,13 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
+// Sizes of pages, the most that EC2 takes: lists that are not asked for in pages may be throttled or time out (Amazon EC2 API reference,
+// DescribeInstances, DescribeLaunchTemplates; "Query requests", pagination).
+const (
+	instancesAPage = 1000
+	templatesAPage = 200
+)
+
 // maxFilterValues is how many values one filter takes. Source: EC2 API reference, DescribeInstances.
 const maxFilterValues = 200
 
@@ -96,7 +103,7 @@ func (f *Fleet) terminate(ctx context.Context, ids []string) error {
 
 // describe returns the instances that pass all the filters, by id, each once: pages may overlap.
 func (f *Fleet) describe(ctx context.Context, filters ...types.Filter) ([]model.Instance, error) {
-	pages := ec2.NewDescribeInstancesPaginator(f.client, &ec2.DescribeInstancesInput{Filters: filters})
+	pages := ec2.NewDescribeInstancesPaginator(f.client, &ec2.DescribeInstancesInput{Filters: filters, MaxResults: aws.Int32(instancesAPage)})
 	var found []model.Instance
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)

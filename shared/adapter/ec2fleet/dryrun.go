@@ -28,7 +28,9 @@ func (f *Fleet) DryFleet(ctx context.Context, request []byte) error {
 }
 
 // DryRun asks EC2 whether it would run one instance of a stored request's first launch template in a subnet, with the
-// security groups and addresses of the launch the request was made from, and nothing else. Nil where it would.
+// security groups and addresses of the launch the request was made from, and nothing else. Nil where it would. Tags and metadata
+// options are said although the template has them: EC2 may judge a request by what it says itself (API reference, RunInstances: what is
+// specified takes the place of the launch template's parameters).
 func (f *Fleet) DryRun(ctx context.Context, launch model.Launch, request []byte, subnet string) error {
 	stored, err := decodeRequest(request)
 	if err != nil {
@@ -43,12 +45,22 @@ func (f *Fleet) DryRun(ctx context.Context, launch model.Launch, request []byte,
 			DeviceIndex: aws.Int32(0), SubnetId: aws.String(subnet), Groups: securityGroups(launch.Class),
 			AssociatePublicIpAddress: launch.Class.AssociatePublicIPAddress,
 		}},
+		MetadataOptions: runMetadata(metadataOptions(f.client.Options().Region, launch.Class.Metadata)),
 	}
-	for _, resource := range []types.ResourceType{types.ResourceTypeInstance, types.ResourceTypeVolume} {
+	for _, resource := range []types.ResourceType{types.ResourceTypeInstance, types.ResourceTypeVolume, types.ResourceTypeNetworkInterface} {
 		input.TagSpecifications = append(input.TagSpecifications, types.TagSpecification{ResourceType: resource, Tags: sdkTags(stored.Tags)})
 	}
 	_, err = f.client.RunInstances(ctx, input, once)
 	return f.dry(err, stored, "RunInstances")
+}
+
+// runMetadata are the metadata options of a launch template as RunInstances takes them.
+func runMetadata(o *types.LaunchTemplateInstanceMetadataOptionsRequest) *types.InstanceMetadataOptionsRequest {
+	return &types.InstanceMetadataOptionsRequest{
+		HttpEndpoint: types.InstanceMetadataEndpointState(o.HttpEndpoint), HttpProtocolIpv6: types.InstanceMetadataProtocolState(o.HttpProtocolIpv6),
+		HttpPutResponseHopLimit: o.HttpPutResponseHopLimit, HttpTokens: types.HttpTokensState(o.HttpTokens),
+		InstanceMetadataTags: types.InstanceMetadataTagsState(o.InstanceMetadataTags),
+	}
 }
 
 // instanceType returns the type the request names for a subnet, else its first.

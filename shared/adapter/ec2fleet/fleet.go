@@ -2,6 +2,7 @@ package ec2fleet
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"sort"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
@@ -20,7 +22,8 @@ import (
 
 // Fleet is one account and region seen through one client. It is safe for concurrent use.
 type Fleet struct {
-	client *ec2.Client
+	client  *ec2.Client
+	patient ec2.HTTPClient // that launches go by
 
 	now func() time.Time
 
@@ -28,9 +31,22 @@ type Fleet struct {
 	made  map[string]time.Time // when launch templates that were seen to be there were last used, by name
 }
 
-// New returns a fleet.
+// New returns a fleet. Launches go over connections of their own.
 func New(client *ec2.Client) *Fleet {
-	return &Fleet{client: client, now: time.Now, made: map[string]time.Time{}}
+	f := &Fleet{client: client, now: time.Now, made: map[string]time.Time{}}
+	if client != nil {
+		f.patient = patient(client.Options().HTTPClient)
+	}
+	return f
+}
+
+// patient returns a client that waits for an answer for as long as its call may last: an instant fleet is answered once all of it was
+// tried, which takes longer than any other call. A client that is not the SDK's own stays what it is.
+func patient(client ec2.HTTPClient) ec2.HTTPClient {
+	if own, ok := client.(*awshttp.BuildableClient); ok {
+		return own.WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = 0 })
+	}
+	return client
 }
 
 // TagIntent names the launch an instance came from.
@@ -49,7 +65,9 @@ func (f *Fleet) Launch(ctx context.Context, request []byte) (model.LaunchResult,
 		return model.LaunchResult{}, err
 	}
 	var broken atomic.Bool
-	out, err := f.client.CreateFleet(ctx, stored.input(), func(o *ec2.Options) { o.Retryer = onlyConnections(&broken) })
+	out, err := f.client.CreateFleet(ctx, stored.input(), func(o *ec2.Options) {
+		o.Retryer, o.HTTPClient = onlyConnections(&broken), f.patient
+	})
 	if err != nil {
 		if templateGone(code(err)) {
 			f.forget(stored)

@@ -3,6 +3,8 @@ package ec2fleet
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
@@ -54,7 +56,7 @@ func (f *Fleet) DeleteTemplates(ctx context.Context, cluster, class string) erro
 // templates returns the cluster's launch templates that were made here, oldest first: a tag alone may be somebody else's.
 func (f *Fleet) templates(ctx context.Context, cluster string, filters ...types.Filter) ([]types.LaunchTemplate, error) {
 	filters = append(filters, types.Filter{Name: aws.String("tag:kubernetes.io/cluster/" + cluster), Values: []string{"owned"}})
-	pages := ec2.NewDescribeLaunchTemplatesPaginator(f.client, &ec2.DescribeLaunchTemplatesInput{Filters: filters})
+	pages := ec2.NewDescribeLaunchTemplatesPaginator(f.client, &ec2.DescribeLaunchTemplatesInput{Filters: filters, MaxResults: aws.Int32(templatesAPage)})
 	var out []types.LaunchTemplate
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -88,4 +90,13 @@ func (f *Fleet) deleteTemplates(ctx context.Context, templates []types.LaunchTem
 	return nil
 }
 
-func templatePrefix(cluster string) string { return "joiner/" + cluster + "/" }
+// templatePrefix is what names of a cluster's launch templates begin with; a digest of 32 characters follows. EC2 takes 128 characters
+// (API reference, CreateLaunchTemplate), which leaves 88 for the cluster: a longer name of one keeps its first 71 and gets a digest.
+func templatePrefix(cluster string) string {
+	const longest, kept = 88, 71
+	if len(cluster) > longest {
+		digest := sha256.Sum256([]byte(cluster))
+		cluster = cluster[:kept] + "-" + hex.EncodeToString(digest[:8])
+	}
+	return "joiner/" + cluster + "/"
+}

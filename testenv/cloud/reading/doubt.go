@@ -68,6 +68,6 @@ var doubts = []Doubt{
 	{TokenUnfulfilled, "a token of a fleet that got no instance at all is used up: the same request gets the same errors", "it is not: the same request is tried anew"},
 	{PolicyLag, "roles and policies act at once", "they act 8 s after they were made or changed"},
 	{ProfileLag, "an instance profile can be launched with at once", "EC2 does not know it for 10 s"},
-	{ConditionalConflict, "every fifth conditional put is answered 409 ConditionalRequestConflict, with nothing done", "none is"},
+	{ConditionalConflict, "every thirteenth conditional put is answered 409 ConditionalRequestConflict, with nothing done", "none is"},
 	{GroupOnStandard, "a standard queue refuses MessageGroupId with InvalidParameterValue", "it takes it: fair queues"},
 }

@@ -101,6 +101,14 @@ func (s *Set) String() string {
 	return strings.Join(out, ",")
 }
 
+// With returns the set with the other reading of the doubts of some ids.
+func (s *Set) With(ids ...string) *Set {
+	if s == nil {
+		s = environment()
+	}
+	return s.with(true, ids)
+}
+
 // Without returns the set with the default reading of the doubts of some ids.
 func (s *Set) Without(ids ...string) *Set {
 	if s == nil {
