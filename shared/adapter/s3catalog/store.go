@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
@@ -123,7 +124,11 @@ func (s *Store) Write(ctx context.Context, reg model.Registration, catalog model
 	} else {
 		input.IfMatch = &revision
 	}
-	out, err := s.client.PutObject(ctx, input)
+	// S3 answers 409 where another write of the object goes on, and asks for the request again. Source: Amazon S3 user guide, "Add
+	// preconditions to S3 operations with conditional requests".
+	out, err := s.client.PutObject(ctx, input, func(o *s3.Options) {
+		o.Retryer = retry.AddWithErrorCodes(o.Retryer, "ConditionalRequestConflict")
+	})
 	if err != nil {
 		err = translate(err, "write s3://%s/%s", s.bucket, key)
 		if revision != "" && fault.Is(err, fault.NotFound) { // somebody took away what was read

@@ -38,7 +38,7 @@ func start(t *testing.T) place {
 	}
 	t.Cleanup(func() { c.Close() })
 	config := c.Config()
-	config.RetryMaxAttempts = 1
+	config.RetryMaxAttempts = 2 // what is in the way of a write is gone by the second
 	client := s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true })
 	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{
 		Bucket:                    aws.String(bucket),
@@ -194,5 +194,14 @@ func TestD6VersionsAreKept(t *testing.T) {
 	}
 	if puts.Acted() != 1 {
 		t.Errorf("it was kept %d times in two days, want once beside the first time", puts.Acted())
+	}
+}
+
+// A21: a write that another one is in the way of is repeated.
+func TestA21ConflictingWriteOfACatalogueIsRepeated(t *testing.T) {
+	p := start(t)
+	on := p.cloud.Inject(cloud.Fault{Service: "s3", Action: "PutObject", Times: 1, Err: wire.StatusErrorf(http.StatusConflict, "ConditionalRequestConflict", "another goes on")})
+	if err := p.Write(t.Context(), web, model.MachineCatalog{Version: "a"}, ""); err != nil || on.Acted() != 1 {
+		t.Errorf("%v after %d conflicts", err, on.Acted())
 	}
 }

@@ -85,7 +85,7 @@ func (s *Store) writeRecord(ctx context.Context, key string, decision any, unles
 	_, err = s.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(packed.Bytes()), ContentLength: aws.Int64(int64(packed.Len())),
 		ContentType: aws.String("application/json"), ContentEncoding: aws.String("gzip"), IfNoneMatch: unless,
-	})
+	}, repeatConflicts)
 	return translate(err, "write s3://%s/%s", s.bucket, key)
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
@@ -99,7 +100,7 @@ func (s *Store) put(ctx context.Context, key, contentType string, data []byte) e
 	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &s.bucket, Key: &key, Body: bytes.NewReader(data), ContentLength: aws.Int64(int64(len(data))),
 		ContentType: &contentType, IfNoneMatch: aws.String("*"), Metadata: map[string]string{digestName: digest},
-	})
+	}, repeatConflicts)
 	err = translate(err, "write s3://%s/%s", s.bucket, key)
 	if !fault.Is(err, fault.Conflict) {
 		return err
@@ -107,13 +108,24 @@ func (s *Store) put(ctx context.Context, key, contentType string, data []byte) e
 	// Something is there. An attempt whose answer was lost left these very bytes.
 	head, headErr := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: &key})
 	if headErr != nil {
-		return translate(headErr, "compare s3://%s/%s", s.bucket, key)
+		headErr = translate(headErr, "compare s3://%s/%s", s.bucket, key)
+		if fault.CodeOf(err) == codeConflict && (fault.Is(headErr, fault.NotFound) || fault.Is(headErr, fault.Denied)) {
+			return fault.Wrap(fault.Throttled, codeConflict, err, "write s3://%s/%s, which is not there yet", s.bucket, key)
+		}
+		return headErr
 	}
 	if head.Metadata[digestName] == digest {
 		return nil
 	}
 	return err
 }
+
+// codeConflict is what S3 answers where another write of the object goes on, and asks for the request again. Source: Amazon S3 user guide,
+// "Add preconditions to S3 operations with conditional requests".
+const codeConflict = "ConditionalRequestConflict"
+
+// repeatConflicts has the SDK repeat a write that another one was in the way of.
+func repeatConflicts(o *s3.Options) { o.Retryer = retry.AddWithErrorCodes(o.Retryer, codeConflict) }
 
 // get reads a whole object of at most limit bytes.
 func (s *Store) get(ctx context.Context, key string, limit int64) ([]byte, error) {
@@ -176,7 +188,7 @@ func translate(err error, format string, args ...any) error {
 			kind = fault.NotFound
 		case http.StatusForbidden, http.StatusUnauthorized:
 			kind = fault.Denied
-		case http.StatusPreconditionFailed:
+		case http.StatusPreconditionFailed, http.StatusConflict:
 			kind = fault.Conflict
 		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 			kind = fault.Throttled

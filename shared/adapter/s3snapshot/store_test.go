@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/sts"
+	wiremodel "github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
 const bucket = "snapshots"
@@ -296,4 +298,44 @@ func text(v any) string {
 		panic(err)
 	}
 	return string(data)
+}
+
+// A21: S3 answers 409 where another write of the object goes on, and asks for the request again: it is repeated. Where that never ends it
+// is no Conflict, for nobody knows that something else is there.
+func TestA21ConflictingWritesAreRepeated(t *testing.T) {
+	c, store := start(t)
+	options := store.client.Options()
+	options.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
+		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+	})
+	store = New(s3.New(options), bucket)
+	conflict := func(times int) *cloud.Injection {
+		return c.Inject(cloud.Fault{Service: "s3", Action: "PutObject", Times: times, Err: wiremodel.StatusErrorf(http.StatusConflict, "ConditionalRequestConflict", "another goes on")})
+	}
+	for _, times := range []int{1, 2, 0} { // 0: without end
+		on := conflict(times)
+		seq := int64(times + 1)
+		_, err := store.PutBase(t.Context(), "prod", 1, seq, []byte("bytes"))
+		if times > 0 && err != nil || times == 0 && !fault.Is(err, fault.Throttled) {
+			t.Errorf("%d conflicts: %v", times, err)
+		}
+		if times > 0 && on.Acted() != times {
+			t.Errorf("%d of %d conflicts were answered", on.Acted(), times)
+		}
+		on.Remove()
+		if kept, err := store.Kept(t.Context(), baseKey("prod", 1, seq)); err != nil || kept != (times > 0) {
+			t.Errorf("%d conflicts: kept %v, %v", times, kept, err)
+		}
+	}
+	// The write whose conflict it was may have put the very same bytes there, or others.
+	if _, err := store.PutBase(t.Context(), "prod", 2, 1, []byte("bytes")); err != nil {
+		t.Fatal(err)
+	}
+	defer conflict(0).Remove()
+	if _, err := store.PutBase(t.Context(), "prod", 2, 1, []byte("bytes")); err != nil {
+		t.Errorf("the same bytes are there: %v", err)
+	}
+	if _, err := store.PutBase(t.Context(), "prod", 2, 1, []byte("others")); !fault.Is(err, fault.Conflict) {
+		t.Errorf("other bytes are there: %v, want Conflict", err)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -65,8 +66,9 @@ func (q *Queue) send(ctx context.Context, hint wire.Hint, group string) error {
 
 // Delayed is one standard queue, whose messages may be told to show up later. It may be used from many goroutines.
 type Delayed struct {
-	client *sqs.Client
-	url    string
+	client   *sqs.Client
+	url      string
+	ungroups atomic.Bool // the queue takes no message groups
 }
 
 // NewDelayed returns the standard queue at a URL.
@@ -76,17 +78,26 @@ func NewDelayed(client *sqs.Client, url string) *Delayed { return &Delayed{clien
 const MaxDelay = 15 * time.Minute
 
 // Send puts the hint into the queue, in the cluster's group, by which SQS keeps a cluster that sends very many from making the
-// others wait (SQS developer guide, fair queues), to be received once after has passed, in whole seconds and MaxDelay at most. Errors
-// as of Queue.Send.
+// others wait (SQS developer guide, fair queues), to be received once after has passed, in whole seconds and MaxDelay at most. A queue
+// that takes no groups, as where SQS does not know fair queues yet, gets it without. Errors as of Queue.Send.
 func (q *Delayed) Send(ctx context.Context, hint wire.Hint, after time.Duration) error {
 	body, err := wire.EncodeHint(hint)
 	if err != nil {
 		return err
 	}
 	seconds := (min(max(after, 0), MaxDelay) + time.Second - 1) / time.Second
-	_, err = q.client.SendMessage(ctx, &sqs.SendMessageInput{
-		QueueUrl: &q.url, MessageBody: aws.String(string(body)), DelaySeconds: int32(seconds), MessageGroupId: &hint.Cluster,
-	})
+	input := &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: aws.String(string(body)), DelaySeconds: int32(seconds)}
+	if !q.ungroups.Load() {
+		input.MessageGroupId = &hint.Cluster
+	}
+	_, err = q.client.SendMessage(ctx, input)
+	var api smithy.APIError
+	if errors.As(err, &api) && input.MessageGroupId != nil && (api.ErrorCode() == "InvalidParameterValue" || api.ErrorCode() == "UnsupportedOperation") {
+		input.MessageGroupId = nil
+		if _, err = q.client.SendMessage(ctx, input); err == nil {
+			q.ungroups.Store(true) // it was the group
+		}
+	}
 	return translate(err, "send a hint of cluster %s to %s", hint.Cluster, q.url)
 }
 

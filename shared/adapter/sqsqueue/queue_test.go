@@ -1,7 +1,9 @@
 package sqsqueue
 
 import (
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,12 +15,19 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/cloud"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/sts"
 )
 
 func start(t *testing.T) (*cloud.Cloud, *sqs.Client, string) {
 	t.Helper()
-	c, err := cloud.Start(t.Context(), cloud.Options{})
+	return startAs(t, nil)
+}
+
+// startAs is start with readings; nil: the environment's.
+func startAs(t *testing.T, reads *reading.Set) (*cloud.Cloud, *sqs.Client, string) {
+	t.Helper()
+	c, err := cloud.Start(t.Context(), cloud.Options{Readings: reads})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +137,7 @@ func TestErrorsHaveKinds(t *testing.T) {
 
 // A standard queue is fair to clusters only where messages say whose they are.
 func TestADelayedHintIsInItsClustersGroup(t *testing.T) {
-	_, client, _ := start(t)
+	_, client, _ := startAs(t, reading.Other(reading.GroupOnStandard))
 	out, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("looks")})
 	if err != nil {
 		t.Fatal(err)
@@ -141,5 +150,42 @@ func TestADelayedHintIsInItsClustersGroup(t *testing.T) {
 	})
 	if err != nil || len(received.Messages) != 1 || received.Messages[0].Attributes["MessageGroupId"] != "prod" {
 		t.Errorf("received %+v %v, want a message of group prod", received, err)
+	}
+}
+
+// A22: where standard queues take no message groups hints arrive all the same, and after the first nobody asks for a group. What else is
+// wrong with a hint is said.
+func TestA22DelayedHintsArriveWhereQueuesTakeNoGroups(t *testing.T) {
+	c, client, _ := startAs(t, reading.Strict(reading.GroupOnStandard))
+	out, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("looks"), Attributes: map[string]string{"MaximumMessageSize": "1024"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue := NewDelayed(client, *out.QueueUrl)
+	sends := func() (n int) {
+		for _, r := range c.Requests() {
+			if r.Action == "SendMessage" {
+				n++
+			}
+		}
+		return n
+	}
+	long := wire.Hint{Cluster: "prod", Reason: wire.ReasonBatch, Epoch: 1, Seq: 1, Number: 1}
+	for i := range 20 {
+		long.Pods = append(long.Pods, model.PodRef{Namespace: "default", Name: fmt.Sprintf("%s-%d", strings.Repeat("pod", 20), i), UID: fmt.Sprint(i)})
+	}
+	if err := queue.Send(t.Context(), long, 0); !fault.Is(err, fault.Invalid) {
+		t.Errorf("a hint that is too long: %v, want Invalid", err)
+	}
+	for i, want := range []int{4, 5, 6} { // two of the first, two of the next, one of each after that
+		if err := queue.Send(t.Context(), wire.Hint{Cluster: "prod", Reason: wire.ReasonSweep, Tick: strings.Repeat("a", i+1)}, 0); err != nil {
+			t.Fatal(err)
+		}
+		if got := sends(); got != want {
+			t.Errorf("hint %d: %d requests so far, want %d", i, got, want)
+		}
+	}
+	if got := receive(t, client, *out.QueueUrl); len(got) != 3 || got[0].Attributes["MessageGroupId"] != "" {
+		t.Errorf("received %d messages, in groups %v", len(got), got)
 	}
 }

@@ -14,7 +14,7 @@ func preconditionFailed() error {
 }
 
 // conflictEvery is how many conditional puts there are to one that is answered as if another went on at the same time.
-const conflictEvery = 5
+const conflictEvery = 13
 
 // conflicts tells whether a put is answered ConditionalRequestConflict. The lock is held.
 func (m *Model) conflicts(h http.Header) error {
