@@ -35,13 +35,7 @@ type shipped struct {
 	ec2 *ec2model.Model
 }
 
-// startShipped takes the readings the environment says, of all but delays.
-func startShipped(t *testing.T) shipped {
-	t.Helper()
-	return shippedAs(t, reading.Strict(reading.Delays()...))
-}
-
-// shippedAs is startShipped with readings.
+// shippedAs starts it with readings.
 func shippedAs(t *testing.T, readings *reading.Set) shipped {
 	t.Helper()
 	c, err := cloud.Start(t.Context(), cloud.Options{Account: account, Readings: readings, Latency: func(string, string) time.Duration { return time.Millisecond }})
@@ -126,9 +120,9 @@ func (s shipped) check(what string, err error) {
 }
 
 // TestSE01ProgramsNeedWhatShips: what the programs say to EC2, IAM, SSM and the price list goes through with the rights that ship, and
-// of those rights none is left over. What they say to their own region's queues, table and bucket is shown where all of it runs.
+// of those rights none is left over where CreateFleet asks for all of them. What they say to their own region's queues, table and bucket is shown where all of it runs.
 func TestSE01ProgramsNeedWhatShips(t *testing.T) {
-	s := startShipped(t)
+	s := shippedAs(t, reading.Strict(append(reading.Delays(), reading.CreateFleetResources)...))
 	s.ec2.AddPlacementGroup(ec2model.PlacementGroup{Name: "close", Strategy: "cluster"})
 	s.ec2.AddReservation(ec2model.Reservation{Type: "m5.large", Zone: "us-west-2a", Total: 1, Targeted: true, Tags: map[string]string{"team": "a"}})
 	class, machines := s.provisions()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/cloud/access"
 	"github.com/joiner-sh/joiner/testenv/cloud/policy"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 	"github.com/joiner-sh/joiner/testenv/cloudformation"
 )
@@ -52,7 +53,12 @@ func open(t *testing.T, file, cluster string, env cloudformation.Environment) *c
 	return s
 }
 
-func newBook() *access.Book { return access.NewBook(account, region, time.Now) }
+// newBook returns a book whose policies act at once.
+func newBook() *access.Book {
+	b := access.NewBook(account, region, time.Now)
+	b.Readings = reading.Strict(reading.Delays()...)
+	return b
+}
 
 // installed is a region with two clusters, demo and other.
 func installed(t *testing.T) *access.Book {

@@ -19,11 +19,13 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
 	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file")
 
-// region is our model of EC2 under a clock that stands still, with a fleet that speaks to it through the SDK.
+// region is our model of EC2 under a clock that stands still, with a fleet that speaks to it through the SDK. Of delays it takes the
+// default readings.
 type region struct {
 	*ec2model.Model
 	clock *clock.Fake
@@ -34,7 +36,7 @@ func start(t *testing.T) *region {
 	t.Helper()
 	c := clock.NewFake(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	timing := ec2model.Timing{Visibility: 5 * time.Second, Gone: time.Hour}
-	m := ec2model.New(ec2model.Options{Clock: c, Timing: &timing})
+	m := ec2model.New(ec2model.Options{Clock: c, Timing: &timing, Readings: reading.Strict(reading.Delays()...)})
 	m.AddInstanceProfile("nodes", "nodes")
 	server := httptest.NewServer(ec2model.NewHandler(m))
 	t.Cleanup(server.Close)
