@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -24,7 +25,25 @@ func newTemplate(t T, c *ec2.Client) string {
 	if err != nil {
 		t.Fatalf("create launch template: %v", err)
 	}
+	awaitTemplate(t, c, name)
 	return name
+}
+
+// awaitTemplate waits until launches know a launch template that was just made, or ends the case.
+func awaitTemplate(t T, c *ec2.Client, name string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		_, err := c.RunInstances(t.Context(), &ec2.RunInstancesInput{
+			DryRun: aws.Bool(true), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), InstanceType: "m5.large",
+			LaunchTemplate: &types.LaunchTemplateSpecification{LaunchTemplateName: &name},
+		})
+		if err == nil || !strings.Contains(err.Error(), "InvalidLaunchTemplate") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("launch template %s is not known to launches: %v", name, err)
+		}
+	}
 }
 
 // ec2Override is a type in the nth subnet.

@@ -22,6 +22,7 @@ func linuxTemplate(t T, c *ec2.Client, change func(*types.RequestLaunchTemplateD
 	if _, err = c.CreateLaunchTemplate(t.Context(), &ec2.CreateLaunchTemplateInput{LaunchTemplateName: &name, LaunchTemplateData: data}); err != nil {
 		t.Fatalf("create launch template: %v", err)
 	}
+	awaitTemplate(t, c, name)
 	return name
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/iam"
 	"github.com/joiner-sh/joiner/testenv/cloud/pricing"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
 	"github.com/joiner-sh/joiner/testenv/conform"
 	"github.com/joiner-sh/joiner/testenv/world"
@@ -33,7 +34,8 @@ func TestFunctions(t *testing.T) {
 		Boot: ec2.Delay{Min: 100 * time.Millisecond, Max: 300 * time.Millisecond}, Shutdown: ec2.Delay{Min: 100 * time.Millisecond, Max: 300 * time.Millisecond},
 		Visibility: 100 * time.Millisecond, Gone: time.Hour,
 	}
-	machines := ec2.New(ec2.Options{Clock: clock.System(), Timing: &timing})
+	// A single pass is told to do all; what comes late is for the next one.
+	machines := ec2.New(ec2.Options{Clock: clock.System(), Timing: &timing, Readings: reading.Strict(reading.Delays()...)})
 	services := conform.Services{
 		"ec2": ec2.NewHandler(machines), "iam": iam.NewHandler(machines), "ssm": ssm.NewHandler(ssm.New(ssm.Options{})),
 		"pricing": pricing.NewHandler(pricing.New(pricing.Options{})), "dynamodb": dynamodb.NewHandler(dynamodb.NewModel(dynamodb.Options{})),

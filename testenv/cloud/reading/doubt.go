@@ -33,7 +33,7 @@ const (
 
 // Delays of the other readings. AWS names none of them; each is longer than what users report of quiet hours.
 const (
-	DescribeDelay    = 30 * time.Second
+	DescribeDelay    = 10 * time.Second
 	TemplateDelay    = 2 * time.Second
 	ProfileDelay     = 10 * time.Second
 	PolicyDelay      = 8 * time.Second
@@ -56,7 +56,7 @@ var doubts = []Doubt{
 		"it is judged on the fleet alone; what is launched is RunInstances' to ask for"},
 	{CreateFleetTemplateKeys, "where CreateFleet is judged on an image, an instance or a volume, condition keys of what only the launch template says are missing (ec2:Owner, ec2:InstanceProfile, ec2:Encrypted and their like)",
 		"they have the template's values"},
-	{DescribeLag, "describing lags behind by what the model's timing says, 2 s unless set", "it lags by 30 s at least"},
+	{DescribeLag, "describing lags behind by what the model's timing says, 2 s unless set", "it lags by 10 s at least"},
 	{DryRunDepth, "a dry run of RunInstances is refused (Unsupported) where the zone has no such type", "it looks no further than the request's references"},
 	{FleetCreateTags, "tags of what a fleet launches ask for CreateTags twice: with ec2:CreateAction CreateFleet and RunInstances", "they ask with RunInstances alone; those of the fleet itself with CreateFleet"},
 	{FleetInstanceToken, "instances of a fleet carry a client token of EC2's making", "they carry the token of the request, and are found by it"},
