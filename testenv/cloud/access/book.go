@@ -103,6 +103,14 @@ func (b *Book) acting(arn string) (Role, bool) {
 	return changes[0].before, known
 }
 
+// Settling reports whether something that was said of a role does not act yet.
+func (b *Book) Settling(arn string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.acting(arn)
+	return len(b.pending[arn]) > 0
+}
+
 // SetResource gives a resource its policy. name is how decisions speak of it.
 func (b *Book) SetResource(arn, name string, d *policy.Document) {
 	b.mu.Lock()
