@@ -14,6 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/agenda"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
 
 // Fleet is EC2 as far as it sells, shows and ends machines.
@@ -54,12 +55,14 @@ type FleetOptions struct {
 	SpotLife     time.Duration // mean time until a spot machine is taken away; 0 = never
 	FailureLife  time.Duration // mean time until a machine fails; 0 = never
 	SpotNotice   time.Duration // between the warning and the end of a spot machine: 0 = 2 min
+	Readings     *reading.Set  // of what EC2 leaves open about client tokens; nil = what the environment says
 }
 
 // answer is what a client token was answered with.
 type answer struct {
 	request string
 	result  model.LaunchResult
+	refusal error // of the whole request
 	at      time.Time
 }
 
@@ -244,7 +247,9 @@ func (f *Fleet) Launch(_ context.Context, text []byte) (model.LaunchResult, erro
 	if !used {
 		var started []*Machine
 		result, started = f.allocate(r)
-		f.tokens[r.Token] = answer{string(text), result, f.now()}
+		if len(result.Instances) > 0 || !f.options.Readings.Takes(reading.TokenUnfulfilled) {
+			f.tokens[r.Token] = answer{string(text), result, nil, f.now()}
+		}
 		defer f.noteStarted(started) // after the call that made them
 	}
 	called.Repeat, called.Errors = used, result.Errors
@@ -278,7 +283,8 @@ func (f *Fleet) remembered(token string) (answer, bool) {
 	return before, used
 }
 
-// refuse returns why a call is not carried out at all. A request that is refused does not use its token up.
+// refuse returns why a call is not carried out at all. A request that EC2 could not look at does not use its token up; whether one whose
+// launch template is not there does is read in two ways.
 func (f *Fleet) refuse(r request, text string, before answer, used bool) error {
 	if err := f.throttled("CreateFleet"); err != nil {
 		return err
@@ -298,11 +304,15 @@ func (f *Fleet) refuse(r request, text string, before answer, used bool) error {
 		if before.request != text {
 			return refusal("IdempotentParameterMismatch", "token %s was used for another request", r.Token)
 		}
-		return nil
+		return before.refusal
 	}
 	for _, t := range r.Templates {
 		if _, exists := f.templates[t.Name]; !exists {
-			return refusal("InvalidLaunchTemplateName.NotFoundException", "launch template %s does not exist", t.Name)
+			gone := refusal("InvalidLaunchTemplateName.NotFoundException", "launch template %s does not exist", t.Name)
+			if !f.options.Readings.Takes(reading.TokenRefused) {
+				f.tokens[r.Token] = answer{text, model.LaunchResult{}, gone, f.now()}
+			}
+			return gone
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/interruption"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/conform"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
@@ -117,6 +118,39 @@ func TestFleetRepeatsTheFirstAnswerOfAToken(t *testing.T) {
 	}
 	if n := len(facts[world.InstanceStarted](m.log)); n != 4 {
 		t.Errorf("%d starts noted, want 4", n)
+	}
+}
+
+// Whether a launch that gave nothing, and one that was refused for its launch template, use up their token is read in two ways.
+func TestFleetTokensAreUsedUpByFailedLaunchesOrNot(t *testing.T) {
+	for _, other := range []bool{false, true} {
+		reads := reading.Strict(reading.TokenRefused, reading.TokenUnfulfilled)
+		if other {
+			reads = reading.Other(reading.TokenRefused, reading.TokenUnfulfilled)
+		}
+		m := newMarket(t, world.FleetOptions{Readings: reads})
+		dry := m.request("a", model.OnDemand, 1)
+		for _, offer := range []model.OfferKey{cheap, dear} {
+			m.SetCapacity(offer, 0)
+		}
+		if result, err := m.Launch(t.Context(), dry); err != nil || len(result.Instances) != 0 {
+			t.Fatalf("%+v %v", result, err)
+		}
+		for _, offer := range []model.OfferKey{cheap, dear} {
+			m.SetCapacity(offer, 5)
+		}
+		if result, err := m.Launch(t.Context(), dry); err != nil || (len(result.Instances) == 1) != other {
+			t.Errorf("other reading %v: where there is capacity again %+v, %v", other, result, err)
+		}
+		gone := m.request("b", model.OnDemand, 1)
+		m.ForgetBeforeNext()
+		if _, err := m.Launch(t.Context(), gone); !fault.Is(err, fault.Invalid) {
+			t.Fatalf("without its template: %v", err)
+		}
+		m.request("b", model.OnDemand, 1)
+		if _, err := m.Launch(t.Context(), gone); (err == nil) != other {
+			t.Errorf("other reading %v: with its template again %v", other, err)
+		}
 	}
 }
 
