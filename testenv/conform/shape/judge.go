@@ -13,8 +13,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
-// Judge returns everything in an exchange that its service's model does not know, by path. Answers that are errors are not
-// looked into.
+// Judge returns everything in an exchange that its service's model does not know, by path; of requests also what is longer, shorter or
+// written otherwise than the model has it. Answers that are errors are not looked into.
 func (m *Model) Judge(e wire.Exchange) []string {
 	op, ok := m.Operations[e.Action]
 	if !ok {
@@ -69,6 +69,12 @@ func (j *judge) value(path string, r *ref, value any) {
 	s := j.shape(r)
 	if value == nil {
 		return // absent, as JSON protocols take it
+	}
+	switch value := value.(type) {
+	case []any:
+		j.bounds(path, s, len(value), "entries")
+	case map[string]any:
+		j.bounds(path, s, len(value), "entries")
 	}
 	switch s.Type {
 	case "structure":
@@ -177,7 +183,9 @@ func (j *judge) scalar(path string, s *shape, text string) {
 	}
 	if err != nil {
 		j.fault(path, "%v", err)
+		return
 	}
+	j.constraints(path, s, text)
 }
 
 // form judges the parameters of a Query request.
@@ -267,6 +275,7 @@ func (j *judge) nodeList(path string, s *shape, node *wire.Form, flattened bool)
 		}
 		node = inner
 	}
+	j.bounds(path, s, len(node.Children), "entries")
 	for number, child := range node.Children {
 		if _, err := strconv.Atoi(number); err != nil {
 			j.fault(path+"."+number, "is no place in a list")

@@ -40,6 +40,8 @@ type shape struct {
 	Key, Value *ref // of a map
 	Required   []string
 	Enum       []string
+	Min, Max   *float64 // of a text's characters, a list's or map's entries, a number
+	Pattern    string   // of a text
 	Flattened  bool
 }
 

@@ -92,6 +92,45 @@ func TestJSONRequestsAndAnswersAreJudged(t *testing.T) {
 	}
 }
 
+// A63: what a model says of lengths, ranges and patterns is asked of requests, and not of answers.
+func TestA63ConstraintsAreAskedOfRequests(t *testing.T) {
+	for protocol, requests := range map[string]map[string]string{
+		"json": {
+			`{"Name":"ab","count":3,"Id":["x"]}`:        "",
+			`{"Name":"a","count":3}`:                    "request.Name: 1 characters, not at least 2 and at most 5",
+			`{"Name":"\u00e4\u00f6\u00fc\u00e4\u00f6"}`: `request.Name: "äöüäö" does not fit [a-z]+`,
+			`{"Name":"abcdef"}`:                         "request.Name: 6 characters",
+			`{"Name":"ab","count":11}`:                  "request.count: 11 is not at most 10",
+			`{"Name":"ab","Id":["x","y","z"]}`:          "request.Id: 3 entries, not at most 2",
+			`{"Name":"ab","Id":["xyzxyz"]}`:             "request.Id[0]: 6 characters",
+		},
+		"ec2": {
+			"Name=ab&Count=3&Id.1=ab":       "",
+			"Name=a":                        "request.Name: 1 characters, not at least 2 and at most 5",
+			"Name=AB":                       `request.Name: "AB" does not fit [a-z]+`,
+			"Name=ab&Count=11":              "request.Count: 11 is not at most 10",
+			"Name=ab&Id.1=x&Id.2=y&Id.3=zz": "request.Id: 3 entries, not at most 2",
+		},
+	} {
+		m := model(t, protocol)
+		low, five, ten, two := 2.0, 5.0, 10.0, 2.0
+		m.Shapes["S"] = &shape{Type: "string", Min: &low, Max: &five, Pattern: "[a-z]+"}
+		m.Shapes["N"].Max, m.Shapes["L"].Max = &ten, &two
+		m.Shapes["L"].Member.Shape = "T2"
+		m.Shapes["T2"] = &shape{Type: "string", Max: &five}
+		answer := map[string]string{"json": `{"Id":["a","b","c"]}`, "ec2": "<MakeResponse><idSet><item>a</item><item>b</item><item>c</item></idSet></MakeResponse>"}[protocol]
+		if protocol == "json" {
+			answer = `{"idSet":["abcdefg","b","c"]}`
+		}
+		for request, want := range requests {
+			got := m.Judge(wire.Exchange{Action: "Make", Request: request, Status: 200, Response: answer})
+			if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.Contains(got[0], want)) {
+				t.Errorf("%s %s: faults %q, want %q", protocol, request, got, want)
+			}
+		}
+	}
+}
+
 func TestQueryListsStandUnderMember(t *testing.T) {
 	m := model(t, "query")
 	m.Shapes["L"].Member.LocationName = ""
