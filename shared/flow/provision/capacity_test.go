@@ -10,6 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -216,16 +217,25 @@ func TestIC02SubnetWithoutAddressesIsMarkedAndNotItsTypes(t *testing.T) {
 	}
 }
 
-func TestLA10DeletedLaunchTemplateIsMadeAgain(t *testing.T) {
-	w := start(t, world.Options{})
-	w.Fleet.ForgetBeforeNext()
-	pending(w, "web", 1, world.Shape(900, gib))
-	outcome := run(t, w, provision.TriggerBatch)
-	if outcome.Claims != 1 || outcome.Rounds != 1 || w.Fleet.Calls() != 2 || len(w.Cluster.Events("EC2NodeClass", "default")) != 0 {
-		t.Fatalf("%+v, %d calls", outcome, w.Fleet.Calls())
+// A57: whether the token of what was refused for its template is used up is read in two ways. Where it is the run plans once more; the class
+// is blamed for nothing.
+func TestLA10_A57_DeletedLaunchTemplateIsMadeAgain(t *testing.T) {
+	for _, c := range []struct {
+		reads         *reading.Set
+		rounds, calls int
+	}{
+		{reading.Other(reading.TokenRefused), 1, 2}, {reading.Strict(reading.TokenRefused), 2, 3},
+	} {
+		w := start(t, world.Options{Fleet: world.FleetOptions{Readings: c.reads}})
+		w.Fleet.ForgetBeforeNext()
+		pending(w, "web", 1, world.Shape(900, gib))
+		outcome := run(t, w, provision.TriggerBatch)
+		if outcome.Claims != 1 || outcome.Rounds != c.rounds || w.Fleet.Calls() != c.calls || len(w.Cluster.Events("EC2NodeClass", "default")) != 0 {
+			t.Fatalf("%q: %+v, %d calls", c.reads, outcome, w.Fleet.Calls())
+		}
+		settle(t, w)
+		sound(t, w)
 	}
-	settle(t, w)
-	sound(t, w)
 }
 
 func TestMoreMachinesThanAskedForAreToldOf(t *testing.T) {

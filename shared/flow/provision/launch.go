@@ -404,6 +404,10 @@ func (r *run) conclude(ctx context.Context, a *attempt, types []model.InstanceTy
 	} else if code := fault.CodeOf(a.err); capacityCode(code) {
 		a.result.Errors = []model.LaunchError{{Code: code, Message: a.err.Error(), Offer: model.OfferKey{CapacityType: a.launch.CapacityType}}}
 		a.marks = r.counted(marksOf(a.launch, everyPool(a.launch, code, a.err.Error())))
+	} else if class := a.launch.Class.Name; templateGone(fault.CodeOf(a.err)) && !r.remade[class] {
+		// Made again by now; only the token of this launch may be used up. It says nothing of the class.
+		a.result.Errors = []model.LaunchError{{Code: fault.CodeOf(a.err), Message: a.err.Error()}}
+		r.remade[class], again = true, true
 	} else if kind := fault.KindOf(a.err); kind == fault.Throttled || kind == fault.Denied || kind == fault.Invalid || kind == fault.NoCapacity {
 		a.result.Errors = []model.LaunchError{{Code: codeOr(a.err, "LaunchRefused"), Message: a.err.Error()}}
 		again = r.refused(a.launch.Class, a.launch.Pool, a.err, blocked)
