@@ -14,17 +14,14 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
-// DryFleet asks EC2 whether it would carry out a stored request, and nothing else. Nil where it would. It asks once: the
-// caller asks again some other time.
+// DryFleet asks EC2 whether it would carry out a stored request, and nothing else. Nil where it would. It asks once, the
+// caller asks again some other time; but of a launch template that was made a moment ago it asks until EC2 knows it.
 func (f *Fleet) DryFleet(ctx context.Context, request []byte) error {
 	stored, err := decodeRequest(request)
 	if err != nil {
 		return err
 	}
-	input := stored.input()
-	input.DryRun = aws.Bool(true)
-	_, err = f.client.CreateFleet(ctx, input, once)
-	return f.dry(err, stored, "CreateFleet")
+	return f.dry(f.try(ctx, stored), stored, "CreateFleet")
 }
 
 // DryRun asks EC2 whether it would run one instance of a stored request's first launch template in a subnet, with the
@@ -85,7 +82,7 @@ func (f *Fleet) dry(err error, stored *request, action string) error {
 	var api smithy.APIError
 	switch {
 	case templateGone(code(err)):
-		f.forget(stored)
+		f.missing(stored)
 		return fault.New(fault.Internal, code(err), "%s: the launch template to try it with is gone", action)
 	case err == nil: // EC2 always answers a dry run with an error
 		return fault.New(fault.Internal, "", "a dry run of %s was answered as if it had been carried out", action)

@@ -27,13 +27,15 @@ type Fleet struct {
 
 	now func() time.Time
 
-	mutex sync.Mutex
-	made  map[string]time.Time // when launch templates that were seen to be there were last used, by name
+	mutex  sync.Mutex
+	made   map[string]time.Time // when launch templates that were seen to be there were last used, by name
+	born   map[string]time.Time // when this process made launch templates, by name, lately
+	unseen map[string]bool      // launch templates that were made and that EC2 did not know
 }
 
 // New returns a fleet. Launches go over connections of their own.
 func New(client *ec2.Client) *Fleet {
-	f := &Fleet{client: client, now: time.Now, made: map[string]time.Time{}}
+	f := &Fleet{client: client, now: time.Now, made: map[string]time.Time{}, born: map[string]time.Time{}, unseen: map[string]bool{}}
 	if client != nil {
 		f.patient = patient(client.Options().HTTPClient)
 	}
@@ -64,13 +66,14 @@ func (f *Fleet) Launch(ctx context.Context, request []byte) (model.LaunchResult,
 	if err != nil {
 		return model.LaunchResult{}, err
 	}
+	f.await(ctx, stored)
 	var broken atomic.Bool
 	out, err := f.client.CreateFleet(ctx, stored.input(), func(o *ec2.Options) {
 		o.Retryer, o.HTTPClient = onlyConnections(&broken), f.patient
 	})
 	if err != nil {
 		if templateGone(code(err)) {
-			f.forget(stored)
+			f.missing(stored)
 		}
 		if broken.Load() {
 			return model.LaunchResult{}, fault.Wrap(fault.Internal, CodeOutcomeUnknown, err, "launch %d instances of intent %s, after an answer was lost", stored.Count, stored.Intent)
@@ -79,7 +82,7 @@ func (f *Fleet) Launch(ctx context.Context, request []byte) (model.LaunchResult,
 	}
 	result := stored.result(out)
 	if slices.ContainsFunc(result.Errors, func(e model.LaunchError) bool { return templateGone(e.Code) }) {
-		f.forget(stored)
+		f.missing(stored)
 	}
 	return result, nil
 }

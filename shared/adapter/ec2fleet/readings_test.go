@@ -19,7 +19,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/cloud/clock"
+	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
 
 // caught keeps what the fleet asks for from now on.
@@ -162,5 +166,31 @@ func TestA23TemplatesOfLongNamesAreWithinEC2sLimit(t *testing.T) {
 	}
 	if got := templatePrefix("shop"); got != "joiner/shop/" {
 		t.Errorf("names of other clusters changed: %s", got)
+	}
+}
+
+// A launch template that EC2 does not know yet is waited for: a trial is not told that it is gone, and of the launches from it the first
+// alone is in vain.
+func TestTemplatesThatAreNotKnownYetAreWaitedFor(t *testing.T) {
+	m := ec2model.New(ec2model.Options{Clock: clock.System(), Readings: reading.Strict(reading.Delays()...).With(reading.TemplateLag).Without(reading.TokenRefused)})
+	m.AddInstanceProfile("nodes", "nodes")
+	server := httptest.NewServer(ec2model.NewHandler(m))
+	t.Cleanup(server.Close)
+	r := &region{Model: m, fleet: New(ec2.NewFromConfig(aws.Config{
+		Region: "us-west-2", BaseEndpoint: aws.String(server.URL), Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
+	}))}
+	if err := r.fleet.DryFleet(t.Context(), r.request(t, r.launch(t, "trial", model.OnDemand, "trial"))); err != nil {
+		t.Errorf("a trial from a template just made: %v", err)
+	}
+	next := func(intent string) []byte {
+		launch := r.launch(t, intent, model.OnDemand, "default-1")
+		launch.Templates[0].UserData = []byte("another")
+		return r.request(t, launch)
+	}
+	if _, err := r.fleet.Launch(t.Context(), next("01A")); !templateGone(fault.CodeOf(err)) {
+		t.Errorf("a launch from a template just made: %v", err)
+	}
+	if result, err := r.fleet.Launch(t.Context(), next("01B")); err != nil || len(result.Instances) != 1 {
+		t.Errorf("the next launch: %+v, %v", result, err)
 	}
 }

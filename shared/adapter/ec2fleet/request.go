@@ -285,12 +285,3 @@ func sdkTags(tags map[string]string) []types.Tag {
 	}
 	return out
 }
-
-// forget drops templates EC2 does not know any more, so that the next request makes them again.
-func (f *Fleet) forget(r *request) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	for _, t := range r.Templates {
-		delete(f.made, t.Name)
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"strings"
 	"time"
 
@@ -43,7 +44,10 @@ func (f *Fleet) ensureTemplate(ctx context.Context, launch model.Launch, t model
 	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	f.made[name] = f.now()
+	if f.made[name] = f.now(); err == nil {
+		maps.DeleteFunc(f.born, func(_ string, made time.Time) bool { return f.now().Sub(made) >= freshFor })
+		f.born[name] = f.now()
+	}
 	return name, nil
 }
 
