@@ -54,8 +54,11 @@ e2e: ## the long form: every end-to-end scenario on real parts, one of them for 
 redteam: ## attacks on a cluster by the keys of another one's watcher, and by who administers another account, against the whole stack with the templates' policies in force
 	JOINER_E2E=full $(GO) test -timeout 40m -count=1 -v -run 'TestRedteam|TestW[0-9]' ./testenv/e2e/...
 
-conform: synth-lint ## what synth-lint does, and the contract suites against our model of AWS, moto (PyPI) and DynamoDB Local (Maven Central), installed into .cache
+conform: synth-lint ## what synth-lint does, the contract suites against our model of AWS, moto (PyPI) and DynamoDB Local (Maven Central), and policies against another evaluator (npm), installed into .cache
 	./testenv/conform/run.sh
+
+readings: ## the suites where AWS's documentation is read the other way: every doubt at once, and one by one (about an hour)
+	GO="$(GO)" testenv/readings.sh
 
 oracle: ## plans of 10,000 random problems, 2,000 clusters to give nodes back of, 2,000 whose pods are spread and twelve of the benchmarks', and 1,000,000 pairs of pod and node, judged by the real kube-scheduler
 	cd testenv/oracle && $(GO) run ./run $(ORACLEFLAGS)
@@ -214,4 +217,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam conform oracle referee sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE
+.PHONY: race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam conform readings oracle referee sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE

@@ -31,7 +31,7 @@ func (s *Stack) startCloud() error {
 	// The services outlive the context of the start; Stop closes them.
 	var err error
 	s.Cloud, err = cloud.Start(context.Background(), cloud.Options{
-		Address: s.Options.CloudAddress,
+		Address: s.Options.CloudAddress, Readings: s.Options.Readings,
 		// No network answers at once. Without a moment between, a large answer overtakes the end of its request on loopback,
 		// which the SDK takes for a lost connection and asks again a second later.
 		Latency: func(string, string) time.Duration { return time.Millisecond },
@@ -41,10 +41,10 @@ func (s *Stack) startCloud() error {
 	}
 	s.closeLater(func() { s.Cloud.Close() })
 	network := ec2.DefaultNetwork(s.Options.Cluster)
-	s.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: s.Cloud.Account(), Timing: &s.Options.EC2, Network: &network})
+	s.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: s.Cloud.Account(), Timing: &s.Options.EC2, Network: &network, Readings: s.Options.Readings})
 	s.account = &account{
 		ec2:        s.EC2,
-		eks:        eks.New(eks.Options{Clock: clock.System(), Account: s.Cloud.Account(), Region: s.Cloud.Region()}),
+		eks:        eks.New(eks.Options{Clock: clock.System(), Account: s.Cloud.Account(), Region: s.Cloud.Region(), Readings: s.Options.Readings}),
 		parameters: ssm.New(ssm.Options{Account: s.Cloud.Account()}),
 	}
 	s.Cloud.Register("ec2", ec2.NewHandler(s.EC2))

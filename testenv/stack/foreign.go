@@ -46,10 +46,10 @@ type Foreign struct {
 func AddForeign(s *Stack, discovery string) *Foreign {
 	network := ec2.DefaultNetwork(discovery)
 	f := &Foreign{Account: templatesForeign, stack: s}
-	f.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: f.Account, Timing: &s.Options.EC2, Network: &network, Seed: 2})
+	f.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: f.Account, Timing: &s.Options.EC2, Network: &network, Seed: 2, Readings: s.Options.Readings})
 	f.Bus = events.NewBus(events.Config{Account: f.Account, Region: s.Cloud.Region(), OnDropped: func(rule string, err error) { s.say("rule %s of account %s: %v", rule, f.Account, err) }})
 	f.own = &account{
-		ec2: f.EC2, eks: eks.New(eks.Options{Clock: clock.System(), Account: f.Account, Region: s.Cloud.Region()}), parameters: ssm.New(ssm.Options{Account: f.Account}),
+		ec2: f.EC2, eks: eks.New(eks.Options{Clock: clock.System(), Account: f.Account, Region: s.Cloud.Region(), Readings: s.Options.Readings}), parameters: ssm.New(ssm.Options{Account: f.Account}),
 	}
 	s.Cloud.RegisterFor(f.Account, "ec2", ec2.NewHandler(f.EC2))
 	s.Cloud.RegisterFor(f.Account, "eks", eks.NewHandler(f.own.eks))

@@ -14,6 +14,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/servicequotas"
 	"github.com/joiner-sh/joiner/testenv/cloudformation/deploy"
 	"github.com/joiner-sh/joiner/testenv/kube"
@@ -53,7 +54,8 @@ type Options struct {
 	OnNotices    func(eventsource.Delivery) // of the queue of notices
 	LoseEvent    func(events.Entry) bool    // which events of EC2 never get to EventBridge's rules; nil = none
 	KubeOptions  kube.Options
-	CloudAddress string // host:port of the AWS endpoint: a free port
+	CloudAddress string       // host:port of the AWS endpoint: a free port
+	Readings     *reading.Set // of what AWS leaves open: as the environment says
 }
 
 func (o Options) withDefaults() Options {

@@ -32,11 +32,15 @@ func makeRole(_ context.Context, r resource) error {
 	return nil
 }
 
-// takeOn checks that a service may take on a role, for a resource of the account where source is not "".
+// takeOn checks that a service may take on a role, for a resource of the account where source is not "". As long as what was said of
+// the role does not act yet it is asked again, as CloudFormation does.
 func (a *Account) takeOn(service, role, source string) error {
 	asked := wire.Access{Action: "sts:AssumeRole", Resource: role, Context: map[string][]string{}}
 	if source != "" {
 		asked.Context["aws:sourcearn"], asked.Context["aws:sourceaccount"] = []string{source}, []string{a.account()}
+	}
+	for !a.Cloud.Policies.Would(policy.Service(service), asked).Allowed() && a.Cloud.Policies.Settling(role) {
+		time.Sleep(100 * time.Millisecond)
 	}
 	if d := a.Cloud.Policies.Decide(policy.Service(service), asked); !d.Allowed() {
 		return fmt.Errorf("%s cannot take on role %s: %v", service, role, d)
