@@ -527,7 +527,7 @@ func TestMachinesAreEndedByTheirTags(t *testing.T) {
 
 func TestProfilesAreGuarded(t *testing.T) {
 	own := "arn:aws:iam::123456789012:instance-profile/karpenter/a/*"
-	g := startGuarded(t, allow("Make", "iam:CreateInstanceProfile", own, `"StringEquals": {"aws:RequestTag/cluster": "a"}`),
+	g := guardedAs(t, reading.Strict(append(reading.Delays(), reading.MissingProfile)...), allow("Make", "iam:CreateInstanceProfile", own, `"StringEquals": {"aws:RequestTag/cluster": "a"}`),
 		allow("Tag", "iam:TagInstanceProfile", own, `"StringEquals": {"aws:RequestTag/cluster": "a", "aws:ResourceTag/cluster": "a"}`),
 		allow("Add", "iam:AddRoleToInstanceProfile", own, `"StringEquals": {"aws:ResourceTag/cluster": "a"}`), allow("Get", "iam:GetInstanceProfile", own, ""),
 		allow("Pass", "iam:PassRole", "arn:aws:iam::123456789012:role/node-role", ""), allow("List", "iam:ListInstanceProfiles", own, ""))

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	awsiam "github.com/aws/aws-sdk-go-v2/service/iam"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
@@ -98,6 +100,17 @@ func TestTagsOfFleetsAreAskedForTwiceOrOnce(t *testing.T) {
 		g.template(t, "own", "a", func(d *ec2types.RequestLaunchTemplateData) {})
 		if got := g.fleet(t, "own", "a", false); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// A profile that is not there is judged by its name in the root, or not at all.
+func TestMissingProfilesAreJudgedOrNot(t *testing.T) {
+	both(t, reading.MissingProfile, map[bool]string{false: "AccessDenied", true: "NoSuchEntity"}, func(t *testing.T, reads *reading.Set, want string) {
+		g := guardedAs(t, reads, allow("Get", "iam:GetInstanceProfile", "arn:aws:iam::123456789012:instance-profile/karpenter/a/*", ""))
+		_, err := awsiam.NewFromConfig(g.config).GetInstanceProfile(t.Context(), &awsiam.GetInstanceProfileInput{InstanceProfileName: aws.String("absent")})
+		if got := codeOf(err); got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	})
 }

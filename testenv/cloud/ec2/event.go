@@ -1,6 +1,9 @@
 package ec2
 
-import "github.com/joiner-sh/joiner/testenv/cloud/catalog"
+import (
+	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
+)
 
 // source is what EC2 signs its events with.
 const source = "aws.ec2"
@@ -34,10 +37,13 @@ func (m *Model) sendState(i *instance) {
 }
 
 // sendSpotWarning tells that a spot instance has two minutes left. Its resource names a zone where others name region and
-// account, as the events people show do.
+// account, as the events people show do, or region and account, as the guide does.
 func (m *Model) sendSpotWarning(i *instance) {
-	m.send(EventSpotWarning, map[string]string{"instance-id": i.facts.ID, "instance-action": interruptTerminate},
-		"arn:aws:ec2:"+i.facts.Zone+":instance/"+i.facts.ID)
+	resource := "arn:aws:ec2:" + i.facts.Zone + ":instance/" + i.facts.ID
+	if m.reads.Takes(reading.EventResource) {
+		resource = m.arn("instance/" + i.facts.ID)
+	}
+	m.send(EventSpotWarning, map[string]string{"instance-id": i.facts.ID, "instance-action": interruptTerminate}, resource)
 }
 
 // sendReservationWarning tells that an instance of an interruptible reservation has two minutes left.

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
 
 // listen records the events that are sent: changes of state as "1m0s running i-…", others whole.
@@ -70,8 +71,16 @@ func (b bench) status(t *testing.T, id string) string {
 	return fmt.Sprintf("%s %s %v", *found[0].Status.Code, found[0].State, found[0].Status.UpdateTime.Sub(start))
 }
 
+// How the warning names the instance is read in two ways.
 func TestIN01InterruptedSpotInstanceIsWarnedAndEndsTwoMinutesLater(t *testing.T) {
-	b := newBench(t)
+	for place, reads := range map[string]*reading.Set{
+		"us-west-2a": reading.Strict(reading.EventResource), "us-west-2:123456789012": reading.Other(reading.EventResource),
+	} {
+		t.Run(place, func(t *testing.T) { warnAndEnd(t, readAs(t, reads.Without(delays...)), place) })
+	}
+}
+
+func warnAndEnd(t *testing.T, b bench, place string) {
 	sent := b.listen()
 	id := b.spotNode(t, "web")
 	b.clock.Advance(time.Minute)
@@ -91,7 +100,7 @@ func TestIN01InterruptedSpotInstanceIsWarnedAndEndsTwoMinutesLater(t *testing.T)
 	b.clock.Advance(3 * time.Minute)
 	want := []string{
 		"0s pending " + id, "30s running " + id,
-		`1m0s aws.ec2 EC2 Spot Instance Interruption Warning {"instance-action":"terminate","instance-id":"` + id + `"} [arn:aws:ec2:us-west-2a:instance/` + id + `]`,
+		`1m0s aws.ec2 EC2 Spot Instance Interruption Warning {"instance-action":"terminate","instance-id":"` + id + `"} [arn:aws:ec2:` + place + `:instance/` + id + `]`,
 		"3m0s shutting-down " + id, "3m10s terminated " + id,
 	}
 	if !slices.Equal(*sent, want) {

@@ -117,6 +117,9 @@ func New(opts Options) *Model {
 	return m
 }
 
+// Reads reports whether the other reading of a doubt is taken.
+func (m *Model) Reads(doubt string) bool { return m.reads.Takes(doubt) }
+
 // Account returns the twelve digits of the account.
 func (m *Model) Account() string { return m.account }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
@@ -50,6 +51,11 @@ type service struct {
 // action wraps a method: rights first, then decoding. One runs at a time.
 func action[I, O any](s *service, name string, f func(context.Context, *I) (*O, error)) wire.QueryAction {
 	return func(ctx context.Context, form *wire.Form) (any, error) {
+		if name == "GetInstanceProfile" && s.ec2.Reads(reading.MissingProfile) {
+			if _, err := s.profile(form.Get("InstanceProfileName")); err != nil {
+				return nil, err
+			}
+		}
 		for _, verb := range asks(name, form) {
 			keys := s.keys(form)
 			if verb != name {

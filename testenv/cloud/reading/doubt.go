@@ -22,6 +22,8 @@ const (
 	FleetInstanceToken       = "ec2-fleet-instance-token"
 	DryRunDepth              = "ec2-dry-run-depth"
 	DescribeLag              = "ec2-describe-lag"
+	EventResource            = "events-state-changes"
+	MissingProfile           = "iam-missing-profile-root"
 	TemplateLag              = "ec2-template-lag"
 	ProfileLag               = "iam-profile-lag"
 	PolicyLag                = "iam-policy-lag"
@@ -60,6 +62,8 @@ var doubts = []Doubt{
 	{DryRunDepth, "a dry run of RunInstances is refused (Unsupported) where the zone has no such type", "it looks no further than the request's references"},
 	{FleetCreateTags, "tags of what a fleet launches ask for CreateTags twice: with ec2:CreateAction CreateFleet and RunInstances", "they ask with RunInstances alone; those of the fleet itself with CreateFleet"},
 	{FleetInstanceToken, "instances of a fleet carry a client token of EC2's making", "they carry the token of the request, and are found by it"},
+	{EventResource, "the warning of a spot interruption names its resource by zone without account", "it names it by region and account, as the other events"},
+	{MissingProfile, "GetInstanceProfile of a name that is not there is judged by the name in the root", "it is NoSuchEntity to everybody, before anything is judged"},
 	{RunInstancesMetadataKeys, "RunInstances has ec2:MetadataHttpTokens and its like only where the request itself has MetadataOptions", "it has those of the launch template too"},
 	{RunInstancesParameters, "a parameter of RunInstances takes the place of the launch template's as a whole", "structures are joined member by member, interfaces by device index; what the request says wins"},
 	{RunInstancesTags, "TagSpecifications of RunInstances take the place of all of the launch template's", "both are joined; of the same key the request's value wins"},
