@@ -150,6 +150,31 @@ func TestAssumptionsAreHeldByTestsThatExist(t *testing.T) {
 	}
 }
 
+// Probes that rows name are written, and those that are wanted are not.
+func TestAssumptionsNameProbesThatAreWritten(t *testing.T) {
+	folder := filepath.Join("..", "..", "cmd", "joiner", "proof", "probes")
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Skipf("there are no probes in %s: %v", folder, err)
+	}
+	var source strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Write(text)
+	}
+	rows, wanted := rowsOf(t)
+	for _, row := range rows {
+		for _, probe := range row.Probes {
+			if written := strings.Contains(source.String(), `"`+probe+`"`); written == (wanted[probe] != "") {
+				t.Errorf("%s: probe %s is written: %v; a probe is written or stands in the table of wanted ones", row.ID, probe, written)
+			}
+		}
+	}
+}
+
 func keys(m map[string]bool) []string {
 	var out []string
 	for key := range m {
