@@ -1,0 +1,53 @@
+package proof
+
+import (
+	"context"
+	"time"
+)
+
+// Kind says what a probe does to the account.
+type Kind string
+
+// Kinds of probes, from those that change nothing on.
+const (
+	Dry      Kind = "dry"      // describes and dry runs: nothing is made
+	Small    Kind = "small"    // makes queues, tables, buckets, roles, templates of its own: free, or less than a cent
+	Machines Kind = "machines" // runs machines of the smallest type for some minutes
+)
+
+// Needs says what a probe cannot do without.
+type Needs struct {
+	Cluster        bool // an EKS cluster, named by the caller
+	NotFirstRegion bool // a region other than us-east-1
+	NamedCaller    bool // a caller that is no root user
+}
+
+// Seen is what a probe saw, by the name of the fact. Facts are short words, such as "ok", "403 AccessDenied" or "2".
+type Seen map[string]string
+
+// Reading is one way to read AWS's documentation.
+type Reading struct {
+	Name string // one word, e.g. "merge"
+	Says string // a sentence
+	// Want has the facts the reading expects. A value may list several, divided by " | ". What Want does not name is seen
+	// for information.
+	Want Seen
+}
+
+// Probe is one assumption and how it is tried.
+type Probe struct {
+	ID         string // of the assumption in testenv/cloud/ASSUMPTIONS.md
+	Service    string // as IAM names it, e.g. "sqs"
+	Assumption string // what is taken for granted: a sentence
+	About      string // which calls are made
+	Kind       Kind
+	Cost       float64       // US dollars at most, this probe run alone, without what probes share (SharedCost)
+	Lasts      time.Duration // about how long, without what probes share
+	Rights     []string      // IAM actions the caller needs, beside those that every run needs
+	Needs      Needs
+	// Readings are the ways to read AWS's documentation, first the one our model of AWS follows unless it is told otherwise: where
+	// there are several, the stricter one for Joiner. Joiner works under all of them.
+	Readings []Reading
+	// Run makes the calls. The error says that nothing can be judged.
+	Run func(ctx context.Context, e *Env) (Seen, error)
+}
