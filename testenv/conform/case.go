@@ -37,7 +37,7 @@ func (g Target) Run(t *testing.T, service string, cases []Case) {
 		}
 		names[c.Name] = true
 	}
-	for _, name := range g.Known.names(service) {
+	for _, name := range g.Known.Names(service) {
 		if !names[name] {
 			t.Errorf("KNOWN_DIFFERENCES.md lists %s: %q for %s, which is no case of the suite", service, name, g.Name)
 		}

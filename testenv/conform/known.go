@@ -51,8 +51,8 @@ func (k Known) Why(service, name string) (why string, listed bool) {
 	return why, listed
 }
 
-// names returns the listed cases of a service, sorted.
-func (k Known) names(service string) []string {
+// Names returns the listed cases of a service, sorted.
+func (k Known) Names(service string) []string {
 	var names []string
 	for key := range k.why {
 		if key[0] == service {

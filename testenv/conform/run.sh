@@ -66,8 +66,8 @@ if [ -n "$local" ]; then
   elsewhere=dynamodb-local=http://127.0.0.1:$ledger
 fi
 JOINER_AWS_CLI=$PWD/$home/bin/aws JOINER_MOTO_ENDPOINT=http://127.0.0.1:$port JOINER_DYNAMODB_ENDPOINTS=$elsewhere \
-  go test -count=1 -v ./testenv/conform/ ./shared/adapter/dynamoledger/ | tee "$home/result.log" | grep -E '^(=== RUN|---|ok|FAIL|PASS|\s+---)' | grep -v '=== RUN' || true
-if grep -q '^FAIL' "$home/result.log" || [ "$(grep -c '^ok' "$home/result.log")" != 2 ]; then
+  go test -count=1 -v ./testenv/conform/ ./testenv/proof/ ./shared/adapter/dynamoledger/ | tee "$home/result.log" | grep -E '^(=== RUN|---|ok|FAIL|PASS|\s+---)' | grep -v '=== RUN' || true
+if grep -q '^FAIL' "$home/result.log" || [ "$(grep -c '^ok' "$home/result.log")" != 3 ]; then
   exit 1
 fi
 # Policies as another evaluator of them decides, which others wrote.

@@ -1,0 +1,2 @@
+// Package probes has the probes of `joiner proof`, by service. All returns them.
+package probes
