@@ -179,6 +179,11 @@ build: $(FUNCTIONS:%=$(DIST)/amd64/%.zip) $(FUNCTIONS:%=$(DIST)/arm64/%.zip) $(B
 
 zips: $(FUNCTIONS:%=$(DIST)/$(ARCH)/%.zip) ## function zips for ARCH (arm64, amd64), which the stacks are made with
 
+first-day: $(BIN)/joiner ## what to do first in an account of AWS (docs/first-day.md): `joiner preflight` and `joiner proof` with CLUSTER, for a dollar at most; PROOFFLAGS="--skip eks" and the like
+	@test -n '$(CLUSTER)' || { echo 'say which cluster: make first-day CLUSTER=shop'; exit 2; }
+	$(BIN)/joiner preflight '$(CLUSTER)' || echo 'preflight has findings, see above; the proof goes on'
+	$(BIN)/joiner proof --yes --cluster '$(CLUSTER)' $(PROOFFLAGS)
+
 version: ## the version that what is built says it is
 	@echo '$(VERSION)'
 
@@ -217,4 +222,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam conform readings oracle referee sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE
+.PHONY: first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam conform readings oracle referee sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE

@@ -16,6 +16,7 @@
 //	joiner detach CLUSTER                        it leaves; with --hand-over its machines stay
 //	joiner clusters                              what is attached, and how it is
 //	joiner doctor [CLUSTER]                      what is not as it should be, and what to do about it
+//	joiner proof                                 whether AWS does in your account what is assumed of it
 //	joiner adopt CLUSTER                         which nodes of Karpenter's become ours; with --yes they do
 //	joiner completion bash|zsh|fish|powershell   shell completion
 //	joiner version
