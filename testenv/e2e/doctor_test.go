@@ -141,7 +141,7 @@ func (c *cluster) helmTakes(t *testing.T) {
 		t.Fatalf("attach prints %q", attached.Helm)
 	}
 	args := slices.DeleteFunc(slices.Clone(attached.Helm[5:]), func(word string) bool { return word == "--create-namespace" })
-	command := exec.CommandContext(t.Context(), c.Kube.Assets().Helm, append([]string{"template", "joiner", "../../infra/chart"}, args...)...)
+	command := exec.CommandContext(t.Context(), c.Kube.Assets().Helm, append([]string{"template", "joiner", "../../infra/chart", "--set", "webhook.enabled=false"}, args...)...)
 	rendered, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%q: %v: %s", args, err, rendered)

@@ -24,8 +24,15 @@ app.kubernetes.io/component: watcher
 {{- if and .Values.webhook.enabled (not .Values.webhook.url) }}yes{{ end -}}
 {{- end }}
 
+{{/* The Secret with the certificate. That of cert-manager has another name than Helm's, which goes when cert-manager's comes. */}}
 {{- define "joiner.certificate" -}}
-{{ .Values.webhook.secretName | default "joiner-webhook" }}
+{{ .Values.webhook.secretName | default (ternary "joiner-webhook-issued" "joiner-webhook" .Values.webhook.certManager.enabled) }}
+{{- end }}
+
+{{/* Whether somebody else writes into the webhook's registration who signed the certificate. */}}
+{{- define "joiner.injected" -}}
+{{- $keys := keys .Values.webhook.annotations -}}
+{{- if or .Values.webhook.certManager.enabled (has "cert-manager.io/inject-ca-from" $keys) (has "cert-manager.io/inject-ca-from-secret" $keys) }}yes{{ end -}}
 {{- end }}
 
 {{/* The groups that access entries, or the relay, give functions, and people who adopt. */}}
@@ -48,10 +55,30 @@ app.kubernetes.io/component: watcher
 {{- if and .Values.relay.enabled (not .Values.relay.queueURL) }}{{ fail "\nrelay.enabled is true and relay.queueURL is empty; set it to the URL of the queue joiner-relay-CLUSTER, an output of the cluster's stack." }}{{ end -}}
 {{- if and .Values.relay.enabled (not .Values.relay.senders) }}{{ fail "\nrelay.enabled is true and relay.senders is empty; name the unique id (AROA…) of each function's role: aws iam get-role --role-name NAME --query Role.RoleId." }}{{ end -}}
 {{- if and (not .Values.relay.enabled) (or .Values.relay.queueURL .Values.relay.senders) }}{{ fail "\nrelay.queueURL or relay.senders is set and relay.enabled is false; set relay.enabled to true, or leave them out." }}{{ end -}}
-{{- if and .Values.webhook.secretName (not .Values.webhook.caBundle) (include "joiner.serves" .) }}{{ fail "\nwebhook.secretName is set and webhook.caBundle is empty; the API server trusts nobody by itself: set webhook.caBundle to the PEM of who signed the certificate." }}{{ end -}}
+{{- if and .Values.webhook.secretName (not .Values.webhook.caBundle) (include "joiner.serves" .) (not (include "joiner.injected" .)) }}{{ fail "\nwebhook.secretName is set and webhook.caBundle is empty; the API server trusts nobody by itself: set webhook.caBundle to the PEM of who signed the certificate, or webhook.annotations to what has it written in, such as cert-manager.io/inject-ca-from." }}{{ end -}}
+{{- if and .Values.webhook.certManager.enabled .Values.webhook.caBundle }}{{ fail "\nwebhook.certManager.enabled is true and webhook.caBundle is set; cert-manager writes in who signed the certificate: leave webhook.caBundle out." }}{{ end -}}
+{{- if and .Values.webhook.certManager.enabled (not (include "joiner.serves" .)) }}{{ fail "\nwebhook.certManager.enabled is true and the watcher does not answer for admission (webhook.enabled is false, or webhook.url is set); leave webhook.certManager out." }}{{ end -}}
+{{- if and .Values.webhook.certManager.issuerRef (not .Values.webhook.certManager.issuerRef.name) }}{{ fail "\nwebhook.certManager.issuerRef has no name; name the issuer, or leave webhook.certManager.issuerRef out." }}{{ end -}}
 {{- if and .Values.webhook.caBundle (not .Values.webhook.secretName) (not .Values.webhook.url) }}{{ fail "\nwebhook.caBundle is set without webhook.secretName or webhook.url; the chart makes a certificate of its own then: leave webhook.caBundle out, or name the Secret." }}{{ end -}}
 {{- range $name, $_ := .Values.watcher.env }}
 {{- if or (hasPrefix "JOINER_" $name) (eq $name "AWS_REGION") (eq $name "KUBECONFIG") }}{{ fail (printf "\nwatcher.env.%s: the chart sets what starts with JOINER_, AWS_REGION and KUBECONFIG; use the value made for it." $name) }}{{ end -}}
+{{- end -}}
+{{- end }}
+
+{{/*
+What is to be done about a Helm release that made the definitions before this one took them over. Its manifest lists them still, and Helm
+uninstalls by that and not by who owns them now. The owner is read before this release writes itself down, so that it is told when
+definitions are taken over; joiner doctor finds it later, too.
+*/}}
+{{- define "joiner.trap" -}}
+{{- $crd := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "nodepools.karpenter.sh" | default dict -}}
+{{- $annotations := dig "metadata" "annotations" (dict) $crd -}}
+{{- $release := get $annotations "meta.helm.sh/release-name" -}}
+{{- $namespace := get $annotations "meta.helm.sh/release-namespace" -}}
+{{- if and $release (or (ne $release .Release.Name) (ne $namespace .Release.Namespace)) -}}
+WARNING: Helm release {{ $release }} in namespace {{ $namespace }} made the definition nodepools.karpenter.sh and lists it still, whoever owns it now.
+`helm uninstall {{ $release }}` deletes the definitions, and with them every NodePool, NodeClaim and EC2NodeClass. Have Helm forget that release instead:
+   kubectl delete secret -n {{ $namespace }} -l owner=helm,name={{ $release }}
 {{- end -}}
 {{- end }}
 
