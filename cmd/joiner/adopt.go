@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/joiner-sh/joiner/cmd/joiner/preflight"
 	"github.com/joiner-sh/joiner/cmd/joiner/show"
 	"github.com/joiner-sh/joiner/shared/adapter/ec2fleet"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
@@ -59,7 +60,8 @@ EC2NodeClasses alone in between: what is changed there then is taken for how thi
   wait     Karpenter has not launched a machine for it yet
   refuse   cannot be adopted, for the reason given
 
-Machines without a NodeClaim are told of and left alone, as are nodes of no NodePool, such as managed node groups.
+Machines without a NodeClaim are told of and left alone, as are nodes of no NodePool, such as managed node groups. A release of Helm's
+that would take the definitions away when it is uninstalled, such as karpenter-crd, is named, with the command that has Helm forget it.
 
 The ledger is found by your own AWS rights; EC2 and the API server are reached as the functions reach them, by the role and
 endpoint the cluster was attached with. --own-rights uses your own for these, too, and --kubeconfig reaches the API server
@@ -117,14 +119,39 @@ func (f *adoptFlags) run(command *cobra.Command, cluster string) error {
 	}
 	ctx, stop := signal.NotifyContext(command.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	flow, err := f.flow(ctx)
+	flow, at, err := f.flow(ctx)
 	if err != nil {
 		return err
 	}
 	outcome, err := flow.Run(ctx, adopt.Request{
 		Cluster: cluster, Owner: "adopt-" + ulid.MustNew(ulid.Now(), rand.Reader).String(), Apply: f.yes, DespiteKarpenter: f.karpenter,
 	})
+	if len(outcome.Items) > 0 {
+		outcome.Warnings = append(outcome.Warnings, f.traps(ctx, at, cluster)...)
+	}
 	return f.tell(command, outcome, err)
+}
+
+// traps says which releases of Helm's take the definitions away when they are uninstalled, as people do with Karpenter's once it is stopped.
+func (f *adoptFlags) traps(ctx context.Context, at *opened, cluster string) []string {
+	reg, err := at.ledger.Cluster(ctx, cluster)
+	if err != nil {
+		return nil // of which the flow has said so
+	}
+	sites := adoptSites{flags: f, config: at.config}
+	client, err := sites.open(ctx, reg)
+	if err != nil {
+		return nil
+	}
+	releases, err := ekscluster.DefinitionReleases(ctx, client, preflight.Definitions)
+	var out []string
+	for _, finding := range preflight.OwnedDefinitions(releases) {
+		out = append(out, finding.Object+": "+finding.Seen+"; "+finding.Do)
+	}
+	if err != nil {
+		out = append(out, "whether a release of Helm's would take the definitions away could not be looked at ("+err.Error()+"); before you uninstall any of Karpenter's: joiner doctor "+cluster+" --kubeconfig FILE")
+	}
+	return out
 }
 
 func (f *adoptFlags) check() error {
@@ -167,14 +194,14 @@ func (f *adoptFlags) tell(command *cobra.Command, outcome adopt.Outcome, failure
 }
 
 // flow is the flow with real adapters.
-func (f *adoptFlags) flow(ctx context.Context) (*adopt.Flow, error) {
+func (f *adoptFlags) flow(ctx context.Context) (*adopt.Flow, *opened, error) {
 	find := f.find
 	if f.bucket == "" {
 		find = f.open
 	}
 	at, err := find(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	flow := &adopt.Flow{
 		Registry: at.ledger, Leases: at.ledger, Ledger: at.ledger, Connector: &adoptSites{flags: f, config: at.config}, Now: time.Now, Pause: pause,
@@ -182,7 +209,7 @@ func (f *adoptFlags) flow(ctx context.Context) (*adopt.Flow, error) {
 	if bucket := cmp.Or(f.bucket, at.Bucket); bucket != "" {
 		flow.Catalogue = s3catalog.New(s3.NewFromConfig(at.config), bucket, s3catalog.Settings{})
 	}
-	return flow, nil
+	return flow, at, nil
 }
 
 // errNoRegion says that nothing names a region.

@@ -166,3 +166,30 @@ func TestAdoptRefusesTheKubeconfigOfAnotherCluster(t *testing.T) {
 		t.Errorf("one that trusts the system's authorities: %v", err)
 	}
 }
+
+// TestA4AdoptNamesReleasesThatTakeDefinitionsAway: a release of Helm's that lists definitions is named with what has Helm forget it;
+// where nobody may look, that is said with who can; where there is none nothing is.
+func TestA4AdoptNamesReleasesThatTakeDefinitionsAway(t *testing.T) {
+	a := newAccount(t)
+	if code, _, errs := joiner("", "attach", "shop"); code != 0 {
+		t.Fatalf("attach: exit status %d, %s", code, errs)
+	}
+	f := &adoptFlags{own: true}
+	at, err := f.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.traps(t.Context(), at, "shop"); len(got) > 0 {
+		t.Errorf("nothing is there, and it warns of %q", got)
+	}
+	back := a.objects.list("/api/v1/secrets", "v1", "SecretList", helmSecret(t, "kube-system", "karpenter-crd", karpenterCRD(false)))
+	got := f.traps(t.Context(), at, "shop")
+	back()
+	if len(got) != 1 || !strings.Contains(got[0], "helm uninstall karpenter-crd would delete the definitions") || !strings.Contains(got[0], "kubectl delete secret -n kube-system -l owner=helm,name=karpenter-crd") {
+		t.Errorf("%q", got)
+	}
+	defer a.objects.without("/api/v1/secrets", nil)()
+	if got := f.traps(t.Context(), at, "shop"); len(got) != 1 || !strings.Contains(got[0], "could not be looked at") || !strings.Contains(got[0], "joiner doctor shop --kubeconfig FILE") {
+		t.Errorf("%q", got)
+	}
+}

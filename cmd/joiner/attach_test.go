@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -39,9 +40,12 @@ import (
 	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
 	iammodel "github.com/joiner-sh/joiner/testenv/cloud/iam"
+	"github.com/joiner-sh/joiner/testenv/cloud/kms"
+	"github.com/joiner-sh/joiner/testenv/cloud/logs"
 	"github.com/joiner-sh/joiner/testenv/cloud/policy"
 	"github.com/joiner-sh/joiner/testenv/cloud/servicequotas"
 	ssmmodel "github.com/joiner-sh/joiner/testenv/cloud/ssm"
+	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
 	"github.com/joiner-sh/joiner/testenv/runtime/events"
 	"github.com/joiner-sh/joiner/testenv/runtime/schedule"
 )
@@ -51,6 +55,10 @@ type installedAccount struct {
 	*cloud.Cloud
 	planes    *eks.Model
 	machines  *ec2model.Model
+	kms       *kms.Model
+	logs      *logs.Model
+	stacks    *stackList
+	functions *lambdaruntime.Runner
 	quotas    *servicequotas.Model
 	schedules *schedule.Scheduler
 	bus       *events.Bus
@@ -60,29 +68,34 @@ type installedAccount struct {
 	ca        []byte
 }
 
-// newAccount starts an account and has the command line find it as it finds everything of AWS's.
-func newAccount(t *testing.T) *installedAccount {
+// bareAccount starts an account in which nothing of Joiner's is, with an EKS cluster, shop, and has the command line find it as it
+// finds everything of AWS's.
+func bareAccount(t *testing.T) *installedAccount {
 	t.Helper()
 	c, err := cloud.Start(t.Context(), cloud.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	a := &installedAccount{Cloud: c, planes: eks.New(eks.Options{Account: c.Account(), Region: c.Region()})}
+	a := &installedAccount{Cloud: c, planes: eks.New(eks.Options{Account: c.Account(), Region: c.Region()}), kms: kms.New(), logs: logs.New(), stacks: &stackList{byName: map[string]stackView{}}}
 	c.Register("eks", eks.NewHandler(a.planes))
 	network := ec2model.DefaultNetwork("shop")
 	a.machines = ec2model.New(ec2model.Options{Clock: clock.System(), Account: c.Account(), Network: &network})
 	a.quotas, a.schedules, a.objects = servicequotas.New(), schedule.New(schedule.Config{Account: c.Account(), Region: c.Region()}), newAPIServer(t)
 	t.Cleanup(a.schedules.Stop)
+	a.machines.AddRole(ec2model.Role{Name: "AWSServiceRoleForEC2Spot", Path: "/aws-service-role/spot.amazonaws.com/"})
 	c.Register("ec2", ec2model.NewHandler(a.machines))
 	c.Register("iam", iammodel.NewHandler(a.machines, c.Policies))
 	c.Register("servicequotas", servicequotas.NewHandler(a.quotas))
+	c.Register("kms", kms.NewHandler(a.kms))
+	c.Register("logs", logs.NewHandler(a.logs))
+	c.Register("cloudformation", a.stacks.handler())
+	a.concurrency(t, 1000)
 	a.bus = events.NewBus(events.Config{Account: c.Account(), Region: c.Region()})
 	c.Register("events", schedule.NewHandler(a.schedules, a.bus, nil))
 	c.Register("ssm", ssmmodel.NewHandler(ssmmodel.New(ssmmodel.Options{})))
 	c.Register("dynamodb", dynamodel.NewHandler(dynamodel.NewModel(dynamodel.Options{Account: c.Account(), Region: c.Region()})))
-	config := c.Config()
-	keys, err := config.Credentials.Retrieve(t.Context())
+	keys, err := c.Config().Credentials.Retrieve(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,15 +105,37 @@ func newAccount(t *testing.T) *installedAccount {
 	} {
 		t.Setenv(name, value)
 	}
-	a.ledger = dynamoledger.New(dynamodb.NewFromConfig(config), "joiner")
-	if err := a.ledger.EnsureTable(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	a.install(t, config)
 	a.server = httptest.NewTLSServer(a.objects)
 	t.Cleanup(a.server.Close)
 	a.ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.server.Certificate().Raw})
 	a.planes.AddCluster(eks.Cluster{Name: "shop", Version: "1.36", Endpoint: a.server.URL, CertificateAuthority: a.ca})
+	if err := a.planes.AddAddon(eks.Addon{Cluster: "shop", Name: "eks-pod-identity-agent", Version: "v1.3.4-eksbuild.1"}); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// concurrency has the account's Lambda allow so many executions at once, with no function deployed.
+func (a *installedAccount) concurrency(t *testing.T, limit int) {
+	t.Helper()
+	runner, err := lambdaruntime.New(lambdaruntime.Config{AccountID: a.Account(), Region: a.Region(), AccountConcurrency: limit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(runner.Stop)
+	a.functions = runner
+	a.Register("lambda", lambdaruntime.NewHandler(runner))
+}
+
+// newAccount is an account with an installation.
+func newAccount(t *testing.T) *installedAccount {
+	t.Helper()
+	a := bareAccount(t)
+	a.ledger = dynamoledger.New(dynamodb.NewFromConfig(a.Config()), "joiner")
+	if err := a.ledger.EnsureTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.install(t, a.Config())
 	return a
 }
 
@@ -228,6 +263,12 @@ func newAPIServer(t *testing.T) *apiServer {
 	s.objects[watcherPath] = map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{
 		"name": "joiner-watcher", "namespace": "joiner", "labels": map[string]any{"app.kubernetes.io/version": "0.1.0"},
 	}}
+	s.list("/api/v1/nodes", "v1", "NodeList")
+	s.list("/apis/apps/v1/deployments", "apps/v1", "DeploymentList")
+	s.list("/apis/coordination.k8s.io/v1/leases", "coordination.k8s.io/v1", "LeaseList")
+	s.list("/apis/karpenter.sh/v1/nodeclaims", "karpenter.sh/v1", "NodeClaimList")
+	s.list("/apis/karpenter.sh/v1/nodepools", "karpenter.sh/v1", "NodePoolList")
+	s.list("/api/v1/secrets", "v1", "SecretList")
 	return s
 }
 
@@ -623,6 +664,45 @@ func TestDoctorFindsWhatIsNotAsItShouldBe(t *testing.T) {
 				}
 			})
 		}, 2, "node classes", "SubnetsNotFound: spec.subnetSelectorTerms"},
+		{"a release of Karpenter's that lists definitions (A4)", func(t *testing.T) {
+			back = append(back, a.objects.list("/api/v1/secrets", "v1", "SecretList", helmSecret(t, "kube-system", "karpenter-crd", karpenterCRD(false))))
+		}, 1, "Karpenter", "helm uninstall karpenter-crd would delete the definitions nodepools.karpenter.sh"},
+		{"a Karpenter that runs (A4)", func(t *testing.T) {
+			back = append(back, a.objects.list("/apis/apps/v1/deployments", "apps/v1", "DeploymentList", map[string]any{
+				"metadata": map[string]any{"namespace": "kube-system", "name": "karpenter"}, "spec": map[string]any{"replicas": 1},
+			}))
+		}, 1, "Karpenter", "both launch for the same pods"},
+		{"no agent of Pod Identity (A10)", func(t *testing.T) {
+			a.planes.RemoveAddon("shop", "eks-pod-identity-agent")
+			back = append(back, func() {
+				if err := a.planes.AddAddon(eks.Addon{Cluster: "shop", Name: "eks-pod-identity-agent"}); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}, 1, "pod identity", "joiner/joiner-watcher has a role; the add-on eks-pod-identity-agent is not installed"},
+		{"no role for spot (A10)", func(t *testing.T) {
+			a.machines.RemoveRole("AWSServiceRoleForEC2Spot")
+			back = append(back, func() { a.machines.AddRole(ec2model.Role{Name: "AWSServiceRoleForEC2Spot"}) })
+		}, 1, "spot role", "no spot machine can be launched"},
+		{"a small quota of concurrency (A2)", func(t *testing.T) {
+			a.concurrency(t, 10)
+			back = append(back, func() { a.concurrency(t, 1000) })
+		}, 1, "concurrency", "10 of 10 concurrent executions are unreserved"},
+		{"a key that does not let EventBridge in (A13)", func(t *testing.T) {
+			encrypt := func(key string) {
+				t.Helper()
+				_, err := dynamodb.NewFromConfig(a.Config()).UpdateTable(t.Context(), &dynamodb.UpdateTableInput{TableName: aws.String("joiner"), SSESpecification: &dynamotypes.SSESpecification{Enabled: aws.Bool(true), KMSMasterKeyId: &key}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			a.kms.Put(kms.Key{ARN: keyARN, Policy: keyPolicy(theAccount, theLogs)})
+			encrypt(keyARN)
+			back = append(back, func() { encrypt("") })
+		}, 2, "key", "does not let events.amazonaws.com kms:Decrypt, kms:GenerateDataKey"},
+		{"an endpoint that became private (A36)", func(*testing.T) {
+			a.planes.AddCluster(eks.Cluster{Name: "shop", Version: "1.36", Endpoint: a.server.URL, CertificateAuthority: a.ca, NoPublicAccess: true})
+		}, 2, "endpoint", "functions outside of your VPC have no fixed addresses"},
 		{"a stop", func(t *testing.T) {
 			if err := a.ledger.Stop(t.Context(), model.Registration{Cluster: "shop"}, model.Stop{Scope: model.StopCluster, Why: "x"}); err != nil {
 				t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+	"github.com/joiner-sh/joiner/cmd/joiner/preflight"
 	"github.com/joiner-sh/joiner/shared/adapter/ssmswitch"
 	"github.com/joiner-sh/joiner/shared/boot"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -65,7 +66,11 @@ func (p *patient) checks() []doctor.Check {
 	if url := p.at.Queues["notices"]; url != "" {
 		checks = append(checks, doctor.Check{Name: "notices", Object: "rules of EventBridge", Look: func(ctx context.Context) ([]doctor.Finding, error) { return p.notices(ctx, url) }})
 	}
-	checks = append(checks, doctor.Check{Name: "quotas", Object: "vCPUs", Look: p.quotas})
+	checks = append(checks,
+		doctor.Check{Name: "quotas", Object: "vCPUs", Look: p.ofAccount((*preflight.Site).Quotas)},
+		doctor.Check{Name: "concurrency", Object: "Lambda", Look: p.ofAccount((*preflight.Site).Concurrency)},
+		doctor.Check{Name: "spot role", Object: "the account", Look: p.ofAccount((*preflight.Site).SpotRole)},
+		doctor.Check{Name: "key", Object: "what is stored", Look: p.key})
 	for _, id := range sortedKeys(p.at.Queues) {
 		if id == "plan" { // each cluster has its own
 			continue

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+	"github.com/joiner-sh/joiner/cmd/joiner/preflight"
 	"github.com/joiner-sh/joiner/shared/adapter/ekscontrol"
 	"github.com/joiner-sh/joiner/shared/core/lifecycle"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -31,8 +32,8 @@ func (p *patient) checksOf(reg model.Registration) []doctor.Check {
 		return doctor.Check{Name: name, Object: object, Look: func(ctx context.Context) ([]doctor.Finding, error) { return look(ctx, reg) }}
 	}
 	return []doctor.Check{
-		check("registration", p.registered), check("control plane", p.plane), check("API server", p.server), check("access entries", p.entries),
-		check("rights", p.rights), check("pod identity", p.identity), check("definitions", p.objects), check("watcher", p.watcher), check("ledger items", p.ledgerItems), check("functions", p.ticks),
+		check("registration", p.registered), check("control plane", p.plane), check("endpoint", p.endpoint), check("API server", p.server), check("access entries", p.entries),
+		check("rights", p.rights), check("pod identity", p.identity), check("definitions", p.objects), check("Karpenter", p.left), check("watcher", p.watcher), check("ledger items", p.ledgerItems), check("functions", p.ticks),
 		check("node classes", p.classes), check("stops", p.stops), check("plan queue", p.planQueue),
 	}
 }
@@ -206,7 +207,15 @@ func (p *patient) identity(ctx context.Context, reg model.Registration) ([]docto
 		return one(doctor.Warn, "the service account joiner/"+watcherAccount+" has no role by Pod Identity",
 			"deploy the cluster's stack; where the watcher has its rights by IRSA or lives in another namespace this is as it should be"), nil
 	}
-	return one(doctor.OK, "joiner/"+watcherAccount+" has a role", ""), nil
+	site, err := p.site(ctx, preflight.Plan{Cluster: reg.Cluster}, reg.Region)
+	if err != nil {
+		return nil, err
+	}
+	found, err := site.Agent(ctx, doctor.Warn)
+	for i := range found {
+		found[i].Seen = "joiner/" + watcherAccount + " has a role; " + found[i].Seen
+	}
+	return found, err
 }
 
 // watcher looks at what the watcher last said.

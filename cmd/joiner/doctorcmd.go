@@ -12,9 +12,9 @@ import (
 )
 
 const doctorLong = `Looks at the installation and its clusters and says what is not as it should be, and what to do about it: the region's
-stack, ledger, bucket, queues, the rules of EventBridge, stops, clocks, the account's quotas of vCPUs; of each cluster its control plane,
-access entries, what its roles may do (simulated), pod identity, definitions, watcher, what its EC2NodeClasses lack, and
-whether the functions were lately there.
+stack, ledger, bucket, queues, the rules of EventBridge, stops, clocks, the account's quotas of vCPUs and of Lambda's concurrency, the
+role for spot, the policy of a KMS key; of each cluster its control plane and endpoint, access entries, what its roles may do (simulated),
+pod identity, definitions, what a Karpenter left, watcher, what its EC2NodeClasses lack, and whether the functions were lately there.
 
 It looks with your own rights, in AWS and in the cluster, and writes nothing. What you may not look at is said and stops
 nothing else.
@@ -78,15 +78,5 @@ func (f *doctorFlags) run(command *cobra.Command, args []string) error {
 		checks = append(checks, p.checksOf(all[i])...)
 	}
 	findings := doctor.Run(ctx, checks, doctor.Settings{})
-	write := doctor.Write
-	if f.output == outputJSON {
-		write = doctor.WriteJSON
-	}
-	if err := write(command.OutOrStdout(), findings); err != nil {
-		return unwritten{err}
-	}
-	if status := doctor.Status(findings); status != 0 {
-		return verdict{status}
-	}
-	return nil
+	return tellFindings(command, findings, f.output)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -111,9 +110,4 @@ func simulate(ctx context.Context, client *iam.Client, role string, r right) (ty
 		return "", fmt.Errorf("simulate %s of role %s: IAM gives %d results", r.action, role, len(out.EvaluationResults))
 	}
 	return out.EvaluationResults[0].EvalDecision, nil
-}
-
-// sortFindings puts findings into one order, whatever order they were found in.
-func sortFindings(found []doctor.Finding) {
-	slices.SortFunc(found, func(a, b doctor.Finding) int { return strings.Compare(a.Object+a.Seen, b.Object+b.Seen) })
 }

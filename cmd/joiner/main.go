@@ -15,6 +15,7 @@
 //	joiner attach CLUSTER                        the cluster is the installation's from now on
 //	joiner detach CLUSTER                        it leaves; with --hand-over its machines stay
 //	joiner clusters                              what is attached, and how it is
+//	joiner preflight CLUSTER                     what would make a deployment fail, before it is made
 //	joiner doctor [CLUSTER]                      what is not as it should be, and what to do about it
 //	joiner proof                                 whether AWS does in your account what is assumed of it
 //	joiner adopt CLUSTER                         which nodes of Karpenter's become ours; with --yes they do

@@ -28,7 +28,7 @@ Start with a cluster you have:
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, command.CommandPath())
 	})
-	root.AddCommand(newPlan(), newWhy(), newSavings(), newReport(), newDecisions(), newReplay(), newShadow(), newConsole(), newAttach(), newDetach(), newClusters(), newDoctor(), newProof(), newAdopt(), newStop(), newResume(), newStops(), newVersion())
+	root.AddCommand(newPlan(), newWhy(), newSavings(), newReport(), newDecisions(), newReplay(), newShadow(), newConsole(), newAttach(), newDetach(), newClusters(), newPreflight(), newDoctor(), newProof(), newAdopt(), newStop(), newResume(), newStops(), newVersion())
 	return root
 }
 

@@ -9,8 +9,9 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
-// NewHandler serves Invoke, and nothing else, on the wire protocol of Lambda: a synchronous invocation of a function by its name or ARN.
-// Who may ask for that is left to whoever has the handler. Source: AWS Lambda API reference, "Invoke".
+// NewHandler serves on the wire protocol of Lambda a synchronous invocation of a function by its name or ARN, and what the account has of
+// concurrency and functions. Who may ask for that is left to whoever has the handler. Source: AWS Lambda API reference, "Invoke",
+// "GetAccountSettings", "GetFunctionConfiguration".
 func NewHandler(r *Runner) http.Handler { return handler{r} }
 
 type handler struct{ runner *Runner }
@@ -19,10 +20,11 @@ const invokePath, invokeEnd = "/2015-03-31/functions/", "/invocations"
 
 // ActionName names what a request asks for; "" when nothing that is modelled.
 func (h handler) ActionName(r *http.Request) string {
-	if _, ok := invoked(r); !ok {
-		return ""
+	if _, ok := invoked(r); ok {
+		return "Invoke"
 	}
-	return "Invoke"
+	action, _ := looked(r)
+	return action
 }
 
 // invoked returns the name or ARN of the function that a request invokes.
@@ -35,6 +37,10 @@ func invoked(r *http.Request) (function string, ok bool) {
 // ServeHTTP answers one request.
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	function, ok := invoked(r)
+	if action, of := looked(r); !ok && action != "" {
+		h.look(w, r, action, of)
+		return
+	}
 	if !ok {
 		wire.WriteRESTJSONError(w, r, wire.StatusErrorf(http.StatusNotImplemented, "NotImplemented", "%s %s is not modelled", r.Method, r.URL.Path))
 		return

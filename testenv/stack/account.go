@@ -54,6 +54,7 @@ func (s *Stack) startCloud() error {
 	s.Cloud.Register("pricing", pricing.NewHandler(pricing.New(pricing.Options{})))
 	s.Cloud.Register("eks", eks.NewHandler(s.account.eks))
 	s.Cloud.Register("iam", iam.NewHandler(s.EC2, s.Cloud.Policies))
+	s.EC2.AddRole(ec2.Role{Name: "AWSServiceRoleForEC2Spot", Path: "/aws-service-role/spot.amazonaws.com/"}) // as after the first spot request
 	s.Quotas = servicequotas.New()
 	s.Cloud.Register("servicequotas", servicequotas.NewHandler(s.Quotas))
 	return nil
@@ -71,10 +72,11 @@ func (a *account) tokenWebhook(ctx context.Context, s *Stack, cluster string) ([
 	return webhook.Kubeconfig()
 }
 
-// addCluster makes the control plane an EKS cluster, which lets nobody in yet.
+// addCluster makes the control plane an EKS cluster with the add-on for Pod Identity, which lets nobody in yet.
 func (a *account) addCluster(c *Cluster) {
 	c.arn = a.eks.AddCluster(eks.Cluster{
 		Name: c.Name, Version: kubernetesMinor(), Endpoint: c.Kube.Endpoint(),
 		CertificateAuthority: c.Kube.CertificateAuthority(), ServiceCIDR: c.Kube.ServiceCIDR(),
 	})
+	_ = a.eks.AddAddon(eks.Addon{Cluster: c.Name, Name: "eks-pod-identity-agent", Version: "v1.3.9-eksbuild.3"}) // the cluster is there
 }

@@ -111,7 +111,7 @@ func named(c *Check, found []Finding) []Finding {
 func unread(c *Check, err error) Finding {
 	f := Finding{Warn, c.Name, c.Object, "it could not be looked at: " + err.Error(), "run it again; if it stays so, look whether it can be reached from here"}
 	if denied(err) {
-		f.Do = "nothing may be wrong with it: run doctor as somebody who may look, or grant yourself what the message names"
+		f.Do = "nothing may be wrong with it: run this as somebody who may look, or grant yourself what the message names"
 	}
 	return f
 }

@@ -37,6 +37,7 @@ type tableSettings struct {
 	throughput ProvisionedThroughput
 	protected  bool
 	class      string
+	key        string // ARN of the KMS key that encrypts it; "" = AWS's own
 }
 
 // index is a secondary index: global ones trail the table, local ones do not.

@@ -71,8 +71,15 @@ type UpdateTableInput struct {
 	DeletionProtectionEnabled   *bool
 	TableClass                  string
 	StreamSpecification         *StreamSpecification
+	SSESpecification            *SSESpecification
 	GlobalSecondaryIndexUpdates []IndexUpdate
 }
+
+// SSESpecification names the key that encrypts a table; without one it is AWS's.
+type SSESpecification struct{ KMSMasterKeyId string }
+
+// SSEDescription tells of the key that encrypts a table.
+type SSEDescription struct{ SSEType, Status, KMSMasterKeyArn string }
 
 // IndexUpdate is one change of a global index: exactly one of the three.
 type IndexUpdate struct {
@@ -108,6 +115,7 @@ type TableDescription struct {
 	TableClassSummary         *TableClassSummary  `json:",omitempty"`
 	DeletionProtectionEnabled bool
 	WarmThroughput            *WarmThroughput `json:",omitempty"`
+	SSEDescription            *SSEDescription `json:",omitempty"`
 }
 
 // WarmThroughput is the load a table takes at once, units per second.

@@ -130,6 +130,9 @@ func (m *Model) describe(t *table, now time.Time) TableDescription {
 		d.BillingModeSummary = &BillingModeSummary{BillingMode: payPerRequest, LastUpdateToPayPerRequestDateTime: epochSeconds(t.created)}
 		d.WarmThroughput = &WarmThroughput{ReadUnitsPerSecond: 12000, WriteUnitsPerSecond: 4000, Status: "ACTIVE"}
 	}
+	if key := t.settings.key; key != "" {
+		d.SSEDescription = &SSEDescription{SSEType: "KMS", Status: "ENABLED", KMSMasterKeyArn: key}
+	}
 	if t.settings.class != "" {
 		d.TableClassSummary = &TableClassSummary{TableClass: t.settings.class}
 	}

@@ -50,6 +50,9 @@ func (t *table) updateSettings(in UpdateTableInput) {
 	if in.TableClass != "" {
 		s.class = in.TableClass
 	}
+	if in.SSESpecification != nil {
+		s.key = in.SSESpecification.KMSMasterKeyId
+	}
 }
 
 func (t *table) updateIndex(u IndexUpdate, definitions []AttributeDefinition) error {

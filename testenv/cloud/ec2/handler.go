@@ -33,6 +33,7 @@ func NewHandler(m *Model) http.Handler {
 		"DescribeLaunchTemplateVersions": action(m, "DescribeLaunchTemplateVersions", m.describeLaunchTemplateVersions),
 		"DescribeLaunchTemplates":        action(m, "DescribeLaunchTemplates", m.describeLaunchTemplates),
 		"DescribePlacementGroups":        action(m, "DescribePlacementGroups", m.describePlacementGroups),
+		"DescribeRegions":                action(m, "DescribeRegions", m.describeRegions),
 		"DescribeSecurityGroups":         action(m, "DescribeSecurityGroups", m.describeSecurityGroups),
 		"DescribeSpotInstanceRequests":   action(m, "DescribeSpotInstanceRequests", m.describeSpotInstanceRequests),
 		"DescribeSpotPriceHistory":       action(m, "DescribeSpotPriceHistory", m.describeSpotPriceHistory),

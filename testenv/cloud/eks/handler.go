@@ -1,6 +1,7 @@
 package eks
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
@@ -29,6 +30,7 @@ func NewHandler(m *Model) *Handler {
 	h.handle(m, "CreateAccessEntry", "POST /clusters/{name}/access-entries", m.createAccessEntry)
 	h.handle(m, "DescribeAccessEntry", "GET /clusters/{name}/access-entries/{principalArn}", m.describeAccessEntry)
 	h.handle(m, "DeleteAccessEntry", "DELETE /clusters/{name}/access-entries/{principalArn}", m.deleteAccessEntry)
+	h.handle(m, "DescribeAddon", "GET /clusters/{name}/addons/{addon}", m.describeAddon)
 	h.handle(m, "ListPodIdentityAssociations", "GET /clusters/{name}/pod-identity-associations", m.listPodIdentities)
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		wire.WriteRESTJSONError(w, r, wire.StatusErrorf(http.StatusNotImplemented, "NotImplemented", "%s %s is not modelled", r.Method, r.URL.Path))
@@ -76,6 +78,11 @@ type clusterView struct {
 	Health               healthView        `json:"health"`
 	Access               accessView        `json:"accessConfig"`
 	Upgrade              upgradeView       `json:"upgradePolicy"`
+	Compute              computeView       `json:"computeConfig"`
+}
+
+type computeView struct {
+	Enabled bool `json:"enabled"`
 }
 
 type vpcView struct {
@@ -116,9 +123,9 @@ func (m *Model) describeCluster(r *http.Request) (any, error) {
 	return map[string]clusterView{"cluster": {
 		Name: c.Name, ARN: c.arn, CreatedAt: wire.Epoch{Time: c.created}, Version: c.Version, Endpoint: c.Endpoint, RoleARN: c.RoleARN,
 		VPC: vpcView{SubnetIDs: list(c.SubnetIDs), SecurityGroupIDs: list(c.SecurityGroupIDs), VPCID: c.VPCID,
-			EndpointPublicAccess: true, EndpointPrivateAccess: true, PublicAccessCIDRs: []string{"0.0.0.0/0"}},
-		Network: networkView{c.ServiceCIDR, "ipv4"}, Status: m.status(c), CertificateAuthority: caView{c.CertificateAuthority},
-		PlatformVersion: "eks.1", Tags: tags(c.Tags), Health: healthView{[]string{}}, Access: accessView{"API"}, Upgrade: upgradeView{"STANDARD"},
+			EndpointPublicAccess: !c.NoPublicAccess, EndpointPrivateAccess: !c.NoPrivateAccess, PublicAccessCIDRs: publicCIDRs(c)},
+		Network: networkView{c.ServiceCIDR, cmp.Or(c.IPFamily, "ipv4")}, Compute: computeView{c.AutoMode}, Status: m.status(c), CertificateAuthority: caView{c.CertificateAuthority},
+		PlatformVersion: "eks.1", Tags: tags(c.Tags), Health: healthView{[]string{}}, Access: accessView{cmp.Or(c.AuthenticationMode, "API")}, Upgrade: upgradeView{"STANDARD"},
 	}}, nil
 }
 

@@ -178,3 +178,36 @@ func TestPodIdentitiesAreListedByServiceAccount(t *testing.T) {
 		}
 	}
 }
+
+func TestAddonsAndAccessAreDescribed(t *testing.T) {
+	m, c := serve(t)
+	m.AddCluster(eks.Cluster{Name: "dev", AuthenticationMode: "CONFIG_MAP", IPFamily: "ipv6", PublicAccessCIDRs: []string{"192.0.2.0/24"}, AutoMode: true})
+	out, err := c.DescribeCluster(t.Context(), &sdk.DescribeClusterInput{Name: aws.String("dev")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := out.Cluster
+	if d.AccessConfig.AuthenticationMode != types.AuthenticationModeConfigMap || d.KubernetesNetworkConfig.IpFamily != types.IpFamilyIpv6 ||
+		!slices.Equal(d.ResourcesVpcConfig.PublicAccessCidrs, []string{"192.0.2.0/24"}) || !aws.ToBool(d.ComputeConfig.Enabled) {
+		t.Errorf("%+v", d)
+	}
+	m.AddCluster(eks.Cluster{Name: "dev", NoPublicAccess: true})
+	if out, err = c.DescribeCluster(t.Context(), &sdk.DescribeClusterInput{Name: aws.String("dev")}); err != nil || out.Cluster.ResourcesVpcConfig.EndpointPublicAccess || len(out.Cluster.ResourcesVpcConfig.PublicAccessCidrs) > 0 {
+		t.Errorf("%+v %v", out, err)
+	}
+	addon := sdk.DescribeAddonInput{ClusterName: aws.String("dev"), AddonName: aws.String("eks-pod-identity-agent")}
+	var none *types.ResourceNotFoundException
+	if _, err := c.DescribeAddon(t.Context(), &addon); !errors.As(err, &none) {
+		t.Errorf("an add-on that is not there: %v", err)
+	}
+	if err := m.AddAddon(eks.Addon{Cluster: "dev", Name: "eks-pod-identity-agent", Version: "v1.3.4-eksbuild.1"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.DescribeAddon(t.Context(), &addon); err != nil || got.Addon.Status != types.AddonStatusActive || aws.ToString(got.Addon.AddonVersion) != "v1.3.4-eksbuild.1" {
+		t.Errorf("%+v %v", got, err)
+	}
+	m.RemoveAddon("dev", "eks-pod-identity-agent")
+	if _, err := c.DescribeAddon(t.Context(), &addon); !errors.As(err, &none) {
+		t.Errorf("an add-on that was taken away: %v", err)
+	}
+}

@@ -37,6 +37,13 @@ type Cluster struct {
 	SubnetIDs            []string
 	SecurityGroupIDs     []string
 	Tags                 map[string]string
+
+	AuthenticationMode string   // "" means API
+	IPFamily           string   // "" means ipv4
+	NoPublicAccess     bool     // the API server has no public endpoint
+	NoPrivateAccess    bool     // nor one within the VPC
+	PublicAccessCIDRs  []string // who may use the public one; none means everybody
+	AutoMode           bool     // EKS runs nodes, and what nodes run, itself
 }
 
 // AccessEntry lets a user or role into a cluster.
@@ -69,6 +76,7 @@ type cluster struct {
 	entries map[string]*entry // by principal ARN
 
 	identities []PodIdentity // by namespace and service account
+	addons     map[string]Addon
 }
 
 type entry struct {
@@ -100,12 +108,12 @@ func (m *Model) AddCluster(c Cluster) string {
 	if c.ServiceCIDR == "" {
 		c.ServiceCIDR = "10.100.0.0/16"
 	}
-	entries, identities := map[string]*entry{}, []PodIdentity(nil)
+	entries, identities, addons := map[string]*entry{}, []PodIdentity(nil), map[string]Addon{}
 	if before := m.clusters[c.Name]; before != nil {
-		entries, identities = before.entries, before.identities
+		entries, identities, addons = before.entries, before.identities, before.addons
 	}
 	arn := fmt.Sprintf("arn:aws:eks:%s:%s:cluster/%s", m.region, m.account, c.Name)
-	m.clusters[c.Name] = &cluster{Cluster: c, arn: arn, created: m.clock.Now(), entries: entries, identities: identities}
+	m.clusters[c.Name] = &cluster{Cluster: c, arn: arn, created: m.clock.Now(), entries: entries, identities: identities, addons: addons}
 	return arn
 }
 

@@ -1,9 +1,12 @@
-package main
+package preflight
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -37,39 +40,88 @@ func (r running) String() string {
 	return r.group + " on-demand"
 }
 
-// quotas compares the vCPUs that run in account and region with what may run. Standard machines are looked at even where none runs.
-func (p *patient) quotas(ctx context.Context) ([]doctor.Finding, error) {
-	limits, err := vcpuLimits(ctx, servicequotas.NewFromConfig(p.at.config))
+// least is how many vCPUs of standard machines should be left before anything is deployed: a new account may have one or five.
+const least = 16
+
+// quotas looks at what may be launched before anything is: beside what Quotas says, whether there is room for a few machines, and which
+// families an account may not launch at all.
+func (s *Site) quotas(ctx context.Context) ([]doctor.Finding, error) {
+	limits, use, err := s.vcpus(ctx)
 	if err != nil {
 		return nil, err
 	}
-	use, err := vcpusRunning(ctx, ec2.NewFromConfig(p.at.config))
-	if err != nil {
-		return nil, err
-	}
-	var found []doctor.Finding
-	for group, codes := range vcpuQuotas {
-		for _, way := range []struct {
-			running
-			code string
-		}{{running{group, false}, codes.onDemand}, {running{group, true}, codes.spot}} {
-			limit, known := limits[way.code]
-			if !known || use[way.running] == 0 && group != "standard" {
-				continue
+	found := judgeQuotas(limits, use, least)
+	var none []string
+	for _, group := range slices.Sorted(maps.Keys(vcpuQuotas)) {
+		for _, way := range []running{{group, false}, {group, true}} {
+			if limit, known := limits[way.code()]; known && limit == 0 && group != "standard" {
+				none = append(none, way.String())
 			}
-			found = append(found, judgeQuota(way.running, way.code, use[way.running], limit))
 		}
 	}
-	sortFindings(found)
-	if len(found) == 0 {
-		return one(doctor.Warn, "Service Quotas names no quota of vCPUs", "look into the Service Quotas console: without one nothing can be launched"), nil
+	if len(none) > 0 {
+		found = append(found, doctor.Finding{Level: doctor.OK, Seen: "the account may launch none of " + strings.Join(none, ", ") + "; where NodePools are to use them, have the quota raised"})
 	}
 	return found, nil
 }
 
+// Quotas compares the vCPUs that run in account and region with what may run. Standard machines are looked at even where none runs.
+func (s *Site) Quotas(ctx context.Context) ([]doctor.Finding, error) {
+	limits, use, err := s.vcpus(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return judgeQuotas(limits, use, 0), nil
+}
+
+// vcpus are the account's quotas by code, and what runs.
+func (s *Site) vcpus(ctx context.Context) (map[string]float64, map[running]int64, error) {
+	limits, err := vcpuLimits(ctx, servicequotas.NewFromConfig(s.config))
+	if err != nil {
+		return nil, nil, err
+	}
+	use, err := vcpusRunning(ctx, ec2.NewFromConfig(s.config))
+	return limits, use, err
+}
+
+// code is Service Quotas' of a group of machines; "" where it has none.
+func (r running) code() string {
+	if r.spot {
+		return vcpuQuotas[r.group].spot
+	}
+	return vcpuQuotas[r.group].onDemand
+}
+
+// judgeQuotas judges what runs of each group, and of standard machines whether at least so many vCPUs are left.
+func judgeQuotas(limits map[string]float64, use map[running]int64, left float64) []doctor.Finding {
+	var found []doctor.Finding
+	for _, group := range slices.Sorted(maps.Keys(vcpuQuotas)) {
+		for _, way := range []running{{group, false}, {group, true}} {
+			limit, known := limits[way.code()]
+			if !known || use[way] == 0 && group != "standard" {
+				continue
+			}
+			f := judgeQuota(way, way.code(), use[way], limit)
+			if f.Level == doctor.OK && group == "standard" && limit-float64(use[way]) < left {
+				f.Level, f.Do = doctor.Warn, increase(way.code(), limit)
+			}
+			found = append(found, f)
+		}
+	}
+	if len(found) == 0 {
+		return one(doctor.Warn, "Service Quotas names no quota of vCPUs", "look into the Service Quotas console: without one nothing can be launched")
+	}
+	return found
+}
+
+// increase is the command that asks for twice a quota.
+func increase(code string, limit float64) string {
+	return fmt.Sprintf("aws service-quotas request-service-quota-increase --service-code ec2 --quota-code %s --desired-value %.0f", code, max(64, math.Ceil(limit*2)))
+}
+
 func judgeQuota(what running, code string, vcpus int64, limit float64) doctor.Finding {
 	seen := fmt.Sprintf("%s: %d of %.0f vCPUs run", what, vcpus, limit)
-	do := fmt.Sprintf("aws service-quotas request-service-quota-increase --service-code ec2 --quota-code %s --desired-value %.0f", code, max(64, math.Ceil(limit*2)))
+	do := increase(code, limit)
 	switch {
 	case float64(vcpus) >= limit:
 		return doctor.Finding{Level: doctor.Fail, Object: "vCPUs", Seen: seen + ": nothing more of it can be launched", Do: do}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+	"github.com/joiner-sh/joiner/cmd/joiner/preflight"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// cdkFile is where a checkout of the project keeps the options of its deployment.
+const cdkFile = "infra/cdk/cdk.json"
+
+var preflightLong = `Looks, before anything is deployed, at the account, the region and the cluster for what would make a deployment or a
+launch fail, and says the command that mends it: CDK's bootstrap stack, whether the account has the region, stacks that
+failed, names that are taken, quotas of Lambda's concurrency and of vCPUs, the service-linked role for spot, the policy of
+a KMS key, and of the cluster its version, authentication mode, endpoint access, add-on for Pod Identity, subnets and
+security groups, the role of nodes, and what a Karpenter left.
+
+It goes by the options of the deployment: those of ` + cdkFile + `, where it is there, and -c KEY=VALUE as cdk deploy
+takes them. After the deployment joiner doctor looks at what still counts of this.
+
+It looks with your own rights and writes nothing. What you may not look at is said and stops nothing else. In AWS it takes
+  ` + wrapped(preflight.Rights, 118) + `
+and in the cluster, through --kubeconfig or your access entry, listing
+  ` + wrapped(preflight.ClusterRights, 118) + `.
+
+Exit status: 0 where all is in order; 1 where something is to be looked at; 2 where something would fail, or nothing can be
+looked at.`
+
+// wrapped joins words with commas into lines of at most so many characters.
+func wrapped(words []string, width int) string {
+	var out strings.Builder
+	column := 0
+	for i, word := range words {
+		if i > 0 {
+			out.WriteString(",")
+			if column++; column+len(word) > width-4 {
+				out.WriteString("\n  ")
+				column = 0
+			} else {
+				out.WriteString(" ")
+				column++
+			}
+		}
+		out.WriteString(word)
+		column += len(word)
+	}
+	return out.String()
+}
+
+// preflightFlags are what the command line says.
+type preflightFlags struct {
+	region, file string
+	options      []string
+	reach        adoptFlags // how the API server is reached
+	output       string
+}
+
+func newPreflight() *cobra.Command {
+	f := &preflightFlags{}
+	command := &cobra.Command{
+		Use: "preflight CLUSTER", Short: "Say what would make a deployment fail, before it is made, and what to do about it", Long: preflightLong, Args: cobra.ExactArgs(1),
+		Example: `  joiner preflight shop
+  joiner preflight shop -c relay=true -c kmsKeyArn=arn:aws:kms:eu-central-1:111111111111:key/ID
+  joiner preflight shop --kubeconfig ~/.kube/config -o json`,
+		RunE: func(command *cobra.Command, args []string) error { return f.run(command, args[0]) },
+	}
+	command.ValidArgsFunction = cobra.NoFileCompletions
+	flags := command.Flags()
+	flags.StringVar(&f.region, "region", "", "the `REGION` of the cluster (default: as for every AWS tool)")
+	flags.StringArrayVarP(&f.options, "option", "c", nil, "an option of the deployment, `KEY=VALUE`; may be repeated")
+	flags.StringVar(&f.file, "cdk-json", "", "`FILE` with the options of the deployment (default: "+cdkFile+", where it is there)")
+	f.reach.registerReach(command)
+	choice(command, &f.output, "output", "o", outputTable, []string{outputTable, outputJSON}, "how to write what was found")
+	must(command.RegisterFlagCompletionFunc("region", cobra.NoFileCompletions))
+	must(command.RegisterFlagCompletionFunc("option", cobra.NoFileCompletions))
+	must(command.MarkFlagFilename("cdk-json"))
+	return command
+}
+
+func (f *preflightFlags) run(command *cobra.Command, cluster string) error {
+	if err := f.reach.check(); err != nil {
+		return err
+	}
+	file := f.file
+	if _, err := os.Stat(cdkFile); file == "" && err == nil {
+		file = cdkFile
+	}
+	plan, err := preflight.Parse(cluster, file, f.options)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	config, err := awsConfig(ctx, f.region)
+	if errors.Is(err, errNoRegion) {
+		return errors.New("--region: " + err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	f.reach.own = true
+	sites := adoptSites{flags: &f.reach, config: config}
+	site, err := preflight.New(ctx, config, plan, func(_ context.Context, reg model.Registration) (*ekscluster.Client, error) {
+		return sites.cluster(sites.rights(reg), reg)
+	})
+	if err != nil {
+		return err
+	}
+	return tellFindings(command, doctor.Run(ctx, site.Checks(), doctor.Settings{}), f.output)
+}
+
+// tellFindings writes findings, and is the exit status that they have.
+func tellFindings(command *cobra.Command, findings []doctor.Finding, output string) error {
+	write := doctor.Write
+	if output == outputJSON {
+		write = doctor.WriteJSON
+	}
+	if err := write(command.OutOrStdout(), findings); err != nil {
+		return unwritten{err}
+	}
+	if status := doctor.Status(findings); status != 0 {
+		return verdict{status}
+	}
+	return nil
+}

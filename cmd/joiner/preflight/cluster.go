@@ -1,0 +1,135 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/aws/aws-sdk-go-v2/service/eks/types"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+)
+
+// leastMinor is the minor version of Kubernetes 1 from which ValidatingAdmissionPolicies are v1, which the chart makes.
+const leastMinor = 30
+
+// podIdentityAgent is the add-on by which pods get roles.
+const podIdentityAgent = "eks-pod-identity-agent"
+
+// plane looks whether the cluster is one that can be attached.
+func (s *Site) plane(ctx context.Context) ([]doctor.Finding, error) {
+	cluster, err := s.described(ctx)
+	var none *types.ResourceNotFoundException
+	if errors.As(err, &none) {
+		return one(doctor.Fail, "EKS has no cluster of that name in "+s.config.Region, "aws eks list-clusters --region "+s.config.Region+"; another region by --region or AWS_REGION"), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []doctor.Finding
+	say := func(level doctor.Level, do, format string, args ...any) {
+		found = append(found, doctor.Finding{Level: level, Seen: fmt.Sprintf(format, args...), Do: do})
+	}
+	name := s.plan.Cluster
+	if cluster.Status != types.ClusterStatusActive {
+		say(doctor.Fail, "aws eks wait cluster-active --name "+name, "it is %s", cluster.Status)
+	}
+	version := aws.ToString(cluster.Version)
+	if minor, err := strconv.Atoi(strings.TrimPrefix(version, "1.")); err == nil && minor < leastMinor {
+		say(doctor.Fail, fmt.Sprintf("aws eks update-cluster-version --name %s --kubernetes-version 1.%d", name, minor+1), "it runs Kubernetes %s, and the chart takes 1.%d and newer", version, leastMinor)
+	}
+	if access := cluster.AccessConfig; access != nil && access.AuthenticationMode == types.AuthenticationModeConfigMap {
+		say(doctor.Fail, "aws eks update-cluster-config --name "+name+" --access-config authenticationMode=API_AND_CONFIG_MAP", "its authentication mode is CONFIG_MAP: it knows no access entries, by which functions and nodes come in")
+	}
+	if network := cluster.KubernetesNetworkConfig; network != nil && network.IpFamily == types.IpFamilyIpv6 && !s.plan.IPv6 && s.plan.NodeRole == "" {
+		say(doctor.Fail, s.deploy("-c ipv6=true"), "its pods have IPv6 addresses, which the role of nodes may assign only where the stack is told so: nodes would stay NotReady")
+	}
+	if len(found) == 0 {
+		found = one(doctor.OK, "Kubernetes "+version+", and it knows access entries", "")
+	}
+	return found, nil
+}
+
+// Endpoint looks whether functions reach the API server the way the plan says, and which option fits where they do not.
+func (s *Site) Endpoint(ctx context.Context) ([]doctor.Finding, error) {
+	cluster, err := s.described(ctx)
+	if err != nil {
+		return nil, s.elsewhere(err)
+	}
+	vpc := cluster.ResourcesVpcConfig
+	if vpc == nil {
+		return one(doctor.Warn, "EKS says nothing of its network", "run it again"), nil
+	}
+	anybody := vpc.EndpointPublicAccess && slices.Contains(vpc.PublicAccessCidrs, "0.0.0.0/0")
+	ways := "it is private"
+	if vpc.EndpointPublicAccess {
+		ways = "it is public for " + strings.Join(vpc.PublicAccessCidrs, ", ")
+		if vpc.EndpointPrivateAccess {
+			ways += ", and private"
+		}
+	}
+	switch {
+	case s.plan.Relay:
+		return one(doctor.OK, ways+"; functions come through the watcher, which needs nodes that Joiner does not run", ""), nil
+	case len(s.plan.Subnets) > 0 && vpc.EndpointPrivateAccess:
+		return one(doctor.OK, ways+"; functions come from within the VPC", ""), nil
+	case anybody:
+		return one(doctor.OK, ways, ""), nil
+	case len(s.plan.Subnets) > 0:
+		return one(doctor.Fail, ways+": functions in the VPC come by the addresses of its NAT gateways",
+			fmt.Sprintf("aws eks update-cluster-config --name %s --resources-vpc-config endpointPrivateAccess=true", s.plan.Cluster)), nil
+	}
+	return one(doctor.Fail, ways+": functions outside of your VPC have no fixed addresses, and do not reach it",
+		s.deploy("-c relay=true")+", where the watcher has nodes that Joiner does not run; or "+
+			s.deploy(fmt.Sprintf("-c subnetIds=%s -c securityGroupIds=%s", strings.Join(vpc.SubnetIds, ","), strings.Join(groupsOf(vpc), ",")))+": OPERATIONS.md, \"Private clusters\""), nil
+}
+
+// groupsOf are the cluster's security groups, the one that EKS made first.
+func groupsOf(vpc *types.VpcConfigResponse) []string {
+	if own := aws.ToString(vpc.ClusterSecurityGroupId); own != "" {
+		return []string{own}
+	}
+	return vpc.SecurityGroupIds
+}
+
+// elsewhere is nil where the cluster is not there: another check says so.
+func (s *Site) elsewhere(err error) error {
+	var none *types.ResourceNotFoundException
+	return unless(err, errors.As(err, &none))
+}
+
+func (s *Site) agent(ctx context.Context) ([]doctor.Finding, error) {
+	if s.plan.IRSA {
+		return one(doctor.OK, "none is needed: the watcher has its role by the cluster's OIDC provider", ""), nil
+	}
+	return s.Agent(ctx, doctor.Fail)
+}
+
+// Agent looks for the add-on by which the watcher gets its role. level is how bad it is where that is missing.
+func (s *Site) Agent(ctx context.Context, level doctor.Level) ([]doctor.Finding, error) {
+	cluster, err := s.described(ctx)
+	if err != nil {
+		return nil, s.elsewhere(err)
+	}
+	if cluster.ComputeConfig != nil && aws.ToBool(cluster.ComputeConfig.Enabled) {
+		return one(doctor.OK, "EKS Auto Mode brings the agent of Pod Identity", ""), nil
+	}
+	out, err := eks.NewFromConfig(s.config).DescribeAddon(ctx, &eks.DescribeAddonInput{ClusterName: &s.plan.Cluster, AddonName: aws.String(podIdentityAgent)})
+	var none *types.ResourceNotFoundException
+	if errors.As(err, &none) {
+		return one(level, "the add-on "+podIdentityAgent+" is not installed: the watcher gets no role in AWS",
+			fmt.Sprintf("aws eks create-addon --cluster-name %s --addon-name %s", s.plan.Cluster, podIdentityAgent)), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if out.Addon.Status != types.AddonStatusActive {
+		return one(doctor.Warn, fmt.Sprintf("the add-on %s is %s", podIdentityAgent, out.Addon.Status), fmt.Sprintf("aws eks describe-addon --cluster-name %s --addon-name %s says why", s.plan.Cluster, podIdentityAgent)), nil
+	}
+	return one(doctor.OK, "the add-on "+podIdentityAgent+" is there", ""), nil
+}

@@ -1,0 +1,110 @@
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/aws/aws-sdk-go-v2/service/eks/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster"
+	"github.com/joiner-sh/joiner/shared/adapter/ekscontrol"
+	"github.com/joiner-sh/joiner/shared/model"
+)
+
+// Connect opens the API server of a cluster by the caller's own rights.
+type Connect func(ctx context.Context, reg model.Registration) (*ekscluster.Client, error)
+
+// Site is an account, a region and a cluster as the caller may see them. It may be used from many goroutines.
+type Site struct {
+	config             aws.Config
+	plan               Plan
+	connect            Connect
+	account, partition string
+	caller             string // ARN
+
+	once    sync.Once
+	cluster *types.Cluster
+	unread  error // why the cluster could not be described
+}
+
+// New returns what is to be looked at. It asks who the caller is, and fails where AWS does not say so: without credentials nothing
+// can be looked at.
+func New(ctx context.Context, config aws.Config, plan Plan, connect Connect) (*Site, error) {
+	out, err := sts.NewFromConfig(config).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		return nil, fmt.Errorf("AWS does not say whose credentials these are; set AWS_PROFILE, or log in (aws sso login): %w", err)
+	}
+	arn := aws.ToString(out.Arn)
+	partition, _, _ := strings.Cut(strings.TrimPrefix(arn, "arn:"), ":")
+	return &Site{config: config, plan: plan, connect: connect, account: aws.ToString(out.Account), partition: partition, caller: arn}, nil
+}
+
+// Checks are all that is looked at before anything is deployed.
+func (s *Site) Checks() []doctor.Check {
+	account, cluster := "account "+s.account+" in "+s.config.Region, "cluster "+s.plan.Cluster
+	checks := []doctor.Check{
+		{Name: "caller", Object: "your AWS rights", Look: s.who},
+		{Name: "region", Object: s.config.Region, Look: s.region},
+		{Name: "bootstrap", Object: account, Look: s.bootstrap},
+		{Name: "stacks", Object: account, Look: s.stacks},
+		{Name: "quotas", Object: "vCPUs", Look: s.quotas},
+		{Name: "spot role", Object: spotRole, Look: s.SpotRole},
+	}
+	if !s.plan.Foreign { // else functions and what they store are in the installation's account
+		checks = append(checks, doctor.Check{Name: "names", Object: account, Look: s.regionNames}, doctor.Check{Name: "concurrency", Object: "Lambda", Look: s.concurrency})
+	}
+	if s.plan.KMSKeyARN != "" && !s.plan.Foreign {
+		checks = append(checks, doctor.Check{Name: "key", Object: s.plan.KMSKeyARN, Look: func(ctx context.Context) ([]doctor.Finding, error) { return s.Key(ctx, s.plan.KMSKeyARN) }})
+	}
+	return append(checks,
+		doctor.Check{Name: "control plane", Object: cluster, Look: s.plane},
+		doctor.Check{Name: "endpoint", Object: cluster, Look: s.Endpoint},
+		doctor.Check{Name: "pod identity", Object: cluster, Look: s.agent},
+		doctor.Check{Name: "network", Object: cluster, Look: s.network},
+		doctor.Check{Name: "node role", Object: cluster, Look: s.nodeRole},
+		doctor.Check{Name: "names", Object: cluster, Look: s.clusterNames},
+		doctor.Check{Name: "Karpenter", Object: cluster, Look: s.karpenter},
+	)
+}
+
+func one(level doctor.Level, seen, do string) []doctor.Finding {
+	return []doctor.Finding{{Level: level, Seen: seen, Do: do}}
+}
+
+// described is the cluster as EKS describes it. It is asked once.
+func (s *Site) described(ctx context.Context) (*types.Cluster, error) {
+	s.once.Do(func() {
+		out, err := eks.NewFromConfig(s.config).DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &s.plan.Cluster})
+		if s.unread = err; err == nil {
+			s.cluster = out.Cluster
+		}
+	})
+	return s.cluster, s.unread
+}
+
+// reached is the cluster's API server, by the caller's rights.
+func (s *Site) reached(ctx context.Context) (*ekscluster.Client, error) {
+	reg := model.Registration{Cluster: s.plan.Cluster, Region: s.config.Region, Account: s.account}
+	plane, err := ekscontrol.New(eks.NewFromConfig(s.config)).Describe(ctx, reg)
+	if err != nil {
+		return nil, err
+	}
+	reg.ARN, reg.Endpoint, reg.CA, reg.Version = plane.ARN, plane.Endpoint, plane.CA, plane.Version
+	return s.connect(ctx, reg)
+}
+
+// who says whose rights are used.
+func (s *Site) who(context.Context) ([]doctor.Finding, error) {
+	return one(doctor.OK, s.caller+" in "+s.config.Region, ""), nil
+}
+
+// deploy is the command that deploys, with more options.
+func (s *Site) deploy(options string) string {
+	return strings.TrimSpace("npx cdk deploy --all -c cluster=" + s.plan.Cluster + " " + options)
+}
