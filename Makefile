@@ -198,6 +198,18 @@ cost: ## what the control plane costs a month, with the arithmetic: two clusters
 image: $(DIST)/amd64/watcher $(DIST)/arm64/watcher ## the watcher's image for both architectures, an OCI layout in dist/watcher; PUSH=REPOSITORY:TAG pushes it; prints the digest the chart wants
 	@cd tools && $(GO) run ./image -out ../$(DIST)/watcher $(if $(PUSH),-push $(PUSH)) amd64=../$(DIST)/amd64/watcher arm64=../$(DIST)/arm64/watcher
 
+preflight: $(BIN)/joiner ## what would make a deployment for CLUSTER fail, before it is made (`joiner preflight`); PREFLIGHTFLAGS="-c relay=true" and the like
+	@$(BIN)/joiner preflight $(or $(CLUSTER),$(error CLUSTER is not set: the name of the EKS cluster)) $(PREFLIGHTFLAGS)
+
+prepare: $(CDK) ## what account and cluster need once (tools/prepare.sh): CDK's bootstrap stack, the add-on for Pod Identity, the role for spot, tags, a kubeconfig; for CLUSTER in AWS_REGION
+	@CLUSTER=$(or $(CLUSTER),$(error CLUSTER is not set: the name of the EKS cluster)) tools/prepare.sh
+
+deploy: zips $(CDK) ## the region's stack and the clusters' by the options of infra/cdk/cdk.json, CLUSTER and CDKFLAGS="-c relay=true" and the like; asks nothing: `cdk diff` shows what it would change
+	cd infra/cdk && node_modules/.bin/cdk deploy --all --require-approval never $(if $(CLUSTER),-c cluster=$(CLUSTER)) -c architecture=$(if $(filter amd64,$(ARCH)),x86_64,$(ARCH)) $(CDKFLAGS)
+
+ecr: $(DIST)/amd64/watcher $(DIST)/arm64/watcher ## the watcher's image into the account's own registry in AWS_REGION (tools/ecr.sh), and into dist/image.yaml what the chart wants to know of it
+	@GO="$(GO)" tools/ecr.sh '$(VERSION)'
+
 $(DIST)/%/watcher: FORCE
 	@mkdir -p $(DIST)/$*
 	GOOS=linux GOARCH=$* $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o $@ ./cmd/watcher
@@ -222,4 +234,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam conform readings oracle referee sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE
+.PHONY: preflight prepare deploy ecr first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam conform readings oracle referee sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE

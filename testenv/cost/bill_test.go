@@ -62,7 +62,7 @@ func TestREADMEHasTheTableOfWhatWasMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := Rewrite(string(text), Table(records, deployed(t)))
+	want, err := Rewrite(string(text), Table(records, deployed(t)), BeyondTable(Beyond(records, deployed(t))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,12 +173,12 @@ func TestBillAddsUp(t *testing.T) {
 }
 
 func TestRewriteNeedsItsMarkers(t *testing.T) {
-	got, err := Rewrite("a\n"+markBegin+"old\n"+markEnd+"b\n", "new\n")
-	if err != nil || got != "a\n"+markBegin+"new\n"+markEnd+"b\n" {
+	got, err := Rewrite("a\n"+markBegin+"old\n"+markEnd+"b\n"+markBeyond+markClose+"c\n", "new\n", "more\n")
+	if err != nil || got != "a\n"+markBegin+"new\n"+markEnd+"b\n"+markBeyond+"more\n"+markClose+"c\n" {
 		t.Errorf("%q %v", got, err)
 	}
-	for _, text := range []string{"", markBegin, markEnd + markBegin} {
-		if _, err := Rewrite(text, "new"); err == nil {
+	for _, text := range []string{"", markBegin, markEnd + markBegin, markBegin + markEnd, markBegin + markEnd + markClose + markBeyond} {
+		if _, err := Rewrite(text, "new", "more"); err == nil {
 			t.Errorf("%q is no error", text)
 		}
 	}

@@ -5,10 +5,12 @@ import (
 	"strings"
 )
 
-// Markers of README.md between which the table stands.
+// Markers of README.md between which the tables stand.
 const (
-	markBegin = "<!-- cost: begin, written by make cost -->\n"
-	markEnd   = "<!-- cost: end -->\n"
+	markBegin  = "<!-- cost: begin, written by make cost -->\n"
+	markEnd    = "<!-- cost: end -->\n"
+	markBeyond = "<!-- beyond: begin, written by make cost -->\n"
+	markClose  = "<!-- beyond: end -->\n"
 )
 
 // Table returns the table of README.md for what is recorded of scenarios.
@@ -31,7 +33,12 @@ func Table(recorded []Recorded, d Deployment) string {
 	}
 	b.WriteString("\n|---|" + strings.Repeat("--:|", len(recorded)) + "\n")
 	for i, line := range bills[0] {
-		row(fmt.Sprintf("%s: %s", line.Service, line.Item.Name), func(lines []Line) string {
+		name := fmt.Sprintf("%s: %s", line.Service, line.Item.Name)
+		if line.Kind == Compute {
+			name += fmt.Sprintf(", assumed: %g ms and %g to %g for each call of an invocation, %d ms for each of %d cold starts of a function",
+				workMillis, callMillis["dynamodb"], callMillis["s3"], initMillis, environments*int(month/renewedEvery))
+		}
+		row(name, func(lines []Line) string {
 			l := lines[i]
 			return fmt.Sprintf("%s %s = $%.2f", count(l.Quantity), l.Item.Unit, l.USD())
 		})
@@ -46,12 +53,15 @@ func Table(recorded []Recorded, d Deployment) string {
 	return b.String()
 }
 
-// Rewrite returns a text with the table between its markers replaced.
-func Rewrite(text, table string) (string, error) {
-	before, rest, found := strings.Cut(text, markBegin)
-	_, after, ended := strings.Cut(rest, markEnd)
-	if !found || !ended {
-		return "", fmt.Errorf("there is no %q and %q after it", strings.TrimSpace(markBegin), strings.TrimSpace(markEnd))
+// Rewrite returns a text with the tables between their markers replaced: of the bills, and of what comes on top.
+func Rewrite(text, table, beyond string) (string, error) {
+	for _, part := range []struct{ begin, end, table string }{{markBegin, markEnd, table}, {markBeyond, markClose, beyond}} {
+		before, rest, found := strings.Cut(text, part.begin)
+		_, after, ended := strings.Cut(rest, part.end)
+		if !found || !ended {
+			return "", fmt.Errorf("there is no %q and %q after it", strings.TrimSpace(part.begin), strings.TrimSpace(part.end))
+		}
+		text = before + part.begin + part.table + part.end + after
 	}
-	return before + markBegin + table + markEnd + after, nil
+	return text, nil
 }

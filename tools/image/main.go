@@ -5,7 +5,8 @@
 //	go run ./image -out ../dist/watcher -push REPOSITORY:TAG amd64=… arm64=…
 //
 // The folder is an OCI image layout: any tool that speaks OCI copies it to a registry. It prints the digest, which is what
-// the chart's image.digest wants. To push it takes the credentials that docker login or a credential helper left.
+// the chart's image.digest wants. To push it takes the credentials that docker login or a credential helper left, or the user and the
+// password of REGISTRY_USER and REGISTRY_PASSWORD, where these are set.
 package main
 
 import (
@@ -66,12 +67,20 @@ func run(out, push string, programs []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if err := remote.WriteIndex(reference, index, remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
+		if err := remote.WriteIndex(reference, index, credentials(os.Getenv)); err != nil {
 			return "", fmt.Errorf("push %s: %w", push, err)
 		}
 	}
 	digest, err := index.Digest()
 	return digest.String(), err
+}
+
+// credentials are those to push with.
+func credentials(env func(string) string) remote.Option {
+	if user, password := env("REGISTRY_USER"), env("REGISTRY_PASSWORD"); user != "" && password != "" {
+		return remote.WithAuth(&authn.Basic{Username: user, Password: password})
+	}
+	return remote.WithAuthFromKeychain(authn.DefaultKeychain)
 }
 
 // indexOf is the image of all architectures.

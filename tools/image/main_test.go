@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -89,5 +90,31 @@ func TestImageThatIsPushedRunsTheProgram(t *testing.T) {
 		if err != nil || !strings.Contains(string(all), "the program for "+arch) {
 			t.Errorf("%s holds %q (%v)", arch, all, err)
 		}
+	}
+}
+
+// TestA10ImageIsPushedWithAPasswordOfTheEnvironment: a registry that asks for a password, as ECR does, gets that of the environment, and no container
+// engine has to log in.
+func TestA10ImageIsPushedWithAPasswordOfTheEnvironment(t *testing.T) {
+	behind := registry.New()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "AWS" || password != "token" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="registry"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		behind.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	reference := strings.TrimPrefix(server.URL, "http://") + "/joiner-watcher:v1"
+	t.Setenv("DOCKER_CONFIG", t.TempDir())
+	t.Setenv("REGISTRY_USER", "")
+	if _, err := run(filepath.Join(t.TempDir(), "out"), reference, programs(t)); err == nil {
+		t.Error("it was pushed without a password")
+	}
+	t.Setenv("REGISTRY_USER", "AWS")
+	t.Setenv("REGISTRY_PASSWORD", "token")
+	if _, err := run(filepath.Join(t.TempDir(), "out"), reference, programs(t)); err != nil {
+		t.Error(err)
 	}
 }

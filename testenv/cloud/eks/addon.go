@@ -2,6 +2,7 @@ package eks
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/http"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
@@ -52,6 +53,30 @@ func (m *Model) describeAddon(r *http.Request) (any, error) {
 		return nil, wire.StatusErrorf(http.StatusNotFound, "ResourceNotFoundException", "No addon: %s found in cluster: %s", r.PathValue("addon"), c.Name)
 	}
 	return map[string]addonView{"addon": {a.Name, c.Name, cmp.Or(a.Status, "ACTIVE"), a.Version}}, nil
+}
+
+// createAddon installs an add-on in the version that EKS would choose, which is there at once.
+func (m *Model) createAddon(r *http.Request) (any, error) {
+	c, err := m.cluster(r.PathValue("name"))
+	if err != nil {
+		return nil, err
+	}
+	var in struct {
+		Name    string `json:"addonName"`
+		Version string `json:"addonVersion"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		return nil, wire.Errorf("InvalidRequestException", "request document: %v", err)
+	}
+	if in.Name == "" {
+		return nil, wire.Errorf("InvalidParameterException", "The addonName parameter must be set")
+	}
+	if _, there := c.addons[in.Name]; there {
+		return nil, wire.StatusErrorf(http.StatusConflict, "ResourceInUseException", "Addon already exists.")
+	}
+	a := Addon{Cluster: c.Name, Name: in.Name, Version: cmp.Or(in.Version, "v1.3.9-eksbuild.3")}
+	c.addons[in.Name] = a
+	return map[string]addonView{"addon": {a.Name, c.Name, "CREATING", a.Version}}, nil
 }
 
 // publicCIDRs are the addresses that may use a cluster's public endpoint.

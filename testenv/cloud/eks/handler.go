@@ -30,6 +30,7 @@ func NewHandler(m *Model) *Handler {
 	h.handle(m, "CreateAccessEntry", "POST /clusters/{name}/access-entries", m.createAccessEntry)
 	h.handle(m, "DescribeAccessEntry", "GET /clusters/{name}/access-entries/{principalArn}", m.describeAccessEntry)
 	h.handle(m, "DeleteAccessEntry", "DELETE /clusters/{name}/access-entries/{principalArn}", m.deleteAccessEntry)
+	h.handle(m, "CreateAddon", "POST /clusters/{name}/addons", m.createAddon)
 	h.handle(m, "DescribeAddon", "GET /clusters/{name}/addons/{addon}", m.describeAddon)
 	h.handle(m, "ListPodIdentityAssociations", "GET /clusters/{name}/pod-identity-associations", m.listPodIdentities)
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -88,6 +89,7 @@ type computeView struct {
 type vpcView struct {
 	SubnetIDs             []string `json:"subnetIds"`
 	SecurityGroupIDs      []string `json:"securityGroupIds"`
+	ClusterGroupID        string   `json:"clusterSecurityGroupId,omitempty"`
 	VPCID                 string   `json:"vpcId"`
 	EndpointPublicAccess  bool     `json:"endpointPublicAccess"`
 	EndpointPrivateAccess bool     `json:"endpointPrivateAccess"`
@@ -122,7 +124,7 @@ func (m *Model) describeCluster(r *http.Request) (any, error) {
 	}
 	return map[string]clusterView{"cluster": {
 		Name: c.Name, ARN: c.arn, CreatedAt: wire.Epoch{Time: c.created}, Version: c.Version, Endpoint: c.Endpoint, RoleARN: c.RoleARN,
-		VPC: vpcView{SubnetIDs: list(c.SubnetIDs), SecurityGroupIDs: list(c.SecurityGroupIDs), VPCID: c.VPCID,
+		VPC: vpcView{SubnetIDs: list(c.SubnetIDs), SecurityGroupIDs: list(c.SecurityGroupIDs), VPCID: c.VPCID, ClusterGroupID: c.ClusterGroupID,
 			EndpointPublicAccess: !c.NoPublicAccess, EndpointPrivateAccess: !c.NoPrivateAccess, PublicAccessCIDRs: publicCIDRs(c)},
 		Network: networkView{c.ServiceCIDR, cmp.Or(c.IPFamily, "ipv4")}, Compute: computeView{c.AutoMode}, Status: m.status(c), CertificateAuthority: caView{c.CertificateAuthority},
 		PlatformVersion: "eks.1", Tags: tags(c.Tags), Health: healthView{[]string{}}, Access: accessView{cmp.Or(c.AuthenticationMode, "API")}, Upgrade: upgradeView{"STANDARD"},

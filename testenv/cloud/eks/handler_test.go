@@ -181,14 +181,14 @@ func TestPodIdentitiesAreListedByServiceAccount(t *testing.T) {
 
 func TestAddonsAndAccessAreDescribed(t *testing.T) {
 	m, c := serve(t)
-	m.AddCluster(eks.Cluster{Name: "dev", AuthenticationMode: "CONFIG_MAP", IPFamily: "ipv6", PublicAccessCIDRs: []string{"192.0.2.0/24"}, AutoMode: true})
+	m.AddCluster(eks.Cluster{Name: "dev", AuthenticationMode: "CONFIG_MAP", IPFamily: "ipv6", PublicAccessCIDRs: []string{"192.0.2.0/24"}, AutoMode: true, ClusterGroupID: "sg-1"})
 	out, err := c.DescribeCluster(t.Context(), &sdk.DescribeClusterInput{Name: aws.String("dev")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := out.Cluster
 	if d.AccessConfig.AuthenticationMode != types.AuthenticationModeConfigMap || d.KubernetesNetworkConfig.IpFamily != types.IpFamilyIpv6 ||
-		!slices.Equal(d.ResourcesVpcConfig.PublicAccessCidrs, []string{"192.0.2.0/24"}) || !aws.ToBool(d.ComputeConfig.Enabled) {
+		!slices.Equal(d.ResourcesVpcConfig.PublicAccessCidrs, []string{"192.0.2.0/24"}) || !aws.ToBool(d.ComputeConfig.Enabled) || aws.ToString(d.ResourcesVpcConfig.ClusterSecurityGroupId) != "sg-1" {
 		t.Errorf("%+v", d)
 	}
 	m.AddCluster(eks.Cluster{Name: "dev", NoPublicAccess: true})
@@ -200,8 +200,13 @@ func TestAddonsAndAccessAreDescribed(t *testing.T) {
 	if _, err := c.DescribeAddon(t.Context(), &addon); !errors.As(err, &none) {
 		t.Errorf("an add-on that is not there: %v", err)
 	}
-	if err := m.AddAddon(eks.Addon{Cluster: "dev", Name: "eks-pod-identity-agent", Version: "v1.3.4-eksbuild.1"}); err != nil {
+	create := sdk.CreateAddonInput{ClusterName: aws.String("dev"), AddonName: aws.String("eks-pod-identity-agent"), AddonVersion: aws.String("v1.3.4-eksbuild.1")}
+	if _, err := c.CreateAddon(t.Context(), &create); err != nil {
 		t.Fatal(err)
+	}
+	var again *types.ResourceInUseException
+	if _, err := c.CreateAddon(t.Context(), &create); !errors.As(err, &again) {
+		t.Errorf("the same add-on twice: %v", err)
 	}
 	if got, err := c.DescribeAddon(t.Context(), &addon); err != nil || got.Addon.Status != types.AddonStatusActive || aws.ToString(got.Addon.AddonVersion) != "v1.3.4-eksbuild.1" {
 		t.Errorf("%+v %v", got, err)

@@ -36,6 +36,7 @@ type Cluster struct {
 	VPCID                string
 	SubnetIDs            []string
 	SecurityGroupIDs     []string
+	ClusterGroupID       string // the security group that EKS made for it
 	Tags                 map[string]string
 
 	AuthenticationMode string   // "" means API

@@ -26,6 +26,7 @@ func NewHandler(profiles *ec2.Model, book ...Simulator) http.Handler {
 		"AddRoleToInstanceProfile":      action(s, "AddRoleToInstanceProfile", s.addRoleToInstanceProfile),
 		"CreateInstanceProfile":         action(s, "CreateInstanceProfile", s.createInstanceProfile),
 		"CreateRole":                    action(s, "CreateRole", s.createRole),
+		"CreateServiceLinkedRole":       action(s, "CreateServiceLinkedRole", s.createServiceLinkedRole),
 		"DeleteInstanceProfile":         action(s, "DeleteInstanceProfile", s.deleteInstanceProfile),
 		"DeleteRole":                    action(s, "DeleteRole", s.deleteRole),
 		"GetInstanceProfile":            action(s, "GetInstanceProfile", s.getInstanceProfile),

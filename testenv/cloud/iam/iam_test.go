@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,4 +118,16 @@ func TestProfileMadeThroughIAMIsOneEC2LaunchesWith(t *testing.T) {
 	wantCode(t, "the same role", err, "EntityAlreadyExists")
 	_, err = client.CreateRole(ctx, &sdk.CreateRoleInput{RoleName: aws.String("no/slash"), AssumeRolePolicyDocument: aws.String("{}")})
 	wantCode(t, "a name IAM does not take", err, "ValidationError")
+}
+
+func TestTheRoleForSpotIsMadeOnce(t *testing.T) {
+	c, _ := start(t, nil)
+	in := &sdk.CreateServiceLinkedRoleInput{AWSServiceName: aws.String("spot.amazonaws.com")}
+	made, err := c.CreateServiceLinkedRole(t.Context(), in)
+	if err != nil || aws.ToString(made.Role.Arn) != "arn:aws:iam::123456789012:role/aws-service-role/spot.amazonaws.com/AWSServiceRoleForEC2Spot" {
+		t.Errorf("%+v %v", made, err)
+	}
+	if _, err := c.CreateServiceLinkedRole(t.Context(), in); err == nil || !strings.Contains(err.Error(), "has been taken in this account") {
+		t.Errorf("twice: %v", err)
+	}
 }

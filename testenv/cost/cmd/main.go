@@ -1,4 +1,4 @@
-// Command cmd measures what the control plane is billed for, prints the bill with its arithmetic, and writes README.md's table.
+// Command cmd measures what the control plane is billed for, prints the bill with its arithmetic, and writes README.md's tables.
 //
 //	go run ./testenv/cost/cmd                 # from the root; some minutes
 //	go run ./testenv/cost/cmd -only idle      # the other scenarios as they were measured last
@@ -52,11 +52,14 @@ func run(recorded bool, only string) error {
 		fmt.Printf("\n%s: %g hours of %d nodes, as 30 days\n", r.Scenario, r.Hours, r.Nodes)
 		cost.Print(os.Stdout, cost.Bill(r.Month(), deployment))
 	}
+	beyond := cost.Beyond(measured, deployment)
+	fmt.Println("\nOn top of that:")
+	cost.PrintBeyond(os.Stdout, beyond)
 	text, err := os.ReadFile(readme)
 	if err != nil {
 		return err
 	}
-	next, err := cost.Rewrite(string(text), cost.Table(measured, deployment))
+	next, err := cost.Rewrite(string(text), cost.Table(measured, deployment), cost.BeyondTable(beyond))
 	if err != nil {
 		return fmt.Errorf("%s: %w", readme, err)
 	}
