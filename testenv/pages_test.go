@@ -1,0 +1,120 @@
+package testenv
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// typed are the fenced blocks of commands of a page, by the heading they stand under: what a reader types as it stands.
+func typed(t *testing.T, page string) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile("../" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, heading, block, fence := map[string][]string{}, "", "", ""
+	for line := range strings.SplitSeq(string(text), "\n") {
+		language, is := strings.CutPrefix(line, "```")
+		switch {
+		case is && fence == "":
+			fence, block = "```"+language, ""
+		case is:
+			if fence == "```sh" {
+				out[heading] = append(out[heading], block)
+			}
+			fence = ""
+		case fence != "":
+			block += line + "\n"
+		case strings.HasPrefix(line, "##"):
+			heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
+		}
+	}
+	if fence != "" {
+		t.Fatalf("%s: a block is not closed", page)
+	}
+	return out
+}
+
+// commandsOf are the lines of a block, each with those it goes on with.
+func commandsOf(block string) []string {
+	return slices.DeleteFunc(strings.Split(strings.ReplaceAll(block, "\\\n", " "), "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+}
+
+// names of variables that a block sets for those that follow, or that every shell has.
+var exported = regexp.MustCompile(`(?:^|\s)([A-Z][A-Z_]*)=`)
+
+// TestA10CommandsOfThePagesAreCommands: each block of commands is read by a shell as it stands, has no ellipsis and no placeholder, and uses no variable
+// that nothing before it has set.
+func TestA10CommandsOfThePagesAreCommands(t *testing.T) {
+	// What the pages have set before: README's first section, which every other one builds on.
+	known := []string{"CLUSTER", "AWS_REGION", "HOME", "KUBECONFIG"}
+	n := 0
+	for _, page := range []string{"README.md", "OPERATIONS.md"} {
+		for heading, blocks := range typed(t, page) {
+			set := slices.Clone(known)
+			for _, block := range blocks {
+				n++
+				file, err := syntax.NewParser().Parse(strings.NewReader(block), heading)
+				if err != nil {
+					t.Errorf("%s, %s: no shell reads\n%s%v", page, heading, block, err)
+					continue
+				}
+				if strings.Contains(block, "…") {
+					t.Errorf("%s, %s: a reader cannot type\n%s", page, heading, block)
+				}
+				for _, found := range exported.FindAllStringSubmatch(block, -1) {
+					set = append(set, found[1])
+				}
+				syntax.Walk(file, func(node syntax.Node) bool {
+					if used, is := node.(*syntax.ParamExp); is && used.Exp == nil && !slices.Contains(set, used.Param.Value) {
+						t.Errorf("%s, %s: nothing sets $%s of\n%s", page, heading, used.Param.Value, block)
+					}
+					return true
+				})
+			}
+		}
+	}
+	if n < 15 {
+		t.Errorf("only %d blocks of commands were found", n)
+	}
+}
+
+// TestA10EightCommandsToTheFirstNode counts what a reader types from an empty account to pods that ask for nodes.
+func TestA10EightCommandsToTheFirstNode(t *testing.T) {
+	var all []string
+	for _, block := range typed(t, "README.md")["Ten minutes"] {
+		all = append(all, commandsOf(block)...)
+	}
+	if len(all) == 0 || len(all) > 8 {
+		t.Errorf("%d commands:\n%s", len(all), strings.Join(all, "\n"))
+	}
+}
+
+// TestA11UpgradeBringsANewImage: the watcher runs a new image after it, and the new chart's defaults hold.
+func TestA11UpgradeBringsANewImage(t *testing.T) {
+	all := strings.Join(typed(t, "OPERATIONS.md")["Upgrade"], "")
+	image, chart := strings.Index(all, "make ecr"), strings.Index(all, "helm upgrade joiner")
+	if image < 0 || chart < image || !strings.Contains(all, "--reset-then-reuse-values --values dist/image.yaml") || strings.Contains(all, " --reuse-values") {
+		t.Errorf("the watcher is not upgraded by\n%s", all)
+	}
+}
+
+// TestA12RemovalNamesTheStacksAndLiftsTheirProtection: the cluster leaves before its stack goes, and each stack is one that the app has.
+func TestA12RemovalNamesTheStacksAndLiftsTheirProtection(t *testing.T) {
+	page := typed(t, "OPERATIONS.md")
+	cluster, region := strings.Join(page["Remove"], ""), strings.Join(page["Remove the region"], "")
+	if detach, destroy := strings.Index(cluster, "joiner detach $CLUSTER --yes"), strings.Index(cluster, "cdk destroy joiner-cluster-$CLUSTER -c cluster=$CLUSTER"); detach < 0 || destroy < detach {
+		t.Errorf("the cluster is not removed by\n%s", cluster)
+	}
+	if lift, destroy := strings.Index(region, "update-termination-protection --no-enable-termination-protection --stack-name joiner"), strings.Index(region, "cdk destroy joiner -c cluster=$CLUSTER"); lift < 0 || destroy < lift {
+		t.Errorf("the region is not removed by\n%s", region)
+	}
+	if again := strings.Join(page["Install again"], ""); !strings.Contains(again, "--import-existing-resources") {
+		t.Errorf("what was kept is not taken in by\n%s", again)
+	}
+}
