@@ -15,10 +15,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -26,6 +29,7 @@ import (
 	"github.com/joiner-sh/joiner/cmd/joiner/doctor"
 	"github.com/joiner-sh/joiner/cmd/joiner/preflight"
 	"github.com/joiner-sh/joiner/shared/api/crds"
+	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
 	ec2model "github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
@@ -541,8 +545,46 @@ func TestA2PreflightKnowsWhatTheTemplatesReserve(t *testing.T) {
 	}
 }
 
-// Help names the rights it takes, and only those it uses: whoever has none but these is denied nothing.
+// Help names the rights it takes: what is asked of AWS, and nothing else.
 func TestPreflightNamesItsRights(t *testing.T) {
+	a := readyAccount(t)
+	a.kms.Put(kms.Key{ARN: keyARN, Policy: keyPolicy(theAccount, theLogs, theEvents)})
+	client := ec2.NewFromConfig(a.Config())
+	images, err := client.DescribeImages(t.Context(), &ec2.DescribeImagesInput{Filters: []ec2types.Filter{{Name: aws.String("architecture"), Values: []string{"x86_64"}}}})
+	if err != nil || len(images.Images) == 0 {
+		t.Fatal(err)
+	}
+	if _, err := client.RunInstances(t.Context(), &ec2.RunInstancesInput{ImageId: images.Images[0].ImageId, InstanceType: "m5.large", MinCount: aws.Int32(1), MaxCount: aws.Int32(1)}); err != nil {
+		t.Fatal(err)
+	}
+	for seen := false; !seen; time.Sleep(50 * time.Millisecond) { // EC2 shows new machines a moment later
+		out, err := client.DescribeInstances(t.Context(), &ec2.DescribeInstancesInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = len(out.Reservations) > 0
+	}
+	var mu sync.Mutex
+	asked := map[string]bool{}
+	a.Watch(func(r cloud.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		name := r.Service + ":" + r.Action
+		if name == "s3:HeadBucket" { // whose right has another name
+			name = "s3:ListBucket"
+		}
+		asked[name] = true
+	})
+	if status, problems := a.preflight(t, "-c", "kmsKeyArn="+keyARN, "-c", "relay=true"); status != 0 {
+		t.Errorf("exit status %d, %+v", status, problems)
+	}
+	mu.Lock()
+	got := sortedKeys(asked)
+	mu.Unlock()
+	want := slices.Sorted(slices.Values(preflight.Rights))
+	if !slices.Equal(got, want) {
+		t.Errorf("it asks for\n%v, and names\n%v", got, want)
+	}
 	_, out, _ := joiner("", "preflight", "--help")
 	for _, right := range preflight.Rights {
 		if !strings.Contains(out, right) {

@@ -10,6 +10,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
 	"github.com/joiner-sh/joiner/testenv/cloud/iam"
+	"github.com/joiner-sh/joiner/testenv/cloud/kms"
+	"github.com/joiner-sh/joiner/testenv/cloud/logs"
 	"github.com/joiner-sh/joiner/testenv/cloud/pricing"
 	"github.com/joiner-sh/joiner/testenv/cloud/servicequotas"
 	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
@@ -55,6 +57,8 @@ func (s *Stack) startCloud() error {
 	s.Cloud.Register("eks", eks.NewHandler(s.account.eks))
 	s.Cloud.Register("iam", iam.NewHandler(s.EC2, s.Cloud.Policies))
 	s.EC2.AddRole(ec2.Role{Name: "AWSServiceRoleForEC2Spot", Path: "/aws-service-role/spot.amazonaws.com/"}) // as after the first spot request
+	s.Cloud.Register("kms", kms.NewHandler(kms.New()))
+	s.Cloud.Register("logs", logs.NewHandler(logs.New()))
 	s.Quotas = servicequotas.New()
 	s.Cloud.Register("servicequotas", servicequotas.NewHandler(s.Quotas))
 	return nil
