@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mvdan.cc/sh/v3/syntax"
+	"sigs.k8s.io/yaml"
 )
 
 // typed are the fenced blocks of commands of a page, by the heading they stand under: what a reader types as it stands.
@@ -117,4 +118,76 @@ func TestA12RemovalNamesTheStacksAndLiftsTheirProtection(t *testing.T) {
 	if again := strings.Join(page["Install again"], ""); !strings.Contains(again, "--import-existing-resources") {
 		t.Errorf("what was kept is not taken in by\n%s", again)
 	}
+}
+
+// inOrder fails unless a section has each text, one after the other.
+func inOrder(t *testing.T, page, heading string, wanted ...string) {
+	t.Helper()
+	rest := strings.Join(typed(t, page)[heading], "")
+	for _, want := range wanted {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Errorf("%s, %s: there is no %q in\n%s", page, heading, want, rest)
+			return
+		}
+		rest = after
+	}
+}
+
+// TestA4A9PageTakesDefinitionsOverAndForgetsTheirRelease before anybody removes Karpenter, of which the definitions' release is not uninstalled.
+func TestA4A9PageTakesDefinitionsOverAndForgetsTheirRelease(t *testing.T) {
+	const heading = "Coming from Karpenter"
+	inOrder(t, "README.md", heading, "paused=true", "--take-ownership --force-conflicts", "kubectl delete secret -n kube-system -l owner=helm,name=karpenter-crd",
+		"kubectl scale deployment karpenter -n kube-system --replicas=0", "joiner adopt $CLUSTER --yes", "make deploy\n", "helm uninstall karpenter -n kube-system")
+	if all := strings.Join(typed(t, "README.md")[heading], ""); strings.Contains(all, "uninstall karpenter-crd") {
+		t.Errorf("the definitions' release is uninstalled by\n%s", all)
+	}
+	text, err := os.ReadFile("../README.md")
+	if err != nil || !strings.Contains(string(text), "Helm (3.17 or newer, or 4)") {
+		t.Errorf("no version of Helm is named: %v", err)
+	}
+}
+
+// TestA15DeadLettersOfFIFOQueuesAreMovedBack to where they came from, and discovery tags are set by a command.
+func TestA15DeadLettersOfFIFOQueuesAreMovedBack(t *testing.T) {
+	inOrder(t, "OPERATIONS.md", "Dead letters", "aws sqs purge-queue", "aws sqs start-message-move-task --source-arn arn:aws:sqs:$AWS_REGION:$AWS_ACCOUNT:joiner-plan-dead.fifo")
+	text, err := os.ReadFile("../OPERATIONS.md")
+	if err != nil || !strings.Contains(string(text), "--tags Key=karpenter.sh/discovery,Value=shop") {
+		t.Errorf("no command tags a VPC: %v", err)
+	}
+}
+
+// TestA48EksctlMakesAClusterThatJoinerTakes: access entries, the agent of Pod Identity, and the tag that the example's class looks for.
+func TestA48EksctlMakesAClusterThatJoinerTakes(t *testing.T) {
+	text, err := os.ReadFile("../OPERATIONS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "```yaml\napiVersion: eksctl.io")
+	config, _, closed := strings.Cut("apiVersion: eksctl.io"+rest, "```")
+	if !found || !closed {
+		t.Fatal("there is no config of eksctl")
+	}
+	var cluster struct {
+		Metadata struct {
+			Name, Region, Version string
+			Tags                  map[string]string
+		}
+		AccessConfig      struct{ AuthenticationMode string }
+		Addons            []struct{ Name string }
+		ManagedNodeGroups []struct{ DesiredCapacity int }
+	}
+	if err := yaml.Unmarshal([]byte(config), &cluster); err != nil {
+		t.Fatal(err)
+	}
+	agent := slices.ContainsFunc(cluster.Addons, func(a struct{ Name string }) bool { return a.Name == "eks-pod-identity-agent" })
+	if cluster.AccessConfig.AuthenticationMode != "API" || !agent || cluster.Metadata.Tags["karpenter.sh/discovery"] != cluster.Metadata.Name || len(cluster.ManagedNodeGroups) == 0 {
+		t.Errorf("%+v", cluster)
+	}
+}
+
+// TestA50NodeGroupsAreEmptiedBeforeTheyGo, when nothing fills them any more.
+func TestA50NodeGroupsAreEmptiedBeforeTheyGo(t *testing.T) {
+	inOrder(t, "OPERATIONS.md", "Coming from Cluster Autoscaler", "kubectl scale deployment cluster-autoscaler -n kube-system --replicas=0", "kubectl cordon -l eks.amazonaws.com/nodegroup=$NODEGROUP",
+		"kubectl drain -l eks.amazonaws.com/nodegroup=$NODEGROUP", "aws eks delete-nodegroup --cluster-name $CLUSTER --nodegroup-name $NODEGROUP")
 }
