@@ -16,7 +16,7 @@ do_it() {
 
 account=$(aws sts get-caller-identity --query Account --output text)
 if ! aws ssm get-parameter --name /cdk-bootstrap/hnb659fds/version >/dev/null 2>&1; then
-	(cd infra/cdk && do_it node_modules/.bin/cdk bootstrap "aws://$account/$AWS_REGION")
+	do_it infra/cdk/node_modules/.bin/cdk bootstrap "aws://$account/$AWS_REGION" # where no app is, which would want functions' zips
 fi
 
 if [ "$(aws eks describe-cluster --name "$CLUSTER" --query cluster.computeConfig.enabled --output text)" != True ] &&

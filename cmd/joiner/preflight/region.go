@@ -42,7 +42,7 @@ func (s *Site) region(ctx context.Context) ([]doctor.Finding, error) {
 
 // bootstrap looks for CDK's bootstrap stack, which holds the functions' code and the roles that cdk deploy takes on.
 func (s *Site) bootstrap(ctx context.Context) ([]doctor.Finding, error) {
-	do := fmt.Sprintf("npx cdk bootstrap aws://%s/%s, in infra/cdk", s.account, s.config.Region)
+	do := fmt.Sprintf("make prepare, or npx cdk bootstrap aws://%s/%s outside of infra/cdk", s.account, s.config.Region)
 	out, err := ssm.NewFromConfig(s.config).GetParameter(ctx, &ssm.GetParameterInput{Name: aws.String(bootstrapParameter)})
 	var none *ssmtypes.ParameterNotFound
 	if errors.As(err, &none) {
