@@ -16,7 +16,9 @@ var s3Actions = map[string]string{
 	"GetBucketLocation": "s3:GetBucketLocation", "GetBucketVersioning": "s3:GetBucketVersioning",
 	"PutBucketLifecycleConfiguration": "s3:PutLifecycleConfiguration", "GetBucketLifecycleConfiguration": "s3:GetLifecycleConfiguration",
 	"DeleteBucketLifecycle": "s3:PutLifecycleConfiguration",
+	"GetBucketEncryption":   "s3:GetEncryptionConfiguration",
 	"PutObject":             "s3:PutObject/", "GetObject": "s3:GetObject/", "HeadObject": "s3:GetObject/", "DeleteObject": "s3:DeleteObject/",
+	"CreateMultipartUpload": "s3:PutObject/", "UploadPart": "s3:PutObject/", "CompleteMultipartUpload": "s3:PutObject/", "AbortMultipartUpload": "s3:AbortMultipartUpload/",
 }
 
 func (b asker) ofS3(r Request) ([]wire.Access, error) {

@@ -99,6 +99,7 @@ func (h handler) actions() map[string]action {
 		"GET bucket":               {"ListObjectsV2", h.listObjectsV2Only},
 		"POST ?delete bucket":      {"DeleteObjects", h.deleteObjects},
 		"GET ?location bucket":     {"GetBucketLocation", h.getLocation},
+		"GET ?encryption bucket":   {"GetBucketEncryption", h.getEncryption},
 		"GET ?versioning bucket":   {"GetBucketVersioning", h.getVersioning},
 		"PUT ?lifecycle bucket":    {"PutBucketLifecycleConfiguration", h.putLifecycle},
 		"GET ?lifecycle bucket":    {"GetBucketLifecycleConfiguration", h.getLifecycle},
@@ -107,6 +108,10 @@ func (h handler) actions() map[string]action {
 		"GET object":               {"GetObject", h.getObject},
 		"HEAD object":              {"HeadObject", h.getObject},
 		"DELETE object":            {"DeleteObject", h.deleteObject},
+		"POST ?uploads object":     {"CreateMultipartUpload", h.createUpload},
+		"PUT ?partNumber object":   {"UploadPart", h.uploadPart},
+		"POST ?uploadId object":    {"CompleteMultipartUpload", h.completeUpload},
+		"DELETE ?uploadId object":  {"AbortMultipartUpload", h.abortUpload},
 	}
 }
 
@@ -175,6 +180,20 @@ func (h handler) getLocation(w http.ResponseWriter, r *http.Request, t target) e
 		region = ""
 	}
 	wire.WriteRESTXML(w, r, http.StatusOK, "LocationConstraint", region)
+	return nil
+}
+
+// getEncryption answers what every bucket has of which nothing else is said: keys of S3.
+func (h handler) getEncryption(w http.ResponseWriter, r *http.Request, t target) error {
+	if err := h.m.with(t.bucket, func(*bucket) error { return nil }); err != nil {
+		return err
+	}
+	var out struct {
+		Algorithm string `xml:"Rule>ApplyServerSideEncryptionByDefault>SSEAlgorithm"`
+		BucketKey bool   `xml:"Rule>BucketKeyEnabled"`
+	}
+	out.Algorithm = "AES256"
+	wire.WriteRESTXML(w, r, http.StatusOK, "ServerSideEncryptionConfiguration", out)
 	return nil
 }
 

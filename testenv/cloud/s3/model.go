@@ -42,6 +42,7 @@ type bucket struct {
 	created   time.Time
 	objects   map[string]*object // by key
 	lifecycle *lifecycle         // nil: none
+	uploads   map[string]*upload // by id; nil: none
 }
 
 // object is immutable once stored; a write replaces it.

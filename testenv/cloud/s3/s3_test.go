@@ -266,7 +266,7 @@ func TestWhatIsNotModelledIsNotImplemented(t *testing.T) {
 	put(t, c, "k", "v")
 	_, err := c.CopyObject(t.Context(), &awss3.CopyObjectInput{Bucket: aws.String(bucketName), Key: aws.String("copy"), CopySource: aws.String(bucketName + "/k")})
 	wantCode(t, err, "NotImplemented")
-	_, err = c.CreateMultipartUpload(t.Context(), &awss3.CreateMultipartUploadInput{Bucket: aws.String(bucketName), Key: aws.String("big")})
+	_, err = c.ListParts(t.Context(), &awss3.ListPartsInput{Bucket: aws.String(bucketName), Key: aws.String("big"), UploadId: aws.String("u")})
 	wantCode(t, err, "NotImplemented")
 	_, err = c.GetObjectTagging(t.Context(), &awss3.GetObjectTaggingInput{Bucket: aws.String(bucketName), Key: aws.String("k")})
 	wantCode(t, err, "NotImplemented")
