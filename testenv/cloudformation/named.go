@@ -33,14 +33,17 @@ var kinds = map[string]kind{
 	"AWS::ApiGatewayV2::Api": {ref: "{id}", attributes: map[string]string{
 		"ApiId": "{id}", "ApiEndpoint": "https://{id}.execute-api.{region}.{suffix}",
 	}},
-	"AWS::ApiGatewayV2::Integration":   {ref: "{id}"},
-	"AWS::ApiGatewayV2::Route":         {ref: "{id}"},
-	"AWS::ApiGatewayV2::Stage":         {name: "StageName"},
-	"AWS::CDK::Metadata":               {},
-	"AWS::CloudWatch::Alarm":           {name: "AlarmName", attributes: arn("cloudwatch", "alarm:{name}")},
-	"AWS::CloudWatch::CompositeAlarm":  {name: "AlarmName", attributes: arn("cloudwatch", "alarm:{name}")},
-	"AWS::CloudWatch::Dashboard":       {name: "DashboardName"},
-	"AWS::DynamoDB::Table":             {name: "TableName", attributes: arn("dynamodb", "table/{name}")},
+	"AWS::ApiGatewayV2::Integration":  {ref: "{id}"},
+	"AWS::ApiGatewayV2::Route":        {ref: "{id}"},
+	"AWS::ApiGatewayV2::Stage":        {name: "StageName"},
+	"AWS::CDK::Metadata":              {},
+	"AWS::CloudWatch::Alarm":          {name: "AlarmName", attributes: arn("cloudwatch", "alarm:{name}")},
+	"AWS::CloudWatch::CompositeAlarm": {name: "AlarmName", attributes: arn("cloudwatch", "alarm:{name}")},
+	"AWS::CloudWatch::Dashboard":      {name: "DashboardName"},
+	"AWS::DynamoDB::Table":            {name: "TableName", attributes: arn("dynamodb", "table/{name}")},
+	"AWS::ECR::Repository": {name: "RepositoryName", attributes: map[string]string{
+		"Arn": "arn:{partition}:ecr:{region}:{account}:repository/{name}", "RepositoryUri": "{account}.dkr.ecr.{region}.{suffix}/{name}",
+	}},
 	"AWS::EC2::SecurityGroup":          {ref: "sg-{id}", attributes: map[string]string{"GroupId": "sg-{id}"}},
 	"AWS::EC2::SecurityGroupEgress":    {ref: "{id}"},
 	"AWS::EC2::SecurityGroupIngress":   {ref: "{id}"},
@@ -131,6 +134,11 @@ func (n *Named) Name(logicalID string) (string, error) {
 		return "", fmt.Errorf("resource %s: %w", logicalID, err)
 	}
 	return n.name(logicalID, k)
+}
+
+// NameProperty is the property that holds the name of resources of a resource's type, "" where there is none.
+func (n *Named) NameProperty(logicalID string) string {
+	return kinds[n.Stack.Resources[logicalID].Type].name
 }
 
 func (n *Named) name(logicalID string, k kind) (string, error) {

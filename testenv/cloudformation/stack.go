@@ -130,6 +130,64 @@ func (s *Stack) ExportValues() (map[string]string, error) {
 	return s.outputs(func(_ string, o Output) (any, bool) { return o.Export, o.Export != nil })
 }
 
+// ExportName returns what an output is exported as.
+func (s *Stack) ExportName(output string) (string, error) {
+	return s.resolvedText(s.Outputs[output].Export)
+}
+
+// Imports returns the names of the exports that the stack's resources and outputs use, sorted.
+func (s *Stack) Imports() ([]string, error) {
+	found := map[string]bool{}
+	var walk func(node any) error
+	walk = func(node any) error {
+		name, argument, is := function(node)
+		switch {
+		case is && name == "Fn::ImportValue":
+			export, err := s.resolvedText(argument)
+			found[export] = true
+			return err
+		case is && name == "Fn::If":
+			branch, err := s.branch(argument)
+			if err != nil {
+				return err
+			}
+			return walk(branch)
+		}
+		switch n := node.(type) {
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(n)) {
+				if err := walk(n[key]); err != nil {
+					return err
+				}
+			}
+		case []any:
+			for _, item := range n {
+				if err := walk(item); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	for id, r := range s.Resources {
+		if !s.Made(id) {
+			continue
+		}
+		if err := walk(r.Properties); err != nil {
+			return nil, fmt.Errorf("resource %s: %w", id, err)
+		}
+	}
+	for name, o := range s.Outputs {
+		if err := walk(o.Value); err != nil {
+			return nil, fmt.Errorf("output %s: %w", name, err)
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// Needs returns the logical ids that a resource refers to or depends on, sorted.
+func (s *Stack) Needs(logicalID string) []string { return s.needs(s.Resources[logicalID]) }
+
 func (s *Stack) outputs(key func(name string, o Output) (any, bool)) (map[string]string, error) {
 	out := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.Outputs)) {

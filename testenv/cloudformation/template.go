@@ -38,9 +38,10 @@ type Resource struct {
 
 // Output is what a stack tells others.
 type Output struct {
-	Value     any
-	Export    any // its name; nil: not exported
-	Condition string
+	Description string
+	Value       any
+	Export      any // its name; nil: not exported
+	Condition   string
 }
 
 // Parse reads a template written in JSON. Sections and attributes this package does not know are errors. Metadata is left out; of
@@ -146,7 +147,7 @@ func (t *Template) addOutput(name string, text []byte) error {
 	if err := strictly(text, &raw); err != nil {
 		return err
 	}
-	o := Output{Value: raw.Value, Condition: raw.Condition}
+	o := Output{Description: raw.Description, Value: raw.Value, Condition: raw.Condition}
 	if raw.Export != nil {
 		o.Export = raw.Export.Name
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/access"
@@ -38,7 +39,7 @@ func Add(book *access.Book, s *cloudformation.Stack, boundaries Boundaries) (lef
 	if err != nil {
 		return nil, err
 	}
-	r := reader{book: book, stack: s, boundaries: boundaries, statements: map[string][]any{}}
+	r := reader{book: book, stack: s, boundaries: boundaries, statements: map[string][]any{}, roles: map[string]held{}}
 	for _, id := range order {
 		if err := r.read(id); err != nil {
 			return nil, fmt.Errorf("resource %s: %w", id, err)
@@ -47,12 +48,19 @@ func Add(book *access.Book, s *cloudformation.Stack, boundaries Boundaries) (lef
 	return r.left, nil
 }
 
+// held is a role that has been read.
+type held struct {
+	arn  string
+	role access.Role
+}
+
 // reader goes through a stack.
 type reader struct {
 	book       *access.Book
 	stack      *cloudformation.Stack
 	boundaries Boundaries
 	statements map[string][]any // of functions and buses, by ARN
+	roles      map[string]held  // by name, those that were not left out
 	left       []string
 }
 
@@ -64,7 +72,9 @@ func (r *reader) read(id string) error {
 	switch kind := r.stack.Resources[id].Type; kind {
 	case "AWS::IAM::Role":
 		return r.role(id, properties)
-	case "AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::KMS::Key", "AWS::SNS::TopicPolicy":
+	case "AWS::IAM::Policy":
+		return r.attached(properties)
+	case "AWS::IAM::ManagedPolicy", "AWS::KMS::Key", "AWS::SNS::TopicPolicy":
 		return fmt.Errorf("policies of type %s are not read here", kind)
 	case "AWS::SQS::QueuePolicy":
 		return r.queues(properties)
@@ -84,11 +94,16 @@ func (r *reader) role(id string, properties map[string]any) error {
 	if err != nil {
 		return err
 	}
-	if managed, _ := properties["ManagedPolicyArns"].([]any); len(managed) > 0 {
+	out, known := access.Role{}, true
+	managed, _ := properties["ManagedPolicyArns"].([]any)
+	for _, item := range managed {
+		p, ok := managedPolicy(fmt.Sprint(item))
+		out.Identity, known = append(out.Identity, p), known && ok
+	}
+	if !known {
 		r.left = append(r.left, arn)
 		return nil
 	}
-	out := access.Role{}
 	if out.Trust, err = policy.ParseValue(properties["AssumeRolePolicyDocument"], policy.Trust); err != nil {
 		return fmt.Errorf("AssumeRolePolicyDocument: %w", err)
 	}
@@ -110,6 +125,26 @@ func (r *reader) role(id string, properties map[string]any) error {
 	}
 	out.Tags = tagsOf(properties["Tags"])
 	r.book.SetRole(arn, out)
+	r.roles[arn[strings.LastIndex(arn, "/")+1:]] = held{arn, out}
+	return nil
+}
+
+// attached reads a policy that is a resource of its own, of roles of the stack that were read before.
+func (r *reader) attached(properties map[string]any) error {
+	d, err := policy.ParseValue(properties["PolicyDocument"], policy.Identity)
+	if err != nil {
+		return err
+	}
+	names, _ := properties["Roles"].([]any)
+	for _, name := range names {
+		h, ok := r.roles[fmt.Sprint(name)]
+		if !ok {
+			continue // left out
+		}
+		h.role.Identity = append(slices.Clone(h.role.Identity), policy.Attached{Name: fmt.Sprint(properties["PolicyName"]), Document: d})
+		r.roles[fmt.Sprint(name)] = h
+		r.book.SetRole(h.arn, h.role)
+	}
 	return nil
 }
 

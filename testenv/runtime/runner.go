@@ -153,11 +153,9 @@ func (r *Runner) Deploy(fn Function) error {
 	if r.stopped {
 		return fmt.Errorf("deploy function %q: %w", fn.Name, ErrStopped)
 	}
-	// Of a quota below a hundred nothing may be reserved: Lambda has been seen to ask for ten of ten and fifty of fifty.
-	least := min(minUnreserved, r.config.AccountConcurrency)
-	if free := r.unreservedConcurrency(fn); fn.ReservedConcurrency != nil && *fn.ReservedConcurrency > 0 && free < least {
-		return fmt.Errorf("deploy function %q: reserving %d leaves %d unreserved, less than %d", fn.Name,
-			*fn.ReservedConcurrency, free, least)
+	if free := r.unreservedConcurrency(fn); fn.ReservedConcurrency != nil && *fn.ReservedConcurrency > 0 && free < r.minUnreserved() {
+		return fmt.Errorf("deploy function %q: reserving %d leaves %d unreserved: specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below its minimum value of [%d]",
+			fn.Name, *fn.ReservedConcurrency, free, r.minUnreserved())
 	}
 	d, ok := r.deployments[fn.Name]
 	if !ok {
@@ -173,6 +171,23 @@ func (r *Runner) Deploy(fn Function) error {
 	return nil
 }
 
+// Remove takes a function away: it can be invoked no more. Idle sandboxes end now, busy ones after their invocation. It reports whether there was one.
+func (r *Runner) Remove(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d, ok := r.deployments[name]
+	if !ok {
+		return false
+	}
+	d.generation++
+	for _, s := range d.idle {
+		r.retire(s)
+	}
+	d.idle = nil
+	delete(r.deployments, name)
+	return true
+}
+
 // unreservedConcurrency is what functions that reserve none share, were fn deployed. The caller holds the lock.
 func (r *Runner) unreservedConcurrency(fn Function) int {
 	free := r.config.AccountConcurrency
@@ -186,6 +201,9 @@ func (r *Runner) unreservedConcurrency(fn Function) int {
 	}
 	return free
 }
+
+// minUnreserved is what reservations must leave to all functions: of an account whose quota is smaller than that, its quota.
+func (r *Runner) minUnreserved() int { return min(minUnreserved, r.config.AccountConcurrency) }
 
 // Function returns the function deployed under the name, with its defaults filled; false when there is none.
 func (r *Runner) Function(name string) (Function, bool) {

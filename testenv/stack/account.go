@@ -8,6 +8,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
 	"github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/ecr"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
 	"github.com/joiner-sh/joiner/testenv/cloud/iam"
 	"github.com/joiner-sh/joiner/testenv/cloud/kms"
@@ -59,6 +60,8 @@ func (s *Stack) startCloud() error {
 	s.EC2.AddRole(ec2.Role{Name: "AWSServiceRoleForEC2Spot", Path: "/aws-service-role/spot.amazonaws.com/"}) // as after the first spot request
 	s.Cloud.Register("kms", kms.NewHandler(kms.New()))
 	s.Cloud.Register("logs", logs.NewHandler(logs.New()))
+	s.ECR = ecr.New(ecr.Options{Account: s.Cloud.Account(), Region: s.Cloud.Region()})
+	s.Cloud.Register("ecr", ecr.NewHandler(s.ECR))
 	s.Quotas = servicequotas.New()
 	s.Cloud.Register("servicequotas", servicequotas.NewHandler(s.Quotas))
 	return nil

@@ -29,6 +29,11 @@ func (s *Stack) install(ctx context.Context, c *Cluster) error {
 	if err := release.Install(ctx, values); err != nil {
 		return fmt.Errorf("install the chart in cluster %s: %w", c.Name, err)
 	}
+	return c.ReadWatcher(ctx)
+}
+
+// ReadWatcher takes from the chart's Deployment, which whoever installed the chart has made, what watchers of the cluster are started with.
+func (c *Cluster) ReadWatcher(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(c.Kube.Config())
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/testenv/cloudformation/deploy"
+	"github.com/joiner-sh/joiner/testenv/cloudformation/stacks"
 	"github.com/joiner-sh/joiner/testenv/kube"
 	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
 	"github.com/joiner-sh/joiner/testenv/runtime/events"
@@ -25,14 +26,18 @@ func (s *Stack) startRuntime() error {
 	s.Bus = events.NewBus(events.Config{Account: s.Cloud.Account(), Region: s.Cloud.Region(), OnDropped: func(rule string, err error) { s.say("rule %s: %v", rule, err) }})
 	s.Cloud.Register("events", schedule.NewHandler(s.schedule, s.Bus, nil))
 	s.deployments = deploy.NewAccount(deploy.Models{
-		Cloud: s.Cloud, EC2: s.EC2, EKS: s.account.eks, Parameters: s.account.parameters, Bus: s.Bus, Schedules: s.schedule,
+		Cloud: s.Cloud, EC2: s.EC2, EKS: s.account.eks, Parameters: s.account.parameters, ECR: s.ECR, Bus: s.Bus, Schedules: s.schedule,
 		Code: s.code, Changes: s.changes(), OnDropped: func(err error) { s.say("%v", err) },
 	})
 	s.closeLater(s.deployments.Close)
+	s.Stacks = stacks.New(stacks.Options{Account: s.deployments, Object: s.Cloud.S3.Get})
+	s.Cloud.Register("cloudformation", stacks.NewHandler(s.Stacks))
+	s.closeLater(s.Stacks.Close)
 	var err error
 	s.Runtime, err = lambdaruntime.New(lambdaruntime.Config{
 		Region: s.Cloud.Region(), AccountID: s.Cloud.Account(), EndpointURL: s.Cloud.Endpoint(),
-		AccountConcurrency: s.Options.Concurrency, Credentials: s.deployments.Credentials, OnLog: s.Options.OnLog, OnExit: s.Options.OnExit,
+		AccountConcurrency: s.Options.Concurrency,
+		Credentials:        s.deployments.Credentials, OnLog: s.Options.OnLog, OnExit: s.Options.OnExit,
 	})
 	if err != nil {
 		return err

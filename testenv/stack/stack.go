@@ -14,9 +14,12 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/ecr"
+	"github.com/joiner-sh/joiner/testenv/cloud/eks"
 	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/servicequotas"
 	"github.com/joiner-sh/joiner/testenv/cloudformation/deploy"
+	"github.com/joiner-sh/joiner/testenv/cloudformation/stacks"
 	"github.com/joiner-sh/joiner/testenv/kube"
 	"github.com/joiner-sh/joiner/testenv/machine"
 	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
@@ -31,6 +34,9 @@ type Options struct {
 	Dir      string    // for data and logs: a temporary folder, removed by Stop
 	Progress io.Writer // what is happening, for a person; nil = discard
 
+	// Bare is an account with a cluster and nothing deployed: whoever uses it deploys over the wire, installs the chart, and starts watchers then.
+	Bare         bool
+	NoKubernetes bool     // with Bare: the cluster is one that EKS knows of alone; nothing answers at its endpoint
 	Relay        bool     // clusters are in relay mode: functions reach their API servers through the watchers and in no other way
 	Adopters     bool     // the first cluster has a role for people who take it over from Karpenter
 	Concurrency  int      // the account's quota of executions of functions at once: 1,000; with less than 100 queues are read as context batches=2 has it
@@ -86,6 +92,8 @@ type Stack struct {
 	Cloud      *cloud.Cloud
 	EC2        *ec2.Model
 	Quotas     *servicequotas.Model
+	ECR        *ecr.Model
+	Stacks     *stacks.Model // what is deployed over the wire
 	Tables     *dynamodb.Model
 	Cluster    *Cluster           // the first
 	Kube       *kube.ControlPlane // the first cluster's
@@ -138,8 +146,17 @@ func (s *Stack) start(ctx context.Context) error {
 	if err := s.startCloud(); err != nil {
 		return err
 	}
-	if err := s.startRuntime(); err != nil {
+	err := s.startRuntime()
+	if err != nil {
 		return err
+	}
+	if s.Options.NoKubernetes {
+		s.account.eks.AddCluster(eks.Cluster{Name: s.Options.Cluster, Version: kubernetesMinor(), Endpoint: "https://127.0.0.1:9", CertificateAuthority: []byte("of nobody")})
+		if s.binaries, err = build.wait(); err != nil {
+			return err
+		}
+		s.startNotices()
+		return s.deployments.Begin()
 	}
 	s.say("starting Kubernetes %s (built from its modules the first time)", kube.KubernetesVersion)
 	first, err := s.startCluster(ctx, s.account, s.Options.Cluster, s.dir)
@@ -149,6 +166,10 @@ func (s *Stack) start(ctx context.Context) error {
 	s.Cluster, s.Kube, s.Machines = first, first.Kube, first.Machines
 	if s.binaries, err = build.wait(); err != nil {
 		return err
+	}
+	if s.Options.Bare {
+		s.startNotices()
+		return s.deployments.Begin()
 	}
 	s.say("deploying the region's stack and the cluster's")
 	if err := s.deployRegion(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -174,8 +175,21 @@ func rate(every time.Duration) string {
 	return fmt.Sprintf("rate(%d minutes)", minutes)
 }
 
-// code finds a function's executable by the name of its zip, e.g. "ASSET-joiner-provision-arm64".
-func (s *Stack) code(key string) (string, error) {
+// code finds a function's executable by the name of its zip, e.g. "ASSET-joiner-provision-arm64", or by what program the zip in the bucket holds.
+func (s *Stack) code(bucket, key string) (string, error) {
+	if zip, ok := s.Cloud.S3.Get(bucket, key); ok {
+		name, err := programOf(zip)
+		if err != nil {
+			return "", fmt.Errorf("code s3://%s/%s: %w", bucket, key, err)
+		}
+		if !slices.Contains(functions, name) {
+			return "", fmt.Errorf("code s3://%s/%s: it is of function %s, and built here are %v", bucket, key, name, functions)
+		}
+		return s.binaries.function(name), nil
+	}
+	if !strings.HasPrefix(key, "ASSET-") {
+		return "", fmt.Errorf("Error occurred while GetObject. S3 Error Code: NoSuchKey. S3 Error Message: The specified key does not exist: s3://%s/%s", bucket, key) //nolint:staticcheck // AWS's words
+	}
 	for _, name := range functions {
 		if strings.HasPrefix(key, "ASSET-joiner-"+name+"-") {
 			return s.binaries.function(name), nil

@@ -111,6 +111,21 @@ func (b *Book) Settling(arn string) bool {
 	return len(b.pending[arn]) > 0
 }
 
+// RemoveRole forgets a role: it may do nothing from now on, and nobody may take it on.
+func (b *Book) RemoveRole(arn string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.roles, arn)
+	delete(b.pending, arn)
+}
+
+// RemoveResource forgets the policy of a resource.
+func (b *Book) RemoveResource(arn string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.resources, arn)
+}
+
 // SetResource gives a resource its policy. name is how decisions speak of it.
 func (b *Book) SetResource(arn, name string, d *policy.Document) {
 	b.mu.Lock()
@@ -234,6 +249,9 @@ func (b *Book) context(who policy.Principal, role Role, a wire.Access) policy.Co
 		"aws:securetransport": {"true"}, "aws:requestedregion": {b.Region}, "aws:currenttime": {now.Format(time.RFC3339)},
 		"aws:epochtime": {strconv.FormatInt(now.Unix(), 10)}, "aws:viaawsservice": {"false"}, "aws:principalisawsservice": {"false"},
 		"aws:resourceaccount": {cmp.Or(accountOf(a.Resource), b.Account)},
+	}
+	if strings.HasPrefix(a.Action, "s3:") {
+		c["s3:resourceaccount"] = c["aws:resourceaccount"]
 	}
 	if strings.HasPrefix(a.Action, "ec2:") {
 		c["ec2:region"] = []string{b.Region}

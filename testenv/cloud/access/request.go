@@ -33,7 +33,7 @@ func (b asker) of(r Request) ([]wire.Access, error) {
 	r.Account = cmp.Or(r.Account, b.Account)
 	services := map[string]func(Request) ([]wire.Access, error){
 		"sqs": b.ofSQS, "dynamodb": b.ofDynamoDB, "s3": b.ofS3, "ssm": b.ofSSM, "pricing": b.ofPricing, "eks": b.ofEKS, "events": b.ofEvents,
-		"lambda": b.ofLambda,
+		"lambda": b.ofLambda, "cloudformation": b.ofCloudFormation, "ecr": b.ofECR,
 	}
 	f, ok := services[r.Service]
 	if !ok {
@@ -120,6 +120,47 @@ func (b asker) ofLambda(r Request) ([]wire.Access, error) {
 		function = b.arn("lambda", r.Account, "function:"+function)
 	}
 	return one("lambda:InvokeFunction", function), nil
+}
+
+// ofCloudFormation: a stack is named by its name, or by its ARN; what is about none asks for all.
+func (b asker) ofCloudFormation(r Request) ([]wire.Access, error) {
+	form, err := url.ParseQuery(string(r.Body))
+	if err != nil {
+		return nil, fmt.Errorf("read request of CloudFormation: %w", err)
+	}
+	stack := form.Get("StackName")
+	switch {
+	case stack == "":
+		stack = "*"
+	case !strings.HasPrefix(stack, "arn:"):
+		stack = b.arn("cloudformation", r.Account, "stack/"+stack+"/*")
+	}
+	out := one("cloudformation:"+r.Action, stack)
+	if role := form.Get("RoleARN"); role != "" {
+		out = append(out, wire.Access{Action: "iam:PassRole", Resource: role, Context: map[string][]string{"iam:passedtoservice": {"cloudformation.amazonaws.com"}}})
+	}
+	return out, nil
+}
+
+// ofECR: repositories are named, one or several; logging in asks for all.
+func (b asker) ofECR(r Request) ([]wire.Access, error) {
+	var in struct {
+		RepositoryName  string   `json:"repositoryName"`
+		RepositoryNames []string `json:"repositoryNames"`
+	}
+	if err := json.Unmarshal(r.Body, &in); err != nil {
+		return nil, fmt.Errorf("read request of ECR: %w", err)
+	}
+	var out []wire.Access
+	for _, name := range append(in.RepositoryNames, in.RepositoryName) {
+		if name != "" {
+			out = append(out, wire.Access{Action: "ecr:" + r.Action, Resource: b.arn("ecr", r.Account, "repository/"+name)})
+		}
+	}
+	if len(out) == 0 {
+		return one("ecr:"+r.Action, "*"), nil
+	}
+	return out, nil
 }
 
 func (b asker) ofPricing(r Request) ([]wire.Access, error) { return one("pricing:"+r.Action, "*"), nil }

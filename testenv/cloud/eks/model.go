@@ -127,6 +127,15 @@ func (m *Model) AddAccessEntry(e AccessEntry) error {
 	return err
 }
 
+// RemoveAccessEntry lets a principal in no more; where it was not, nothing happens.
+func (m *Model) RemoveAccessEntry(clusterName, principalARN string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.clusters[clusterName]; c != nil {
+		delete(c.entries, principalARN)
+	}
+}
+
 // Lookup returns the username and groups a principal has in a cluster. ok is
 // false when the cluster does not exist or has no entry for it.
 func (m *Model) Lookup(clusterName, principalARN string) (username string, groups []string, ok bool) {

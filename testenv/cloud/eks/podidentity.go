@@ -32,6 +32,23 @@ func (m *Model) AddPodIdentity(p PodIdentity) error {
 	return nil
 }
 
+// HasPodIdentity reports whether a service account of a cluster has a role.
+func (m *Model) HasPodIdentity(clusterName, namespace, serviceAccount string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.clusters[clusterName]
+	return c != nil && slices.ContainsFunc(c.identities, func(p PodIdentity) bool { return p.Namespace == namespace && p.ServiceAccount == serviceAccount })
+}
+
+// RemovePodIdentity deletes an association; where there is none, nothing happens.
+func (m *Model) RemovePodIdentity(clusterName, namespace, serviceAccount string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.clusters[clusterName]; c != nil {
+		c.identities = slices.DeleteFunc(c.identities, func(p PodIdentity) bool { return p.Namespace == namespace && p.ServiceAccount == serviceAccount })
+	}
+}
+
 type podIdentityView struct {
 	ClusterName    string `json:"clusterName"`
 	Namespace      string `json:"namespace"`

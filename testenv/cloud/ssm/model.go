@@ -56,6 +56,17 @@ func (m *Model) Put(name, value string) int64 {
 	return int64(len(m.parameters[name]))
 }
 
+// Value returns the newest value of a parameter; ok is false where there is none of that name.
+func (m *Model) Value(name string) (value string, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	versions := m.parameters[name]
+	if len(versions) == 0 {
+		return "", false
+	}
+	return versions[len(versions)-1].value, true
+}
+
 // Delete removes a parameter with all its versions.
 func (m *Model) Delete(name string) {
 	m.mu.Lock()

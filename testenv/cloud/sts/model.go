@@ -144,6 +144,13 @@ func (m *Model) AddRole(r Role) string {
 	return r.ARN()
 }
 
+// RemoveRole deletes a role, whose sessions stay valid until they expire, and have no rights.
+func (m *Model) RemoveRole(arn string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.roles, arn)
+}
+
 // RoleID returns the unique id of a role, which is how AWS shows who sent a message; "" where there is no such role.
 func (m *Model) RoleID(arn string) string {
 	m.mu.Lock()

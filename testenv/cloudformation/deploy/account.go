@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/ecr"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
 	"github.com/joiner-sh/joiner/testenv/cloud/policy"
 	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
@@ -29,11 +31,12 @@ type Models struct {
 	EC2        *ec2.Model
 	EKS        *eks.Model
 	Parameters *ssm.Model
+	ECR        *ecr.Model // nil: there are no repositories
 	Runtime    *lambdaruntime.Runner
 	Bus        *events.Bus
 	Schedules  *schedule.Scheduler
-	// Code returns the executable of a function by the key of its zip, e.g. "ASSET-joiner-provision-arm64".
-	Code  func(key string) (path string, err error)
+	// Code returns the executable of a function by where its zip is, e.g. the key "ASSET-joiner-provision-arm64" of any bucket.
+	Code  func(bucket, key string) (path string, err error)
 	Buses map[string]*events.Bus // of other accounts, by ARN, for rules that send there
 	// OnDropped hears of a delivery that was given up; nil = nobody does.
 	OnDropped  func(error)
@@ -56,11 +59,15 @@ type Account struct {
 	stop    context.CancelFunc
 
 	mappings   map[string][]*eventsource.Mapping // by logical id: each cluster's stack has one
+	fed        map[string]*eventsource.Mapping   // by stack and logical id
 	waiting    []schedule.Schedule               // until Begin
 	begun      bool
-	rules      []events.Rule
+	rules      []events.Rule // by pattern
+	clocks     []string      // names of rules by the clock
 	identities map[identity]podRole
 	exports    map[string]string
+	roles      map[string]string // ARN by name
+	named      map[string]string // stack that made it, by type and name, of what no model keeps
 	answers    answers
 
 	mutex sync.Mutex // guards async, which schedules read when they fire
@@ -73,8 +80,8 @@ type identity struct{ cluster, namespace, serviceAccount string }
 // NewAccount returns an account without stacks.
 func NewAccount(m Models) *Account {
 	a := &Account{
-		Models: m, mappings: map[string][]*eventsource.Mapping{}, identities: map[identity]podRole{}, exports: map[string]string{},
-		async: map[string]delivery.Async{},
+		Models: m, mappings: map[string][]*eventsource.Mapping{}, fed: map[string]*eventsource.Mapping{}, identities: map[identity]podRole{}, exports: map[string]string{},
+		roles: map[string]string{}, named: map[string]string{}, async: map[string]delivery.Async{},
 	}
 	a.running, a.stop = context.WithCancel(context.Background())
 	if a.OnDropped == nil {
@@ -85,6 +92,9 @@ func NewAccount(m Models) *Account {
 
 // account is the twelve digits of the account.
 func (a *Account) account() string { return cmp.Or(a.Models.Account, a.Cloud.Account()) }
+
+// ID is the twelve digits of the account.
+func (a *Account) ID() string { return a.account() }
 
 // Close ends the mappings and all that sends. The runtime should be stopped before, else batches in flight are waited for.
 func (a *Account) Close() {
@@ -119,7 +129,7 @@ func (a *Account) Mapping(id string) *eventsource.Mapping {
 }
 
 // Rules are the rules of all stacks, with targets that send.
-func (a *Account) Rules() []events.Rule { return a.rules }
+func (a *Account) Rules() []events.Rule { return slices.Clone(a.rules) }
 
 // podRole is what EKS gives pods: keys of a role, or of the target that this role takes on.
 type podRole struct{ role, target string }
@@ -184,27 +194,45 @@ func (v *values) Attribute(logicalID, attribute string) (any, error) {
 	return value, nil
 }
 
+// Open puts a template in its environment, of which account and region are the account's own. Nothing is made. before is the stack as it was deployed until
+// now, nil for a new one: what its custom resources came to be stays known.
+func (a *Account) Open(t *cloudformation.Template, env cloudformation.Environment, before *Stack) (*Stack, error) {
+	env.Account, env.Region = a.account(), a.Cloud.Region()
+	v := &values{custom: map[string]made{}, roleID: a.Cloud.STS.RoleID}
+	if before != nil {
+		v.custom = maps.Clone(before.values.custom)
+	}
+	resolved, err := t.With(env, v)
+	if err != nil {
+		return nil, err
+	}
+	v.named = &cloudformation.Named{Stack: resolved}
+	return &Stack{Stack: resolved, values: v}, nil
+}
+
+// Grant has the policies of a stack count, in place of those it had before. Names are known beforehand, so that policies hold before anybody can do anything.
+func (a *Account) Grant(s *Stack) error {
+	_, err := rights.Add(a.Cloud.Policies, s.Stack, a.Boundaries)
+	return err
+}
+
 // Deploy makes every resource of a template, in order. Account, region and exports of the environment are the account's own.
 // On an error what was made until then stays.
 func (a *Account) Deploy(ctx context.Context, t *cloudformation.Template, env cloudformation.Environment) (*Stack, error) {
-	env.Account, env.Region, env.Exports = a.account(), a.Cloud.Region(), maps.Clone(a.exports)
-	v := &values{custom: map[string]made{}, roleID: a.Cloud.STS.RoleID}
-	resolved, err := t.With(env, v)
+	env.Exports = maps.Clone(a.exports)
+	s, err := a.Open(t, env, nil)
 	if err != nil {
 		return nil, fmt.Errorf("deploy %s: %w", env.StackName, err)
 	}
-	v.named = &cloudformation.Named{Stack: resolved}
-	s := &Stack{Stack: resolved, values: v}
 	order, err := s.Order()
 	if err != nil {
 		return nil, fmt.Errorf("deploy %s: %w", env.StackName, err)
 	}
-	// Names are known beforehand, so that policies hold before anybody can do anything.
-	if _, err := rights.Add(a.Cloud.Policies, resolved, a.Boundaries); err != nil {
+	if err := a.Grant(s); err != nil {
 		return nil, fmt.Errorf("deploy %s: %w", env.StackName, err)
 	}
 	for _, id := range order {
-		if err := a.make(ctx, s, id); err != nil {
+		if err := a.Make(ctx, s, id); err != nil {
 			return nil, fmt.Errorf("deploy %s: resource %s (%s): %w", env.StackName, id, t.Resources[id].Type, err)
 		}
 	}

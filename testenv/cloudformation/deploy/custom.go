@@ -56,19 +56,27 @@ func (a *Account) makeCustom(ctx context.Context, s *Stack, id string, propertie
 	return nil
 }
 
+// changeCustom has a custom resource updated from old properties.
+func (a *Account) changeCustom(ctx context.Context, s *Stack, id string, wanted, old properties) error {
+	answer, err := a.tell(ctx, s, id, "Update", s.values.custom[id].id, wanted, old)
+	if err != nil {
+		return err
+	}
+	s.values.custom[id] = made{id: answer.PhysicalResourceID, data: answer.Data}
+	return nil
+}
+
 // Update has a custom resource of a stack updated to other properties, those of the template with changes.
 func (a *Account) Update(ctx context.Context, s *Stack, id string, changes map[string]any) error {
 	old, err := s.Properties(id)
 	if err != nil {
 		return err
 	}
-	properties := maps.Clone(old)
-	maps.Copy(properties, changes)
-	answer, err := a.tell(ctx, s, id, "Update", s.values.custom[id].id, properties, old)
-	if err != nil {
+	wanted := maps.Clone(old)
+	maps.Copy(wanted, changes)
+	if err := a.changeCustom(ctx, s, id, wanted, old); err != nil {
 		return fmt.Errorf("update %s of stack %s: %w", id, s.Environment.StackName, err)
 	}
-	s.values.custom[id] = made{id: answer.PhysicalResourceID, data: answer.Data}
 	return nil
 }
 

@@ -76,7 +76,7 @@ func begin(t *testing.T) *Account {
 		Cloud: c, EC2: machines, EKS: eks.New(eks.Options{}), Parameters: parameters,
 		Bus:       events.NewBus(events.Config{Account: c.Account(), Region: c.Region()}),
 		Schedules: schedule.New(schedule.Config{}),
-		Code:      func(string) (string, error) { return os.Args[0], nil },
+		Code:      func(string, string) (string, error) { return os.Args[0], nil },
 	})
 	t.Cleanup(a.Close)
 	a.Runtime, err = lambdaruntime.New(lambdaruntime.Config{

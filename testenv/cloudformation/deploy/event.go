@@ -3,7 +3,9 @@ package deploy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +73,7 @@ func makeRule(ctx context.Context, r resource) error {
 		return err
 	}
 	if p.ScheduleExpression != "" {
+		r.account.clocks = append(r.account.clocks, name)
 		return r.account.makeClock(r.id, name, arn, p)
 	}
 	pattern, err := events.ParsePattern(p.EventPattern)
@@ -103,6 +106,48 @@ func makeRule(ctx context.Context, r resource) error {
 	}
 	r.account.rules = append(r.account.rules, rule)
 	return r.account.Bus.PutRule(rule)
+}
+
+// ruleExists looks at rules by pattern and by the clock.
+func ruleExists(_ context.Context, r resource) (bool, error) {
+	name, err := r.name()
+	a := r.account
+	return slices.Contains(a.clocks, name) || slices.ContainsFunc(a.rules, func(rule events.Rule) bool { return rule.Name == name }), err
+}
+
+// changeRule makes the rule anew: what it sends meanwhile is lost for a moment, as a rule that is put replaces the one before.
+func changeRule(ctx context.Context, r resource, old properties) error {
+	before := resource{r.account, r.stack, r.id, old}
+	if err := removeRule(ctx, before); err != nil {
+		return err
+	}
+	if err := makeRule(ctx, r); err != nil {
+		return errors.Join(err, makeRule(ctx, before))
+	}
+	return nil
+}
+
+// removeRule ends a rule with its targets.
+func removeRule(_ context.Context, r resource) error {
+	var p ruleProperties
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	name, err := r.name()
+	if err != nil {
+		return err
+	}
+	a := r.account
+	a.rules = slices.DeleteFunc(a.rules, func(rule events.Rule) bool { return rule.Name == name })
+	a.clocks = slices.DeleteFunc(a.clocks, func(clock string) bool { return clock == name })
+	a.waiting = slices.DeleteFunc(a.waiting, func(s schedule.Schedule) bool { return s.Group == name })
+	a.Bus.DeleteRule(name)
+	for _, t := range p.Targets {
+		if p.ScheduleExpression != "" {
+			a.Schedules.Delete(name + "/" + t.ID)
+		}
+	}
+	return nil
 }
 
 // toQueue sends to a queue for a rule. The queue may be made later than the rule.

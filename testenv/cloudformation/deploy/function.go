@@ -2,7 +2,9 @@ package deploy
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -22,8 +24,32 @@ type functionProperties struct {
 	RecursiveLoop                        string // Allow or Terminate
 }
 
+func functionExists(_ context.Context, r resource) (bool, error) {
+	name, err := r.name()
+	_, there := r.account.Runtime.Function(name)
+	return there, err
+}
+
 // makeFunction deploys a function.
-func makeFunction(_ context.Context, r resource) error {
+func makeFunction(ctx context.Context, r resource) error { return changeFunction(ctx, r, nil) }
+
+// removeFunction takes a function away, with what is still to be invoked of it.
+func removeFunction(_ context.Context, r resource) error {
+	name, err := r.name()
+	if err != nil {
+		return err
+	}
+	arn, err := r.arn()
+	if err != nil {
+		return err
+	}
+	r.account.Runtime.Remove(name)
+	r.account.Cloud.Policies.RemoveResource(arn)
+	return nil
+}
+
+// changeFunction deploys a function in place of the one there is.
+func changeFunction(_ context.Context, r resource, _ properties) error {
 	var p functionProperties
 	if err := r.decode(&p); err != nil {
 		return err
@@ -38,7 +64,7 @@ func makeFunction(_ context.Context, r resource) error {
 	if err := r.account.takeOn("lambda.amazonaws.com", p.Role, ""); err != nil {
 		return err
 	}
-	path, err := r.account.Code(p.Code.S3Key)
+	path, err := r.account.Code(p.Code.S3Bucket, p.Code.S3Key)
 	if err != nil {
 		return err
 	}
@@ -65,13 +91,32 @@ func (a *Account) Credentials(_ context.Context, f lambdaruntime.Function) (awss
 	return awssdk.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, SessionToken: c.SessionToken}, err
 }
 
+type invokeProperties struct {
+	FunctionName, Qualifier  string
+	MaximumEventAgeInSeconds *int
+	MaximumRetryAttempts     *int
+}
+
 // makeInvokeConfig says how a function takes asynchronous invocations.
-func makeInvokeConfig(_ context.Context, r resource) error {
-	var p struct {
-		FunctionName, Qualifier  string
-		MaximumEventAgeInSeconds *int
-		MaximumRetryAttempts     *int
+func makeInvokeConfig(ctx context.Context, r resource) error {
+	return changeInvokeConfig(ctx, r, nil)
+}
+
+// removeInvokeConfig has a function take asynchronous invocations as those do of which nothing is said.
+func removeInvokeConfig(_ context.Context, r resource) error {
+	var p invokeProperties
+	if err := r.decode(&p); err != nil {
+		return err
 	}
+	r.account.mutex.Lock()
+	defer r.account.mutex.Unlock()
+	delete(r.account.async, p.FunctionName)
+	return nil
+}
+
+// changeInvokeConfig says it anew.
+func changeInvokeConfig(_ context.Context, r resource, _ properties) error {
+	var p invokeProperties
 	if err := r.decode(&p); err != nil {
 		return err
 	}
@@ -145,5 +190,30 @@ func makeMapping(ctx context.Context, r resource) error {
 		return err
 	}
 	r.account.mappings[r.id] = append(r.account.mappings[r.id], mapping)
+	r.account.fed[r.key()] = mapping
+	return nil
+}
+
+// removeMapping ends the polling, and waits for the batches in flight.
+func removeMapping(_ context.Context, r resource) error {
+	mapping := r.account.fed[r.key()]
+	if mapping == nil {
+		return nil
+	}
+	mapping.Stop()
+	delete(r.account.fed, r.key())
+	r.account.mappings[r.id] = slices.DeleteFunc(r.account.mappings[r.id], func(m *eventsource.Mapping) bool { return m == mapping })
+	return nil
+}
+
+// changeMapping starts the mapping anew.
+func changeMapping(ctx context.Context, r resource, old properties) error {
+	before := resource{r.account, r.stack, r.id, old}
+	if err := removeMapping(ctx, before); err != nil {
+		return err
+	}
+	if err := makeMapping(ctx, r); err != nil {
+		return errors.Join(err, makeMapping(ctx, before))
+	}
 	return nil
 }

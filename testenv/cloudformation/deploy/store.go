@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"time"
@@ -11,6 +12,7 @@ import (
 	dynamodbtypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
 )
 
 type tableProperties struct {
@@ -22,6 +24,18 @@ type tableProperties struct {
 	DeletionProtectionEnabled        bool
 	PointInTimeRecoverySpecification *dynamodbtypes.PointInTimeRecoverySpecification
 	TimeToLiveSpecification          *dynamodbtypes.TimeToLiveSpecification
+}
+
+func tableExists(ctx context.Context, r resource) (bool, error) {
+	name, err := r.name()
+	if err != nil {
+		return false, err
+	}
+	_, err = dynamodb.NewFromConfig(r.account.Cloud.Config()).DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+	if absent := (*dynamodbtypes.ResourceNotFoundException)(nil); errors.As(err, &absent) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // makeTable makes a table, waits until it can be used, and sets what can only be set then.
@@ -45,6 +59,18 @@ func makeTable(ctx context.Context, r resource) error {
 	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, time.Minute); err != nil {
 		return err
 	}
+	if err := setTable(ctx, client, name, p); err != nil {
+		return err
+	}
+	r.account.Cloud.Policies.SetTableKey(name, hash(p.KeySchema))
+	for _, index := range p.GlobalSecondaryIndexes {
+		r.account.Cloud.Policies.SetTableKey(name+"/"+aws.ToString(index.IndexName), hash(index.KeySchema))
+	}
+	return nil
+}
+
+// setTable sets what can only be set once there is a table.
+func setTable(ctx context.Context, client *dynamodb.Client, name string, p tableProperties) error {
 	if p.TimeToLiveSpecification != nil {
 		if _, err := client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: &name, TimeToLiveSpecification: p.TimeToLiveSpecification}); err != nil {
 			return err
@@ -55,11 +81,53 @@ func makeTable(ctx context.Context, r resource) error {
 			return err
 		}
 	}
-	r.account.Cloud.Policies.SetTableKey(name, hash(p.KeySchema))
-	for _, index := range p.GlobalSecondaryIndexes {
-		r.account.Cloud.Policies.SetTableKey(name+"/"+aws.ToString(index.IndexName), hash(index.KeySchema))
-	}
 	return nil
+}
+
+// changeTable sets what may be set of a table that is there.
+func changeTable(ctx context.Context, r resource, old properties) error {
+	var p tableProperties
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	name, err := r.name()
+	if err != nil {
+		return err
+	}
+	client := dynamodb.NewFromConfig(r.account.Cloud.Config())
+	var set tableProperties
+	for _, property := range different(old, r.properties) {
+		switch property {
+		case "DeletionProtectionEnabled":
+			if _, err := client.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &name, DeletionProtectionEnabled: &p.DeletionProtectionEnabled}); err != nil {
+				return err
+			}
+		case "TimeToLiveSpecification":
+			set.TimeToLiveSpecification = p.TimeToLiveSpecification
+		case "PointInTimeRecoverySpecification":
+			set.PointInTimeRecoverySpecification = p.PointInTimeRecoverySpecification
+		default:
+			return fmt.Errorf("property %s: changing it of a table is not modelled", property)
+		}
+	}
+	return setTable(ctx, client, name, set)
+}
+
+// removeTable deletes a table, which DynamoDB refuses where it is protected.
+func removeTable(ctx context.Context, r resource) error {
+	name, err := r.name()
+	if err != nil {
+		return err
+	}
+	client := dynamodb.NewFromConfig(r.account.Cloud.Config())
+	_, err = client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name})
+	if gone := (*dynamodbtypes.ResourceNotFoundException)(nil); errors.As(err, &gone) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	waiter := dynamodb.NewTableNotExistsWaiter(client, func(o *dynamodb.TableNotExistsWaiterOptions) { o.MinDelay = 100 * time.Millisecond })
+	return waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, time.Minute)
 }
 
 // hash is the attribute with the partition key.
@@ -82,6 +150,19 @@ type lifeRule struct {
 	Status, Prefix                 string
 	ExpirationInDays               *int32
 	AbortIncompleteMultipartUpload *s3types.AbortIncompleteMultipartUpload
+	NoncurrentVersionExpiration    *struct{ NoncurrentDays int32 } // nothing here has versions
+}
+
+func bucketExists(ctx context.Context, r resource) (bool, error) {
+	name, err := r.name()
+	if err != nil {
+		return false, err
+	}
+	_, err = r.account.s3().GetBucketLocation(ctx, &s3.GetBucketLocationInput{Bucket: &name})
+	if absent := smithy.APIError(nil); errors.As(err, &absent) && absent.ErrorCode() == "NoSuchBucket" {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // makeBucket makes a bucket and says how long its objects live.
@@ -94,16 +175,59 @@ func makeBucket(ctx context.Context, r resource) error {
 	if err != nil {
 		return err
 	}
-	client := s3.NewFromConfig(r.account.Cloud.Config(), func(o *s3.Options) { o.UsePathStyle = true })
+	client := r.account.s3()
 	here := &s3types.CreateBucketConfiguration{LocationConstraint: s3types.BucketLocationConstraint(r.account.Cloud.Region())}
 	if _, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &name, CreateBucketConfiguration: here}); err != nil {
 		return err
 	}
-	if len(p.LifecycleConfiguration.Rules) == 0 {
+	return setLife(ctx, client, name, p)
+}
+
+// s3 is a client with the rights of the account's root.
+func (a *Account) s3() *s3.Client {
+	return s3.NewFromConfig(a.Cloud.Config(), func(o *s3.Options) { o.UsePathStyle = true })
+}
+
+// changeBucket says anew how long objects of a bucket live.
+func changeBucket(ctx context.Context, r resource, _ properties) error {
+	var p bucketProperties
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	name, err := r.name()
+	if err != nil {
+		return err
+	}
+	return setLife(ctx, r.account.s3(), name, p)
+}
+
+// removeBucket deletes a bucket, which S3 refuses while there is something in it.
+func removeBucket(ctx context.Context, r resource) error {
+	name, err := r.name()
+	if err != nil {
+		return err
+	}
+	_, err = r.account.s3().DeleteBucket(ctx, &s3.DeleteBucketInput{Bucket: &name})
+	if refused := smithy.APIError(nil); errors.As(err, &refused) && refused.ErrorCode() == "NoSuchBucket" {
 		return nil
+	}
+	if err == nil {
+		r.account.Cloud.Policies.RemoveResource("arn:aws:s3:::" + name)
+	}
+	return err
+}
+
+// setLife says how long objects of a bucket live.
+func setLife(ctx context.Context, client *s3.Client, name string, p bucketProperties) error {
+	if len(p.LifecycleConfiguration.Rules) == 0 {
+		_, err := client.DeleteBucketLifecycle(ctx, &s3.DeleteBucketLifecycleInput{Bucket: &name})
+		return err
 	}
 	life := &s3types.BucketLifecycleConfiguration{}
 	for _, rule := range p.LifecycleConfiguration.Rules {
+		if rule.NoncurrentVersionExpiration != nil && rule.ExpirationInDays == nil && rule.AbortIncompleteMultipartUpload == nil {
+			continue
+		}
 		one := s3types.LifecycleRule{
 			ID: &rule.ID, Status: s3types.ExpirationStatus(rule.Status), Filter: &s3types.LifecycleRuleFilter{Prefix: &rule.Prefix},
 			AbortIncompleteMultipartUpload: rule.AbortIncompleteMultipartUpload,
@@ -113,12 +237,30 @@ func makeBucket(ctx context.Context, r resource) error {
 		}
 		life.Rules = append(life.Rules, one)
 	}
-	_, err = client.PutBucketLifecycleConfiguration(ctx, &s3.PutBucketLifecycleConfigurationInput{Bucket: &name, LifecycleConfiguration: life})
+	_, err := client.PutBucketLifecycleConfiguration(ctx, &s3.PutBucketLifecycleConfigurationInput{Bucket: &name, LifecycleConfiguration: life})
 	return err
 }
 
-// makeParameter sets a parameter.
-func makeParameter(_ context.Context, r resource) error {
+// makeParameter makes a parameter.
+func makeParameter(ctx context.Context, r resource) error { return changeParameter(ctx, r, nil) }
+
+func parameterExists(_ context.Context, r resource) (bool, error) {
+	name, err := r.name()
+	_, there := r.account.Parameters.Value(name)
+	return there, err
+}
+
+// removeParameter deletes a parameter.
+func removeParameter(_ context.Context, r resource) error {
+	name, err := r.name()
+	if err == nil {
+		r.account.Parameters.Delete(name)
+	}
+	return err
+}
+
+// changeParameter sets a parameter.
+func changeParameter(_ context.Context, r resource, _ properties) error {
 	var p struct{ Name, Type, Value, AllowedPattern string }
 	if err := r.decode(&p); err != nil {
 		return err
