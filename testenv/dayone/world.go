@@ -1,0 +1,181 @@
+package dayone
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/eks"
+	"github.com/joiner-sh/joiner/testenv/cloud/sts"
+	"github.com/joiner-sh/joiner/testenv/kube"
+	"github.com/joiner-sh/joiner/testenv/stack"
+)
+
+// Options say what a reader has before they begin. The zero value is an account without anything, and a cluster named shop.
+type Options struct {
+	Cluster      string    // shop
+	Concurrency  int       // the account's quota of concurrent executions: 1000
+	NoKubernetes bool      // EKS knows of the cluster, and nothing answers at its endpoint
+	Log          io.Writer // nil = discard
+}
+
+// World is a reader's account, cluster and shell.
+type World struct {
+	Stack *stack.Stack
+	Table Table
+	Typed []Command // all that was typed so far
+
+	shell   *shell
+	watcher *follower
+	closers []func()
+}
+
+// administrators is the group of the reader in the cluster.
+const administrators = "dayone-administrators"
+
+// Start starts account, cluster and registry. On an error nothing is left running.
+func Start(ctx context.Context, o Options) (*World, error) {
+	if o.Cluster == "" {
+		o.Cluster = "shop"
+	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	w := &World{Table: Usual()}
+	if err := w.start(ctx, o); err != nil {
+		w.Stop()
+		return nil, fmt.Errorf("start the first day: %w", err)
+	}
+	return w, nil
+}
+
+func (w *World) start(ctx context.Context, o Options) error {
+	var err error
+	w.Stack, err = stack.Start(ctx, stack.Options{
+		Bare: true, NoKubernetes: o.NoKubernetes, Cluster: o.Cluster, Concurrency: o.Concurrency, Watchers: -1, Progress: o.Log,
+	})
+	if err != nil {
+		return err
+	}
+	w.later(w.Stack.Stop)
+	stop, err := serveRegistry(ctx, w.Stack.ECR)
+	if err != nil {
+		return err
+	}
+	w.later(stop)
+	// The shell's home is the stack's folder, which Stop removes after all processes.
+	home := filepath.Join(w.Stack.Dir(), "reader")
+	if err := os.MkdirAll(filepath.Join(home, "bin"), 0o755); err != nil {
+		return err
+	}
+	var assets kube.Assets
+	if w.Stack.Kube != nil {
+		assets = w.Stack.Kube.Assets()
+		if err := w.enter(ctx, home); err != nil {
+			return err
+		}
+		w.watcher = follow(w.Stack, o.Log)
+		w.later(w.watcher.stop)
+	}
+	if err := installed(ctx, filepath.Join(home, "bin"), assets); err != nil {
+		return err
+	}
+	return w.sit(ctx, home, o.Log)
+}
+
+// reader returns the keys of a user of the account.
+func (w *World) reader() sts.Credentials { return w.Stack.Cloud.STS.AddUser("reader") }
+
+// enter lets the reader into the cluster, as EKS lets in who made one: by their keys, and by a kubeconfig that is there already.
+func (w *World) enter(ctx context.Context, home string) error {
+	err := w.Stack.Clusters().AddAccessEntry(eks.AccessEntry{
+		Cluster: w.Stack.Options.Cluster, PrincipalARN: "arn:aws:iam::" + w.Stack.Cloud.Account() + ":user/reader", Groups: []string{administrators},
+	})
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(w.Stack.Kube.Config())
+	if err != nil {
+		return err
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: administrators}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: administrators}},
+	}
+	if _, err := client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	config, err := os.ReadFile(w.Stack.Kube.KubeconfigPath())
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(home, ".kube"), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(home, ".kube", "config"), config, 0o600)
+}
+
+// sit opens the reader's shell, in the project's folder.
+func (w *World) sit(ctx context.Context, home string, log io.Writer) error {
+	settings, err := goSettings(ctx)
+	if err != nil {
+		return err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	w.shell = &shell{dir: home, at: Root(), log: log, env: slices.Concat(settings, w.Stack.Cloud.Environment(w.reader()), []string{
+		"HOME=" + home, "PATH=" + filepath.Join(home, "bin") + ":" + filepath.Join(Root(), "bin") + ":" + os.Getenv("PATH"),
+		"TERM=dumb", "LANG=C.UTF-8", "AWS_PAGER=", "npm_config_cache=" + filepath.Join(cache, "joiner", "npm"), "npm_config_userconfig=" + filepath.Join(os.Getenv("HOME"), ".npmrc"),
+		"npm_config_update_notifier=false",
+		"REGISTRY=" + w.Stack.ECR.Host(), "CDK_DISABLE_CLI_TELEMETRY=true",
+		// Node.js and CDK say at length which versions of Node.js they will stop supporting.
+		"JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1", "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION=1", "NODE_NO_WARNINGS=1",
+	})}
+	for name, value := range w.Table.Variables {
+		w.shell.set(name, value)
+	}
+	return nil
+}
+
+// Run types the commands of blocks, one after another, and stops at the first that fails: then the error is a *Failed.
+func (w *World) Run(ctx context.Context, blocks []Block) error {
+	for _, c := range Commands(blocks) {
+		if _, err := w.Type(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Type types one command, and returns what it told.
+func (w *World) Type(ctx context.Context, c Command) (string, error) {
+	c = w.Table.Fill(c)
+	w.Typed = append(w.Typed, c)
+	output, err := w.shell.run(ctx, c)
+	for name, value := range w.Table.learn(output) {
+		w.shell.set(name, value)
+	}
+	return output, err
+}
+
+// Return takes the reader back to the project's folder, as one who opens another shell.
+func (w *World) Return() { w.shell.at = Root() }
+
+func (w *World) later(f func()) { w.closers = append(w.closers, f) }
+
+// Stop ends everything. It may be called more than once.
+func (w *World) Stop() {
+	for _, f := range slices.Backward(w.closers) {
+		f()
+	}
+	w.closers = nil
+}
