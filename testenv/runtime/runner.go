@@ -154,8 +154,8 @@ func (r *Runner) Deploy(fn Function) error {
 		return fmt.Errorf("deploy function %q: %w", fn.Name, ErrStopped)
 	}
 	if free := r.unreservedConcurrency(fn); fn.ReservedConcurrency != nil && *fn.ReservedConcurrency > 0 && free < r.minUnreserved() {
-		return fmt.Errorf("deploy function %q: reserving %d leaves %d unreserved: specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below its minimum value of [%d]",
-			fn.Name, *fn.ReservedConcurrency, free, r.minUnreserved())
+		return fmt.Errorf("deploy function %q: reserving %d leaves %d unreserved, less than %d: specified ReservedConcurrentExecutions for function decreases account's UnreservedConcurrentExecution below its minimum value of [%d]",
+			fn.Name, *fn.ReservedConcurrency, free, r.minUnreserved(), r.minUnreserved())
 	}
 	d, ok := r.deployments[fn.Name]
 	if !ok {
@@ -201,9 +201,6 @@ func (r *Runner) unreservedConcurrency(fn Function) int {
 	}
 	return free
 }
-
-// minUnreserved is what reservations must leave to all functions: of an account whose quota is smaller than that, its quota.
-func (r *Runner) minUnreserved() int { return min(minUnreserved, r.config.AccountConcurrency) }
 
 // Function returns the function deployed under the name, with its defaults filled; false when there is none.
 func (r *Runner) Function(name string) (Function, bool) {

@@ -36,8 +36,7 @@ func (s *Stack) startRuntime() error {
 	var err error
 	s.Runtime, err = lambdaruntime.New(lambdaruntime.Config{
 		Region: s.Cloud.Region(), AccountID: s.Cloud.Account(), EndpointURL: s.Cloud.Endpoint(),
-		AccountConcurrency: s.Options.Concurrency,
-		Credentials:        s.deployments.Credentials, OnLog: s.Options.OnLog, OnExit: s.Options.OnExit,
+		AccountConcurrency: s.Options.Concurrency, Credentials: s.deployments.Credentials, OnLog: s.Options.OnLog, OnExit: s.Options.OnExit,
 	})
 	if err != nil {
 		return err

@@ -34,9 +34,6 @@ type Options struct {
 	Dir      string    // for data and logs: a temporary folder, removed by Stop
 	Progress io.Writer // what is happening, for a person; nil = discard
 
-	// Bare is an account with a cluster and nothing deployed: whoever uses it deploys over the wire, installs the chart, and starts watchers then.
-	Bare         bool
-	NoKubernetes bool     // with Bare: the cluster is one that EKS knows of alone; nothing answers at its endpoint
 	Relay        bool     // clusters are in relay mode: functions reach their API servers through the watchers and in no other way
 	Adopters     bool     // the first cluster has a role for people who take it over from Karpenter
 	Concurrency  int      // the account's quota of executions of functions at once: 1,000; with less than 100 queues are read as context batches=2 has it
@@ -62,6 +59,10 @@ type Options struct {
 	KubeOptions  kube.Options
 	CloudAddress string       // host:port of the AWS endpoint: a free port
 	Readings     *reading.Set // of what AWS leaves open: as the environment says
+
+	// Bare is an account with a cluster and nothing deployed: whoever uses it deploys over the wire, installs the chart, and starts watchers then.
+	Bare         bool
+	NoKubernetes bool // with Bare: the cluster is one that EKS knows of alone; nothing answers at its endpoint
 }
 
 func (o Options) withDefaults() Options {

@@ -270,7 +270,7 @@ func TestA2ReservationsOfASmallAccount(t *testing.T) {
 			m, _ := begin(t, quota)
 			want(t, "status", first(deployed(t, m, "f", strings.Replace(function, "MEMORY", "128", 1))), status)
 			if status == rollbackComplete {
-				want(t, "events", strings.Join(reasons(t, m, "f"), "\n"), "decreases account's UnreservedConcurrentExecution below its minimum value")
+				want(t, "events", strings.Join(reasons(t, m, "f"), "\n"), "unreserved, less than")
 			}
 		})
 	}
