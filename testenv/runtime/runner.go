@@ -295,3 +295,7 @@ func (r *Runner) Stop() {
 	r.inFlight.Wait()
 	close(r.spawns)
 }
+
+// minUnreserved is what reservations must leave to all functions: of an account whose quota is smaller than that, its quota, so that nothing
+// may be reserved. Lambda has been seen to ask for ten of ten and fifty of fifty.
+func (r *Runner) minUnreserved() int { return min(minUnreserved, r.config.AccountConcurrency) }

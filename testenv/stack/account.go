@@ -53,6 +53,8 @@ func (s *Stack) startCloud() error {
 	s.Cloud.Register("ec2", ec2.NewHandler(s.EC2))
 	s.Tables = dynamodb.NewModel(dynamodb.Options{Account: s.Cloud.Account(), Region: s.Cloud.Region()})
 	s.Cloud.Register("dynamodb", dynamodb.NewHandler(s.Tables))
+	s.ECR = ecr.New(ecr.Options{Account: s.Cloud.Account(), Region: s.Cloud.Region()})
+	s.Cloud.Register("ecr", ecr.NewHandler(s.ECR))
 	s.Cloud.Register("ssm", ssm.NewHandler(s.account.parameters))
 	s.Cloud.Register("pricing", pricing.NewHandler(pricing.New(pricing.Options{})))
 	s.Cloud.Register("eks", eks.NewHandler(s.account.eks))
@@ -60,8 +62,6 @@ func (s *Stack) startCloud() error {
 	s.EC2.AddRole(ec2.Role{Name: "AWSServiceRoleForEC2Spot", Path: "/aws-service-role/spot.amazonaws.com/"}) // as after the first spot request
 	s.Cloud.Register("kms", kms.NewHandler(kms.New()))
 	s.Cloud.Register("logs", logs.NewHandler(logs.New()))
-	s.ECR = ecr.New(ecr.Options{Account: s.Cloud.Account(), Region: s.Cloud.Region()})
-	s.Cloud.Register("ecr", ecr.NewHandler(s.ECR))
 	s.Quotas = servicequotas.New()
 	s.Cloud.Register("servicequotas", servicequotas.NewHandler(s.Quotas))
 	return nil
