@@ -143,10 +143,10 @@ func TestA1TheRealCDKDeploysAndDestroys(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(Root(), "infra", "cdk", "node_modules", ".bin", "cdk")); err != nil {
 		must(t, w, "make infra/cdk/node_modules/.bin/cdk")
 	}
-	must(t, w, "cd infra/cdk && npx cdk bootstrap aws://"+w.Stack.Cloud.Account()+"/$AWS_REGION")
+	must(t, w, "infra/cdk/node_modules/.bin/cdk bootstrap aws://"+w.Stack.Cloud.Account()+"/$AWS_REGION") // where no app is: it would want zips
 	status(t, w, "CDKToolkit", "CREATE_COMPLETE")
 	all := " --all -c cluster=shop --require-approval never -c zips=" + zips(t, w)
-	must(t, w, "npx cdk deploy"+all)
+	must(t, w, "cd infra/cdk && npx cdk deploy"+all)
 	status(t, w, "joiner", "CREATE_COMPLETE")
 	status(t, w, "joiner-cluster-shop", "CREATE_COMPLETE")
 	must(t, w, "npx cdk destroy joiner-cluster-shop --force -c cluster=shop -c zips="+zips(t, w))
