@@ -22,6 +22,7 @@ type changeSet struct {
 	creates               bool // the stack is new
 	plan                  plan
 	changes               []change
+	taken                 []change // what cannot be made, since something has its name
 }
 
 // plan is a stack as it is to be.
@@ -129,6 +130,9 @@ func (m *Model) compare(s *stack, c *changeSet) {
 	if err == nil && len(c.changes) == 0 && !c.creates && slices.Equal(s.tags, c.plan.tags) && sameOutputs(s.now, after) {
 		err = errors.New("The submitted information didn't contain changes. Submit different information to create a change set.") //nolint:staticcheck // AWS's words
 	}
+	if err == nil && m.early {
+		err = m.free(after, c)
+	}
 	if err != nil {
 		c.status, c.reason, c.execution = "FAILED", err.Error(), "UNAVAILABLE"
 		return
@@ -185,6 +189,28 @@ func (m *Model) changes(s *stack, after *deploy.Stack) ([]change, error) {
 		}
 	}
 	return out, nil
+}
+
+// free returns an error where something has the name of what a change set would make.
+func (m *Model) free(after *deploy.Stack, c *changeSet) error {
+	for _, one := range c.changes {
+		name, err := after.CustomName(one.logical)
+		if err != nil || name == "" || one.action != "Add" {
+			continue
+		}
+		there, err := m.account.Exists(m.running, after, one.logical)
+		if err != nil {
+			return err
+		}
+		if there {
+			one.physical = name
+			c.taken = append(c.taken, one)
+		}
+	}
+	if len(c.taken) > 0 {
+		return errors.New("The following hook(s)/validation failed: [AWS::EarlyValidation::ResourceExistenceCheck]. To troubleshoot Early Validation errors, use the DescribeEvents API for detailed failure information.") //nolint:staticcheck // AWS's words
+	}
+	return nil
 }
 
 // imports turns what is to be made and exists already into what is taken over, if its policy of deletion lets it.

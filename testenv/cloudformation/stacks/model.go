@@ -41,6 +41,9 @@ type Options struct {
 	Account *deploy.Account
 	// Object returns an object of S3, for templates that are given by their URL.
 	Object func(bucket, key string) (body []byte, ok bool)
+	// Early has change sets fail whose resources have names that are taken. Without it the creation of the resource fails, in the middle of the stack's. Both
+	// have been seen: AWS looks before for some types and in some regions (user guide, "Validate stack deployments").
+	Early bool
 }
 
 // Model is the CloudFormation of one account and region. It is safe for concurrent use.
@@ -48,6 +51,7 @@ type Model struct {
 	clock   clock.Clock
 	account *deploy.Account
 	object  func(bucket, key string) ([]byte, bool)
+	early   bool
 
 	running context.Context // until Close
 	stop    context.CancelFunc
@@ -105,7 +109,7 @@ type parameter struct {
 
 // New returns a model without stacks.
 func New(o Options) *Model {
-	m := &Model{clock: o.Clock, account: o.Account, object: o.Object}
+	m := &Model{clock: o.Clock, account: o.Account, object: o.Object, early: o.Early}
 	if m.clock == nil {
 		m.clock = clock.System()
 	}

@@ -50,6 +50,12 @@ func begin(t *testing.T, concurrency int) (*Model, *deploy.Account) {
 // deployed makes a stack what a template says by way of a change set, as `cdk deploy` does, and returns its status when nothing is under way any more.
 func deployed(t *testing.T, m *Model, name, template string) (status, reason string) {
 	t.Helper()
+	return deployedAs(t, m, name, template, true)
+}
+
+// deployedAs is deployed, which takes a change set that failed away or not.
+func deployedAs(t *testing.T, m *Model, name, template string, tidy bool) (status, reason string) {
+	t.Helper()
 	kind := "UPDATE"
 	if was, _ := m.Status(name); was == "" || was == reviewInProgress {
 		kind = "CREATE"
@@ -65,6 +71,9 @@ func deployed(t *testing.T, m *Model, name, template string) (status, reason str
 		t.Fatal(err)
 	}
 	if described.Status == "FAILED" {
+		if !tidy {
+			return "FAILED", described.StatusReason
+		}
 		if _, err := m.deleteChangeSet(t.Context(), &changeSetRef{ChangeSetName: "c", StackName: name}); err != nil {
 			t.Fatal(err)
 		}
@@ -255,6 +264,25 @@ func TestA5ARoleThatExistsFailsTheStack(t *testing.T) {
 	if _, there := a.EC2.LookupRole("KarpenterNodeRole-shop"); !there {
 		t.Error("the rollback took away what is not the stack's")
 	}
+}
+
+// Where CloudFormation looks for names beforehand, the change set fails and says which, and nothing has been made (A5, A7).
+func TestA5NamesAreLookedAtBeforehand(t *testing.T) {
+	m, a := begin(t, 0)
+	m.early = true
+	a.Parameters.Put("/stop", "by somebody")
+	status, reason := deployedAs(t, m, "region", regionOf(), false)
+	want(t, "status", status, "FAILED")
+	want(t, "reason", reason, "AWS::EarlyValidation::ResourceExistenceCheck")
+	said, err := m.describeEvents(t.Context(), &operationInput{StackName: "region", ChangeSetName: "c"})
+	if err != nil || len(said.OperationEvents.Items) != 1 || said.OperationEvents.Items[0].LogicalResourceID != "Switch" {
+		t.Errorf("events %v, %v", said, err)
+	}
+	if _, err := m.deleteChangeSet(t.Context(), &changeSetRef{ChangeSetName: "c", StackName: "region"}); err != nil {
+		t.Fatal(err)
+	}
+	a.Parameters.Delete("/stop")
+	want(t, "status of the next one", first(deployed(t, m, "region", regionOf())), createComplete)
 }
 
 const function = `{"Resources": {

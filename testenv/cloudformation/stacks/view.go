@@ -168,6 +168,11 @@ type operationEvent struct {
 	Timestamp            wire.Time
 	ResourceStatus       string
 	ResourceStatusReason string `xml:",omitempty"`
+
+	ValidationName         string `xml:",omitempty"`
+	ValidationStatus       string `xml:",omitempty"`
+	ValidationStatusReason string `xml:",omitempty"`
+	ValidationPath         string `xml:",omitempty"`
 }
 
 type operationEvents struct {
@@ -175,15 +180,22 @@ type operationEvents struct {
 	NextToken       string `xml:",omitempty"`
 }
 
-// describeEvents answers the events of a stack, or with the filter for failures those that failed. A change set has none of its own: none is validated here.
-func (m *Model) describeEvents(_ context.Context, in *struct {
-	StackName, ChangeSetName, OperationID, NextToken string
-	Filters                                          struct{ FailedEvents bool }
-}) (*operationEvents, error) {
+type operationInput struct {
+	StackName, ChangeSetName, NextToken string
+	OperationID                         string `query:"OperationId"`
+	Filters                             struct{ FailedEvents bool }
+}
+
+// describeEvents answers the events of a stack, or with the filter for failures those that failed; of a change set what kept it from being created.
+func (m *Model) describeEvents(_ context.Context, in *operationInput) (*operationEvents, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if in.ChangeSetName != "" {
-		return &operationEvents{}, nil
+		s, c, err := m.changeSetOf(&changeSetRef{ChangeSetName: in.ChangeSetName, StackName: in.StackName})
+		if err != nil {
+			return nil, err
+		}
+		return &operationEvents{OperationEvents: wire.MembersOf(takenNames(s, c))}, nil
 	}
 	s, err := m.need(in.StackName)
 	if err != nil {
@@ -192,11 +204,27 @@ func (m *Model) describeEvents(_ context.Context, in *struct {
 	var all []operationEvent
 	for _, e := range slices.Backward(s.events) {
 		if !in.Filters.FailedEvents || strings.HasSuffix(e.status, "_FAILED") {
-			all = append(all, operationEvent{e.id, s.id, "STACK_EVENT", e.logical, e.physical, e.kind, wire.Time{Time: e.time}, e.status, e.reason})
+			all = append(all, operationEvent{
+				EventID: e.id, StackID: s.id, EventType: "STACK_EVENT", LogicalResourceID: e.logical, PhysicalResourceID: e.physical, ResourceType: e.kind,
+				Timestamp: wire.Time{Time: e.time}, ResourceStatus: e.status, ResourceStatusReason: e.reason,
+			})
 		}
 	}
 	items, next, err := paged(all, in.NextToken)
 	return &operationEvents{wire.MembersOf(items), next}, err
+}
+
+// takenNames says which resources of a change set have names that are taken.
+func takenNames(s *stack, c *changeSet) []operationEvent {
+	var out []operationEvent
+	for _, one := range c.taken {
+		out = append(out, operationEvent{
+			EventID: wire.NewRequestID(), StackID: s.id, EventType: "VALIDATION_ERROR", LogicalResourceID: one.logical, PhysicalResourceID: one.physical,
+			ResourceType: one.kind, Timestamp: wire.Time{Time: c.created}, ValidationName: "NAME_CONFLICT_VALIDATION", ValidationStatus: "FAILED",
+			ValidationStatusReason: "Resource of type '" + one.kind + "' with identifier '" + one.physical + "' already exists.", ValidationPath: "/Resources/" + one.logical,
+		})
+	}
+	return out
 }
 
 type resourceView struct {
