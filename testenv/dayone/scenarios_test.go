@@ -102,7 +102,7 @@ func TestA5ComingFromKarpenter(t *testing.T) {
 	must(t, w, `aws iam create-role --role-name KarpenterNodeRole-shop --assume-role-policy-document '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"}]}'`)
 	must(t, w, "aws eks create-access-entry --cluster-name shop --type EC2_LINUX --principal-arn arn:aws:iam::"+w.Stack.Cloud.Account()+":role/KarpenterNodeRole-shop")
 	chart := t.TempDir()
-	must(t, w, "mkdir "+chart+"/templates && printf 'apiVersion: v2\nname: karpenter-crd\nversion: 1.14.1\n' >"+chart+"/Chart.yaml && cp infra/chart/files/karpenter*.yaml "+chart+"/templates/")
+	must(t, w, "mkdir "+chart+"/templates && printf 'apiVersion: v2\nname: karpenter-crd\nversion: 1.14.1\n' >"+chart+"/Chart.yaml && cp infra/chart/files/crds/karpenter*.yaml "+chart+"/templates/")
 	must(t, w, "helm install karpenter-crd "+chart+" -n kube-system")
 	must(t, w, "kubectl create deployment karpenter -n kube-system --image=karpenter")
 	must(t, w, "sed -E 's/joiner-demo/shop/; s/role: .*/role: KarpenterNodeRole-shop/' testenv/examples/nodepool.yaml | kubectl apply -f -")
