@@ -28,7 +28,7 @@ var colours = regexp.MustCompile(`\x1b\[[0-9;?]*[a-zA-Z]|\r`)
 // run types one command, on a terminal, and returns what was told. A command that fails, alone or before a && or a |, is an error.
 func (s *shell) run(ctx context.Context, c Command) (output string, err error) {
 	state, place, script := filepath.Join(s.dir, "exported"), filepath.Join(s.dir, "place"), filepath.Join(s.dir, "command")
-	text := fmt.Sprintf("[ -e %q ] && . %q\ncd %q || exit 1\nset -eo pipefail\n%s\nset +e\nexport -p >%q\npwd >%q\n", state, state, s.at, c.Text, state, place)
+	text := fmt.Sprintf("stty cols 200 rows 50\n[ -e %q ] && . %q\ncd %q || exit 1\nset -eo pipefail\n%s\nset +e\nexport -p >%q\npwd >%q\n", state, state, s.at, c.Text, state, place)
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 		return "", err
 	}

@@ -136,7 +136,7 @@ func (w *World) sit(ctx context.Context, home string, log io.Writer) error {
 		"HOME=" + home, "PATH=" + filepath.Join(home, "bin") + ":" + filepath.Join(Root(), "bin") + ":" + os.Getenv("PATH"),
 		"TERM=dumb", "LANG=C.UTF-8", "AWS_PAGER=", "npm_config_cache=" + filepath.Join(cache, "joiner", "npm"), "npm_config_userconfig=" + filepath.Join(os.Getenv("HOME"), ".npmrc"),
 		"npm_config_update_notifier=false",
-		"REGISTRY=" + w.Stack.ECR.Host(), "CDK_DISABLE_CLI_TELEMETRY=true",
+		"REGISTRY=" + w.Stack.ECR.Host(), "CDK_DISABLE_CLI_TELEMETRY=true", "CDK_PROGRESS=events", // its bar is drawn again and again
 		// Node.js and CDK say at length which versions of Node.js they will stop supporting.
 		"JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1", "JSII_SILENCE_WARNING_DEPRECATED_NODE_VERSION=1", "NODE_NO_WARNINGS=1",
 	})}
