@@ -14,9 +14,6 @@ import (
 // mostTyped is how many commands a reader types until pods run on the first node.
 const mostTyped = 8
 
-// within is how long a scenario takes at most, builds of everything included, on a machine four times as slow.
-const within = 90 * time.Minute
-
 // logged writes lines to the test's log as they come.
 type logged struct{ t *testing.T }
 
@@ -67,9 +64,7 @@ func must(t *testing.T, w *World, text string) string {
 func page(t *testing.T, w *World, name, title string) {
 	t.Helper()
 	w.Return()
-	ctx, cancel := context.WithTimeout(t.Context(), within)
-	defer cancel()
-	if err := w.Run(ctx, blocksOf(t, name, title)); err != nil {
+	if err := w.Run(t.Context(), blocksOf(t, name, title)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -156,8 +157,13 @@ func (w *World) Run(ctx context.Context, blocks []Block) error {
 	return nil
 }
 
+// longest is how long one command may take, builds of everything among them, on a machine four times as slow: one that takes longer hangs.
+const longest = 40 * time.Minute
+
 // Type types one command, and returns what it told.
 func (w *World) Type(ctx context.Context, c Command) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
 	c = w.Table.Fill(c)
 	w.Typed = append(w.Typed, c)
 	output, err := w.shell.run(ctx, c)
