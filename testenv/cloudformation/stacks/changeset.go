@@ -128,7 +128,8 @@ func (m *Model) compare(s *stack, c *changeSet) {
 		err = m.imports(after, c.changes)
 	}
 	if err == nil && len(c.changes) == 0 && !c.creates && slices.Equal(s.tags, c.plan.tags) && sameOutputs(s.now, after) {
-		err = errors.New("The submitted information didn't contain changes. Submit different information to create a change set.") //nolint:staticcheck // AWS's words
+		//lint:ignore ST1005 AWS's words
+		err = errors.New("The submitted information didn't contain changes. Submit different information to create a change set.")
 	}
 	if err == nil && m.early {
 		err = m.free(after, c)
@@ -208,7 +209,8 @@ func (m *Model) free(after *deploy.Stack, c *changeSet) error {
 		}
 	}
 	if len(c.taken) > 0 {
-		return errors.New("The following hook(s)/validation failed: [AWS::EarlyValidation::ResourceExistenceCheck]. To troubleshoot Early Validation errors, use the DescribeEvents API for detailed failure information.") //nolint:staticcheck // AWS's words
+		//lint:ignore ST1005 AWS's words
+		return errors.New("The following hook(s)/validation failed: [AWS::EarlyValidation::ResourceExistenceCheck]. To troubleshoot Early Validation errors, use the DescribeEvents API for detailed failure information.")
 	}
 	return nil
 }
@@ -255,7 +257,8 @@ func (m *Model) importable(s *stack, after *deploy.Stack) error {
 	exported := m.exports(s)
 	for _, name := range names {
 		if _, ok := exported[name]; !ok {
-			return fmt.Errorf("No export named %s found. Rollback requested by user.", name) //nolint:staticcheck // AWS's words
+			//lint:ignore ST1005 AWS's words
+			return fmt.Errorf("No export named %s found. Rollback requested by user.", name)
 		}
 	}
 	return nil

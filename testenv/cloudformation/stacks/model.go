@@ -94,8 +94,8 @@ type resource struct {
 type output struct{ value, description, export string }
 
 type event struct {
-	id, logical, physical, kind, status, reason, properties, token string
-	time                                                           time.Time
+	id, logical, physical, kind, status, reason, token string
+	time                                               time.Time
 }
 
 type tag struct{ Key, Value string }
