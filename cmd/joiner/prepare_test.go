@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,8 @@ func TestA10PrepareMendsWhatPreflightNames(t *testing.T) {
 	prepare := func() string {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), "../../tools/prepare.sh")
-		command.Env = append(os.Environ(), "CLUSTER=shop", "KUBECONFIG="+kubeconfig, "AWS_PAGER=")
+		here := slices.DeleteFunc(os.Environ(), func(entry string) bool { return entry == "AWS_PROFILE=" || entry == "AWS_DEFAULT_PROFILE=" }) // which the CLI takes for a profile without a name
+		command.Env = append(here, "CLUSTER=shop", "KUBECONFIG="+kubeconfig, "AWS_PAGER=")
 		out, err := command.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
