@@ -99,10 +99,14 @@ func (l atLimits) machines() {
 			Status:   model.ClassStatus{InstanceProfile: "nodes", SecurityGroups: []model.SecurityGroup{{ID: l.ec2.SecurityGroups()[0].ID}}}},
 		Templates: []model.LaunchTemplate{{ImageID: image, UserData: []byte(strings.Repeat("u", 16384)), Overrides: overrides}},
 	}
-	request, err := fleet.Request(ctx, launch)
-	l.check("make a launch template", err)
+	trial := launch
+	trial.CapacityType = model.OnDemand // as the catalog tries classes: RunInstances would have to make a spot request
+	request, err := fleet.Request(ctx, trial)
+	l.check("make a launch template to try", err)
 	l.check("try a fleet", fleet.DryFleet(ctx, request))
-	l.check("try a launch", fleet.DryRun(ctx, launch, request, subnet.ID))
+	l.check("try a launch", fleet.DryRun(ctx, trial, request, subnet.ID))
+	request, err = fleet.Request(ctx, launch)
+	l.check("make a launch template", err)
 	result, err := fleet.Launch(ctx, request)
 	l.check("launch", err)
 	if len(result.Instances) != 1 {
