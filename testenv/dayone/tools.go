@@ -36,11 +36,7 @@ func installed(ctx context.Context, into string, assets kube.Assets) error {
 	if err != nil {
 		return err
 	}
-	programs := map[string]string{"aws": aws}
-	if assets.Helm != "" {
-		programs["helm"], programs["kubectl"] = assets.Helm, assets.Kubectl
-	}
-	for name, path := range programs {
+	for name, path := range map[string]string{"aws": aws, "helm": assets.Helm, "kubectl": assets.Kubectl} {
 		if err := os.Symlink(path, filepath.Join(into, name)); err != nil && !errors.Is(err, os.ErrExist) {
 			return err
 		}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
 	"github.com/joiner-sh/joiner/testenv/cloud/sts"
-	"github.com/joiner-sh/joiner/testenv/kube"
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
@@ -66,29 +65,35 @@ func (w *World) start(ctx context.Context, o Options) error {
 		return err
 	}
 	w.later(w.Stack.Stop)
-	stop, err := serveRegistry(ctx, w.Stack.ECR)
-	if err != nil {
-		return err
-	}
-	w.later(stop)
 	// The shell's home is the stack's folder, which Stop removes after all processes.
 	home := filepath.Join(w.Stack.Dir(), "reader")
 	if err := os.MkdirAll(filepath.Join(home, "bin"), 0o755); err != nil {
 		return err
 	}
-	var assets kube.Assets
 	if w.Stack.Kube != nil {
-		assets = w.Stack.Kube.Assets()
-		if err := w.enter(ctx, home); err != nil {
+		if err := w.furnish(ctx, home, o.Log); err != nil {
 			return err
 		}
-		w.watcher = follow(w.Stack, o.Log)
-		w.later(w.watcher.stop)
-	}
-	if err := installed(ctx, filepath.Join(home, "bin"), assets); err != nil {
-		return err
 	}
 	return w.sit(ctx, home, o.Log)
+}
+
+// furnish gives the reader what only commands of a whole page need: a registry, programs, the cluster, and somebody who runs its watcher.
+func (w *World) furnish(ctx context.Context, home string, log io.Writer) error {
+	stop, err := serveRegistry(ctx, w.Stack.ECR)
+	if err != nil {
+		return err
+	}
+	w.later(stop)
+	if err := installed(ctx, filepath.Join(home, "bin"), w.Stack.Kube.Assets()); err != nil {
+		return err
+	}
+	if err := w.enter(ctx, home); err != nil {
+		return err
+	}
+	w.watcher = follow(w.Stack, log)
+	w.later(w.watcher.stop)
+	return nil
 }
 
 // reader returns the keys of a user of the account.
