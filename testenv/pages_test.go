@@ -109,6 +109,7 @@ func TestA11UpgradeBringsANewImage(t *testing.T) {
 func TestA12RemovalNamesTheStacksAndLiftsTheirProtection(t *testing.T) {
 	page := typed(t, "OPERATIONS.md")
 	cluster, region := strings.Join(page["Remove"], ""), strings.Join(page["Remove the region"], "")
+	inOrder(t, "OPERATIONS.md", "Remove", "kubectl delete poddisruptionbudget joiner-watcher -n joiner", "kubectl delete nodepools --all", "kubectl delete nodeclaims --all", "helm uninstall joiner -n joiner")
 	if detach, destroy := strings.Index(cluster, "joiner detach $CLUSTER --yes"), strings.Index(cluster, "cdk destroy joiner-cluster-$CLUSTER -c cluster=$CLUSTER"); detach < 0 || destroy < detach {
 		t.Errorf("the cluster is not removed by\n%s", cluster)
 	}
