@@ -59,7 +59,9 @@ func (s *Stack) startCloud() error {
 	s.Cloud.Register("pricing", pricing.NewHandler(pricing.New(pricing.Options{})))
 	s.Cloud.Register("eks", eks.NewHandler(s.account.eks))
 	s.Cloud.Register("iam", iam.NewHandler(s.EC2, s.Cloud.Policies))
-	s.EC2.AddRole(ec2.Role{Name: "AWSServiceRoleForEC2Spot", Path: "/aws-service-role/spot.amazonaws.com/"}) // as after the first spot request
+	if !s.Options.Bare { // as after the first spot request
+		s.EC2.AddRole(ec2.Role{Name: "AWSServiceRoleForEC2Spot", Path: "/aws-service-role/spot.amazonaws.com/"})
+	}
 	s.Cloud.Register("kms", kms.NewHandler(kms.New()))
 	s.Cloud.Register("logs", logs.NewHandler(logs.New()))
 	s.Quotas = servicequotas.New()
