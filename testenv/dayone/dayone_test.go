@@ -136,7 +136,9 @@ func TestA1TheRealCDKDeploysAndDestroys(t *testing.T) {
 	}
 	w := begin(t, Options{NoKubernetes: true})
 	if _, err := os.Stat(filepath.Join(Root(), "infra", "cdk", "node_modules", ".bin", "cdk")); err != nil {
-		must(t, w, "make infra/cdk/node_modules/.bin/cdk")
+		if out, err := types(t, w, "make infra/cdk/node_modules/.bin/cdk"); err != nil {
+			t.Skipf("cdk cannot be installed from npm: %v: %s", err, out)
+		}
 	}
 	must(t, w, "infra/cdk/node_modules/.bin/cdk bootstrap aws://"+w.Stack.Cloud.Account()+"/$AWS_REGION") // where no app is: it would want zips
 	status(t, w, "CDKToolkit", "CREATE_COMPLETE")
