@@ -235,19 +235,28 @@ func dryDepth(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := e.EC2.DescribeInstanceTypeOfferings(ctx, &ec2.DescribeInstanceTypeOfferingsInput{
-		LocationType: types.LocationTypeAvailabilityZone, Filters: []types.Filter{{Name: aws.String("instance-type"), Values: rare}},
-	})
+	kind, err := unsold(ctx, e, place.Zone)
 	if err != nil {
 		return nil, err
-	}
-	kind := elsewhere(out.InstanceTypeOfferings, place.Zone)
-	if kind == "" {
-		return nil, errorf("zone %s sells all types of this region that were thought of: give --subnet in another zone", place.Zone)
 	}
 	in.InstanceType = types.InstanceType(kind)
 	_, err = e.EC2.RunInstances(ctx, in)
 	return proof.Seen{"code": proof.Code(err), "type": kind}, proof.Answered(err)
+}
+
+// unsold returns an instance type that the region sells and the zone does not.
+func unsold(ctx context.Context, e *proof.Env, zone string) (string, error) {
+	out, err := e.EC2.DescribeInstanceTypeOfferings(ctx, &ec2.DescribeInstanceTypeOfferingsInput{
+		LocationType: types.LocationTypeAvailabilityZone, Filters: []types.Filter{{Name: aws.String("instance-type"), Values: rare}},
+	})
+	if err != nil {
+		return "", err
+	}
+	kind := elsewhere(out.InstanceTypeOfferings, zone)
+	if kind == "" {
+		return "", errorf("zone %s sells all types of this region that were thought of: give --subnet in another zone", zone)
+	}
+	return kind, nil
 }
 
 // elsewhere returns the first type that other zones sell, and one does not; "" where there is none.

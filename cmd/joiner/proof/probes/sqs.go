@@ -155,6 +155,12 @@ func standardEarlier(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err := send(ctx, e, url, "a"); err != nil {
 		return nil, err
 	}
+	return deletedByEarlier(ctx, e, url, 5)
+}
+
+// deletedByEarlier receives a queue's message twice, the second time for some seconds, deletes it by the handle of the first, and sees whether it
+// comes a third time.
+func deletedByEarlier(ctx context.Context, e *proof.Env, url string, second int32) (proof.Seen, error) {
 	first, err := received(ctx, e, url, 1)
 	if err != nil {
 		return nil, err
@@ -162,7 +168,7 @@ func standardEarlier(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err := e.Sleep(ctx, 3*time.Second); err != nil {
 		return nil, err
 	}
-	if _, err := received(ctx, e, url, 5); err != nil {
+	if _, err := received(ctx, e, url, second); err != nil {
 		return nil, err
 	}
 	deleted := remove(ctx, e, url, first.ReceiptHandle)

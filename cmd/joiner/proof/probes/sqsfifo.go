@@ -147,22 +147,7 @@ func fifoEarlier(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	first, err := received(ctx, e, url, 1)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.Sleep(ctx, 3*time.Second); err != nil {
-		return nil, err
-	}
-	if _, err := received(ctx, e, url, 4); err != nil {
-		return nil, err
-	}
-	deleted := remove(ctx, e, url, first.ReceiptHandle)
-	if err := e.Sleep(ctx, 6*time.Second); err != nil {
-		return nil, err
-	}
-	got, err := receive(ctx, e, url, 1, 1)
-	return proof.Seen{"delete": proof.Code(deleted), "left": count(len(got))}, proof.Answered(deleted, err)
+	return deletedByEarlier(ctx, e, url, 4)
 }
 
 func fifoDelay(ctx context.Context, e *proof.Env) (proof.Seen, error) {

@@ -321,15 +321,9 @@ func runWrongZone(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := e.EC2.DescribeInstanceTypeOfferings(ctx, &ec2.DescribeInstanceTypeOfferingsInput{
-		LocationType: types.LocationTypeAvailabilityZone, Filters: []types.Filter{{Name: aws.String("instance-type"), Values: rare}},
-	})
+	kind, err := unsold(ctx, e, place.Zone)
 	if err != nil {
 		return nil, err
-	}
-	kind := elsewhere(out.InstanceTypeOfferings, place.Zone)
-	if kind == "" {
-		return nil, errorf("zone %s sells all types of this region that were thought of: give --subnet in another zone", place.Zone)
 	}
 	in.InstanceType = types.InstanceType(kind)
 	in.ClientToken = aws.String(e.Token("wrong zone"))
