@@ -22,6 +22,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
 	"github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -66,7 +67,8 @@ func NewAccount(ctx context.Context, scenario Scenario) (*Account, error) {
 	w := scenario.world()
 	a := &Account{
 		world: w, scenario: scenario, queues: map[string]string{},
-		cloud: cloud.New(cloud.Options{Clock: w.Clock}),
+		// Prices are those of a region of AWS's commercial partition, whose standard queues take message groups; conflicts of writes are rare.
+		cloud: cloud.New(cloud.Options{Clock: w.Clock, Readings: reading.Other(reading.GroupOnStandard, reading.ConditionalConflict)}),
 		table: dynamodb.NewModel(dynamodb.Options{Clock: w.Clock}),
 	}
 	a.cloud.Register("dynamodb", dynamodb.NewHandler(a.table))
