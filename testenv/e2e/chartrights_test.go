@@ -89,10 +89,11 @@ func TestRightsOfTheChartAreEnoughAndAllUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.quicken(t)
-	c.apply(t, namespace("day"), class("default"),
+	c.apply(t, namespace("day"), class("default"), class("unused"), // of which the catalog alone tells
 		pool("given", "default", twoSizes, nil, []string{giving(patience, "50%")}), pool("taken", "default", fourCPUs, nil, nil))
 	c.awaitReady(t, nodePools, "given")
 	c.awaitReady(t, nodePools, "taken")
+	c.awaitReady(t, classes, "unused")
 	const pods = 16
 	c.apply(t, guarded("day", "web", pods, 1, fmt.Sprintf("%dm", sixHundred), "nodeSelector: {karpenter.sh/nodepool: given}"),
 		guarded("day", "one", 1, 0, "3", "nodeSelector: {karpenter.sh/nodepool: taken}"), buffer("day", "spare", 1, "600m"))
