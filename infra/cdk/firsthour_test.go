@@ -356,7 +356,8 @@ func TestOperationsTellsOptionsAsTheyAre(t *testing.T) {
 			t.Errorf("OPERATIONS tells of option %s, and there are %v", match[1], keys)
 		}
 	}
-	_, kept, _ := strings.Cut(string(text), "```json\n")
+	_, kept, _ := strings.Cut(string(text), "```json\n{\"nodeRoleName\"") // what an upgrade is to keep
+	kept = "{\"nodeRoleName\"" + kept
 	kept, _, _ = strings.Cut(kept, "```")
 	given := contextFrom(t, strings.NewReplacer("ACCOUNT", "111111111111", "CLUSTER", "shop").Replace(kept))
 	given["cluster"] = "shop"
