@@ -22,13 +22,15 @@ func TellGroup(cluster string) string { return cluster + "/tell" }
 // QueueName is the name of a queue, of its ARN or its URL.
 func QueueName(of string) string { return of[strings.LastIndexAny(of, ":/")+1:] }
 
-// shortName is a cluster's name as it stands in names of queues and roles: one of more than 29 characters keeps its first 20 and gets a
-// digest.
-func shortName(cluster string) string {
-	const longest, kept = 29, 20
-	if len(cluster) <= longest {
-		return cluster
+// shortName is a cluster's name as it stands in names of queues and roles, of 29 characters at most.
+func shortName(cluster string) string { return Shorten(cluster, 29, 8) }
+
+// Shorten returns a name of at most longest bytes. One that is longer keeps its beginning and gets a dash and a digest of so many hexadecimal
+// digits, an even number of up to 64.
+func Shorten(name string, longest, digits int) string {
+	if len(name) <= longest {
+		return name
 	}
-	digest := sha256.Sum256([]byte(cluster))
-	return cluster[:kept] + "-" + hex.EncodeToString(digest[:4])
+	digest := sha256.Sum256([]byte(name))
+	return name[:longest-1-digits] + "-" + hex.EncodeToString(digest[:digits/2])
 }

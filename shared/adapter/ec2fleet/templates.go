@@ -3,8 +3,6 @@ package ec2fleet
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
 )
 
 // Named returns the names of the launch templates a stored request launches from, sorted.
@@ -91,12 +90,5 @@ func (f *Fleet) deleteTemplates(ctx context.Context, templates []types.LaunchTem
 }
 
 // templatePrefix is what names of a cluster's launch templates begin with; a digest of 32 characters follows. EC2 takes 128 characters
-// (API reference, CreateLaunchTemplate), which leaves 88 for the cluster: a longer name of one keeps its first 71 and gets a digest.
-func templatePrefix(cluster string) string {
-	const longest, kept = 88, 71
-	if len(cluster) > longest {
-		digest := sha256.Sum256([]byte(cluster))
-		cluster = cluster[:kept] + "-" + hex.EncodeToString(digest[:8])
-	}
-	return "joiner/" + cluster + "/"
-}
+// (API reference, CreateLaunchTemplate), which leaves 88 for the cluster.
+func templatePrefix(cluster string) string { return "joiner/" + wire.Shorten(cluster, 88, 16) + "/" }

@@ -110,14 +110,13 @@ func (f *Form) decodeStruct(v reflect.Value, path string) error {
 		return invalidValue(path, f.Value, "structure")
 	}
 	fields := map[string]reflect.Value{}
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
+	for _, field := range reflect.VisibleFields(v.Type()) { // those of embedded structs are the struct's own
 		name := field.Name
 		if tag := field.Tag.Get("query"); tag != "" {
 			name = tag
 		}
-		if field.IsExported() && name != "-" {
-			fields[name] = v.Field(i)
+		if field.IsExported() && !field.Anonymous && name != "-" {
+			fields[name] = v.FieldByIndex(field.Index)
 		}
 	}
 	for _, name := range sortedKeys(f.Children) {

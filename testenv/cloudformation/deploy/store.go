@@ -38,17 +38,20 @@ func tableExists(ctx context.Context, r resource) (bool, error) {
 	return err == nil, err
 }
 
+// tableOf returns what a table is to be, its name, and who makes it so.
+func tableOf(r resource) (p tableProperties, name string, client *dynamodb.Client, err error) {
+	if err = r.decode(&p); err == nil {
+		name, err = r.name()
+	}
+	return p, name, dynamodb.NewFromConfig(r.account.Cloud.Config()), err
+}
+
 // makeTable makes a table, waits until it can be used, and sets what can only be set then.
 func makeTable(ctx context.Context, r resource) error {
-	var p tableProperties
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	name, err := r.name()
+	p, name, client, err := tableOf(r)
 	if err != nil {
 		return err
 	}
-	client := dynamodb.NewFromConfig(r.account.Cloud.Config())
 	if _, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &name, AttributeDefinitions: p.AttributeDefinitions, KeySchema: p.KeySchema, GlobalSecondaryIndexes: p.GlobalSecondaryIndexes,
 		BillingMode: p.BillingMode, DeletionProtectionEnabled: &p.DeletionProtectionEnabled,
@@ -86,15 +89,10 @@ func setTable(ctx context.Context, client *dynamodb.Client, name string, p table
 
 // changeTable sets what may be set of a table that is there.
 func changeTable(ctx context.Context, r resource, old properties) error {
-	var p tableProperties
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	name, err := r.name()
+	p, name, client, err := tableOf(r)
 	if err != nil {
 		return err
 	}
-	client := dynamodb.NewFromConfig(r.account.Cloud.Config())
 	var set tableProperties
 	for _, property := range different(old, r.properties) {
 		switch property {

@@ -51,23 +51,19 @@ type change struct {
 
 // request is what actions that deploy a template have in common.
 type request struct {
-	StackName             string
-	TemplateBody          string
-	TemplateURL           string
-	UsePreviousTemplate   bool
-	Parameters            []parameter
-	Capabilities          []string
-	RoleARN               string
-	Tags                  []tag
-	NotificationARNs      []string
-	DisableRollback       bool
-	ClientRequestToken    string
-	DeploymentConfig      *struct{ Mode, DisableRollback string }
-	RollbackConfiguration *struct{ MonitoringTimeInMinutes string }
+	StackName        string
+	TemplateBody     string
+	TemplateURL      string
+	Parameters       []parameter
+	Capabilities     []string
+	RoleARN          string
+	Tags             []tag
+	NotificationARNs []string
+	DeploymentConfig *struct{ Mode, DisableRollback string }
 }
 
-// plan reads and checks what a request is to make of a stack; s is nil for a new one.
-func (m *Model) plan(in *request, s *stack) (plan, error) {
+// plan reads and checks what a request is to make of a stack, previous by the template it has; s is nil for a new one.
+func (m *Model) plan(in *request, previous bool, s *stack) (plan, error) {
 	var none plan
 	if len(in.StackName) > maxStackName || !stackName.MatchString(in.StackName) && !strings.HasPrefix(in.StackName, "arn:") {
 		return none, invalid("1 validation error detected: Value '%s' at 'stackName' failed to satisfy constraint: Member must satisfy regular expression pattern: %s, and have at most %d characters", in.StackName, stackName, maxStackName)
@@ -75,7 +71,7 @@ func (m *Model) plan(in *request, s *stack) (plan, error) {
 	if len(in.Tags) > maxTags {
 		return none, invalid("Stack %s has %d tags, the limit is %d", in.StackName, len(in.Tags), maxTags)
 	}
-	text, err := m.text(source{in.TemplateBody, in.TemplateURL, in.UsePreviousTemplate}, s)
+	text, err := m.text(source{in.TemplateBody, in.TemplateURL, previous}, s)
 	if err != nil {
 		return none, err
 	}
@@ -97,7 +93,7 @@ func (m *Model) plan(in *request, s *stack) (plan, error) {
 	if err := m.passes(role); err != nil {
 		return none, err
 	}
-	keeps := in.DisableRollback || in.DeploymentConfig != nil && in.DeploymentConfig.DisableRollback == "true"
+	keeps := in.DeploymentConfig != nil && in.DeploymentConfig.DisableRollback == "true"
 	return plan{text, t, parameters, values, in.Tags, in.Capabilities, role, keeps, false}, nil
 }
 

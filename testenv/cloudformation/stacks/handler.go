@@ -43,23 +43,15 @@ type stackID struct {
 }
 
 type changeSetInput struct {
+	request
 	ChangeSetName           string
 	ChangeSetType           string
 	Description             string
 	ClientToken             string
 	IncludeNestedStacks     bool
 	ImportExistingResources bool
-	StackName               string
-	TemplateBody            string
-	TemplateURL             string
 	UsePreviousTemplate     bool
-	Parameters              []parameter
-	Capabilities            []string
-	RoleARN                 string
-	Tags                    []tag
-	NotificationARNs        []string
 	OnStackFailure          string
-	DeploymentConfig        *struct{ Mode, DisableRollback string }
 	RollbackConfiguration   *struct{ MonitoringTimeInMinutes string }
 }
 
@@ -87,10 +79,7 @@ func (m *Model) createChangeSet(_ context.Context, in *changeSetInput) (*changeS
 	case s != nil && s.changeSet(in.ChangeSetName) != nil:
 		return nil, wire.StatusErrorf(http.StatusConflict, "AlreadyExistsException", "ChangeSet %s already exists", in.ChangeSetName)
 	}
-	p, err := m.plan(&request{
-		StackName: in.StackName, TemplateBody: in.TemplateBody, TemplateURL: in.TemplateURL, UsePreviousTemplate: in.UsePreviousTemplate, Parameters: in.Parameters,
-		Capabilities: in.Capabilities, RoleARN: in.RoleARN, Tags: in.Tags, DeploymentConfig: in.DeploymentConfig,
-	}, s)
+	p, err := m.plan(&in.request, in.UsePreviousTemplate, s)
 	if err != nil {
 		return nil, err
 	}
@@ -208,20 +197,14 @@ func (m *Model) deploy(s *stack, p plan, imported map[string]bool, token string)
 	return nil
 }
 
-func (m *Model) createStack(_ context.Context, in *struct {
-	StackName                   string
-	TemplateBody                string
-	TemplateURL                 string
-	Parameters                  []parameter
-	Capabilities                []string
-	RoleARN                     string
-	Tags                        []tag
-	NotificationARNs            []string
+type createInput struct {
+	request
 	DisableRollback             bool
 	ClientRequestToken          string
 	EnableTerminationProtection bool
-	DeploymentConfig            *struct{ Mode, DisableRollback string }
-}) (*stackID, error) {
+}
+
+func (m *Model) createStack(_ context.Context, in *createInput) (*stackID, error) {
 	m.engine.Lock()
 	defer m.engine.Unlock()
 	m.mu.Lock()
@@ -229,13 +212,11 @@ func (m *Model) createStack(_ context.Context, in *struct {
 	if m.find(in.StackName) != nil {
 		return nil, wire.Errorf("AlreadyExistsException", "Stack [%s] already exists", in.StackName)
 	}
-	p, err := m.plan(&request{
-		StackName: in.StackName, TemplateBody: in.TemplateBody, TemplateURL: in.TemplateURL, Parameters: in.Parameters, Capabilities: in.Capabilities,
-		RoleARN: in.RoleARN, Tags: in.Tags, DisableRollback: in.DisableRollback, DeploymentConfig: in.DeploymentConfig,
-	}, nil)
+	p, err := m.plan(&in.request, false, nil)
 	if err != nil {
 		return nil, err
 	}
+	p.keepsFailed = p.keepsFailed || in.DisableRollback
 	s := m.add(in.StackName)
 	s.protected = in.EnableTerminationProtection
 	after, err := m.open(s, p)
@@ -249,7 +230,15 @@ func (m *Model) createStack(_ context.Context, in *struct {
 	return &stackID{s.id}, m.deploy(s, p, nil, in.ClientRequestToken)
 }
 
-func (m *Model) updateStack(_ context.Context, in *request) (*stackID, error) {
+type updateInput struct {
+	request
+	UsePreviousTemplate   bool
+	DisableRollback       bool
+	ClientRequestToken    string
+	RollbackConfiguration *struct{ MonitoringTimeInMinutes string }
+}
+
+func (m *Model) updateStack(_ context.Context, in *updateInput) (*stackID, error) {
 	m.engine.Lock()
 	defer m.engine.Unlock()
 	m.mu.Lock()
@@ -261,10 +250,11 @@ func (m *Model) updateStack(_ context.Context, in *request) (*stackID, error) {
 	if !changeable(s.status) {
 		return nil, invalid("Stack:%s is in %s state and can not be updated.", s.id, s.status)
 	}
-	p, err := m.plan(in, s)
+	p, err := m.plan(&in.request, in.UsePreviousTemplate, s)
 	if err != nil {
 		return nil, err
 	}
+	p.keepsFailed = p.keepsFailed || in.DisableRollback
 	c := &changeSet{plan: p}
 	if m.compare(s, c); c.status == "FAILED" {
 		if c.changes == nil && len(c.reason) > 13 && c.reason[:13] == "The submitted" {

@@ -61,7 +61,7 @@ func deployedAs(t *testing.T, m *Model, name, template string, tidy bool) (statu
 		kind = "CREATE"
 	}
 	_, err := m.createChangeSet(t.Context(), &changeSetInput{
-		ChangeSetName: "c", ChangeSetType: kind, StackName: name, TemplateBody: template, Capabilities: []string{"CAPABILITY_NAMED_IAM"},
+		ChangeSetName: "c", ChangeSetType: kind, request: request{StackName: name, TemplateBody: template, Capabilities: []string{"CAPABILITY_NAMED_IAM"}},
 	})
 	if err != nil {
 		t.Fatalf("create a change set of %s: %v", name, err)
@@ -212,7 +212,7 @@ func TestA7WhatARollbackLeavesBehind(t *testing.T) {
 				t.Errorf("the table was kept: %v", skipped)
 			}
 			// Nothing else can be done with it but to delete it.
-			_, err := m.createChangeSet(t.Context(), &changeSetInput{ChangeSetName: "c", ChangeSetType: "UPDATE", StackName: "region", TemplateBody: regionOf()})
+			_, err := m.createChangeSet(t.Context(), &changeSetInput{ChangeSetName: "c", ChangeSetType: "UPDATE", request: request{StackName: "region", TemplateBody: regionOf()}})
 			refused(t, err, "ValidationError", "is in ROLLBACK_COMPLETE state and can not be updated")
 			want(t, "status", first(deleted(t, m, "region")), "")
 			a.Parameters.Delete("/taken")
@@ -352,7 +352,7 @@ func TestExistingResourcesAreTakenOver(t *testing.T) {
 	want(t, "status of a new one", first(deployed(t, m, "region", text)), rollbackComplete)
 	want(t, "status", first(deleted(t, m, "region")), "")
 
-	in := &changeSetInput{ChangeSetName: "c", ChangeSetType: "CREATE", StackName: "region", TemplateBody: text, ImportExistingResources: true}
+	in := &changeSetInput{ChangeSetName: "c", ChangeSetType: "CREATE", request: request{StackName: "region", TemplateBody: text}, ImportExistingResources: true}
 	if _, err := m.createChangeSet(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}
@@ -384,11 +384,11 @@ func TestWhatIsRefused(t *testing.T) {
 		"no JSON and no YAML":         {"s", "{", "ValidationError", "Template format error"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := m.createChangeSet(t.Context(), &changeSetInput{ChangeSetName: "c", ChangeSetType: "CREATE", StackName: c.stack, TemplateBody: c.template})
+			_, err := m.createChangeSet(t.Context(), &changeSetInput{ChangeSetName: "c", ChangeSetType: "CREATE", request: request{StackName: c.stack, TemplateBody: c.template}})
 			refused(t, err, c.code, c.says)
 		})
 	}
-	_, err := m.createChangeSet(t.Context(), &changeSetInput{ChangeSetName: "c", ChangeSetType: "UPDATE", StackName: "s", TemplateBody: regionOf()})
+	_, err := m.createChangeSet(t.Context(), &changeSetInput{ChangeSetName: "c", ChangeSetType: "UPDATE", request: request{StackName: "s", TemplateBody: regionOf()}})
 	refused(t, err, "ValidationError", "Stack [s] does not exist")
 	_, err = m.describeStacks(t.Context(), &stacksInput{StackName: "s"})
 	refused(t, err, "ValidationError", "Stack with id s does not exist")

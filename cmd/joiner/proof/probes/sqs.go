@@ -135,16 +135,22 @@ func standardLate(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err := send(ctx, e, url, "a"); err != nil {
 		return nil, err
 	}
-	m, err := received(ctx, e, url, 1)
+	m, err := timedOut(ctx, e, url)
 	if err != nil {
-		return nil, err
-	}
-	if err := e.Sleep(ctx, 3*time.Second); err != nil {
 		return nil, err
 	}
 	deleted := remove(ctx, e, url, m.ReceiptHandle)
 	got, err := receive(ctx, e, url, 1, 1)
 	return proof.Seen{"delete": proof.Code(deleted), "left": count(len(got))}, proof.Answered(deleted, err)
+}
+
+// timedOut receives a queue's message for a second and waits until it is visible again.
+func timedOut(ctx context.Context, e *proof.Env, url string) (types.Message, error) {
+	m, err := received(ctx, e, url, 1)
+	if err != nil {
+		return m, err
+	}
+	return m, e.Sleep(ctx, 3*time.Second)
 }
 
 func standardEarlier(ctx context.Context, e *proof.Env) (proof.Seen, error) {
@@ -161,11 +167,8 @@ func standardEarlier(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 // deletedByEarlier receives a queue's message twice, the second time for some seconds, deletes it by the handle of the first, and sees whether it
 // comes a third time.
 func deletedByEarlier(ctx context.Context, e *proof.Env, url string, second int32) (proof.Seen, error) {
-	first, err := received(ctx, e, url, 1)
+	first, err := timedOut(ctx, e, url)
 	if err != nil {
-		return nil, err
-	}
-	if err := e.Sleep(ctx, 3*time.Second); err != nil {
 		return nil, err
 	}
 	if _, err := received(ctx, e, url, second); err != nil {
@@ -215,11 +218,8 @@ func redrive(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err := send(ctx, e, url, "a"); err != nil {
 		return nil, err
 	}
-	m, err := received(ctx, e, url, 1)
+	m, err := timedOut(ctx, e, url)
 	if err != nil {
-		return nil, err
-	}
-	if err := e.Sleep(ctx, 3*time.Second); err != nil {
 		return nil, err
 	}
 	again, err := receive(ctx, e, url, 1, 1)

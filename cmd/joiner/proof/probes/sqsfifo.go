@@ -131,11 +131,8 @@ func fifoLate(ctx context.Context, e *proof.Env) (proof.Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := received(ctx, e, url, 1)
+	m, err := timedOut(ctx, e, url)
 	if err != nil {
-		return nil, err
-	}
-	if err := e.Sleep(ctx, 3*time.Second); err != nil {
 		return nil, err
 	}
 	deleted := remove(ctx, e, url, m.ReceiptHandle)
