@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -194,5 +195,25 @@ func TestRulesOfEnds(t *testing.T) {
 				t.Errorf("found %v, want %q", found, c.want)
 			}
 		})
+	}
+}
+
+// A kubelet whose Node is deleted makes it anew, with the taint of nodes that are not registered. One that is being drained is not registered again.
+func TestC4ANodeMadeAnewIsRegisteredUnlessItDrains(t *testing.T) {
+	draining := &model.Drain{SinceUnix: world.Start.Unix()}
+	for _, c := range []struct {
+		of   *story
+		want bool
+	}{{occupied(model.Draining, draining), false}, {occupied(model.Initialized, nil), true}} {
+		c.of.node(model.Node{Taints: []model.Taint{{Key: model.TaintUnregistered, Effect: "NoExecute"}}})
+		a := New(DefaultRules)
+		a.Check(c.of.entries)
+		found := false
+		for _, v := range a.Quiet(c.of.at.Add(10 * time.Minute)) {
+			found = found || v.Rule == "C4" && strings.Contains(v.Text, model.TaintUnregistered)
+		}
+		if found != c.want {
+			t.Errorf("taint found: %t, want %t", found, c.want)
+		}
 	}
 }

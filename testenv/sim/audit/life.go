@@ -259,8 +259,11 @@ func (a *Auditor) atRest(c *claim) {
 	if c.State == model.Launched || c.State == model.Registered {
 		a.broken("C4", c.Name, "its node %s has been ready for %s and it is %s", n.Name, a.books.now.Sub(n.at).Round(time.Second), c.State)
 	}
+	if ends(c.State) { // it stays tainted; a Node that the kubelet made anew while it drains is not registered any more
+		return
+	}
 	for _, t := range n.Taints {
-		if t.Key == model.TaintUnregistered || t.Key == model.TaintDisrupted && !ends(c.State) && !a.mayTaint(c, n) {
+		if t.Key == model.TaintUnregistered || t.Key == model.TaintDisrupted && !a.mayTaint(c, n) {
 			a.broken("C4", c.Name, "its node %s still has the taint %s", n.Name, t.Key)
 		}
 	}
