@@ -32,6 +32,7 @@ func (f *Fleet) Find(_ context.Context, intent string) ([]model.Instance, error)
 func (f *Fleet) Owned(_ context.Context, cluster string) ([]model.Instance, error) {
 	defer f.enter()()
 	if err := f.reach("DescribeInstances"); err != nil {
+		f.log.Note(ListFailed{Cluster: cluster, Error: err.Error()})
 		return nil, err
 	}
 	var out []model.Instance
@@ -41,7 +42,11 @@ func (f *Fleet) Owned(_ context.Context, cluster string) ([]model.Instance, erro
 			f.log.Touch(m.Cluster, "machine")
 		}
 	}
-	return f.twice(f.halved(byID(out))), nil
+	listed := f.halved(byID(out))
+	if missing := len(out) - len(listed); missing > 0 {
+		f.log.Note(ListFailed{Cluster: cluster, Missing: missing})
+	}
+	return f.twice(listed), nil
 }
 
 // Describe returns those of the machines that are shown, in whatever state, by id, each once.

@@ -233,6 +233,13 @@ type MessageMoved struct {
 	Receives int    // how often it was received by now
 }
 
+// ListFailed is a list of a cluster's machines that failed, or from which machines were missing.
+type ListFailed struct {
+	Cluster string
+	Error   string // empty: it was answered
+	Missing int    // machines that can be seen and were not named
+}
+
 // ProcessMoved is an invocation or another program that starts or ends.
 type ProcessMoved struct {
 	Process string
@@ -275,5 +282,6 @@ func (PointerMoved) fact()       {}
 func (WatchFollowed) fact()      {}
 func (ObjectWritten) fact()      {}
 func (MessageMoved) fact()       {}
+func (ListFailed) fact()         {}
 func (ProcessMoved) fact()       {}
 func (FaultInjected) fact()      {}

@@ -477,3 +477,27 @@ func TestRestIsJudged(t *testing.T) {
 		})
 	}
 }
+
+// An orphan ends once two lists half a minute apart have named it. A list that misses it, or fails, gives that its time anew, and no more.
+func TestA3AnOrphanThatEC2DidNotListHasTimeAnew(t *testing.T) {
+	for _, c := range []struct {
+		last time.Duration // since when EC2 has listed all again, when the orphan is looked at
+		want bool
+	}{{time.Minute, false}, {3 * time.Minute, true}} {
+		s := &story{at: world.Start}
+		s.launch("1", 1, 1)
+		s.tell(world.FleetCalled{Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, Instances: []string{"i-1-0", "i-more"}})
+		s.start("1", "i-more")
+		s.wait(2 * time.Minute)
+		s.tell(world.ListFailed{Cluster: "world", Missing: 2})
+		s.wait(c.last)
+		s.pod("later")
+		found := false
+		for _, v := range New(DefaultRules).Check(s.entries) {
+			found = found || v.Rule == "A3" && v.Object == "i-more"
+		}
+		if found != c.want {
+			t.Errorf("%s after a list that missed it: found %t, want %t", c.last, found, c.want)
+		}
+	}
+}

@@ -204,6 +204,9 @@ func (a *Auditor) deadlines() {
 		if again := a.books.disturbed.Add(a.rules.Settled); again.After(since) {
 			since = again
 		}
+		if d.rule == "A3" && a.books.unlistedAt.After(since) { // two whole lists in a row come first
+			since = a.books.unlistedAt
+		}
 		if a.books.now.Sub(since) <= d.within+a.rules.Grace {
 			kept = append(kept, d)
 			continue

@@ -14,6 +14,7 @@ import (
 type books struct {
 	now         time.Time
 	disturbed   time.Time // when something was made to go wrong last
+	unlistedAt  time.Time // when EC2 failed to list the machines, or missed some, last
 	undefinedAt time.Time // when the definitions were deleted; zero = they stand
 
 	intents  map[string]*intent
@@ -175,6 +176,8 @@ func (b *books) enter(e world.Entry) {
 	switch fact := e.Fact.(type) {
 	case world.FaultInjected:
 		b.disturbed = e.At
+	case world.ListFailed:
+		b.unlistedAt = e.At
 	case world.DefinitionsWritten:
 		if b.undefinedAt = e.At; fact.Stand {
 			b.undefinedAt = time.Time{}
