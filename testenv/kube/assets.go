@@ -1,20 +1,42 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // The versions that the modules in build/ pin.
 const (
-	// KubernetesVersion is the version of the binaries that Binaries builds.
-	KubernetesVersion = "v1.36.3"
-	kwokVersion       = "v0.8.0"
-	helmVersion       = "v4.2.4"
+	kwokVersion = "v0.8.0"
+	helmVersion = "v4.2.4"
 )
+
+// controlPlanes are the versions of Kubernetes that can be built, by minor, and the folders of the modules that pin them. The first is the default.
+var controlPlanes = []struct{ minor, version, dir string }{
+	{"1.36", "v1.36.3", "build"},
+	{"1.37", "v1.37.2", "build/v1.37"},
+	{"1.30", "v1.30.14", "build/v1.30"},
+}
+
+// minorVariable is the environment variable that names the minor of Kubernetes to build and run, such as 1.30.
+const minorVariable = "JOINER_KUBERNETES"
+
+// KubernetesVersion returns the version of the binaries that Binaries builds, such as v1.36.3: the default, or that of the minor which the
+// environment variable JOINER_KUBERNETES names. It is empty where that one cannot be built; Binaries says so.
+func KubernetesVersion() string {
+	minor := cmp.Or(os.Getenv(minorVariable), controlPlanes[0].minor)
+	for _, p := range controlPlanes {
+		if p.minor == minor {
+			return p.version
+		}
+	}
+	return ""
+}
 
 // Assets are the absolute paths of the programs a cluster is made of.
 type Assets struct {
@@ -45,13 +67,26 @@ type buildModule struct {
 	ldflags string
 }
 
-func programs() []program {
-	const version = "k8s.io/component-base/version"
-	control := buildModule{
-		dir:     "build",
-		version: KubernetesVersion,
-		ldflags: "-s -w -X " + version + ".gitVersion=" + KubernetesVersion +
-			" -X " + version + ".gitMajor=1 -X " + version + ".gitMinor=36 -X " + version + ".gitTreeState=clean",
+// programs returns what a cluster is made of, of the minor of Kubernetes that is asked for.
+func programs() ([]program, error) {
+	const stamp = "k8s.io/component-base/version"
+	var control buildModule
+	for _, p := range controlPlanes {
+		if p.version != KubernetesVersion() {
+			continue
+		}
+		control = buildModule{
+			dir: p.dir, version: p.version,
+			ldflags: "-s -w -X " + stamp + ".gitVersion=" + p.version + " -X " + stamp + ".gitMajor=1" +
+				" -X " + stamp + ".gitMinor=" + strings.TrimPrefix(p.minor, "1.") + " -X " + stamp + ".gitTreeState=clean",
+		}
+	}
+	if control.dir == "" {
+		var minors []string
+		for _, p := range controlPlanes {
+			minors = append(minors, p.minor)
+		}
+		return nil, fmt.Errorf("%s=%s: no module pins that minor of Kubernetes; use one of %s", minorVariable, os.Getenv(minorVariable), strings.Join(minors, ", "))
 	}
 	nodes := buildModule{dir: "build/kwok", version: "kwok-" + kwokVersion, ldflags: "-s -w"}
 	charts := buildModule{dir: "build/helm", version: "helm-" + helmVersion, ldflags: "-s -w"}
@@ -63,7 +98,7 @@ func programs() []program {
 		{"kubectl", "k8s.io/kubernetes/cmd/kubectl", control, func(a *Assets) *string { return &a.Kubectl }},
 		{"kwok", "sigs.k8s.io/kwok/cmd/kwok", nodes, func(a *Assets) *string { return &a.Kwok }},
 		{"helm", "helm.sh/helm/v4/cmd/helm", charts, func(a *Assets) *string { return &a.Helm }},
-	}
+	}, nil
 }
 
 // Binaries returns every program of Assets. One found in the folder that the
@@ -81,11 +116,15 @@ func Binaries(ctx context.Context, progress io.Writer) (Assets, error) {
 	if err != nil {
 		return Assets{}, fmt.Errorf("find the user's cache folder: %w", err)
 	}
+	wanted, err := programs()
+	if err != nil {
+		return Assets{}, err
+	}
 	return find(ctx, finder{
 		cacheDir:   filepath.Join(cache, "joiner", "kube"),
 		given:      os.Getenv("KUBEBUILDER_ASSETS"),
 		progress:   progress,
-		programs:   programs(),
+		programs:   wanted,
 		moduleRoot: packageDir,
 	})
 }

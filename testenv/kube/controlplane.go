@@ -72,7 +72,11 @@ func completeAssets(ctx context.Context, o Options) (Assets, error) {
 	if err != nil {
 		return Assets{}, err
 	}
-	for _, p := range programs() {
+	wanted, err := programs()
+	if err != nil {
+		return Assets{}, err
+	}
+	for _, p := range wanted {
 		if *p.path(&a) == "" {
 			*p.path(&a) = *p.path(&found)
 		}

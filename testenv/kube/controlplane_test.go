@@ -32,8 +32,8 @@ func TestServerIsTheVersionBuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if version.GitVersion != kube.KubernetesVersion {
-		t.Errorf("the server says it is %s, want %s", version.GitVersion, kube.KubernetesVersion)
+	if version.GitVersion != kube.KubernetesVersion() {
+		t.Errorf("the server says it is %s, want %s", version.GitVersion, kube.KubernetesVersion())
 	}
 }
 

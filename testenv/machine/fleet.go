@@ -17,6 +17,7 @@ type Cluster struct {
 	Name                 string
 	Endpoint             string // https://host:port
 	CertificateAuthority []byte // PEM
+	Version              string // of Kubernetes, which kubelets say they are of, such as v1.36.3
 }
 
 // Timing says how long the steps of a machine's life take. Zero means at once.

@@ -23,6 +23,7 @@ type kubelet struct {
 	nodeName string
 	labels   map[string]string // of --node-labels
 	config   kubeletconfig.KubeletConfiguration
+	version  string // such as v1.36.3-eks-0000000
 }
 
 // configureKubelet does what nodeadm and then the kubelet do with a

@@ -128,7 +128,7 @@ func (m *machine) configure() error {
 	if m.res, err = m.config.measure(m.instance, config); err != nil {
 		return err
 	}
-	m.nodeName = m.config.nodeName
+	m.nodeName, m.config.version = m.config.nodeName, m.fleet.options.Cluster.Version+"-eks-0000000"
 	m.client, err = clientAs(m.fleet.options.Config, "system:node:"+m.nodeName, "system:nodes", "system:authenticated")
 	return err
 }

@@ -69,6 +69,6 @@ func start(ctx context.Context) error {
 
 func cluster() machine.Cluster {
 	return machine.Cluster{
-		Name: clusterName, Endpoint: plane.Endpoint(), CertificateAuthority: plane.CertificateAuthority(),
+		Name: clusterName, Endpoint: plane.Endpoint(), CertificateAuthority: plane.CertificateAuthority(), Version: kube.KubernetesVersion(),
 	}
 }

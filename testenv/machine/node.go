@@ -19,7 +19,6 @@ const (
 	nodeIPAnnotation   = "alpha.kubernetes.io/provided-node-ip"
 	attachAnnotation   = "volumes.kubernetes.io/controller-managed-attach-detach"
 	zoneIDLabel        = "topology.k8s.aws/zone-id"
-	kubeletVersion     = "v1.36.3-eks-0000000"
 	kernelVersion      = "6.12.0-1.amzn2023"
 	containerdVersion  = "containerd://2.1.0"
 	notReadyReason     = "KubeletNotReady"
@@ -70,7 +69,7 @@ func newNode(i Instance, k kubelet, r resources, now metav1.Time) *corev1.Node {
 				KernelVersion:           kernelVersion,
 				OSImage:                 system.name,
 				ContainerRuntimeVersion: containerdVersion,
-				KubeletVersion:          kubeletVersion,
+				KubeletVersion:          k.version,
 				OperatingSystem:         system.os,
 				Architecture:            arch,
 			},

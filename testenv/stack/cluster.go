@@ -97,7 +97,7 @@ func (s *Stack) startMachines(ctx context.Context, c *Cluster) error {
 	}
 	fleet, err := machine.Start(ctx, machine.Options{
 		Config:  c.Kube.Config(),
-		Cluster: machine.Cluster{Name: c.Name, Endpoint: c.Kube.Endpoint(), CertificateAuthority: c.Kube.CertificateAuthority()},
+		Cluster: machine.Cluster{Name: c.Name, Endpoint: c.Kube.Endpoint(), CertificateAuthority: c.Kube.CertificateAuthority(), Version: kube.KubernetesVersion()},
 		Kwok:    c.Kube.Assets().Kwok, Dir: kwok, Timing: s.Options.Machine, OnEvent: s.Options.OnMachine,
 	})
 	if err != nil {

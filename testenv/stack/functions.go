@@ -16,7 +16,7 @@ import (
 
 // kubernetesMinor is the version as EKS writes it: "1.36".
 func kubernetesMinor() string {
-	parts := strings.SplitN(strings.TrimPrefix(kube.KubernetesVersion, "v"), ".", 3)
+	parts := strings.SplitN(strings.TrimPrefix(kube.KubernetesVersion(), "v"), ".", 3)
 	return parts[0] + "." + parts[1]
 }
 

@@ -159,7 +159,7 @@ func (s *Stack) start(ctx context.Context) error {
 		s.startNotices()
 		return s.deployments.Begin()
 	}
-	s.say("starting Kubernetes %s (built from its modules the first time)", kube.KubernetesVersion)
+	s.say("starting Kubernetes %s (built from its modules the first time)", kube.KubernetesVersion())
 	first, err := s.startCluster(ctx, s.account, s.Options.Cluster, s.dir)
 	if err != nil {
 		return err

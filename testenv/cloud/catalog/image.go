@@ -80,7 +80,7 @@ var (
 // KubernetesVersions returns the minors images are published for, oldest first.
 // Amazon Linux 2 ends with 1.32, Windows Server 2025 starts with 1.35.
 func KubernetesVersions() []string {
-	return []string{"1.29", "1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36"}
+	return []string{"1.29", "1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36", "1.37"}
 }
 
 type published struct {
