@@ -116,7 +116,7 @@ func (c *ControlPlane) start(ctx context.Context, dir string, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := c.awaitReady(ctx, apiServer, c.layout.apiServerPort, "/readyz"); err != nil {
+	if err := c.awaitReady(ctx, apiServer, c.layout.apiServerPort); err != nil {
 		return err
 	}
 
@@ -129,10 +129,10 @@ func (c *ControlPlane) start(ctx context.Context, dir string, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := c.awaitReady(ctx, manager, c.layout.controllerManagerPort, "/healthz"); err != nil {
+	if err := c.awaitReady(ctx, manager, c.layout.controllerManagerPort); err != nil {
 		return err
 	}
-	if err := c.awaitReady(ctx, scheduler, c.layout.schedulerPort, "/readyz"); err != nil {
+	if err := c.awaitReady(ctx, scheduler, c.layout.schedulerPort); err != nil {
 		return err
 	}
 	return c.bootstrap(ctx)

@@ -25,19 +25,20 @@ const (
 )
 
 func (c *ControlPlane) awaitEtcd(ctx context.Context, p *child.Process) error {
-	return awaitHealth(ctx, p, http.DefaultClient, c.layout.etcdURL()+"/readyz")
+	return awaitHealth(ctx, p, http.DefaultClient, c.layout.etcdURL()+"/readyz", c.layout.etcdURL()+"/health") // before 3.5.11
 }
 
-func (c *ControlPlane) awaitReady(ctx context.Context, p *child.Process, port int, path string) error {
+func (c *ControlPlane) awaitReady(ctx context.Context, p *child.Process, port int) error {
 	client, err := rest.HTTPClientFor(c.admin)
 	if err != nil {
 		return err
 	}
-	return awaitHealth(ctx, p, client, fmt.Sprintf("https://%s:%d%s", loopback, port, path))
+	base := fmt.Sprintf("https://%s:%d", loopback, port)
+	return awaitHealth(ctx, p, client, base+"/readyz", base+"/healthz") // schedulers before 1.31
 }
 
-// awaitHealth asks until the answer is 200, the process ends or time is up.
-func awaitHealth(ctx context.Context, p *child.Process, client *http.Client, url string) error {
+// awaitHealth asks until the answer is 200, the process ends or time is up: the first URL, and the second where the program does not know the first.
+func awaitHealth(ctx context.Context, p *child.Process, client *http.Client, url, older string) error {
 	last := "no answer"
 	err := poll(ctx, p, func(ctx context.Context) (bool, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -52,6 +53,9 @@ func awaitHealth(ctx context.Context, p *child.Process, client *http.Client, url
 		defer response.Body.Close()
 		body, _ := io.ReadAll(io.LimitReader(response.Body, 4096))
 		last = response.Status + " " + strings.TrimSpace(string(body))
+		if response.StatusCode == http.StatusNotFound && older != "" {
+			url, older = older, ""
+		}
 		return response.StatusCode == http.StatusOK, nil
 	})
 	if err != nil {
