@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -64,7 +65,7 @@ func (e *engine) again() {
 // resting reports whether nothing is under way: every pod has its node, every claim is initialised, has its machine tagged
 // and is not about to expire, no launch is open, and nothing will happen by itself in a while.
 func (e *engine) resting() bool {
-	if len(e.world.Cluster.Waiting()) > 0 {
+	if len(e.world.Cluster.Waiting()) > 0 || !untouched(e.world.Log.Since(0), e.now()) {
 		return false
 	}
 	ledger, err := e.world.Ledger.Load(context.Background(), world.Registration())
@@ -98,4 +99,17 @@ func settled(ledger *model.Ledger, now int64) bool {
 	}
 	seen := ledger.Pointer != nil && ledger.Judge.Epoch == ledger.Pointer.Epoch && ledger.Judge.Seq == ledger.Pointer.HeadSeq
 	return seen && ledger.Judge.Ledger != "" && !ledger.Judge.Constrained && ledger.Judge.AgainUnix > now+90
+}
+
+// untouched reports whether people and kubelets have left the cluster alone for long enough that watchers have published all of it.
+func untouched(entries []world.Entry, now time.Time) bool {
+	for _, entry := range slices.Backward(entries) {
+		if now.Sub(entry.At) > 30*time.Second {
+			return true
+		}
+		if _, ok := entry.Fact.(world.ObjectWritten); ok && entry.Actor == "" {
+			return false
+		}
+	}
+	return true
 }

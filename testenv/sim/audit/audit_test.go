@@ -130,6 +130,22 @@ func (s *story) readyNode(machine string) {
 	}})
 }
 
+// twice records two claims for one pod; what people ask for by a CapacityBuffer in between may be planned on the first.
+func (s *story) twice(buffered bool) {
+	s.launch("1", 1, 1)
+	s.wait(30 * time.Second)
+	if buffered {
+		s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindBuffer, Name: "default/room", UID: "room", Verb: "create"})
+	}
+	again := claimOf("2", 0, model.Intended, 1, "")
+	again.Pods = claimOf("1", 0, model.Intended, 1, "").Pods
+	s.tell(world.LedgerWritten{
+		Cluster: "world", Op: "record", Fence: &fence, Claims: []world.ClaimChange{{After: again}},
+		Usage:   []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 2}}},
+		Intents: []model.Intent{{ID: "2", Pool: "web", Claims: []string{again.Name}, State: model.IntentCalling}},
+	})
+}
+
 // loseNode has an actor delete the Node of a machine; empty = somebody else.
 func (s *story) loseNode(machine, actor string) {
 	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n-" + machine, UID: "n", Verb: "gone", Node: &model.Node{
@@ -293,17 +309,8 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 			fact.Intents = []model.Intent{{ID: "1", Pool: "web", Claims: []string{"web-1-0"}, State: model.IntentCalling}}
 			s.tell(fact)
 		}},
-		{"a pod that two claims under way are for", []string{"A9"}, func(s *story) {
-			s.launch("1", 1, 1)
-			s.wait(30 * time.Second)
-			again := claimOf("2", 0, model.Intended, 1, "")
-			again.Pods = claimOf("1", 0, model.Intended, 1, "").Pods
-			s.tell(world.LedgerWritten{
-				Cluster: "world", Op: "record", Fence: &fence, Claims: []world.ClaimChange{{After: again}},
-				Usage:   []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 2}}},
-				Intents: []model.Intent{{ID: "2", Pool: "web", Claims: []string{again.Name}, State: model.IntentCalling}},
-			})
-		}},
+		{"a pod that two claims under way are for", []string{"A9"}, func(s *story) { s.twice(false) }},
+		{"a pod that two claims under way are for, and a placeholder that takes the first", nil, func(s *story) { s.twice(true) }},
 		{"a launch of too many claims", []string{"C10"}, func(s *story) { s.record("1", 26, 26) }},
 		{"a stranger's machine is ended", []string{"B7"}, func(s *story) {
 			s.tell(world.InstanceStarted{VisibleAt: s.at, Instance: model.Instance{ID: "i-theirs", Tags: map[string]string{"Name": "db"}}})

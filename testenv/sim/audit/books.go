@@ -14,6 +14,7 @@ import (
 type books struct {
 	now         time.Time
 	disturbed   time.Time // when something was made to go wrong last
+	roomAt      time.Time // when people asked for room by a CapacityBuffer, or for more, last
 	unlistedAt  time.Time // when EC2 failed to list the machines, or missed some, last
 	undefinedAt time.Time // when the definitions were deleted; zero = they stand
 
@@ -431,6 +432,9 @@ func (b *books) object(e world.Entry, fact world.ObjectWritten) {
 			}
 		} else {
 			b.room[fact.UID] = &room{}
+			if fact.Verb != "status" {
+				b.roomAt = e.At
+			}
 		}
 	case world.KindBudget:
 		if delete(b.budgets, fact.Name); !gone {

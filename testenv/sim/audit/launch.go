@@ -373,7 +373,7 @@ func (a *Auditor) notTwice(shape int) {
 		if n := a.books.nodes[c.NodeName]; n != nil && a.books.spoilt(c, n) {
 			continue // what it was made for cannot run there
 		}
-		if !a.books.elsewhere.Before(c.createdAt) {
+		if !a.books.elsewhere.Before(c.createdAt) || !a.books.roomAt.Before(c.createdAt) { // what was asked for since may be planned there
 			return
 		}
 		if since := a.books.marksAt.Sub(c.createdAt); a.balances(shape) && (since > launching || since > 0 && a.books.marksBy != c.createdBy) {
