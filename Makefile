@@ -70,8 +70,11 @@ oracle: ## plans of 10,000 random problems, 2,000 clusters to give nodes back of
 	cd testenv/oracle && $(GO) run ./run $(ORACLEFLAGS)
 
 referee: ## what we say to AWS beside Karpenter's own AWS provider, and what each may do by the other's policies, under both readings of AWS: testenv/referee/DIFFERENCES.md has all that differs
-	cd testenv/referee && $(GO) test -count=1 -v ./... | grep -vE '^(=== |    --- PASS)'
+	cd testenv/referee && $(GO) test -count=1 -v . | grep -vE '^(=== |    --- PASS)'
 	cd testenv/referee && JOINER_READINGS=$(OTHERWISE) $(GO) test -count=1 -v -run 'TestA62(Launches|Karpenter|What)' . | grep -vE '^(=== |    --- PASS)'
+
+handover: ## a cluster that Karpenter's own controller runs is taken over and handed back, twice, and nothing is replaced (ten minutes, and five to build the controller)
+	cd testenv/referee && $(GO) test -count=1 -v -timeout 40m ./handover
 
 # The other readings of what AWS's documentation leaves open, but for delays: the clock of the referee's tests stands still.
 OTHERWISE = all=other,eks-access-entry-lag=default,eks-cluster-lag=default,ec2-describe-lag=default,iam-policy-lag=default,iam-profile-lag=default,ec2-template-lag=default
@@ -243,4 +246,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: preflight prepare deploy ecr first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings oracle referee sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE
+.PHONY: preflight prepare deploy ecr first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE

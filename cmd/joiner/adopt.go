@@ -51,8 +51,9 @@ Without --yes nothing is written: it prints what would be done, and what cannot 
 does it. It may be stopped anywhere and run again; a second run finds nothing left to do.
 
 Before --yes: attach the cluster, wait until no NodeClaim is being launched, and stop Karpenter (kubectl scale deployment
-karpenter -n kube-system --replicas=0). While Karpenter runs, or where that cannot be told, it refuses. Leave NodePools and
-EC2NodeClasses alone in between: what is changed there then is taken for how things were at the launch.
+karpenter -n kube-system --replicas=0). While Karpenter runs, or where that cannot be told, it refuses. One that was just
+stopped is waited for, two minutes at most: its lease counts for a minute. Leave NodePools and EC2NodeClasses alone in
+between: what is changed there then is taken for how things were at the launch.
 
   adopt    gets a claim. One that is being deleted is drained from where Karpenter left off.
   mend     has a claim; an earlier run did not come to its tag, its hashes, or a taint that Karpenter left
@@ -123,6 +124,7 @@ func (f *adoptFlags) run(command *cobra.Command, cluster string) error {
 	if err != nil {
 		return err
 	}
+	flow.Progress = func(text string) { fmt.Fprintln(command.ErrOrStderr(), text) }
 	outcome, err := flow.Run(ctx, adopt.Request{
 		Cluster: cluster, Owner: "adopt-" + ulid.MustNew(ulid.Now(), rand.Reader).String(), Apply: f.yes, DespiteKarpenter: f.karpenter,
 	})

@@ -402,7 +402,10 @@ func Running(k model.Karpenter, nowUnix int64) []string {
 	const fresh = 60
 	var out []string
 	for _, d := range k.Deployments {
-		if d.Replicas > 0 || d.Running > 0 {
+		if d.Replicas == 0 && d.Running > 0 {
+			out = append(out, fmt.Sprintf("Deployment %s/%s has %d pods left; wait until they have ended", d.Namespace, d.Name, d.Running))
+		}
+		if d.Replicas > 0 {
 			out = append(out, fmt.Sprintf("Deployment %s/%s asks for %d replicas and has %d; scale it down: kubectl scale deployment %s -n %s --replicas=0",
 				d.Namespace, d.Name, d.Replicas, d.Running, d.Name, d.Namespace))
 		}
@@ -412,4 +415,9 @@ func Running(k model.Karpenter, nowUnix int64) []string {
 			l.Namespace, l.Name, max(0, nowUnix-l.RenewedUnix), cmp.Or(l.Holder, "nobody")))
 	}
 	return out
+}
+
+// Stops reports whether a Karpenter that is taken to be at work was told to stop: no Deployment asks for a replica, and pods or the lease are left.
+func Stops(k model.Karpenter, nowUnix int64) bool {
+	return len(Running(k, nowUnix)) > 0 && !slices.ContainsFunc(k.Deployments, func(d model.Controller) bool { return d.Replicas > 0 })
 }

@@ -24,6 +24,7 @@ type Flow struct {
 	Now func() time.Time
 	// Pause waits, and returns early with an error where the context ends.
 	Pause    func(ctx context.Context, d time.Duration) error
+	Progress func(text string) // takes what is waited for; nil = nobody wants to know
 	Settings Settings
 	Effects  Effects // nil but where a test wants to see or stop effects
 }
@@ -41,6 +42,13 @@ func (s Settings) withDefaults() Settings {
 	s.AtOnce = cmp.Or(s.AtOnce, 25)
 	return s
 }
+
+// A Karpenter that stops is looked at so often, and for so long: its pods have 30 s to end, and its lease counts for a minute after that. While it
+// runs, Karpenter renews the lease every two seconds.
+const (
+	stopsLook   = 5 * time.Second
+	stopsWithin = 2 * time.Minute
+)
 
 // Request asks for one cluster.
 type Request struct {
@@ -93,6 +101,9 @@ func (f *Flow) Run(ctx context.Context, request Request) (Outcome, error) {
 	if !request.Apply {
 		return r.out, nil
 	}
+	if err := r.lapse(ctx); err != nil {
+		return r.out, err
+	}
 	if len(r.out.Karpenter) > 0 && !request.DespiteKarpenter {
 		return r.out, fault.New(fault.Conflict, "KarpenterRuns", "karpenter must not run while its nodes are taken over: %s", strings.Join(r.out.Karpenter, "; "))
 	}
@@ -118,6 +129,10 @@ type run struct {
 	fence model.Fence
 	read  time.Time // by this process's clock, when the ledger said what time it is: out.AtUnix
 	until time.Time // by this process's clock, when the lease ends
+
+	stops   bool  // Karpenter was told to stop, and may not have yet
+	pods    int64 // of Karpenter's Deployments that are left
+	renewed int64 // when Karpenter's lease was renewed; 0 = there is none
 }
 
 func (r *run) open(ctx context.Context) (err error) {
@@ -201,12 +216,41 @@ func (r *run) unlisted(ctx context.Context, h *lifecycle.Handover) error {
 
 // karpenter finds out whether Karpenter runs. Where nobody can tell, it is taken to.
 func (r *run) karpenter(ctx context.Context) {
+	r.stops, r.renewed = false, 0
 	seen, err := r.site.Karpenter.Karpenter(ctx)
 	if err != nil {
 		r.out.Karpenter = []string{fmt.Sprintf("it cannot be told whether it does: %v", err)}
 		return
 	}
 	r.out.Karpenter = lifecycle.Running(seen, r.out.AtUnix)
+	r.stops = lifecycle.Stops(seen, r.out.AtUnix)
+	if r.pods = 0; seen.Lease != nil {
+		r.renewed = seen.Lease.RenewedUnix
+	}
+	for _, d := range seen.Deployments {
+		r.pods += d.Running
+	}
+}
+
+// lapse waits until a Karpenter that was just stopped is gone: its pods, and then its lease, which it keeps when it ends. Where the lease is renewed
+// without them, or anything else says that Karpenter runs, nothing is waited for.
+func (r *run) lapse(ctx context.Context) error {
+	var pods, renewed int64
+	for waited := time.Duration(0); r.stops && !r.request.DespiteKarpenter && waited < stopsWithin; waited += stopsLook {
+		if pods, renewed = r.pods, r.renewed; waited == 0 && r.Progress != nil {
+			r.Progress("waiting until Karpenter has stopped: " + strings.Join(r.out.Karpenter, "; "))
+		}
+		if err := r.Pause(ctx, stopsLook); err != nil {
+			return err
+		}
+		if err := r.look(ctx); err != nil {
+			return err
+		}
+		if pods == 0 && r.renewed > renewed {
+			return nil
+		}
+	}
+	return nil
 }
 
 // prices gets what machines cost; without a catalogue claims are recorded without a price.

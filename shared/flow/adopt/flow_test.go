@@ -149,6 +149,38 @@ func TestOneThatFailsStopsNoOther(t *testing.T) {
 	}
 }
 
+// Karpenter keeps its lease when it is stopped. The commands of "Coming from Karpenter" come one after the other, so adopting waits until it has lapsed.
+func TestA5AKarpenterThatWasJustStoppedIsWaitedFor(t *testing.T) {
+	s := karpenters(2)
+	begun := s.now
+	s.karpenter.Deployments[0].Running = 1
+	s.karpenter.Lease = &model.Leadership{Namespace: "kube-system", Name: "karpenter-leader-election", Holder: "x", RenewedUnix: s.now - 2}
+	flow := s.flow()
+	var waits []string
+	flow.Progress = func(text string) { waits = append(waits, text) }
+	flow.Pause = func(_ context.Context, d time.Duration) error {
+		if s.now += int64(d.Seconds()); s.now-begun < 20 { // its pods take as long to end
+			s.karpenter.Lease.RenewedUnix = s.now - 1
+			return nil
+		}
+		s.karpenter.Deployments[0].Running = 0
+		return nil
+	}
+	out, err := flow.Run(t.Context(), adopt.Request{Cluster: "web", Owner: "me", Apply: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if verdicts(out)[lifecycle.Take] != 2 || out.Problems() > 0 || len(s.writes) == 0 {
+		t.Errorf("%+v, wrote %v", out, s.writes)
+	}
+	if len(waits) != 1 || !strings.Contains(waits[0], "has 1 pods left") {
+		t.Errorf("said %q of what is waited for", waits)
+	}
+	if waited := s.now - begun; waited < 70 || waited > 90 {
+		t.Errorf("waited for %d s, want a minute from when its pods had ended", waited)
+	}
+}
+
 func TestWhileKarpenterRunsNothingIsTaken(t *testing.T) {
 	running := func(s *site) { s.karpenter.Deployments[0].Replicas = 2 }
 	unknown := func(s *site) { s.fails["Karpenter"] = fault.New(fault.Denied, "Forbidden", "deployments is forbidden") }
@@ -161,7 +193,13 @@ func TestWhileKarpenterRunsNothingIsTaken(t *testing.T) {
 		if out := s.run(t, false); len(out.Karpenter) != 1 || verdicts(out)[lifecycle.Take] != 2 {
 			t.Errorf("%s: %+v", name, out.Karpenter)
 		}
-		_, err := s.flow().Run(t.Context(), adopt.Request{Cluster: "web", Owner: "me", Apply: true})
+		flow := s.flow()
+		flow.Pause = func(_ context.Context, d time.Duration) error {
+			s.now += int64(d.Seconds())
+			s.karpenter.Lease.RenewedUnix = s.now - 1
+			return nil
+		}
+		_, err := flow.Run(t.Context(), adopt.Request{Cluster: "web", Owner: "me", Apply: true})
 		if fault.CodeOf(err) != "KarpenterRuns" || len(s.writes) > 0 || s.held.Token != 0 {
 			t.Errorf("%s: %v, wrote %v", name, err, s.writes)
 		}
