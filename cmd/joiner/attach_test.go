@@ -77,7 +77,7 @@ func bareAccount(t *testing.T) *installedAccount {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	a := &installedAccount{Cloud: c, planes: eks.New(eks.Options{Account: c.Account(), Region: c.Region()}), kms: kms.New(), logs: logs.New(), stacks: &stackList{byName: map[string]stackView{}}}
+	a := &installedAccount{Cloud: c, planes: eks.New(eks.Options{Account: c.Account(), Region: c.Region()}), kms: kms.New(c.Region()), logs: logs.New(), stacks: &stackList{byName: map[string]stackView{}}}
 	c.Register("eks", eks.NewHandler(a.planes))
 	network := ec2model.DefaultNetwork("shop")
 	a.machines = ec2model.New(ec2model.Options{Clock: clock.System(), Account: c.Account(), Network: &network})

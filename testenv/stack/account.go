@@ -24,6 +24,7 @@ type account struct {
 	ec2        *ec2.Model
 	eks        *eks.Model
 	parameters *ssm.Model
+	keys       *kms.Model // nil: as nobody has any
 }
 
 // sessionLife is the longest there is: the runtime gives a sandbox its keys once, and `make up` runs for hours.
@@ -44,11 +45,15 @@ func (s *Stack) startCloud() error {
 	}
 	s.closeLater(func() { s.Cloud.Close() })
 	network := ec2.DefaultNetwork(s.Options.Cluster)
+	if s.Options.Bare {
+		network = untagged(network)
+	}
 	s.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: s.Cloud.Account(), Timing: &s.Options.EC2, Network: &network, Readings: s.Options.Readings})
 	s.account = &account{
 		ec2:        s.EC2,
 		eks:        eks.New(eks.Options{Clock: clock.System(), Account: s.Cloud.Account(), Region: s.Cloud.Region(), Readings: s.Options.Readings}),
 		parameters: ssm.New(ssm.Options{Account: s.Cloud.Account()}),
+		keys:       kms.New(s.Cloud.Region()),
 	}
 	s.Cloud.Register("ec2", ec2.NewHandler(s.EC2))
 	s.Tables = dynamodb.NewModel(dynamodb.Options{Account: s.Cloud.Account(), Region: s.Cloud.Region()})
@@ -62,12 +67,26 @@ func (s *Stack) startCloud() error {
 	if !s.Options.Bare { // as after the first spot request
 		s.EC2.AddRole(ec2.Role{Name: "AWSServiceRoleForEC2Spot", Path: "/aws-service-role/spot.amazonaws.com/"})
 	}
-	s.Cloud.Register("kms", kms.NewHandler(kms.New()))
+	s.Cloud.Register("kms", kms.NewHandler(s.account.keys))
 	s.Cloud.Register("logs", logs.NewHandler(logs.New()))
 	s.Quotas = servicequotas.New()
 	s.Cloud.Register("servicequotas", servicequotas.NewHandler(s.Quotas))
 	return nil
 }
+
+// untagged is a network as it is before anybody has tagged subnets and groups for a cluster.
+func untagged(n ec2.Network) ec2.Network {
+	for _, subnet := range n.Subnets {
+		delete(subnet.Tags, discoveryTag)
+	}
+	for _, group := range n.SecurityGroups {
+		delete(group.Tags, discoveryTag)
+	}
+	return n
+}
+
+// discoveryTag is the tag by which classes find subnets and security groups.
+const discoveryTag = "karpenter.sh/discovery"
 
 // tokenWebhook serves what EKS puts beside its API servers: it turns a presigned token into the user of an access entry.
 func (a *account) tokenWebhook(ctx context.Context, s *Stack, cluster string) ([]byte, error) {
@@ -81,11 +100,21 @@ func (a *account) tokenWebhook(ctx context.Context, s *Stack, cluster string) ([
 	return webhook.Kubeconfig()
 }
 
-// addCluster makes the control plane an EKS cluster with the add-on for Pod Identity, which lets nobody in yet.
-func (a *account) addCluster(c *Cluster) {
-	c.arn = a.eks.AddCluster(eks.Cluster{
+// addCluster makes the control plane an EKS cluster, which lets nobody in yet. A bare one is in the network's subnets, with the group that EKS
+// makes; any other has the add-on for Pod Identity.
+func (a *account) addCluster(c *Cluster, bare bool) {
+	of := eks.Cluster{
 		Name: c.Name, Version: kubernetesMinor(), Endpoint: c.Kube.Endpoint(),
 		CertificateAuthority: c.Kube.CertificateAuthority(), ServiceCIDR: c.Kube.ServiceCIDR(),
-	})
+	}
+	if bare {
+		for _, subnet := range a.ec2.Subnets() {
+			of.VPCID, of.SubnetIDs = subnet.VPCID, append(of.SubnetIDs, subnet.ID)
+		}
+		of.ClusterGroupID = a.ec2.SecurityGroups()[0].ID
+		c.arn = a.eks.AddCluster(of)
+		return
+	}
+	c.arn = a.eks.AddCluster(of)
 	_ = a.eks.AddAddon(eks.Addon{Cluster: c.Name, Name: "eks-pod-identity-agent", Version: "v1.3.9-eksbuild.3"}) // the cluster is there
 }

@@ -84,7 +84,7 @@ func (s *Stack) startKube(ctx context.Context, c *Cluster) error {
 		return err
 	}
 	s.closeLater(c.Kube.Stop)
-	c.account.addCluster(c)
+	c.account.addCluster(c, s.Options.Bare)
 	return nil
 }
 

@@ -26,7 +26,7 @@ func (s *Stack) startRuntime() error {
 	s.Bus = events.NewBus(events.Config{Account: s.Cloud.Account(), Region: s.Cloud.Region(), OnDropped: func(rule string, err error) { s.say("rule %s: %v", rule, err) }})
 	s.Cloud.Register("events", schedule.NewHandler(s.schedule, s.Bus, nil))
 	s.deployments = deploy.NewAccount(deploy.Models{
-		Cloud: s.Cloud, EC2: s.EC2, EKS: s.account.eks, Parameters: s.account.parameters, ECR: s.ECR, Bus: s.Bus, Schedules: s.schedule,
+		Cloud: s.Cloud, EC2: s.EC2, EKS: s.account.eks, Parameters: s.account.parameters, ECR: s.ECR, Keys: s.account.keys, Bus: s.Bus, Schedules: s.schedule,
 		Code: s.code, Changes: s.changes(), OnDropped: func(err error) { s.say("%v", err) },
 	})
 	s.closeLater(s.deployments.Close)

@@ -35,6 +35,7 @@ type Book struct {
 	pending   map[string][]change        // of roles, that do not act yet, oldest first
 	resources map[string]policy.Attached // by ARN of a queue, bucket or function
 	tableKeys map[string]string          // attribute with the partition key, by table
+	buckets   map[string]string          // account of a bucket, where that is not the book's
 	uses      map[use]*Use
 }
 
@@ -65,7 +66,7 @@ func (g Grant) String() string { return g.Role + ": " + g.Action + " of " + g.Po
 func NewBook(account, region string, now func() time.Time) *Book {
 	return &Book{
 		Account: account, Region: region, Now: now,
-		roles: map[string]Role{}, pending: map[string][]change{}, resources: map[string]policy.Attached{}, tableKeys: map[string]string{}, uses: map[use]*Use{},
+		roles: map[string]Role{}, pending: map[string][]change{}, resources: map[string]policy.Attached{}, tableKeys: map[string]string{}, buckets: map[string]string{}, uses: map[use]*Use{},
 	}
 }
 
@@ -234,12 +235,23 @@ func accountOf(arn string) string {
 	return ""
 }
 
-// accountOf returns the account that a resource is in: of buckets, whose ARNs do not say it, the book's own, which has them all.
+// SetBucketAccount says that a bucket is in another account than the book's.
+func (b *Book) SetBucketAccount(bucket, account string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.buckets[bucket] = account
+}
+
+// accountOf returns the account that a resource is in: of buckets, whose ARNs do not say it, the book's own where nothing else was said.
 func (b *Book) accountOf(arn string) string {
-	if strings.HasPrefix(arn, "arn:aws:s3:::") {
-		return b.Account
+	path, is := strings.CutPrefix(arn, "arn:aws:s3:::")
+	if !is {
+		return accountOf(arn)
 	}
-	return accountOf(arn)
+	bucket, _, _ := strings.Cut(path, "/")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return cmp.Or(b.buckets[bucket], b.Account)
 }
 
 // context returns the condition keys of a request. Requests of the model count as sent by TLS.
@@ -248,7 +260,7 @@ func (b *Book) context(who policy.Principal, role Role, a wire.Access) policy.Co
 	c := policy.Context{
 		"aws:securetransport": {"true"}, "aws:requestedregion": {b.Region}, "aws:currenttime": {now.Format(time.RFC3339)},
 		"aws:epochtime": {strconv.FormatInt(now.Unix(), 10)}, "aws:viaawsservice": {"false"}, "aws:principalisawsservice": {"false"},
-		"aws:resourceaccount": {cmp.Or(accountOf(a.Resource), b.Account)},
+		"aws:resourceaccount": {cmp.Or(b.accountOf(a.Resource), b.Account)},
 	}
 	if strings.HasPrefix(a.Action, "s3:") {
 		c["s3:resourceaccount"] = c["aws:resourceaccount"]

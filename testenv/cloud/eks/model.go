@@ -118,6 +118,15 @@ func (m *Model) AddCluster(c Cluster) string {
 	return arn
 }
 
+// SetPrivate takes the public endpoint of a cluster away.
+func (m *Model) SetPrivate(clusterName string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.clusters[clusterName]; c != nil {
+		c.NoPublicAccess = true
+	}
+}
+
 // AddAccessEntry lets a principal in. It fails as CreateAccessEntry would, with
 // a *wire.Error.
 func (m *Model) AddAccessEntry(e AccessEntry) error {

@@ -2,6 +2,7 @@ package kms_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,7 +19,7 @@ func TestAKeyIsDescribedWithItsPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	m, client := kms.New(), sdk.NewFromConfig(c.Config())
+	m, client := kms.New(""), sdk.NewFromConfig(c.Config())
 	c.Register("kms", kms.NewHandler(m))
 	const arn = "arn:aws:kms:us-west-2:123456789012:key/11111111-2222-3333-4444-555555555555"
 	m.Put(kms.Key{ARN: arn, Policy: `{"Statement": []}`})
@@ -35,6 +36,13 @@ func TestAKeyIsDescribedWithItsPolicy(t *testing.T) {
 	m.Put(kms.Key{ARN: arn, Disabled: true})
 	if described, err := client.DescribeKey(t.Context(), &sdk.DescribeKeyInput{KeyId: aws.String(arn)}); err != nil || described.KeyMetadata.KeyState != types.KeyStateDisabled {
 		t.Errorf("%+v %v", described, err)
+	}
+	made, err := client.CreateKey(t.Context(), &sdk.CreateKeyInput{Policy: aws.String(`{"Statement": []}`)})
+	if err != nil || !strings.HasPrefix(aws.ToString(made.KeyMetadata.Arn), "arn:aws:kms:us-west-2:123456789012:key/") {
+		t.Fatalf("%+v %v", made, err)
+	}
+	if found, ok := m.Lookup(aws.ToString(made.KeyMetadata.KeyId)); !ok || found.Policy != `{"Statement": []}` {
+		t.Errorf("a key that was made is found as %+v, %v", found, ok)
 	}
 	var none *types.NotFoundException
 	if _, err := client.GetKeyPolicy(t.Context(), &sdk.GetKeyPolicyInput{KeyId: aws.String("other")}); !errors.As(err, &none) {

@@ -23,7 +23,7 @@ var keys = strings.Fields(`
 	ec2:volumetype ec2:vpc
 	events:detail-type events:source
 	iam:passedtoservice iam:resourcetag/
-	kms:calleraccount kms:viaservice
+	kms:calleraccount kms:encryptioncontext:aws:logs:arn kms:viaservice
 	lambda:sourcefunctionarn
 	s3:delimiter s3:max-keys s3:prefix s3:resourceaccount
 	sts:externalid sts:rolesessionname sts:sourceidentity

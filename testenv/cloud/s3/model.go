@@ -86,6 +86,13 @@ func (m *Model) CreateBucket(name string) error {
 	return nil
 }
 
+// Has reports whether there is a bucket of a name, whoever made it.
+func (m *Model) Has(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.buckets[name] != nil
+}
+
 func (m *Model) deleteBucket(name string) error {
 	return m.with(name, func(b *bucket) error {
 		if len(b.objects) > 0 {

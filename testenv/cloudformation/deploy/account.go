@@ -12,6 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/ecr"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
+	"github.com/joiner-sh/joiner/testenv/cloud/kms"
 	"github.com/joiner-sh/joiner/testenv/cloud/policy"
 	"github.com/joiner-sh/joiner/testenv/cloud/ssm"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
@@ -32,6 +33,7 @@ type Models struct {
 	EKS        *eks.Model
 	Parameters *ssm.Model
 	ECR        *ecr.Model // nil: there are no repositories
+	Keys       *kms.Model // nil: there are no keys but AWS's own
 	Runtime    *lambdaruntime.Runner
 	Bus        *events.Bus
 	Schedules  *schedule.Scheduler

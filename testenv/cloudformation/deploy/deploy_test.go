@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -18,12 +19,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/smithy-go"
 
 	"github.com/joiner-sh/joiner/testenv/cloud"
 	"github.com/joiner-sh/joiner/testenv/cloud/clock"
 	clouddynamodb "github.com/joiner-sh/joiner/testenv/cloud/dynamodb"
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
+	"github.com/joiner-sh/joiner/testenv/cloud/kms"
 	cloudssm "github.com/joiner-sh/joiner/testenv/cloud/ssm"
 	"github.com/joiner-sh/joiner/testenv/cloudformation"
 	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
@@ -356,5 +359,82 @@ func TestAClusterOfAnotherAccountIsDeployedInBoth(t *testing.T) {
 	}
 	if _, groups, ok := other.EKS.Lookup("joiner-demo", "arn:aws:iam::"+foreign+":role/joiner-joiner-demo-us-west-2-provision"); !ok || fmt.Sprint(groups) != "[joiner:functions]" {
 		t.Errorf("%v, groups are %v", ok, groups)
+	}
+}
+
+// A function goes into subnets and groups that are there, by a role that may put it there.
+func TestAFunctionInAVPC(t *testing.T) {
+	a := begin(t)
+	network := ec2.DefaultNetwork("shop")
+	a.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: a.Cloud.Account(), Network: &network})
+	subnet, group := a.EC2.Subnets()[0].ID, a.EC2.SecurityGroups()[0].ID
+	for name, c := range map[string]struct{ may, subnet, group, wrong string }{
+		"there":        {"ec2:CreateNetworkInterface", subnet, group, ""},
+		"no subnet":    {"ec2:CreateNetworkInterface", "subnet-1", group, "InvalidSubnetID.NotFound"},
+		"no group":     {"ec2:CreateNetworkInterface", subnet, "sg-1", "InvalidGroup.NotFound"},
+		"no such role": {"ec2:DescribeSubnets", subnet, group, "does not have permissions to call CreateNetworkInterface"},
+	} {
+		function := "f-" + strings.ReplaceAll(name, " ", "-")
+		_, err := a.Deploy(t.Context(), parse(t, fmt.Sprintf(`{"Resources": {
+			"R": {"Type": "AWS::IAM::Role", "Properties": {"RoleName": %[1]q, "AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "lambda.amazonaws.com"}}},
+				"Policies": [{"PolicyName": "p", "PolicyDocument": {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": %[2]q, "Resource": "*"}}}]}},
+			"F": {"Type": "AWS::Lambda::Function", "Properties": {"FunctionName": %[1]q, "Role": {"Fn::GetAtt": ["R", "Arn"]}, "Runtime": "provided.al2023", "Handler": "bootstrap", "MemorySize": 128, "Timeout": 3,
+				"Code": {"S3Bucket": "b", "S3Key": "k"}, "VpcConfig": {"SubnetIds": [%[3]q], "SecurityGroupIds": [%[4]q]}}}}}`, function, c.may, c.subnet, c.group)), cloudformation.Environment{StackName: function})
+		if (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+			t.Errorf("%s: %v, want %q", name, err, c.wrong)
+		}
+	}
+}
+
+// A log group takes a key whose policy lets CloudWatch Logs in for that group.
+func TestALogGroupWithAKey(t *testing.T) {
+	a := begin(t)
+	a.Keys = kms.New(a.Cloud.Region())
+	const key = "arn:aws:kms:us-west-2:123456789012:key/11111111-2222-3333-4444-555555555555"
+	text, err := os.ReadFile("../../../infra/cdk/key-policy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := strings.NewReplacer("ACCOUNT", a.Cloud.Account(), "REGION", a.Cloud.Region()).Replace(string(text))
+	for name, c := range map[string]struct{ policy, group, wrong string }{
+		"ours":          {ours, "/aws/lambda/joiner-catalog", ""},
+		"another group": {ours, "/aws/lambda/other", "is not allowed to be used with Arn 'arn:aws:logs:us-west-2:123456789012:log-group:/aws/lambda/other'"},
+		"no service":    {`{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::123456789012:root"}, "Action": "kms:*", "Resource": "*"}]}`, "/aws/lambda/joiner-disrupt", "is not allowed to be used"},
+		"no key":        {"", "/aws/lambda/joiner-provision", "does not exist"},
+	} {
+		a.Keys.Put(kms.Key{ARN: key, Policy: c.policy, Disabled: c.policy == ""})
+		_, err := a.Deploy(t.Context(), parse(t, fmt.Sprintf(`{"Resources": {"L": {"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": %q, "KmsKeyId": %q}}}}`, c.group, key)), cloudformation.Environment{StackName: "l"})
+		if (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+			t.Errorf("%s: %v, want %q", name, err, c.wrong)
+		}
+	}
+}
+
+// A bucket is of the account whose stack makes it: who may do everything there reads and writes it, and nobody of another account does.
+func TestABucketIsOfItsStacksAccount(t *testing.T) {
+	a := begin(t)
+	other := NewAccount(Models{Cloud: a.Cloud, Account: "222222222222", EC2: ec2.New(ec2.Options{Clock: clock.System(), Account: "222222222222"})})
+	t.Cleanup(other.Close)
+	theirs := parse(t, `{"Resources": {"B": {"Type": "AWS::S3::Bucket", "Properties": {"BucketName": "theirs"}},
+		"R": {"Type": "AWS::IAM::Role", "Properties": {"RoleName": "r", "AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "lambda.amazonaws.com"}}}}}}}`)
+	if _, err := other.Deploy(t.Context(), theirs, cloudformation.Environment{StackName: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Deploy(t.Context(), parse(t, `{"Resources": {"B": {"Type": "AWS::S3::Bucket", "Properties": {"BucketName": "theirs"}}}}`), cloudformation.Environment{StackName: "s"}); !errors.Is(err, ErrExists) {
+		t.Errorf("a bucket of a name that another account has: %v", err)
+	}
+	client, err := other.s3()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("theirs"), Key: aws.String("k"), Body: strings.NewReader("x")}); err != nil {
+		t.Errorf("its own account: %v", err)
+	}
+	if client, err = a.s3(); err != nil {
+		t.Fatal(err)
+	}
+	var refused smithy.APIError
+	if _, err := client.GetObject(t.Context(), &s3.GetObjectInput{Bucket: aws.String("theirs"), Key: aws.String("k")}); !errors.As(err, &refused) || refused.ErrorCode() != "AccessDenied" {
+		t.Errorf("another account: %v", err)
 	}
 }

@@ -10,6 +10,9 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/policy"
+	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 	lambdaruntime "github.com/joiner-sh/joiner/testenv/runtime"
 	"github.com/joiner-sh/joiner/testenv/runtime/delivery"
 	"github.com/joiner-sh/joiner/testenv/runtime/eventsource"
@@ -22,7 +25,12 @@ type functionProperties struct {
 	MemorySize, Timeout                  int // MB, seconds
 	ReservedConcurrentExecutions         *int
 	RecursiveLoop                        string // Allow or Terminate
+	VpcConfig                            network
+	KmsKeyArn                            string // of the settings
 }
+
+// network is where a function runs; without subnets that is outside of any VPC.
+type network struct{ SubnetIDs, SecurityGroupIDs []string }
 
 func functionExists(_ context.Context, r resource) (bool, error) {
 	name, err := r.name()
@@ -64,6 +72,12 @@ func changeFunction(_ context.Context, r resource, _ properties) error {
 	if err := r.account.takeOn("lambda.amazonaws.com", p.Role, ""); err != nil {
 		return err
 	}
+	if err := r.account.attach(p.Role, p.VpcConfig); err != nil {
+		return err
+	}
+	if err := r.account.usable(p.KmsKeyArn); err != nil {
+		return err
+	}
 	path, err := r.account.Code(p.Code.S3Bucket, p.Code.S3Key)
 	if err != nil {
 		return err
@@ -83,6 +97,32 @@ func changeFunction(_ context.Context, r resource, _ properties) error {
 		change(r.id, &f)
 	}
 	return r.account.Runtime.Deploy(f)
+}
+
+// attach checks that a function can be put into subnets, which Lambda does with the rights of its role. Source: Lambda developer guide, "Giving Lambda functions
+// access to resources in an Amazon VPC".
+func (a *Account) attach(role string, n network) error {
+	if len(n.SubnetIDs) == 0 {
+		return nil
+	}
+	for _, id := range n.SubnetIDs {
+		if !slices.ContainsFunc(a.EC2.Subnets(), func(s ec2.Subnet) bool { return s.ID == id }) {
+			//lint:ignore ST1005 AWS's words
+			return fmt.Errorf("Error occurred while DescribeSubnets. EC2 Error Code: InvalidSubnetID.NotFound. EC2 Error Message: The subnet ID '%s' does not exist", id)
+		}
+	}
+	for _, id := range n.SecurityGroupIDs {
+		if !slices.ContainsFunc(a.EC2.SecurityGroups(), func(g ec2.SecurityGroup) bool { return g.ID == id }) {
+			//lint:ignore ST1005 AWS's words
+			return fmt.Errorf("Error occurred while DescribeSecurityGroups. EC2 Error Code: InvalidGroup.NotFound. EC2 Error Message: The security group '%s' does not exist", id)
+		}
+	}
+	asked := wire.Access{Action: "ec2:CreateNetworkInterface", Resource: "*", Context: map[string][]string{}}
+	if !a.Cloud.Policies.Decide(policy.Role(role), asked).Allowed() {
+		//lint:ignore ST1005 AWS's words
+		return errors.New("The provided execution role does not have permissions to call CreateNetworkInterface on EC2")
+	}
+	return nil
 }
 
 // Credentials are the keys of a function's role, for lambdaruntime.Config.

@@ -54,7 +54,7 @@ var ignoredTypes = map[string]string{
 	"AWS::CloudWatch::Alarm":     "no metrics are kept here; what an alarm asks for is tested beside the template",
 	"AWS::CloudWatch::Dashboard": "the same",
 	"AWS::Logs::MetricFilter":    "no metrics are kept here",
-	"AWS::Logs::LogGroup":        "what functions print goes to whoever started them, and nobody keeps it for days",
+	"AWS::Logs::LogGroup":        "what functions print goes to whoever started them, and nobody keeps it for days; its key is looked at",
 }
 
 // policyTypes say who may do what: package rights reads them, and their properties, before anything is made.
@@ -108,6 +108,9 @@ func (a *Account) Make(ctx context.Context, s *Stack, id string) error {
 	}
 	r := a.resource(s, id, p)
 	if _, ok := ignoredTypes[of]; ok {
+		if err := r.logsWithKey(); err != nil {
+			return err
+		}
 		return r.claim()
 	}
 	if slices.Contains(policyTypes, of) {

@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/joiner-sh/joiner/testenv/cloud/sts"
 )
 
 type tableProperties struct {
@@ -24,6 +26,11 @@ type tableProperties struct {
 	DeletionProtectionEnabled        bool
 	PointInTimeRecoverySpecification *dynamodbtypes.PointInTimeRecoverySpecification
 	TimeToLiveSpecification          *dynamodbtypes.TimeToLiveSpecification
+	SSESpecification                 *struct {
+		SSEEnabled bool
+		SSEType    dynamodbtypes.SSEType
+		KMSKey     string `json:"KMSMasterKeyId"`
+	}
 }
 
 func tableExists(ctx context.Context, r resource) (bool, error) {
@@ -52,6 +59,11 @@ func makeTable(ctx context.Context, r resource) error {
 	if err != nil {
 		return err
 	}
+	if p.SSESpecification != nil {
+		if err := r.account.usable(p.SSESpecification.KMSKey); err != nil {
+			return err
+		}
+	}
 	if _, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &name, AttributeDefinitions: p.AttributeDefinitions, KeySchema: p.KeySchema, GlobalSecondaryIndexes: p.GlobalSecondaryIndexes,
 		BillingMode: p.BillingMode, DeletionProtectionEnabled: &p.DeletionProtectionEnabled,
@@ -74,6 +86,12 @@ func makeTable(ctx context.Context, r resource) error {
 
 // setTable sets what can only be set once there is a table.
 func setTable(ctx context.Context, client *dynamodb.Client, name string, p tableProperties) error {
+	if sse := p.SSESpecification; sse != nil {
+		with := &dynamodbtypes.SSESpecification{Enabled: &sse.SSEEnabled, SSEType: sse.SSEType, KMSMasterKeyId: &sse.KMSKey}
+		if _, err := client.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &name, SSESpecification: with}); err != nil {
+			return err
+		}
+	}
 	if p.TimeToLiveSpecification != nil {
 		if _, err := client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: &name, TimeToLiveSpecification: p.TimeToLiveSpecification}); err != nil {
 			return err
@@ -98,6 +116,13 @@ func changeTable(ctx context.Context, r resource, old properties) error {
 		switch property {
 		case "DeletionProtectionEnabled":
 			if _, err := client.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &name, DeletionProtectionEnabled: &p.DeletionProtectionEnabled}); err != nil {
+				return err
+			}
+		case "SSESpecification":
+			if set.SSESpecification = p.SSESpecification; set.SSESpecification == nil {
+				return fmt.Errorf("property %s: taking a table's key away is not modelled", property)
+			}
+			if err := r.account.usable(p.SSESpecification.KMSKey); err != nil {
 				return err
 			}
 		case "TimeToLiveSpecification":
@@ -151,16 +176,9 @@ type lifeRule struct {
 	NoncurrentVersionExpiration    *struct{ NoncurrentDays int32 } // nothing here has versions
 }
 
-func bucketExists(ctx context.Context, r resource) (bool, error) {
+func bucketExists(_ context.Context, r resource) (bool, error) {
 	name, err := r.name()
-	if err != nil {
-		return false, err
-	}
-	_, err = r.account.s3().GetBucketLocation(ctx, &s3.GetBucketLocationInput{Bucket: &name})
-	if absent := smithy.APIError(nil); errors.As(err, &absent) && absent.ErrorCode() == "NoSuchBucket" {
-		return false, nil
-	}
-	return err == nil, err
+	return r.account.Cloud.S3.Has(name), err
 }
 
 // makeBucket makes a bucket and says how long its objects live.
@@ -169,11 +187,13 @@ func makeBucket(ctx context.Context, r resource) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
-	name, err := r.name()
+	name, client, err := bucketOf(r)
 	if err != nil {
 		return err
 	}
-	client := r.account.s3()
+	if r.account.account() != r.account.Cloud.Account() {
+		r.account.Cloud.Policies.SetBucketAccount(name, r.account.account())
+	}
 	here := &s3types.CreateBucketConfiguration{LocationConstraint: s3types.BucketLocationConstraint(r.account.Cloud.Region())}
 	if _, err := client.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &name, CreateBucketConfiguration: here}); err != nil {
 		return err
@@ -181,9 +201,25 @@ func makeBucket(ctx context.Context, r resource) error {
 	return setLife(ctx, client, name, p)
 }
 
-// s3 is a client with the rights of the account's root.
-func (a *Account) s3() *s3.Client {
-	return s3.NewFromConfig(a.Cloud.Config(), func(o *s3.Options) { o.UsePathStyle = true })
+// s3 is a client with the rights of whoever may do everything in the account.
+func (a *Account) s3() (*s3.Client, error) {
+	config := a.Cloud.Config()
+	if a.account() != a.Cloud.Account() {
+		keys, err := a.keys(a.Cloud.STS.AddRole(sts.Role{Name: "CloudFormation", Account: a.account()}), "deploy")
+		if err != nil {
+			return nil, err
+		}
+		config = a.Cloud.ConfigFor(keys)
+	}
+	return s3.NewFromConfig(config, func(o *s3.Options) { o.UsePathStyle = true }), nil
+}
+
+// bucketOf returns the name of a bucket, and who makes it.
+func bucketOf(r resource) (name string, client *s3.Client, err error) {
+	if name, err = r.name(); err == nil {
+		client, err = r.account.s3()
+	}
+	return name, client, err
 }
 
 // changeBucket says anew how long objects of a bucket live.
@@ -192,20 +228,20 @@ func changeBucket(ctx context.Context, r resource, _ properties) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
-	name, err := r.name()
+	name, client, err := bucketOf(r)
 	if err != nil {
 		return err
 	}
-	return setLife(ctx, r.account.s3(), name, p)
+	return setLife(ctx, client, name, p)
 }
 
 // removeBucket deletes a bucket, which S3 refuses while there is something in it.
 func removeBucket(ctx context.Context, r resource) error {
-	name, err := r.name()
+	name, client, err := bucketOf(r)
 	if err != nil {
 		return err
 	}
-	_, err = r.account.s3().DeleteBucket(ctx, &s3.DeleteBucketInput{Bucket: &name})
+	_, err = client.DeleteBucket(ctx, &s3.DeleteBucketInput{Bucket: &name})
 	if refused := smithy.APIError(nil); errors.As(err, &refused) && refused.ErrorCode() == "NoSuchBucket" {
 		return nil
 	}
