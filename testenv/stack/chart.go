@@ -1,11 +1,16 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -42,14 +47,44 @@ func (c *Cluster) ReadWatcher(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the watcher's settings in cluster %s: %w", c.Name, err)
 	}
+	folders, err := c.secrets(ctx, client, watcher.Spec.Template.Spec)
+	if err != nil {
+		return err
+	}
 	c.watcherEnv = nil
 	for _, e := range watcher.Spec.Template.Spec.Containers[0].Env {
 		if e.ValueFrom != nil {
 			return fmt.Errorf("the chart takes %s from the cluster; a process cannot", e.Name)
 		}
-		c.watcherEnv = append(c.watcherEnv, e.Name+"="+e.Value)
+		c.watcherEnv = append(c.watcherEnv, e.Name+"="+cmp.Or(folders[e.Value], e.Value))
 	}
 	return nil
+}
+
+// secrets writes what pods have mounted of Secrets into folders, which it returns by where they are mounted.
+func (c *Cluster) secrets(ctx context.Context, client kubernetes.Interface, pod corev1.PodSpec) (map[string]string, error) {
+	folders := map[string]string{}
+	for _, mount := range pod.Containers[0].VolumeMounts {
+		i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+		if i < 0 || pod.Volumes[i].Secret == nil {
+			return nil, fmt.Errorf("the watcher's volume %s is of no Secret; others are not mounted here", mount.Name)
+		}
+		secret, err := client.CoreV1().Secrets(chartNamespace).Get(ctx, pod.Volumes[i].Secret.SecretName, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("mount the watcher's volume %s: %w", mount.Name, err)
+		}
+		folder := filepath.Join(c.dir, "mounted", mount.Name)
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return nil, err
+		}
+		for _, item := range pod.Volumes[i].Secret.Items {
+			if err := os.WriteFile(filepath.Join(folder, item.Path), secret.Data[item.Key], 0o600); err != nil {
+				return nil, err
+			}
+		}
+		folders[mount.MountPath] = folder
+	}
+	return folders, nil
 }
 
 // values are the chart's: of the installation what the region's stack says.

@@ -18,6 +18,9 @@ type Watcher struct {
 	once    sync.Once
 }
 
+// Err says how it ended, with the end of its log; nil while it runs.
+func (w *Watcher) Err() error { return w.process.Err() }
+
 // Kill ends it as kill -9 does.
 func (w *Watcher) Kill() { w.once.Do(w.process.Kill) }
 
@@ -48,7 +51,7 @@ func (s *Stack) StartWatcherOf(c *Cluster) (*Watcher, error) {
 	env := append(os.Environ(), s.Cloud.Environment(keys)...)
 	env = append(env, c.watcherEnv...)
 	// What differs between a pod and a process: where its identity is, what it is called, and that ports are shared.
-	env = append(env, "KUBECONFIG="+path, "JOINER_IDENTITY="+name, "JOINER_HEALTH_ADDRESS=127.0.0.1:0", "JOINER_METRICS_ADDRESS=127.0.0.1:0")
+	env = append(env, "KUBECONFIG="+path, "JOINER_IDENTITY="+name, "JOINER_HEALTH_ADDRESS=127.0.0.1:0", "JOINER_METRICS_ADDRESS=127.0.0.1:0", "JOINER_WEBHOOK_ADDRESS=127.0.0.1:0")
 	env = append(env, s.Options.WatcherEnv...)
 	log := filepath.Join(s.dir, "logs", name+".log")
 	process, err := child.Start(child.Spec{Name: name, Path: s.binaries.watcher(), Env: env, LogPath: log})
