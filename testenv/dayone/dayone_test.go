@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,7 @@ func begin(t *testing.T, o Options) *World {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.Stop)
+	t.Cleanup(func() { t.Logf("a reader typed %d commands", len(w.Typed)) })
 	return w
 }
 
@@ -82,13 +84,31 @@ func blocksOf(t *testing.T, name, title string) []Block {
 	return blocks
 }
 
-// running waits until the example's pods run.
+// running waits until the example's pods run and the watcher leads, and fails where policies refused something.
 func running(t *testing.T, w *World) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	if err := w.AwaitRunning(ctx, "inflate", 20); err != nil {
 		t.Fatal(err)
+	}
+	if err := w.AwaitWatcher(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, use := range w.Stack.Denied() {
+		t.Errorf("refused by policies: %v", use)
+	}
+}
+
+// healthy fails where doctor finds that something does not work, or to be looked at but for what is allowed.
+func healthy(t *testing.T, w *World, allowed ...string) {
+	t.Helper()
+	w.Return()
+	out := must(t, w, "bin/joiner doctor $CLUSTER || [ $? -eq 1 ]")
+	for line := range strings.SplitSeq(out, "\n") {
+		if strings.HasPrefix(line, "warn ") && !slices.ContainsFunc(allowed, func(s string) bool { return strings.Contains(line, s) }) {
+			t.Errorf("doctor: %s", line)
+		}
 	}
 }
 

@@ -5,8 +5,8 @@
 // reader fills in comes from a table (Table). A command that fails, fails the page.
 //
 // What differs from AWS, and why: functions are uploaded as they are printed, for arm64, and run as the same programs built for this machine; the
-// watcher's image is pushed to the registry of ECR's model, and the watcher runs as a process with the identity and the settings of the chart's Deployment, once
-// that names an image which is there: nobody runs containers here.
+// watcher's image is pushed to the registry of ECR's model, and the watcher runs as a process with the identity, the settings and the Secret of the chart's
+// Deployment, while one of its pods is on a node and the image it names is there: nobody runs containers here.
 //
 //	w, err := dayone.Start(ctx, dayone.Options{Cluster: "shop", Log: os.Stdout})
 //	page, err := dayone.Read("README.md")

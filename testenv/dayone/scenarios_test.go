@@ -2,6 +2,7 @@ package dayone
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func TestA10TenMinutesUpgradeRemovalAndAgain(t *testing.T) {
 		t.Errorf("a reader typed %d commands until pods ran, more than %d", typed, mostTyped)
 	}
 	status(t, w, "joiner", "CREATE_COMPLETE")
-	refused(t, w)
+	healthy(t, w, "protected")
 
 	t.Run("A11Upgrade", func(t *testing.T) {
 		before := w.Images()
@@ -35,16 +36,12 @@ func TestA10TenMinutesUpgradeRemovalAndAgain(t *testing.T) {
 		await(t, "the watcher runs another image", func() bool { return len(w.Images()) > len(before) && before[0] != w.Images()[len(w.Images())-1] })
 		status(t, w, "joiner", "UPDATE_COMPLETE")
 		running(t, w)
-		refused(t, w)
+		healthy(t, w, "protected")
 	})
 	t.Run("A12Remove", func(t *testing.T) {
 		must(t, w, "kubectl delete deployment inflate") // else new machines are wanted
 		page(t, w, "OPERATIONS.md", "Remove")
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-		defer cancel()
-		if err := w.AwaitNoMachines(ctx); err != nil {
-			t.Error(err)
-		}
+		ended(t, w)
 		status(t, w, "joiner-cluster-shop", "")
 		page(t, w, "OPERATIONS.md", "Remove the region")
 		status(t, w, "joiner", "")
@@ -53,15 +50,16 @@ func TestA10TenMinutesUpgradeRemovalAndAgain(t *testing.T) {
 		page(t, w, "OPERATIONS.md", "Install again")
 		page(t, w, "README.md", "Ten minutes")
 		running(t, w)
-		refused(t, w)
 	})
 }
 
-// refused fails where policies refused something.
-func refused(t *testing.T, w *World) {
+// ended waits until there are no machines of NodePools.
+func ended(t *testing.T, w *World) {
 	t.Helper()
-	for _, use := range w.Stack.Denied() {
-		t.Errorf("refused by policies: %v", use)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	if err := w.AwaitNoMachines(ctx); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -74,25 +72,47 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// A first deployment that fails half way, because something is there already, leaves nothing that stops the next one.
+// A first deployment that fails half way, because something is there already. Preflight says so before; who deploys all the same has an installation that was
+// rolled back, with nothing left that stops the next one.
 func TestA7AFirstDeploymentThatFailsAndTheNext(t *testing.T) {
 	w := scenario(t, Options{})
 	must(t, w, "aws ssm put-parameter --name /joiner/stop --type String --value go")
 	w.Return()
 	err := w.Run(t.Context(), blocksOf(t, "README.md", "Ten minutes"))
-	if err == nil || !strings.Contains(err.Error(), "/joiner/stop already exists") {
+	const remedy = "aws ssm delete-parameter --name /joiner/stop"
+	if err == nil || !strings.Contains(err.Error(), "fail  names: parameter /joiner/stop: it is there") || !strings.Contains(err.Error(), remedy) {
+		t.Fatalf("preflight of a name that is taken: %v", err)
+	}
+	if out, err := types(t, w, "make deploy"); err == nil || !strings.Contains(out, "/joiner/stop already exists") {
 		t.Fatalf("the first deployment: %v", err)
 	}
-	must(t, w, "aws ssm delete-parameter --name /joiner/stop")
+	status(t, w, "joiner", "ROLLBACK_COMPLETE")
+	status(t, w, "joiner-cluster-shop", "")
+	must(t, w, "! aws dynamodb describe-table --table-name joiner")
+	must(t, w, remedy)
 	page(t, w, "README.md", "Ten minutes")
 	running(t, w)
+	status(t, w, "joiner", "CREATE_COMPLETE")
 }
 
-// An account with a quota of ten concurrent executions has none to reserve.
+// An account with a quota of ten concurrent executions has none to reserve. Preflight says so and what helps, and stops nobody.
 func TestA2ASmallAccount(t *testing.T) {
 	w := scenario(t, Options{Concurrency: 10})
 	page(t, w, "README.md", "Ten minutes")
 	running(t, w)
+	must(t, w, `make preflight | grep -- "-c batches=2"`)
+	must(t, w, `make deploy CDKFLAGS="-c batches=2"`)
+	status(t, w, "joiner", "UPDATE_COMPLETE")
+	must(t, w, "kubectl scale deployment inflate --replicas=30")
+	await(t, "30 pods run", func() bool { return runs(t, w, 30) })
+}
+
+// runs reports whether so many pods of the example run.
+func runs(t *testing.T, w *World, pods int) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	return w.AwaitRunning(ctx, "inflate", pods) == nil
 }
 
 // An account that has run Karpenter: its role and access entry are there, Helm knows its definitions as a release of their own, and a NodePool and an
@@ -117,24 +137,99 @@ func TestA5ComingFromKarpenter(t *testing.T) {
 	}
 	must(t, w, `sed "s/replicas: 0/replicas: 20/" testenv/examples/inflate.yaml | kubectl apply -f -`)
 	running(t, w)
-	refused(t, w)
 }
 
-// A cluster whose API server functions cannot reach: the watcher carries their requests out.
+// A cluster whose API server functions cannot reach: the watcher carries their requests out, on a node that Joiner does not run.
 func TestPrivateClusterByTheWatcher(t *testing.T) {
 	w := scenario(t, Options{})
-	blocks := blocksOf(t, "README.md", "Ten minutes")
-	for _, c := range Commands(blocks) {
-		if strings.HasPrefix(c.Text, "export ") || c.Text == "make prepare" || c.Text == "make ecr" {
-			must(t, w, c.Text)
-		}
-	}
+	nodeGroup(t, w)
+	private(t, w)
+	must(t, w, `make preflight PREFLIGHTFLAGS="-c relay=true"`)
 	page(t, w, "OPERATIONS.md", "Requests through the watcher")
-	for _, c := range Commands(blocks) {
-		if strings.HasPrefix(c.Text, "sed ") {
-			must(t, w, c.Text)
+	tenMinutes(t, w, "sed ")
+	running(t, w)
+}
+
+// Functions in the cluster's own subnets and security group.
+func TestPrivateClusterByTheVPC(t *testing.T) {
+	w := scenario(t, Options{})
+	private(t, w)
+	page(t, w, "OPERATIONS.md", "Functions in the VPC")
+	must(t, w, `make preflight PREFLIGHTFLAGS="-c subnetIds=$SUBNETS -c securityGroupIds=$GROUP"`)
+	tenMinutes(t, w, "helm ", "sed ")
+	running(t, w)
+}
+
+// private takes the cluster's public endpoint away and does what comes before the deployment. Preflight says which options such a cluster needs.
+func private(t *testing.T, w *World) {
+	t.Helper()
+	w.Stack.Clusters().SetPrivate("shop")
+	tenMinutes(t, w, "export ", "make prepare", "make ecr")
+	out, err := types(t, w, "make preflight")
+	if err == nil || !strings.Contains(out, "fail  endpoint") || !strings.Contains(out, "-c relay=true") || !strings.Contains(out, "-c subnetIds=subnet-") {
+		t.Errorf("preflight of a private cluster: %v", err)
+	}
+}
+
+// Everything that is kept is encrypted with the reader's own key.
+func TestA13AKeyOfOnesOwn(t *testing.T) {
+	w := scenario(t, Options{})
+	tenMinutes(t, w, "export ", "make prepare", "make ecr")
+	page(t, w, "OPERATIONS.md", "A key of your own")
+	must(t, w, `[ "$(aws dynamodb describe-table --table-name joiner --query Table.SSEDescription.KMSMasterKeyArn --output text)" = "$KEY" ]`)
+	tenMinutes(t, w, "helm ", "sed ")
+	running(t, w)
+}
+
+// tenMinutes types those commands of "Ten minutes" that begin so.
+func tenMinutes(t *testing.T, w *World, prefixes ...string) {
+	t.Helper()
+	w.Return()
+	typed := 0
+	for _, c := range Commands(blocksOf(t, "README.md", "Ten minutes")) {
+		if !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(c.Text, p) }) {
+			continue
+		}
+		if _, err := w.Type(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		typed++
+	}
+	if typed < len(prefixes) {
+		t.Fatalf("README.md has %d commands that begin with one of %q", typed, prefixes)
+	}
+}
+
+// nodeGroup gives the cluster two nodes that Joiner does not run.
+func nodeGroup(t *testing.T, w *World) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := w.NodeGroup(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A cluster in another account than the installation's, by a reader with keys of both; and out again.
+func TestAClusterInAnotherAccount(t *testing.T) {
+	w := scenario(t, Options{Elsewhere: true})
+	w.Table.Replaced["111111111111"], w.Table.Replaced["222222222222"] = w.Stack.Cloud.Account(), w.Foreign.Account
+	page(t, w, "OPERATIONS.md", "A cluster in another account")
+	tenMinutes(t, w, "sed ")
+	running(t, w)
+	status(t, w, "joiner", "CREATE_COMPLETE")
+	status(t, w, "joiner-cluster-shop", "")
+	status(t, w, "joiner-cluster-shop-hub", "CREATE_COMPLETE")
+	elsewhere := func(wanted string) {
+		t.Helper()
+		if got, reason := w.Foreign.Stacks.Status("joiner-cluster-shop"); got != wanted {
+			t.Errorf("stack joiner-cluster-shop of account %s is %s (%s), not %s", w.Foreign.Account, got, reason, wanted)
 		}
 	}
-	running(t, w)
-	refused(t, w)
+	elsewhere("CREATE_COMPLETE")
+	must(t, w, "kubectl delete deployment inflate")
+	page(t, w, "OPERATIONS.md", "Take it out again")
+	ended(t, w)
+	status(t, w, "joiner-cluster-shop-hub", "")
+	elsewhere("")
 }

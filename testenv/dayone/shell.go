@@ -41,7 +41,9 @@ func (s *shell) run(ctx context.Context, c Command) (output string, err error) {
 	var told bytes.Buffer
 	command.Stdout = io.MultiWriter(&told, s.log)
 	command.Stderr = command.Stdout
+	began := time.Now()
 	err = command.Run()
+	fmt.Fprintf(s.log, "(%s)\n", time.Since(began).Round(time.Second))
 	output = colours.ReplaceAllString(told.String(), "")
 	if err != nil {
 		return output, &Failed{c, output, err}

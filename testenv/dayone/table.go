@@ -21,12 +21,10 @@ func Usual() Table {
 	return Table{
 		Variables: map[string]string{},
 		Replaced: map[string]string{
-			"git pull":     ": git pull", // the reader's clone is this one
-			"externalId=…": "externalId=$EXTERNAL_ID",
+			"git pull": ": git pull", // the reader's clone is this one
 		},
 		Learned: map[string]*regexp.Regexp{
-			"DIGEST":      regexp.MustCompile(`(?m)^(sha256:[0-9a-f]{64})\s*$`),       // make image prints it
-			"EXTERNAL_ID": regexp.MustCompile(`(?m)ExternalID = ([0-9a-f-]{36})\s*$`), // an output of the cluster's stack
+			"DIGEST": regexp.MustCompile(`(?m)^(sha256:[0-9a-f]{64})\s*$`), // make image prints it
 		},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -23,19 +24,28 @@ type Options struct {
 	Cluster      string    // shop
 	Concurrency  int       // the account's quota of concurrent executions: 1000
 	NoKubernetes bool      // EKS knows of the cluster, and nothing answers at its endpoint
+	Elsewhere    bool      // the cluster is in a second account; the reader has a profile for each
 	Log          io.Writer // nil = discard
 }
 
 // World is a reader's account, cluster and shell.
 type World struct {
-	Stack *stack.Stack
-	Table Table
-	Typed []Command // all that was typed so far
+	Stack   *stack.Stack
+	Cluster *stack.Cluster // that pages are about; nil with NoKubernetes
+	Foreign *stack.Foreign // the account of the cluster, where that is another one; nil: the stack's
+	Table   Table
+	Typed   []Command // all that was typed so far
 
 	shell   *shell
 	watcher *follower
 	closers []func()
 }
+
+// Profiles of a reader who has two accounts, as the pages call them.
+const (
+	hubProfile     = "central"
+	foreignProfile = "workloads"
+)
 
 // administrators is the group of the reader in the cluster.
 const administrators = "dayone-administrators"
@@ -57,20 +67,31 @@ func Start(ctx context.Context, o Options) (*World, error) {
 }
 
 func (w *World) start(ctx context.Context, o Options) error {
+	first := o.Cluster
+	if o.Elsewhere {
+		first = hubProfile // which is nobody's business
+	}
 	var err error
 	w.Stack, err = stack.Start(ctx, stack.Options{
-		Bare: true, NoKubernetes: o.NoKubernetes, Cluster: o.Cluster, Concurrency: o.Concurrency, Watchers: -1, Progress: o.Log,
+		Bare: true, NoKubernetes: o.NoKubernetes || o.Elsewhere, Cluster: first, Concurrency: o.Concurrency, Watchers: -1, Progress: o.Log,
 	})
 	if err != nil {
 		return err
 	}
 	w.later(w.Stack.Stop)
+	w.Cluster = w.Stack.Cluster
+	if o.Elsewhere {
+		w.Foreign = stack.AddForeign(w.Stack, o.Cluster)
+		if w.Cluster, err = w.Foreign.StartCluster(ctx, o.Cluster); err != nil {
+			return err
+		}
+	}
 	// The shell's home is the stack's folder, which Stop removes after all processes.
 	home := filepath.Join(w.Stack.Dir(), "reader")
 	if err := os.MkdirAll(filepath.Join(home, "bin"), 0o755); err != nil {
 		return err
 	}
-	if w.Stack.Kube != nil {
+	if w.Cluster != nil {
 		if err := w.furnish(ctx, home, o.Log); err != nil {
 			return err
 		}
@@ -80,18 +101,22 @@ func (w *World) start(ctx context.Context, o Options) error {
 
 // furnish gives the reader what only commands of a whole page need: a registry, programs, the cluster, and somebody who runs its watcher.
 func (w *World) furnish(ctx context.Context, home string, log io.Writer) error {
-	stop, err := serveRegistry(ctx, w.Stack.ECR)
+	registry := w.Stack.ECR
+	if w.Foreign != nil {
+		registry = w.Foreign.ECR
+	}
+	stop, err := serveRegistry(ctx, registry)
 	if err != nil {
 		return err
 	}
 	w.later(stop)
-	if err := installed(ctx, filepath.Join(home, "bin"), w.Stack.Kube.Assets()); err != nil {
+	if err := installed(ctx, filepath.Join(home, "bin"), w.Cluster.Kube.Assets()); err != nil {
 		return err
 	}
 	if err := w.enter(ctx, home); err != nil {
 		return err
 	}
-	w.watcher = follow(w.Stack, log)
+	w.watcher = follow(w.Stack, w.Cluster, registry, log)
 	w.later(w.watcher.stop)
 	return nil
 }
@@ -101,13 +126,15 @@ func (w *World) reader() sts.Credentials { return w.Stack.Cloud.STS.AddUser("rea
 
 // enter lets the reader into the cluster, as EKS lets in who made one: by their keys, and by a kubeconfig that is there already.
 func (w *World) enter(ctx context.Context, home string) error {
-	err := w.Stack.Clusters().AddAccessEntry(eks.AccessEntry{
-		Cluster: w.Stack.Options.Cluster, PrincipalARN: "arn:aws:iam::" + w.Stack.Cloud.Account() + ":user/reader", Groups: []string{administrators},
-	})
+	clusters, who := w.Stack.Clusters(), "arn:aws:iam::"+w.Stack.Cloud.Account()+":user/reader"
+	if w.Foreign != nil {
+		clusters, who = w.Foreign.Clusters(), "arn:aws:iam::"+w.Foreign.Account+":role/Admin"
+	}
+	err := clusters.AddAccessEntry(eks.AccessEntry{Cluster: w.Cluster.Name, PrincipalARN: who, Groups: []string{administrators}})
 	if err != nil {
 		return err
 	}
-	client, err := kubernetes.NewForConfig(w.Stack.Kube.Config())
+	client, err := kubernetes.NewForConfig(w.Cluster.Kube.Config())
 	if err != nil {
 		return err
 	}
@@ -118,7 +145,7 @@ func (w *World) enter(ctx context.Context, home string) error {
 	if _, err := client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	config, err := os.ReadFile(w.Stack.Kube.KubeconfigPath())
+	config, err := os.ReadFile(w.Cluster.Kube.KubeconfigPath())
 	if err != nil {
 		return err
 	}
@@ -138,7 +165,16 @@ func (w *World) sit(ctx context.Context, home string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	w.shell = &shell{dir: home, at: Root(), log: log, env: slices.Concat(settings, w.Stack.Cloud.Environment(w.reader()), []string{
+	keys := w.Stack.Cloud.Environment(w.reader())
+	if w.Foreign != nil {
+		if err := w.profiles(home); err != nil {
+			return err
+		}
+		keys = slices.DeleteFunc(keys, func(e string) bool {
+			return strings.HasPrefix(e, "AWS_ACCESS_KEY_ID=") || strings.HasPrefix(e, "AWS_SECRET_ACCESS_KEY=")
+		})
+	}
+	w.shell = &shell{dir: home, at: Root(), log: log, env: slices.Concat(settings, keys, []string{
 		"HOME=" + home, "PATH=" + filepath.Join(home, "bin") + ":" + filepath.Join(Root(), "bin") + ":" + os.Getenv("PATH"),
 		"TERM=dumb", "LANG=C.UTF-8", "AWS_PAGER=", "npm_config_cache=" + filepath.Join(cache, "joiner", "npm"), "npm_config_userconfig=" + filepath.Join(os.Getenv("HOME"), ".npmrc"),
 		"npm_config_update_notifier=false",
@@ -150,6 +186,25 @@ func (w *World) sit(ctx context.Context, home string, log io.Writer) error {
 		w.shell.set(name, value)
 	}
 	return nil
+}
+
+// profiles writes a profile for each account.
+func (w *World) profiles(home string) error {
+	elsewhere, err := w.Foreign.Administrator()
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for name, keys := range map[string]sts.Credentials{hubProfile: w.reader(), foreignProfile: elsewhere} {
+		fmt.Fprintf(&text, "[%s]\naws_access_key_id = %s\naws_secret_access_key = %s\n", name, keys.AccessKeyID, keys.SecretAccessKey)
+		if keys.SessionToken != "" {
+			fmt.Fprintf(&text, "aws_session_token = %s\n", keys.SessionToken)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(home, ".aws"), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(home, ".aws", "credentials"), []byte(text.String()), 0o600)
 }
 
 // Run types the commands of blocks, one after another, and stops at the first that fails: then the error is a *Failed.
