@@ -15,5 +15,5 @@ repository=$(aws ecr describe-repositories --repository-names joiner-watcher --q
 REGISTRY_USER=AWS REGISTRY_PASSWORD=$(aws ecr get-login-password)
 export REGISTRY_USER REGISTRY_PASSWORD
 digest=$(cd tools && "${GO:-go}" run ./image -out ../dist/watcher -push "$repository:$version" amd64=../dist/amd64/watcher arm64=../dist/arm64/watcher)
-printf 'image:\n  repository: %s\n  digest: %s\n' "$repository" "$digest" >dist/image.yaml
+printf 'image:\n  repository: %s\n  digest: %s\n  tag: "%s"\n' "$repository" "$digest" "$version" >dist/image.yaml
 echo "$repository@$digest"

@@ -121,6 +121,28 @@ func TestDefinitionsOfTheChartAreTheAPIs(t *testing.T) {
 	}
 }
 
+// Labels say of which version the image is, which doctor compares with the functions', also where a digest says what is run; shortened to what a label takes.
+func TestLabelsNameTheImagesVersion(t *testing.T) {
+	r := release(t)
+	long := strings.Repeat("a", 62) + "-" + strings.Repeat("b", 60)
+	for tag, want := range map[string]string{"": "0.1.0", "v7": "v7", "267bf490da0b": "267bf490da0b", "20260101": "20260101", "_x.": "x", long: strings.Repeat("a", 62)} {
+		rendered, err := r.Template(t.Context(), values(t, "default"), "--show-only", "templates/deployment.yaml", "--set-string", "image.tag="+tag, "--set", "image.digest=sha256:"+strings.Repeat("0", 64))
+		if err != nil {
+			t.Errorf("tag %q: %v", tag, err)
+			continue
+		}
+		var deployment struct {
+			Metadata struct{ Labels map[string]string }
+		}
+		if err := yaml.Unmarshal(rendered, &deployment); err != nil || deployment.Metadata.Labels["app.kubernetes.io/version"] != want {
+			t.Errorf("tag %q: labels %v, %v; the version is to be %q", tag, deployment.Metadata.Labels, err, want)
+		}
+		if !strings.Contains(string(rendered), "@sha256:0") {
+			t.Errorf("tag %q: the image is not the digest's", tag)
+		}
+	}
+}
+
 // Each refusal names the value and what is wrong with it; what is to be done stands beside it or follows from it.
 func TestValuesThatAreRefused(t *testing.T) {
 	r := release(t)
