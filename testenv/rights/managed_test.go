@@ -6,6 +6,7 @@ import (
 
 	"github.com/joiner-sh/joiner/testenv/cloud/access"
 	"github.com/joiner-sh/joiner/testenv/cloud/policy"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 	"github.com/joiner-sh/joiner/testenv/cloudformation"
 )
@@ -29,6 +30,7 @@ func TestPoliciesBesideRoles(t *testing.T) {
 		t.Fatal(err)
 	}
 	book := access.NewBook("123456789012", "us-west-2", time.Now)
+	book.Readings = reading.Strict(reading.Delays()...)
 	left, err := Add(book, stack, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -354,11 +354,19 @@ func TestAClusterOfAnotherAccountIsDeployedInBoth(t *testing.T) {
 	if _, err := a.Deploy(t.Context(), of("cluster-foreign-hub"), cloudformation.Environment{StackName: "joiner-cluster-joiner-demo-hub"}); err != nil {
 		t.Fatal(err)
 	}
-	if n, role := warn(), other.PodRole("joiner-demo", "joiner", "joiner-watcher"); n == 0 || role != "arn:aws:iam::123456789012:role/joiner-joiner-demo-us-west-2-watcher-hub" {
-		t.Errorf("%d events, the watcher's role is %q", n, role)
+	missing := func() string { // roles and access entries act at once, or seconds later
+		if n, role := warn(), other.PodRole("joiner-demo", "joiner", "joiner-watcher"); n == 0 || role != "arn:aws:iam::123456789012:role/joiner-joiner-demo-us-west-2-watcher-hub" {
+			return fmt.Sprintf("%d events, the watcher's role is %q", n, role)
+		}
+		if _, groups, ok := other.EKS.Lookup("joiner-demo", "arn:aws:iam::"+foreign+":role/joiner-joiner-demo-us-west-2-provision"); !ok || fmt.Sprint(groups) != "[joiner:functions]" {
+			return fmt.Sprintf("%v, groups are %v", ok, groups)
+		}
+		return ""
 	}
-	if _, groups, ok := other.EKS.Lookup("joiner-demo", "arn:aws:iam::"+foreign+":role/joiner-joiner-demo-us-west-2-provision"); !ok || fmt.Sprint(groups) != "[joiner:functions]" {
-		t.Errorf("%v, groups are %v", ok, groups)
+	for deadline := time.Now().Add(2 * time.Minute); missing() != ""; time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(missing())
+		}
 	}
 }
 
