@@ -46,7 +46,7 @@ func (e *engine) dispatch(s *strand) {
 	}
 	there, back := p.draws.skewed(l.usual/2, l.slow/2), p.draws.skewed(l.usual/2, l.slow/2)
 	trouble := e.trouble(p, c.op)
-	there += trouble.delay
+	there = max(there, c.op.Least) + trouble.delay
 	back += trouble.back
 	e.agenda.Add(e.now().Add(there), func() { e.arrive(s, c, trouble, back) })
 }

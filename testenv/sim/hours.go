@@ -28,6 +28,7 @@ func Modes() []Mode {
 		{Name: "drawn", Draw: Draw},
 		{Name: "choices", Flag: "-choices", Draw: Draw, Only: func(c Config) bool { return c.Scenario.Choices }},
 		{Name: "room", Flag: "-room", Draw: DrawRoom},
+		{Name: "readings", Flag: "-readings", Draw: DrawReadings},
 	}
 }
 

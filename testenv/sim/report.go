@@ -16,6 +16,9 @@ func (r *Result) Report(w io.Writer) {
 	s := &r.Config.Scenario
 	fmt.Fprintf(w, "seed %d: %s, %d steps, digest %s\n", r.Config.Seed, s.Length, r.Steps, r.Hash)
 	fmt.Fprintf(w, "  %d pools, %d workloads, %d versions, hasty %v\n", len(s.Pools), len(s.Workloads), s.Versions, s.Hasty)
+	if others := s.Readings.Others(); len(others) > 0 {
+		fmt.Fprintf(w, "  read the other way: %s\n", strings.Join(others, ", "))
+	}
 	for _, pool := range s.Pools {
 		t := &pool.Template
 		fmt.Fprintf(w, "  pool %s: weight %d, limits %v, %v, expires %s, grace %s\n", pool.Name, pool.Weight, pool.Limits, t.Requirements, secondsText(t.ExpireAfterSeconds), secondsText(t.GraceSeconds))

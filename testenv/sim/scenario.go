@@ -9,6 +9,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/cloud/catalog"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -27,6 +28,8 @@ type Scenario struct {
 	Judges    int        // that are at work at once; 0 = one
 	Searched  int        // messages that a receive from a plan queue looks at; 0 = as many as in SQS
 	Boot      world.Span // from a machine's launch until its node joins; zero = 20 to 90 s
+
+	Readings *reading.Set // of what AWS leaves open, as far as it reaches the flows (Readings); nil = what the environment says
 
 	// Neighbours are so many clusters attached to the same control plane beside the first: with the same pools, and with the
 	// workloads Neighbour returns for the i-th, from 1 on, or with the first's where that is nil. Faults that hit no operation
@@ -74,6 +77,30 @@ func DrawRoom(seed uint64) Config {
 			c.Scenario.Room = append(c.Scenario.Room, Room{After: d.skewed(time.Second, c.Scenario.Length), Name: fmt.Sprintf("room-%d", i), Pods: int32(d.IntN(8)) - 1, Shape: shape})
 		}
 	}
+	return c
+}
+
+// Readings returns the ids of the doubts about AWS that reach the flows, and so a world. What the others are about is nothing the world
+// has: policies, EKS, and what a request's own fields mean to EC2, SQS and S3, which adapters see to.
+func Readings() []string {
+	return []string{reading.DescribeLag, reading.EventResource, reading.ProfileLag, reading.TemplateLag, reading.TokenRefused, reading.TokenUnfulfilled}
+}
+
+// DrawReadings returns the run of a seed where AWS is read the other way: of each doubt that reaches the world in half of the runs, of one
+// at least.
+func DrawReadings(seed uint64) Config {
+	c := Draw(seed)
+	d := newDraws(seed, "readings")
+	var other []string
+	for _, id := range Readings() {
+		if d.IntN(2) == 0 {
+			other = append(other, id)
+		}
+	}
+	if len(other) == 0 {
+		other = Readings()
+	}
+	c.Scenario.Readings = reading.Default().With(other...)
 	return c
 }
 
@@ -327,6 +354,7 @@ func (c *Config) worlds() []*world.World {
 	options.Fleet.Visibility = world.Span{Min: 200 * time.Millisecond, Max: 5 * time.Second}
 	options.Fleet.Pending = world.Span{Min: 2 * time.Second, Max: 15 * time.Second}
 	options.Fleet.ShuttingDown = world.Span{Min: 5 * time.Second, Max: time.Minute}
+	lags(c.Scenario.Readings, &options.Fleet)
 	options.Kubelets = world.KubeletOptions{BootMin: 20 * time.Second, BootMax: 90 * time.Second, Rejoins: c.Seed%2 == 0}
 	if boot := c.Scenario.Boot; boot.Max > 0 {
 		options.Kubelets.BootMin, options.Kubelets.BootMax = boot.Min, boot.Max
@@ -350,6 +378,20 @@ func (c *Config) worlds() []*world.World {
 		worlds = append(worlds, w)
 	}
 	return worlds
+}
+
+// lags sets how soon EC2 knows and shows what was made, as readings say, and the readings themselves.
+func lags(readings *reading.Set, fleet *world.FleetOptions) {
+	fleet.Readings = readings
+	if readings.Takes(reading.DescribeLag) {
+		fleet.Visibility = world.Span{Min: reading.DescribeDelay, Max: reading.DescribeDelay * 3 / 2}
+	}
+	if readings.Takes(reading.TemplateLag) {
+		fleet.TemplateLag = reading.TemplateDelay
+	}
+	if readings.Takes(reading.ProfileLag) {
+		fleet.ProfileLag = reading.ProfileDelay
+	}
 }
 
 // Neighbour is the name of the i-th cluster beside the first, from 1 on.

@@ -19,6 +19,7 @@ func Shrink(failed Result, budget int) Result {
 	s.sources()
 	s.workloads()
 	s.pools()
+	s.readings()
 	s.injections()
 	s.sources()
 	s.workloads()
@@ -70,6 +71,15 @@ func (s *shrinker) sources() {
 		if !s.try(c) {
 			i++
 		}
+	}
+}
+
+// readings takes the default of what is read the other way, one doubt at a time.
+func (s *shrinker) readings() {
+	for _, id := range s.best.Config.Scenario.Readings.Others() {
+		c := s.best.Config
+		c.Scenario.Readings = c.Scenario.Readings.Without(id)
+		s.try(c)
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 
 // Catalog is what can be bought and what selectors mean.
 type Catalog struct {
-	now func() time.Time
+	now      func() time.Time
+	profiles *Profiles // nil = there are none
 
 	mu       sync.Mutex
 	machines []model.MachineType // by name; replaced, never written to
@@ -165,7 +166,7 @@ func (c *Catalog) Resolve(_ context.Context, class model.Class, images []model.I
 	if err := c.failure(); err != nil {
 		return model.ClassStatus{}, err
 	}
-	status := model.ClassStatus{InstanceProfile: class.Role}
+	status := model.ClassStatus{InstanceProfile: c.profile(class)}
 	if selects(class.Subnets) {
 		for _, zone := range catalog.Zones() {
 			status.Subnets = append(status.Subnets, model.Subnet{ID: "subnet-" + zone.ID, Zone: zone.Name, ZoneID: zone.ID, FreeAddresses: 8000})
@@ -189,6 +190,22 @@ func (c *Catalog) Resolve(_ context.Context, class model.Class, images []model.I
 		})
 	}
 	return status, nil
+}
+
+// profile returns a class's instance profile: the one it names, else the first by name that was made for its role. Where none was, the role
+// has one of its own name.
+func (c *Catalog) profile(class model.Class) string {
+	if class.InstanceProfile != "" {
+		return class.InstanceProfile
+	}
+	if c.profiles != nil {
+		for _, made := range c.profiles.List("") {
+			if made.Role == class.Role {
+				return made.Name
+			}
+		}
+	}
+	return class.Role
 }
 
 func selects(terms []model.SelectorTerm) bool {

@@ -101,11 +101,12 @@ func (p classPort) DeleteProfile(ctx context.Context, profile model.InstanceProf
 }
 
 func (p classPort) Request(ctx context.Context, launch model.Launch) ([]byte, error) {
-	return write(ctx, p.Ports, "fleet.template", func() ([]byte, error) { return p.world.Fleet.Request(ctx, launch) })
+	return fleetPort(p).Request(ctx, launch)
 }
 
 func (p classPort) DryFleet(ctx context.Context, request []byte) error {
-	_, err := read(ctx, p.Ports, "fleet.dry", func() (struct{}, error) { return struct{}{}, p.world.Fleet.Dry(request) })
+	op := Op{Process: p.process, Name: "fleet.dry", Least: p.templates.untilTried(p.world.Fleet, request)}
+	_, err := pass(ctx, p.Ports, op, func() (struct{}, error) { return struct{}{}, p.world.Fleet.Dry(request) })
 	return err
 }
 
@@ -136,6 +137,7 @@ func (c *Catalog) Examine(ctx context.Context, class model.Class, images []model
 type Profiles struct {
 	mu   sync.Mutex
 	made map[string]model.InstanceProfile
+	at   map[string]time.Time // when each was made
 }
 
 // Make makes an instance profile where it is not there.
@@ -149,11 +151,19 @@ func (a *Profiles) Make(profile model.InstanceProfile, now time.Time) error {
 		return nil
 	}
 	if a.made == nil {
-		a.made = map[string]model.InstanceProfile{}
+		a.made, a.at = map[string]model.InstanceProfile{}, map[string]time.Time{}
 	}
 	profile.CreatedUnix = now.Unix()
-	a.made[profile.Name] = profile
+	a.made[profile.Name], a.at[profile.Name] = profile, now
 	return nil
+}
+
+// since returns when a profile was made; false where there is none of that name.
+func (a *Profiles) since(name string) (time.Time, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at, there := a.at[name]
+	return at, there
 }
 
 // List returns those whose path begins with prefix, by name.
@@ -174,6 +184,7 @@ func (a *Profiles) Delete(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.made, name)
+	delete(a.at, name)
 }
 
 // Configuration returns pools and classes as they are now.
@@ -238,12 +249,6 @@ func (c *Cluster) DeleteClass(name string) {
 	default:
 		drop(c, &c.classes, KindClass, name, class.UID)
 	}
-}
-
-// Dry answers whether the stored request would be carried out.
-func (f *Fleet) Dry(text []byte) error {
-	defer f.enter()()
-	return f.reach("DryRun")
 }
 
 // DeleteTemplates deletes every launch template of a cluster's class.

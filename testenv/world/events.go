@@ -10,6 +10,7 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/agenda"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
 
 // Events is EventBridge with the rules that send what AWS says of machines to the queue of notices: at least once as a rule,
@@ -31,7 +32,8 @@ type Events struct {
 // EventOptions say how events travel.
 type EventOptions struct {
 	Account, Region string
-	Delay           Span // from what happened until the message is in the queue
+	Delay           Span         // from what happened until the message is in the queue
+	Readings        *reading.Set // of how a spot warning names its instance; nil = what the environment says
 }
 
 // EventChances say how often an event goes wrong, each between 0 and 1. Late ones come up to half an hour late, doubled ones
@@ -93,14 +95,23 @@ type event struct {
 // emit sends an event of a kind about machines on its way.
 func (e *Events) emit(kind model.NoticeKind, source, detailType string, detail any, ids ...string) {
 	e.mu.Lock()
+	of := e.options
+	e.mu.Unlock()
+	resources := []string{}
+	for _, id := range ids {
+		resources = append(resources, fmt.Sprintf("arn:aws:ec2:%s:%s:instance/%s", of.Region, of.Account, id))
+	}
+	e.emitOf(kind, source, detailType, detail, ids, resources)
+}
+
+// emitOf is emit with the names the event has of the machines.
+func (e *Events) emitOf(kind model.NoticeKind, source, detailType string, detail any, ids, resources []string) {
+	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sent++
 	what := event{
 		Version: "0", ID: fmt.Sprintf("00000000-0000-4000-8000-%012d", e.sent), DetailType: detailType, Source: source, Account: e.options.Account,
-		Time: e.now().UTC().Truncate(time.Second), Region: e.options.Region, Resources: []string{}, Detail: detail,
-	}
-	for _, id := range ids {
-		what.Resources = append(what.Resources, fmt.Sprintf("arn:aws:ec2:%s:%s:instance/%s", e.options.Region, e.options.Account, id))
+		Time: e.now().UTC().Truncate(time.Second), Region: e.options.Region, Resources: resources, Detail: detail,
 	}
 	body, err := json.Marshal(what)
 	if err != nil {
@@ -157,10 +168,16 @@ func (e *Events) stateChanged(id, state string) {
 	e.emit(kind, "aws.ec2", "EC2 Instance State-change Notification", map[string]string{"instance-id": id, "state": state}, id)
 }
 
-// interrupted tells of a spot machine that will be taken away.
-func (e *Events) interrupted(id string) {
-	e.emit(model.NoticeSpotInterrupted, "aws.ec2", "EC2 Spot Instance Interruption Warning",
-		map[string]string{"instance-id": id, "instance-action": "terminate"}, id)
+// interrupted tells of a spot machine that will be taken away. Whether the event names it by its zone or by region and account is read in
+// two ways.
+func (e *Events) interrupted(id, zone string) {
+	const what = "EC2 Spot Instance Interruption Warning"
+	detail := map[string]string{"instance-id": id, "instance-action": "terminate"}
+	if e.options.Readings.Takes(reading.EventResource) {
+		e.emit(model.NoticeSpotInterrupted, "aws.ec2", what, detail, id)
+		return
+	}
+	e.emitOf(model.NoticeSpotInterrupted, "aws.ec2", what, detail, []string{id}, []string{fmt.Sprintf("arn:aws:ec2:%s:instance/%s", zone, id)})
 }
 
 // rebalance tells of a spot machine that may be taken away one day.
@@ -185,7 +202,7 @@ func (e *Events) Foreign(account, region, id string) {
 	options := e.options
 	e.options.Account, e.options.Region = account, region
 	e.mu.Unlock()
-	e.interrupted(id)
+	e.interrupted(id, region+"a")
 	e.mu.Lock()
 	e.options = options
 	e.mu.Unlock()

@@ -3,10 +3,13 @@ package world_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/shared/wire"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -126,5 +129,27 @@ func TestClaimIsFoundByItsMachine(t *testing.T) {
 	found, now, err := w.Ledger.ByInstance(t.Context(), []string{"i-2", "i-1"})
 	if err != nil || now != w.Clock.Now().Unix() || len(found) != 1 || found[0].Cluster != world.Name || found[0].Claim.Name != "a" || found[0].Claim.Version != 1 {
 		t.Errorf("%+v at %d, %v", found, now, err)
+	}
+}
+
+// A spot warning names its machine by zone, or by region and account: the two readings of what EC2 sends.
+func TestWarningNamesItsMachineInTwoWays(t *testing.T) {
+	for text, reads := range map[string]*reading.Set{
+		"arn:aws:ec2:us-west-2a:instance/":             reading.Default(),
+		"arn:aws:ec2:us-west-2:123456789012:instance/": reading.AllOther(),
+	} {
+		w := world.New(world.Options{Fleet: world.FleetOptions{Readings: reads}})
+		id := spotMachine(w)
+		w.Tick(time.Second)
+		w.Fleet.Interrupt(id, time.Minute)
+		w.Tick(time.Second)
+		messages := w.Notices.Peek()
+		if len(messages) != 1 || !strings.Contains(messages[0].Body, `"resources":["`+text+id+`"]`) {
+			t.Errorf("want %s%s: %v", text, id, messages)
+			continue
+		}
+		if notice, err := wire.DecodeEvent([]byte(messages[0].Body)); err != nil || !slices.Equal(notice.Instances, []string{id}) {
+			t.Errorf("%s is read as %+v, %v", messages[0].Body, notice, err)
+		}
 	}
 }

@@ -42,6 +42,8 @@ type Fleet struct {
 	trouble
 	calls  int
 	events *Events // told of what happens to machines; nil = nobody is
+
+	profiles *Profiles // that machines are launched with; nil = every name is one
 }
 
 // FleetOptions say how a fleet behaves. The zero value is one without delays and without chance.
@@ -55,7 +57,9 @@ type FleetOptions struct {
 	SpotLife     time.Duration // mean time until a spot machine is taken away; 0 = never
 	FailureLife  time.Duration // mean time until a machine fails; 0 = never
 	SpotNotice   time.Duration // between the warning and the end of a spot machine: 0 = 2 min
-	Readings     *reading.Set  // of what EC2 leaves open about client tokens; nil = what the environment says
+	TemplateLag  time.Duration // for how long a launch template that was made does not exist for launches
+	ProfileLag   time.Duration // for how long EC2 does not know an instance profile that was made
+	Readings     *reading.Set  // of what EC2 leaves open about client tokens and events; nil = what the environment says
 }
 
 // answer is what a client token was answered with.
@@ -93,6 +97,9 @@ const (
 	stateShuttingDown = "shutting-down"
 	stateTerminated   = "terminated"
 )
+
+// codeTemplateGone is EC2's for a launch template that it does not have.
+const codeTemplateGone = "InvalidLaunchTemplateName.NotFoundException"
 
 // request is what the fleet's bytes hold.
 type request struct {
@@ -167,9 +174,15 @@ func (f *Fleet) Run(now time.Time) {
 
 // Request returns the bytes of a launch, and makes its launch templates.
 func (f *Fleet) Request(_ context.Context, launch model.Launch) ([]byte, error) {
+	text, _, err := f.request(launch)
+	return text, err
+}
+
+// request is Request, which also says which launch templates it made.
+func (f *Fleet) request(launch model.Launch) (text []byte, made []string, err error) {
 	defer f.enter()()
 	if err := f.reach("CreateLaunchTemplate"); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r := request{
 		Cluster: launch.Cluster, Intent: launch.Intent, Token: launch.Token, CapacityType: launch.CapacityType, Count: len(launch.Claims), Tags: tagsOf(launch),
@@ -178,13 +191,15 @@ func (f *Fleet) Request(_ context.Context, launch model.Launch) ([]byte, error) 
 		name := templateName(launch, t)
 		if _, known := f.templates[name]; !known {
 			f.templates[name] = f.template(launch, t)
+			made = append(made, name)
 		}
 		r.Templates = append(r.Templates, requestTemplate{name, t.Overrides})
 	}
 	if len(r.Templates) == 0 || r.Count == 0 {
-		return nil, fault.New(fault.Invalid, "", "launch %s has %d templates for %d claims", launch.Intent, len(r.Templates), r.Count)
+		return nil, made, fault.New(fault.Invalid, "", "launch %s has %d templates for %d claims", launch.Intent, len(r.Templates), r.Count)
 	}
-	return json.Marshal(r)
+	text, err = json.Marshal(r)
+	return text, made, err
 }
 
 func (f *Fleet) template(launch model.Launch, t model.LaunchTemplate) fleetTemplate {
@@ -307,8 +322,8 @@ func (f *Fleet) refuse(r request, text string, before answer, used bool) error {
 		return before.refusal
 	}
 	for _, t := range r.Templates {
-		if _, exists := f.templates[t.Name]; !exists {
-			gone := refusal("InvalidLaunchTemplateName.NotFoundException", "launch template %s does not exist", t.Name)
+		if !f.launchable(t.Name) {
+			gone := refusal(codeTemplateGone, "launch template %s does not exist", t.Name)
 			if !f.options.Readings.Takes(reading.TokenRefused) {
 				f.tokens[r.Token] = answer{text, model.LaunchResult{}, gone, f.now()}
 			}

@@ -96,6 +96,9 @@ const maxSpread = 7
 
 // grant takes up to n machines out of a pool, and says why where it gives fewer.
 func (f *Fleet) grant(c choice, n int) (give int, failure *shortage) {
+	if !f.knows(c.template.profile) {
+		return 0, &shortage{LaunchError: model.LaunchError{Code: "InvalidParameterValue", Message: noProfile(c.template.profile), Offer: c.offer, SubnetID: c.subnet}}
+	}
 	if s := f.short(c); s != nil {
 		return 0, &shortage{launchError(c, s.Code), s.OneAtATime}
 	}

@@ -75,7 +75,7 @@ func (f *Fleet) warn(m *Machine, notice time.Duration) {
 	m.marked = true
 	f.log.Note(InstanceWarned{ID: m.ID, Due: due})
 	if f.events != nil {
-		f.events.interrupted(m.ID)
+		f.events.interrupted(m.ID, m.Zone)
 	}
 	f.agenda.Add(due, func() { f.end(m, bySpot) })
 }

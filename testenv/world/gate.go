@@ -1,12 +1,17 @@
 package world
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Op is one operation a process asks of the world.
 type Op struct {
 	Process string // who asks
 	Name    string // port and method in lower case, such as "ledger.record" or "fleet.launch"
 	Write   bool   // whether it can change anything
+
+	Least time.Duration // how long it takes at least on its way: for so long the client of the process waits by itself
 }
 
 // Gate stands between a process and the models. It lets one operation through at a time and decides what goes wrong with

@@ -13,14 +13,15 @@ import (
 // Ports is the world as one process sees it: every operation, reads too, passes the process's gate. No port embeds its
 // model, so that a method that was added to a flow's port does not compile before it passes the gate too.
 type Ports struct {
-	world   *World
-	gate    Gate
-	process string
+	world     *World
+	gate      Gate
+	process   string
+	templates *templatesMade
 }
 
 // Ports returns the world behind a gate, for the process of that name.
 func (w *World) Ports(gate Gate, process string) *Ports {
-	return &Ports{world: w, gate: gate, process: process}
+	return &Ports{world: w, gate: gate, process: process, templates: &templatesMade{}}
 }
 
 // Provision returns the flow of provisioning with the world behind its ports. now is the process's own clock.
@@ -40,7 +41,7 @@ func (p *Ports) at(reg model.Registration) *Ports {
 	if w == nil || w == p.world {
 		return p
 	}
-	return &Ports{world: w, gate: p.gate, process: p.process}
+	return &Ports{world: w, gate: p.gate, process: p.process, templates: p.templates}
 }
 
 // Connect opens a cluster.
@@ -207,17 +208,25 @@ func (p clusterPort) Report(ctx context.Context, report model.Report) error {
 type fleetPort struct{ *Ports }
 
 func (p fleetPort) Request(ctx context.Context, launch model.Launch) ([]byte, error) {
-	return write(ctx, p.Ports, "fleet.template", func() ([]byte, error) { return p.world.Fleet.Request(ctx, launch) })
+	return write(ctx, p.Ports, "fleet.template", func() ([]byte, error) {
+		text, made, err := p.world.Fleet.request(launch)
+		p.templates.note(p.world.Clock.Now(), made)
+		return text, err
+	})
 }
 
 // Launch tells of a request that came to EC2 twice what the SDK's caller hears: it was repeated because its first answer was lost, so that
 // no refusal of the second says that nothing was launched.
 func (p fleetPort) Launch(ctx context.Context, request []byte) (model.LaunchResult, error) {
 	sent := 0
-	result, err := write(ctx, p.Ports, "fleet.launch", func() (model.LaunchResult, error) {
+	op := Op{Process: p.process, Name: "fleet.launch", Write: true, Least: p.templates.untilLaunched(p.world.Fleet, request)}
+	result, err := pass(ctx, p.Ports, op, func() (model.LaunchResult, error) {
 		sent++
 		return p.world.Fleet.Launch(ctx, request)
 	})
+	if fault.CodeOf(err) == codeTemplateGone {
+		p.templates.missed(p.world.Fleet, request)
+	}
 	if err != nil && sent > 1 {
 		return model.LaunchResult{}, fault.Wrap(fault.Internal, "OutcomeUnknown", err, "launch after an answer was lost")
 	}

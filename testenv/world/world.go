@@ -123,6 +123,7 @@ func New(options Options) *World {
 	w.Ledger.log = w.Log
 	w.Ledger.Tear(draws("ledger"))
 	w.Catalog = newCatalog(w.Clock.Now, options.Types)
+	w.Catalog.profiles = w.Profiles
 	w.Fleet = NewFleet(w.Clock.Now, w.Log, w.Catalog, fleet)
 	w.Store = NewStore(w.Clock.Now, draws("store"))
 	w.Store.log = w.Log
@@ -133,9 +134,9 @@ func New(options Options) *World {
 	w.Judges = LookQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "disruption", Visibility: 40 * time.Second, Rand: draws("judges")})}
 	w.Notices = NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "notices", Visibility: 40 * time.Second, Rand: draws("notices")})
 	w.Events = NewEvents(w.Clock.Now, w.Log, w.Notices, draws("events"), EventOptions{
-		Account: Registration().Account, Region: Registration().Region, Delay: options.Events,
+		Account: Registration().Account, Region: Registration().Region, Delay: options.Events, Readings: fleet.Readings,
 	})
-	w.Fleet.events = w.Events
+	w.Fleet.events, w.Fleet.profiles = w.Events, w.Profiles
 	w.Configs = HintQueue{NewQueue(w.Clock.Now, w.Log, QueueOptions{Name: "catalog", FIFO: true, Visibility: options.PlanVisibility, Rand: draws("configs")})}
 	w.Ticks = NewSchedule(ScheduleOptions{Start: Start.Add(time.Minute), Jitter: Span{Max: 2 * time.Second}, Rand: draws("ticks")})
 	w.options.Kubelets, w.options.Draws = kubelets, draws

@@ -41,6 +41,7 @@ func main() {
 	town := flag.Int("town", 0, "deployments of twenty pods each, without faults, instead of a drawn world")
 	constant := flag.Float64("constant", 0, "so many hours of worlds in which nothing changes any more, instead of drawn ones")
 	room := flag.Bool("room", false, "keep room by CapacityBuffers besides")
+	readings := flag.Bool("readings", false, "AWS is read the other way, of half of what is read in two ways and reaches the flows")
 	long := flag.Bool("campaign", false, "play -hours (20,000) of seeds of this commit's own, in every mode in turn, whatever breaks; what is over is kept in .cache/sim-campaign")
 	cores := flag.Int("cores", runtime.GOMAXPROCS(0), "runs at once")
 	profile := flag.String("profile", "", "write a CPU profile here")
@@ -63,6 +64,9 @@ func main() {
 	draw := sim.Draw
 	if *room {
 		draw = sim.DrawRoom
+	}
+	if *readings {
+		draw = sim.DrawReadings
 	}
 	if *town > 0 {
 		draw = func(seed uint64) sim.Config { return sim.Town(seed, *town, time.Hour) }
