@@ -373,7 +373,7 @@ func (a *account) templates() (names []string) {
 // until waits for something that takes a moment.
 func (a *account) until(what string, done func() bool) {
 	a.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !done(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(end) {
 			a.t.Fatalf("in vain: %s", what)
 		}
