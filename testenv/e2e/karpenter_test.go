@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -105,6 +106,13 @@ func (c *cluster) karpentersMachines(t *testing.T) []byte {
 	}
 	running := c.running()
 	client := ec2sdk.NewFromConfig(c.Cloud.Config())
+	wanted := &ec2sdk.DescribeInstancesInput{}
+	for _, i := range running {
+		wanted.InstanceIds = append(wanted.InstanceIds, i.ID)
+	}
+	if err := ec2sdk.NewInstanceExistsWaiter(client).Wait(t.Context(), wanted, 2*time.Minute); err != nil { // until then they have no tags to add to
+		t.Fatal(err)
+	}
 	for i, owner := range [][2]string{{"default", "default-7xk2p"}, {"default", "default-q9z4m"}, {"batch", "batch-2vwqd"}} {
 		var tags []ec2types.Tag
 		for key, value := range map[string]string{
@@ -117,5 +125,11 @@ func (c *cluster) karpentersMachines(t *testing.T) []byte {
 		}
 		dump = strings.ReplaceAll(dump, ids[i], running[i].ID)
 	}
+	await(t, time.Minute, "EC2 shows their tags", func(ctx context.Context) string {
+		if n, err := c.shownWith(ctx, "karpenter.sh/nodeclaim"); err != nil || n < len(ids) {
+			return fmt.Sprintf("those of %d machines, %v", n, err)
+		}
+		return ""
+	})
 	return []byte(strings.ReplaceAll(dump, "us-west-2a", running[0].Zone))
 }
