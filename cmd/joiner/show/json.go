@@ -39,16 +39,19 @@ type (
 		Stats         statsJSON           `json:"stats"`
 	}
 	claimJSON struct {
-		Name          string            `json:"name"`
-		NodePool      string            `json:"nodePool"`
-		InstanceTypes []string          `json:"instanceTypes"` // cheapest first
-		Offer         offerJSON         `json:"offer"`         // the cheapest acceptable
-		Zones         []string          `json:"zones"`
-		CapacityTypes []string          `json:"capacityTypes"`
-		Requests      map[string]string `json:"requests"` // quantities, as Kubernetes writes them
-		Labels        map[string]string `json:"labels"`
-		Taints        []model.Taint     `json:"taints"`
-		Pods          []string          `json:"pods"` // namespace/name
+		Name          string    `json:"name"`
+		NodePool      string    `json:"nodePool"`
+		InstanceTypes []string  `json:"instanceTypes"` // cheapest first
+		Offer         offerJSON `json:"offer"`         // the cheapest acceptable
+		Zones         []string  `json:"zones"`
+		CapacityTypes []string  `json:"capacityTypes"`
+
+		Requirements []model.Requirement `json:"requirements"` // of the NodeClaim: all that remains, by key
+		Requests     map[string]string   `json:"requests"`     // quantities, as Kubernetes writes them
+		Labels       map[string]string   `json:"labels"`
+		Annotations  map[string]string   `json:"annotations"`
+		Taints       []model.Taint       `json:"taints"`
+		Pods         []string            `json:"pods"` // namespace/name
 	}
 	offerJSON struct {
 		InstanceType string  `json:"instanceType"`
@@ -117,16 +120,24 @@ func claimOf(c *model.PlannedClaim) claimJSON {
 		Offer:         offerJSON{c.Offer.InstanceType, c.Offer.Zone, c.Offer.CapacityType, c.Price.USD()},
 		Zones:         c.Zones,
 		CapacityTypes: c.CapacityTypes,
+		Requirements:  c.Requirements,
 		Requests:      make(map[string]string, len(c.Requests)),
 		Labels:        c.Labels,
+		Annotations:   c.Annotations,
 		Taints:        c.Taints,
 		Pods:          model.Keys(c.Pods),
 	}
 	for name, amount := range c.Requests {
 		out.Requests[name] = resource.Format(name, amount)
 	}
+	if out.Requirements == nil {
+		out.Requirements = []model.Requirement{}
+	}
 	if out.Labels == nil {
 		out.Labels = map[string]string{}
+	}
+	if out.Annotations == nil {
+		out.Annotations = map[string]string{}
 	}
 	if out.Taints == nil {
 		out.Taints = []model.Taint{}

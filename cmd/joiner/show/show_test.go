@@ -47,6 +47,11 @@ func claim(name, pool, instanceType, zone, capacityType string, price model.Micr
 		Offer: model.OfferKey{InstanceType: instanceType, Zone: zone, CapacityType: capacityType}, Price: price,
 		Zones: []string{"us-west-2a", "us-west-2b", "us-west-2c"}, CapacityTypes: []string{capacityType},
 		Requests: requests, Labels: map[string]string{"karpenter.sh/nodepool": pool}, Pods: pods,
+		Requirements: []model.Requirement{
+			{Key: "karpenter.sh/capacity-type", Operator: model.In, Values: []string{capacityType}},
+			{Key: "node.kubernetes.io/instance-type", Operator: model.In, Values: []string{instanceType, "m7i.8xlarge"}, MinValues: 2},
+		},
+		Annotations: map[string]string{"karpenter.sh/nodeclaim-min-values-relaxed": "true"},
 	}
 }
 
