@@ -76,6 +76,9 @@ referee: ## what we say to AWS beside Karpenter's own AWS provider, and what eac
 handover: ## a cluster that Karpenter's own controller runs is taken over and handed back, twice, and nothing is replaced (ten minutes, and five to build the controller)
 	cd testenv/referee && $(GO) test -count=1 -v -timeout 40m ./handover
 
+upstream-unit: ## Karpenter's own unit specs, unchanged, with `joiner plan` in its planner's place: testenv/upstream/unit/DIFFERENCES.md has what comes of each; WRITE=1 writes it anew, UPSTREAMFLAGS="-quick -focus TEXT" looks at some without an API server
+	cd testenv/upstream && $(GO) run ./unit/cmd $(if $(WRITE),-write) $(UPSTREAMFLAGS)
+
 # The other readings of what AWS's documentation leaves open, but for delays: the clock of the referee's tests stands still.
 OTHERWISE = all=other,eks-access-entry-lag=default,eks-cluster-lag=default,ec2-describe-lag=default,iam-policy-lag=default,iam-profile-lag=default,ec2-template-lag=default
 
@@ -246,4 +249,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: preflight prepare deploy ecr first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean FORCE
+.PHONY: preflight prepare deploy ecr first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean upstream-unit FORCE
