@@ -32,7 +32,7 @@ func Check(o Options, ran *Ran, write bool) error {
 	}
 	j := judge(sorted(all), reasons)
 	j.count(o.Out)
-	table := j.table(ran.Version, reasons)
+	table := j.table(ran, reasons)
 	path := filepath.Join(folder, "DIFFERENCES.md")
 	if write {
 		cases, err := collect(ran.Version, all, questions)

@@ -47,7 +47,7 @@ func TestJudgeTellsWhatHasNoReasonAndWhatNeedsNone(t *testing.T) {
 			t.Errorf("got %q, want %q", j.problems[i], want[i])
 		}
 	}
-	table := string(j.table("v1", reasons))
+	table := string(j.table(&Ran{Version: "v1"}, reasons))
 	for _, line := range []string{"| s | 4 | 2 | 2 | 0 |", "- s: a b c (failed)"} {
 		if !strings.Contains(table, line+"\n") {
 			t.Errorf("the table lacks %q:\n%s", line, table)

@@ -108,10 +108,13 @@ func judge(all []Outcome, reasons []Reason) *judged {
 }
 
 // table writes DIFFERENCES.md.
-func (j *judged) table(version string, reasons []Reason) []byte {
+func (j *judged) table(ran *Ran, reasons []Reason) []byte {
 	var out bytes.Buffer
 	out.WriteString("# Karpenter's unit specs, and Joiner\n\n")
-	fmt.Fprintf(&out, "Written by `make upstream-unit WRITE=1`; by hand is `reasons.yaml`. The specs are those of Karpenter %s, unchanged, with `joiner plan` in\nthe place of its planner; doc.go says how. A spec that fails without a reason fails the run, and so does a reason whose spec passes.\n\n", version)
+	fmt.Fprintf(&out, "Written by `make upstream-unit WRITE=1`; by hand is `reasons.yaml`. The specs are those of Karpenter %s, unchanged, with `joiner plan` in\nthe place of its planner; doc.go says how. A spec that fails without a reason fails the run, and so does a reason whose spec passes.\n\n", ran.Version)
+	if ran.Quick {
+		out.WriteString("This run kept objects in memory (`-quick`): nothing was validated by an API server, and only some of what one fills in was filled in.\n\n")
+	}
 	out.WriteString("| suite | specs | passed | failed | not runnable |\n|---|---|---|---|---|\n")
 	var total [4]int
 	for _, suite := range j.suites() {

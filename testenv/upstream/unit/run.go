@@ -29,6 +29,7 @@ type Options struct {
 // Ran is what a run left: for each suite the report of Ginkgo and the questions put to Joiner.
 type Ran struct {
 	Version string // of Karpenter
+	Quick   bool   // objects were in memory
 	Suites  []Suite
 }
 
@@ -71,7 +72,7 @@ func Run(ctx context.Context, o Options) (*Ran, error) {
 	if err != nil {
 		return nil, err
 	}
-	ran := &Ran{Version: m.Version}
+	ran := &Ran{Version: m.Version, Quick: o.Quick}
 	for _, name := range o.Suites {
 		fmt.Fprintln(o.Out, "suite", name)
 		test := filepath.Join(o.Cache, form+strings.ReplaceAll(name, "/", "-")+".test")
@@ -121,6 +122,20 @@ func Run(ctx context.Context, o Options) (*Ran, error) {
 		return nil, err
 	}
 	return ran, os.WriteFile(filepath.Join(o.Cache, form+"ran.json"), text, 0o644)
+}
+
+// Last returns what the run before left.
+func Last(o Options) (*Ran, error) {
+	form := ""
+	if o.Quick {
+		form = "quick-"
+	}
+	text, err := os.ReadFile(filepath.Join(o.Cache, form+"ran.json"))
+	if err != nil {
+		return nil, err
+	}
+	ran := new(Ran)
+	return ran, json.Unmarshal(text, ran)
 }
 
 func command(ctx context.Context, o Options, dir string, env []string, name string, args ...string) error {

@@ -19,6 +19,7 @@ func main() {
 	build := flag.Bool("build", false, "only compile them")
 	quick := flag.Bool("quick", false, "keep objects in memory instead of in an API server: a look, not a result")
 	write := flag.Bool("write", false, "write DIFFERENCES.md and the cases anew")
+	last := flag.Bool("last", false, "run nothing: compare what the run before left")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -26,7 +27,7 @@ func main() {
 	if err == nil {
 		err = run(ctx, unit.Options{
 			Home: home, Cache: filepath.Join(home, "..", "..", ".cache", "upstream"), Suites: strings.Split(*suites, ","), Focus: *focus, Build: *build, Quick: *quick, Out: os.Stderr,
-		}, *write)
+		}, *write, *last)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -34,8 +35,12 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, o unit.Options, write bool) error {
-	ran, err := unit.Run(ctx, o)
+func run(ctx context.Context, o unit.Options, write, last bool) error {
+	do := unit.Run
+	if last {
+		do = func(_ context.Context, o unit.Options) (*unit.Ran, error) { return unit.Last(o) }
+	}
+	ran, err := do(ctx, o)
 	if err != nil || o.Build {
 		return err
 	}
