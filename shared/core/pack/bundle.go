@@ -13,22 +13,32 @@ import (
 // large pod. What is near pods that run already goes onto their nodes first.
 func (b *board) bundled(order []*class, a *assigner) []*class {
 	var out, units []*class
-	for _, c := range order {
-		if !b.needsHost(c) {
-			continue
-		}
+	there := func() *assigner { // for what exists alone
 		existing := *a
 		existing.anew = false
-		if !b.starts(c) { // the first of their kind want one node for all of them
-			existing.place(c)
-		}
-		for c.units() > 0 {
-			unit := b.bundle(c, order, units)
-			if unit == nil {
-				existing.newLedger(c).explain()
-				break
+		return &existing
+	}
+	for round, made := 0, -1; made < len(units); round++ { // a unit may be what a class before it waits for: chains come together link by link
+		made = len(units)
+		for _, c := range order {
+			if !b.needsHost(c) {
+				continue
 			}
-			units = append(units, unit)
+			if round == 0 && !b.starts(c) { // the first of their kind want one node for all of them
+				there().place(c)
+			}
+			for c.units() > 0 {
+				unit := b.bundle(c, order, units)
+				if unit == nil {
+					break
+				}
+				units = append(units, unit)
+			}
+		}
+	}
+	for _, c := range order {
+		if c.units() > 0 && b.needsHost(c) {
+			there().newLedger(c).explain()
 		}
 	}
 	units = slices.DeleteFunc(units, func(c *class) bool { return len(c.pods) == 0 }) // taken into another

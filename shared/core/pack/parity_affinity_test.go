@@ -55,6 +55,20 @@ func TestF066ChainsWithinABatch(t *testing.T) {
 	}
 }
 
+// The same on one host, whichever of them comes first in the plan's order: the machine is large enough for the whole chain.
+func TestF066ChainsOfOneHostAreOneNode(t *testing.T) {
+	for _, sizes := range [][4]int64{{500, 500, 500, 500}, {400, 300, 200, 100}, {100, 200, 300, 400}, {100, 900, 1_000, 200}} {
+		w := newWorld(64).pool("general", nil)
+		w.pods("db", 1, asPod(appPod("db"), cpu(sizes[0])))
+		w.pods("web", 1, asPod(appPod("web"), cpu(sizes[1]), nearApp(model.LabelHostname, "db")))
+		w.pods("cache", 1, asPod(appPod("cache"), cpu(sizes[2]), nearApp(model.LabelHostname, "web")))
+		w.pods("ui", 1, asPod(appPod("ui"), cpu(sizes[3]), nearApp(model.LabelHostname, "cache")))
+		if _, err := onlyClaim(w.complete(t)); err != nil {
+			t.Errorf("%v: %v", sizes, err)
+		}
+	}
+}
+
 // Two workloads that wait for each other: kube-scheduler binds neither.
 func TestF066CirclesThatNobodyCanStartAreRefused(t *testing.T) {
 	w := newWorld(64).pool("general", nil)
