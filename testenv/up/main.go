@@ -2,6 +2,7 @@
 //
 //	go run ./testenv/up          # until Ctrl-C
 //	go run ./testenv/up -once    # until the example's pods run, then one line of JSON
+//	go run ./testenv/up -empty   # until Ctrl-C, with nothing applied; where everything is as a line of JSON
 //	go run ./testenv/up -down    # end one that was left behind
 package main
 
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,9 +24,21 @@ import (
 func main() {
 	var o options
 	flag.BoolVar(&o.once, "once", false, "exit when the example's pods run, with a last line of JSON")
+	flag.BoolVar(&o.empty, "empty", false, "apply nothing, and print one line of JSON that says where everything is: for programs that bring objects of their own")
 	flag.IntVar(&o.pods, "pods", 20, "replicas of the example Deployment")
 	flag.DurationVar(&o.within, "within", 10*time.Minute, "with -once: how long to wait for the pods")
 	flag.StringVar(&o.dir, "dir", "", "folder for kubeconfig, data and logs (default: .cache/up in the project)")
+	flag.Func("set", "a setting of the functions, such as JOINER_REPAIR_AFTER=1m; may be given more than once", func(text string) error {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return fmt.Errorf("it is NAME=VALUE")
+		}
+		if o.settings == nil {
+			o.settings = map[string]string{}
+		}
+		o.settings[name] = value
+		return nil
+	})
 	flag.BoolVar(&o.down, "down", false, "end a run that was left behind and remove what it kept")
 	flag.Parse()
 	klog.SetLogger(logr.Discard()) // client-go's own remarks; what matters is in our errors

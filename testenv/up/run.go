@@ -20,10 +20,13 @@ import (
 
 type options struct {
 	once   bool
+	empty  bool
 	down   bool
 	pods   int
 	within time.Duration
 	dir    string
+
+	settings map[string]string // of the functions
 }
 
 // cluster is the name the example manifests speak of.
@@ -51,18 +54,26 @@ func run(ctx context.Context, o options) error {
 	// 1. Everything that would be an account and a cluster.
 	began := time.Now()
 	story := newStory(os.Stdout)
-	if !o.once {
+	if !o.once && !o.empty {
 		go func() { _, _ = console.Build(ctx) }() // while the rest starts; what is wrong is told when it is started
 	}
 	s, err := stack.Start(ctx, stack.Options{
 		Cluster: cluster, Dir: o.dir, Progress: os.Stdout, Watchers: 1,
-		OnLog: story.functionLog, OnMachine: story.machine,
+		OnLog: story.functionLog, OnMachine: story.machine, FunctionEnv: o.settings,
 	})
 	if err != nil {
 		return err
 	}
 	defer s.Stop()
 	story.say("everything runs after %s", time.Since(began).Round(100*time.Millisecond))
+	if o.empty {
+		if err := json.NewEncoder(os.Stdout).Encode(placeOf(s)); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		story.say("stopping")
+		return nil
+	}
 
 	if !o.once {
 		page, err := console.Start(ctx, s.Dir(), "--testenv", s.Cloud.Endpoint(), "--cluster", cluster, "--every", "500ms")

@@ -261,21 +261,32 @@ func (s *story) diagnosis(st *stack.Stack) string {
 
 // invite says what to try next.
 func (s *story) invite(st *stack.Stack) {
-	err := invitation.Execute(s.out, place{
-		Kubeconfig: st.Kube.KubeconfigPath(), Kubectl: st.Kube.Assets().Kubectl, Endpoint: st.Cloud.Endpoint(), Region: st.Cloud.Region(),
-		AccessKey: accessKey, SecretKey: secretKey, Table: st.Table, Logs: filepath.Join(st.Dir(), "logs"),
-	})
-	if err != nil {
+	if err := invitation.Execute(s.out, placeOf(st)); err != nil {
 		s.say("what to try next cannot be printed: %v", err)
 	}
 }
 
-// place is what the commands of an invitation need to know of a run.
+// place is where everything of a run is.
 type place struct {
-	Kubeconfig, Kubectl  string // paths
-	Endpoint, Region     string // of the model of AWS: a URL, and the region's name
-	AccessKey, SecretKey string
-	Table, Logs          string // the ledger's name, and the folder of all logs
+	Kubeconfig string `json:"kubeconfig"` // a path, as kubectl and logs
+	Kubectl    string `json:"kubectl"`
+	Endpoint   string `json:"endpoint"` // URL of the model of AWS
+	Region     string `json:"region"`
+	AccessKey  string `json:"accessKey"` // of the account's root
+	SecretKey  string `json:"secretKey"`
+	Cluster    string `json:"cluster"`
+	APIServer  string `json:"apiServer"` // URL
+	Notices    string `json:"notices"`   // URL of the queue of what EventBridge tells
+	Table      string `json:"table"`     // the ledger's name
+	Logs       string `json:"logs"`      // the folder of all logs
+}
+
+func placeOf(st *stack.Stack) place {
+	return place{
+		Kubeconfig: st.Kube.KubeconfigPath(), Kubectl: st.Kube.Assets().Kubectl, Endpoint: st.Cloud.Endpoint(), Region: st.Cloud.Region(),
+		AccessKey: accessKey, SecretKey: secretKey, Cluster: st.Cluster.Name, APIServer: st.Kube.Endpoint(),
+		Notices: st.NoticesURL, Table: st.Table, Logs: filepath.Join(st.Dir(), "logs"),
+	}
 }
 
 var invitation = template.Must(template.New("invitation").Option("missingkey=error").Parse(`
