@@ -27,5 +27,6 @@
 //
 // A pod's containers run for ever, start at once and obey SIGTERM at once,
 // unless the pod says otherwise in its annotations (RunForAnnotation,
-// StartAfterAnnotation, IgnoreTermAnnotation).
+// StartAfterAnnotation, IgnoreTermAnnotation). Hooks that sleep before they are
+// stopped do so. One of the image pause answers no readiness probe.
 package machine

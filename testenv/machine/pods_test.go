@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/joiner-sh/joiner/testenv/machine"
 )
@@ -54,6 +55,41 @@ func TestPodSaysHowItsContainersBehave(t *testing.T) {
 		if took := stop(t, pod.Name, 3); took < 2*time.Second {
 			t.Errorf("it stopped after %s of its 3s", took)
 		}
+	})
+	t.Run("stops when its hook has slept", func(t *testing.T) {
+		for name, hook := range map[string]corev1.LifecycleHandler{
+			"command": {Exec: &corev1.ExecAction{Command: []string{"/bin/sh", "-c", "sleep 4"}}},
+			"sleep":   {Sleep: &corev1.SleepAction{Seconds: 4}},
+		} {
+			pod := createPod(t, i.ID, func(p *corev1.Pod) { p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &hook} })
+			awaitPod(t, pod.Name, isRunning)
+			const grace = 600
+			if took := stop(t, pod.Name, grace); took < 2*time.Second || took >= grace*time.Second/2 { // times are whole seconds
+				t.Errorf("%s: it stopped after %s of a hook of 4 s and a grace of %d s", name, took, grace)
+			}
+		}
+	})
+	t.Run("is killed in its hook when its grace is over", func(t *testing.T) {
+		pod := createPod(t, i.ID, func(p *corev1.Pod) {
+			p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 3000}}}
+			p.Spec.TerminationGracePeriodSeconds = new(int64(3600))
+		})
+		awaitPod(t, pod.Name, isRunning)
+		if took := stop(t, pod.Name, 3); took < 2*time.Second || took >= 600*time.Second {
+			t.Errorf("it stopped after %s of its 3s", took)
+		}
+	})
+	t.Run("answers no probe where its image is pause", func(t *testing.T) {
+		probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(80)}}}
+		deaf := createPod(t, i.ID, func(p *corev1.Pod) {
+			p.Spec.Containers[0].Image, p.Spec.Containers[0].ReadinessProbe = "example/pause:3.10", probe
+		})
+		pod := awaitPod(t, deaf.Name, func(p corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
+		if isRunning(*pod) || pod.Status.ContainerStatuses[0].Ready {
+			t.Errorf("it is ready: %+v", pod.Status)
+		}
+		served := createPod(t, i.ID, func(p *corev1.Pod) { p.Spec.Containers[0].ReadinessProbe = probe })
+		awaitPod(t, served.Name, isRunning)
 	})
 	t.Run("has init containers, sidecars and gates", func(t *testing.T) {
 		always := corev1.ContainerRestartPolicyAlways
