@@ -18,6 +18,9 @@ const (
 type DisruptPlan struct {
 	Commands []PlannedCommand `json:"commands"` // in the order they are to be committed; may be empty, never nil
 	Kept     []KeptNode       `json:"kept"`     // nodes of pools that are in no command, by name
+	// Quiet are the claims whose nodes no pod has come to or left for as long as consolidateAfter of their NodePool asks for, by node. What
+	// follows from it is in Commands and Kept, so that it is not written down.
+	Quiet []string `json:"-"`
 	// Of all nodes of pools, per hour, now and once the commands are carried out. A node whose offer is not known counts nothing.
 	PriceBefore MicroUSD `json:"priceBefore"`
 	PriceAfter  MicroUSD `json:"priceAfter"`

@@ -83,6 +83,10 @@ func PoolOfTag(value string) string {
 	return value
 }
 
+// ConditionConsolidatable of a NodeClaim says that no pod has come to its node or left it for as long as consolidateAfter of its NodePool
+// asks for.
+const ConditionConsolidatable = "Consolidatable"
+
 // ConditionDisruptionReason of a NodeClaim says why its node is being given back by choice.
 const ConditionDisruptionReason = "DisruptionReason"
 

@@ -396,7 +396,7 @@ type NodePatch struct {
 type Report struct {
 	Events     []Event
 	Pools      []Condition // on NodePools
-	Claims     []Condition // on NodeClaims without a machine; DisruptionReason on others too
+	Claims     []Condition // on NodeClaims without a machine; Consolidatable and DisruptionReason on others too
 	Classes    []ClassReport
 	PoolStatus []PoolStatus
 	Buffers    []BufferReport
@@ -418,7 +418,7 @@ type Condition struct {
 	Object  string // name
 	UID     string
 	Type    string
-	Status  string // True, False, Unknown; of DisruptionReason also empty: it is taken off
+	Status  string // True, False, Unknown; of Consolidatable and DisruptionReason also empty: it is taken off
 	Reason  string
 	Message string
 }

@@ -44,6 +44,7 @@ type Object struct {
 	// Of NodeClaims.
 	Bare   bool `json:"bare,omitempty"`   // it lacks our finalizer or the label of its class
 	Manual bool `json:"manual,omitempty"` // without a machine, and of no NodePool or without our finalizer: somebody made it by hand to have one launched
+	Quiet  bool `json:"quiet,omitempty"`  // it shows that no pod has come to its node or left it for as long as its NodePool asks for (Consolidatable)
 }
 
 // ClaimShown is what a NodeClaim object shows of itself that nothing is decided by.

@@ -319,7 +319,8 @@ func (c *Cluster) objects(claims []NodeClaim) []model.Object {
 
 func (c *Cluster) objectOf(object *NodeClaim) model.Object {
 	bare := c.holds && !object.Finalizer && object.DeletedUnix == 0
-	return model.Object{Name: object.Claim.Name, UID: object.UID, DeletedUnix: object.DeletedUnix, Bare: bare, Manual: object.Claim.Pool == "" && object.Claim.ProviderID == ""}
+	quiet := c.conditions[[3]string{KindNodeClaim, object.Claim.Name, model.ConditionConsolidatable}]
+	return model.Object{Name: object.Claim.Name, UID: object.UID, DeletedUnix: object.DeletedUnix, Bare: bare, Manual: object.Claim.Pool == "" && object.Claim.ProviderID == "", Quiet: quiet.UID == object.UID && quiet.Status == "True"}
 }
 
 // MakeClaim has people make a NodeClaim object, which nobody recorded.
@@ -435,6 +436,14 @@ func has(taints []model.Taint, taint model.Taint) bool {
 	return slices.ContainsFunc(taints, func(t model.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
 }
 
+// show has those who follow NodeClaims see a condition that snapshots have.
+func (c *Cluster) show(condition model.Condition) {
+	if object := c.claims.get(condition.Object); object != nil && condition.Type == model.ConditionConsolidatable {
+		next := *object
+		put(c, &c.claims, KindNodeClaim, condition.Object, next.UID, "status", &next)
+	}
+}
+
 // Report keeps what people are told.
 func (c *Cluster) Report(_ context.Context, report model.Report) error {
 	c.mu.Lock()
@@ -457,13 +466,16 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 	}
 	for _, condition := range report.Claims {
 		object, key := c.claims.get(condition.Object), [3]string{KindNodeClaim, condition.Object, condition.Type}
-		choice := condition.Type == model.ConditionDisruptionReason
+		choice := condition.Type == model.ConditionDisruptionReason || condition.Type == model.ConditionConsolidatable
 		switch {
 		case object == nil || object.UID != condition.UID:
+			continue
 		case choice && condition.Status == "":
 			delete(c.conditions, key)
+			c.show(condition)
 		case choice || object.Claim.ProviderID == "":
 			c.conditions[key] = condition
+			c.show(condition)
 		}
 	}
 	for i := range report.Buffers {

@@ -25,17 +25,18 @@ func (c *Client) Wish(ctx context.Context, wanted model.Object) (model.Wish, err
 	return translate.WishOf(untyped), nil
 }
 
-// reportClaim writes a condition of a NodeClaim that has no machine yet, or why one is given back by choice.
+// reportClaim writes a condition of a NodeClaim that has no machine yet, or of any whether and why it is given back by choice.
 func (c *Client) reportClaim(ctx context.Context, said *model.Condition) error {
 	return c.writeStatus(ctx, &status[apiv1.NodeClaim]{
 		resource: apiv1.NodeClaimResource, name: said.Object, uid: said.UID,
 		change: func(o *apiv1.NodeClaim) error {
 			set := apiv1.NodeClaimConditions.On(o, c.now())
+			choice := said.Type == apiv1.ConditionDisruptionReason || said.Type == apiv1.ConditionConsolidatable
 			switch {
-			case said.Type == apiv1.ConditionDisruptionReason && said.Status == "":
+			case choice && said.Status == "":
 				set.Remove(said.Type)
 				return nil
-			case o.Status.ProviderID != "" && said.Type != apiv1.ConditionDisruptionReason:
+			case o.Status.ProviderID != "" && !choice:
 				return nil
 			}
 			return say(set, said)

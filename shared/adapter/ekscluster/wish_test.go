@@ -113,8 +113,17 @@ spec:
 			t.Errorf("why it was given back is still said (%v)", err)
 		}
 	}
-	if object = objectNamed(t, c, name); object.Manual || object.Bare {
+	if object = objectNamed(t, c, name); object.Manual || object.Bare || object.Quiet {
 		t.Errorf("listed as %+v", object)
+	}
+	for _, status := range []string{"True", ""} {
+		quiet := model.Condition{Object: name, UID: object.UID, Type: model.ConditionConsolidatable, Status: status, Reason: model.ConditionConsolidatable}
+		if err := c.Report(t.Context(), model.Report{Claims: []model.Condition{quiet}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := conditionOf(readClaim(t, c, name), quiet.Type); string(got.Status) != status || objectNamed(t, c, name).Quiet != (status == "True") {
+			t.Errorf("whether its node is quiet is %q, want %q, and listed as %+v", got.Status, status, objectNamed(t, c, name))
+		}
 	}
 }
 

@@ -169,9 +169,35 @@ func TestF127PodEventsBeginConsolidateAfterAnew(t *testing.T) {
 				} else {
 					wantKept(t, w, "n", c.codes...)
 				}
-				if plan := Plan(w.in); plan.AgainUnix != c.again {
+				plan := Plan(w.in)
+				if plan.AgainUnix != c.again {
 					t.Errorf("%s: to be looked at again at now+%d, want now+%d", what, plan.AgainUnix-testNow, c.again-testNow)
 				}
+				if quiet := len(plan.Quiet) == 1 && plan.Quiet[0] == w.in.Claims[0].Name; quiet != (c.codes == nil) {
+					t.Errorf("%s: quiet are %q of a node that stays for %q", what, plan.Quiet, c.codes)
+				}
+			}
+		})
+	}
+}
+
+// Of nodes nobody asks consolidateAfter of, and of such as do not serve pods yet, none is quiet.
+func TestNodesThatNeverConsolidateAreNotQuiet(t *testing.T) {
+	for name, change := range map[string]func(*world){
+		"never":           func(w *world) { w.in.Snapshot.Pools[0].Disruption.ConsolidateAfterSeconds = nil },
+		"a fixed size":    func(w *world) { size := int64(1); w.in.Snapshot.Pools[0].Replicas = &size },
+		"not initialized": func(w *world) { w.in.Claims[0].State = model.Registered },
+		"no pool":         func(w *world) { w.in.Snapshot.Pools = nil },
+		"no claim":        func(w *world) { w.in.Claims = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld().pool("general", after(0)).node("n", "general").running("web", "n", 1)
+			if plan := Plan(w.in); len(plan.Quiet) != 1 {
+				t.Fatalf("quiet are %q: the test shows nothing", plan.Quiet)
+			}
+			change(w)
+			if plan := Plan(w.in); len(plan.Quiet) != 0 {
+				t.Errorf("quiet are %q", plan.Quiet)
 			}
 		})
 	}

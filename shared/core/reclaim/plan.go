@@ -28,11 +28,21 @@ func Plan(in Input) model.DisruptPlan {
 		out.PriceAfter -= out.Commands[i].Savings
 	}
 	for _, m := range v.members {
+		if m.consolidatable() {
+			out.Quiet = append(out.Quiet, m.Claim.Name)
+		}
 		if !m.planned {
 			out.Kept = append(out.Kept, model.KeptNode{Node: m.name(), Reasons: v.explain(m)})
 		}
 	}
 	return out
+}
+
+// consolidatable reports whether the node serves pods and has been left in peace for as long as its pool asks for. Pools of a fixed size
+// ask for nothing.
+func (m *member) consolidatable() bool {
+	return m.Quiet && m.Claim != nil && m.Pool.Replicas == nil && m.Claim.State == model.Initialized && m.Node.Initialized() &&
+		!slices.ContainsFunc(m.holds, func(h hold) bool { return h.Code == Young || h.Code == NotQuiet })
 }
 
 // price returns what the nodes of pools cost per hour.

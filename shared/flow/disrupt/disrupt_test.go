@@ -484,6 +484,37 @@ func TestD7ALookThatGivesNothingBackIsKeptEachHour(t *testing.T) {
 }
 
 // A pause begins nothing.
+// Whether a node has been left in peace for long enough is said on its NodeClaim, once, and taken back when it is not so any more.
+func TestQuietNodesAreShown(t *testing.T) {
+	h := newHouse(t, 3)
+	quiet := []string{"c-n0", "c-n2"}
+	h.plan = func(reclaim.Input) model.DisruptPlan {
+		return model.DisruptPlan{Quiet: quiet, Kept: []model.KeptNode{{Node: "n0", Reasons: []model.KeptReason{{Code: reclaim.NothingToGain}}}}}
+	}
+	shown := func(when string, said int, want string) {
+		t.Helper()
+		h.look()
+		got := ""
+		for _, name := range []string{"c-n0", "c-n1", "c-n2"} {
+			if h.objects[name].quiet == "True" {
+				got += name + " "
+			}
+		}
+		if got != want || h.quieted != said {
+			t.Errorf("%s: quiet are %q, said %d times; want %q, %d", when, got, h.quieted, want, said)
+		}
+	}
+	shown("at first", 2, "c-n0 c-n2 ")
+	h.pass(1801)
+	shown("nothing has changed", 2, "c-n0 c-n2 ")
+	quiet = []string{"c-n1", "c-n2"}
+	h.pass(1801)
+	shown("others are quiet", 4, "c-n1 c-n2 ")
+	if h.plans < 3 { // what is written makes the next look one more
+		t.Errorf("it was planned %d times: the test shows nothing", h.plans)
+	}
+}
+
 func TestPausedClusterIsLeftAlone(t *testing.T) {
 	h := newHouse(t, 2)
 	reg := h.reg()

@@ -48,6 +48,7 @@ type house struct {
 	plan       func(reclaim.Input) model.DisruptPlan
 	holds      func(reclaim.Input, *model.Command) []model.KeptReason
 	plans      int // how often it was planned
+	quieted    int // how often it was said whether a node is quiet
 	barren     bool
 	boots      int64 // seconds until a machine is initialised
 	settings   disrupt.Settings
@@ -62,7 +63,7 @@ type house struct {
 }
 
 // condition is what a NodeClaim shows.
-type condition struct{ uid, reason string }
+type condition struct{ uid, reason, quiet string }
 
 // hint is one that was sent, and arrives when it is due.
 type hint struct {
@@ -188,6 +189,9 @@ func (h *house) publish() {
 		for _, pod := range o.Pods {
 			next.Pods = append(next.Pods, model.Pod{UID: pod.UID, Namespace: pod.Namespace, Name: pod.Name, NodeName: name, Phase: pod.Phase, StartedUnix: pod.StartedUnix})
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.objects)) {
+		next.Claims = append(next.Claims, model.Object{Name: name, UID: h.objects[name].uid, Quiet: h.objects[name].quiet == "True"})
 	}
 	if h.published != nil {
 		next.Seq = h.published.Seq
@@ -398,6 +402,9 @@ func (h *house) Report(_ context.Context, report model.Report) error {
 			object.reason = c.Reason
 		case c.Type == model.ConditionDisruptionReason && c.Status == "":
 			object.reason = ""
+		case c.Type == model.ConditionConsolidatable && (c.Status == "True" || c.Status == ""):
+			object.quiet = c.Status
+			h.quieted++
 		default:
 			h.t.Errorf("condition %+v", c)
 		}

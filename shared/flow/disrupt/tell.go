@@ -233,15 +233,45 @@ func (k *keeper) due(name, code string) bool {
 	return true
 }
 
+// quiet says on NodeClaims whether their nodes have been left in peace for as long as their pools ask for, where they show something else.
+// Those beyond what one run may say are the next one's: that
+// objects have changed has it look again.
+func (r *run) quiet() (said []model.Condition) {
+	if r.plan == nil || r.ledger.Rush(r.now()) {
+		return nil
+	}
+	quiet := map[string]bool{}
+	for _, claim := range r.plan.Quiet {
+		quiet[claim] = true
+	}
+	for i := range r.snapshot.Claims {
+		object := &r.snapshot.Claims[i]
+		claim := r.claims[object.Name]
+		if claim == nil || claim.ObjectUID != object.UID || object.DeletedUnix != 0 || quiet[claim.Name] == object.Quiet {
+			continue
+		}
+		if len(said) == r.settings.MaxEvents {
+			break
+		}
+		c := model.Condition{Object: object.Name, UID: object.UID, Type: model.ConditionConsolidatable}
+		if quiet[claim.Name] {
+			c.Status, c.Reason = "True", model.ConditionConsolidatable
+		}
+		said = append(said, c)
+	}
+	return said
+}
+
 // tell publishes what this run has to say.
 func (r *run) tell(ctx context.Context) {
 	r.tellCandidates()
-	if len(r.events) == 0 {
+	quiet := r.quiet()
+	if len(r.events)+len(quiet) == 0 {
 		return
 	}
-	err := r.effect(ctx, EffectTell, func() error { return r.site.Reporter.Report(ctx, model.Report{Events: r.events}) })
+	err := r.effect(ctx, EffectTell, func() error { return r.site.Reporter.Report(ctx, model.Report{Events: r.events, Claims: quiet}) })
 	if err != nil {
-		r.problem("publish %d events: %v", len(r.events), err)
+		r.problem("publish %d events and %d conditions: %v", len(r.events), len(quiet), err)
 	}
 }
 

@@ -45,7 +45,13 @@ func ClaimOf(object *unstructured.Unstructured) (claim model.Object, managed boo
 	group, _, _ := unstructured.NestedString(object.Object, "spec", "nodeClassRef", "group")
 	kind, _, _ := unstructured.NestedString(object.Object, "spec", "nodeClassRef", "kind")
 	providerID, _, _ := unstructured.NestedString(object.Object, "status", "providerID")
-	return claimObject(object, providerID), Managed(apiv1.NodeClassReference{Group: group, Kind: kind})
+	claim = claimObject(object, providerID)
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	claim.Quiet = slices.ContainsFunc(conditions, func(entry any) bool {
+		c, ok := entry.(map[string]any)
+		return ok && c["type"] == apiv1.ConditionConsolidatable && c["status"] == string(metav1.ConditionTrue)
+	})
+	return claim, Managed(apiv1.NodeClassReference{Group: group, Kind: kind})
 }
 
 // ClaimShown returns what an untyped NodeClaim shows beyond that it is there.
