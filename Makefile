@@ -39,6 +39,7 @@ test: ## everything that must pass: all packages, the short form of every slow s
 	cd testenv/oracle && $(GO) test ./...
 	cd testenv/board && $(GO) test ./...
 	cd testenv/referee && $(GO) test -short ./...
+	cd testenv/upstream/e2e && $(GO) test ./...
 	cd infra/cdk && $(GO) test ./...
 
 race: ## all packages under the race detector (needs a C compiler; about an hour on two cores); RACE="./shared/..." picks some
@@ -78,6 +79,9 @@ handover: ## a cluster that Karpenter's own controller runs is taken over and ha
 
 upstream-unit: ## Karpenter's own unit specs, unchanged, with `joiner plan` in its planner's place: testenv/upstream/unit/DIFFERENCES.md has what comes of each; WRITE=1 writes it anew, UPSTREAMFLAGS="-quick -focus TEXT" looks at some without an API server
 	cd testenv/upstream && $(GO) run ./unit/cmd $(if $(WRITE),-write) $(UPSTREAMFLAGS)
+
+upstream: ## Karpenter's own end-to-end suites, unchanged, against the stack of `make up`, each spec held against testenv/upstream/e2e/specs.csv (hours); UPSTREAMFLAGS="-focus NodeClaim" picks some, "-shards 3" runs them on three stacks
+	cd testenv/upstream/e2e && $(GO) run ./run $(UPSTREAMFLAGS)
 
 # The other readings of what AWS's documentation leaves open, but for delays: the clock of the referee's tests stands still.
 OTHERWISE = all=other,eks-access-entry-lag=default,eks-cluster-lag=default,ec2-describe-lag=default,iam-policy-lag=default,iam-profile-lag=default,ec2-template-lag=default
@@ -249,4 +253,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: preflight prepare deploy ecr first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean upstream-unit FORCE
+.PHONY: preflight prepare deploy ecr first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean upstream-unit upstream FORCE

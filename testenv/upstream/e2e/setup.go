@@ -1,0 +1,20 @@
+package e2e
+
+import "strings"
+
+// Setup is what specs are run with beside what all are.
+type Setup struct {
+	Pool      string            // the NodePool of the core's suites: a file of manifests without its ending
+	Settings  []string          // of the functions, beside Settings
+	Karpenter map[string]string // settings of Karpenter that the suites of its AWS provider ask for, and that the stack's settings stand for
+}
+
+// Setups are those that specs.csv names.
+var Setups = map[string]Setup{
+	"":           {Pool: "default", Karpenter: map[string]string{"MIN_VALUES_POLICY": "Strict"}},
+	"small":      {Pool: "small"},
+	"besteffort": {Pool: "default", Settings: []string{"JOINER_MIN_VALUES_POLICY=BestEffort"}, Karpenter: map[string]string{"MIN_VALUES_POLICY": "BestEffort"}},
+}
+
+// stack is the same for setups that can share one.
+func (s Setup) stack() string { return strings.Join(s.Settings, " ") }

@@ -1,0 +1,39 @@
+package e2e
+
+import "slices"
+
+// Suite is one of upstream's.
+type Suite struct {
+	Name    string
+	Package string // as `go test` takes it
+	AWS     bool   // of Karpenter's AWS provider: it calls AWS itself and brings its own objects
+	Whole   bool   // something is expected of all its specs together: they run in one process
+}
+
+const ofAWS = "github.com/aws/karpenter-provider-aws/test/suites/"
+
+// Suites are those that specs.csv speaks of.
+var Suites = []Suite{
+	{Name: "core/regression", Package: "sigs.k8s.io/karpenter/test/suites/regression"},
+	{Name: "core/performance", Package: "sigs.k8s.io/karpenter/test/suites/performance"},
+	{Name: "aws/ami", Package: ofAWS + "ami", AWS: true},
+	{Name: "aws/consolidation", Package: ofAWS + "consolidation", AWS: true},
+	{Name: "aws/drift", Package: ofAWS + "drift", AWS: true},
+	{Name: "aws/integration", Package: ofAWS + "integration", AWS: true},
+	{Name: "aws/interruption", Package: ofAWS + "interruption", AWS: true},
+	{Name: "aws/ipv6", Package: ofAWS + "ipv6", AWS: true},
+	{Name: "aws/localzone", Package: ofAWS + "localzone", AWS: true},
+	{Name: "aws/nodeclaim", Package: ofAWS + "nodeclaim", AWS: true},
+	{Name: "aws/scale", Package: ofAWS + "scale", AWS: true},
+	{Name: "aws/scheduling-besteffort", Package: ofAWS + "scheduling-besteffort", AWS: true, Whole: true},
+	{Name: "aws/scheduling-strict", Package: ofAWS + "scheduling-strict", AWS: true, Whole: true},
+	{Name: "aws/storage", Package: ofAWS + "storage", AWS: true},
+}
+
+func suiteOf(name string) (Suite, bool) {
+	i := slices.IndexFunc(Suites, func(s Suite) bool { return s.Name == name })
+	if i < 0 {
+		return Suite{}, false
+	}
+	return Suites[i], true
+}

@@ -1,0 +1,72 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// List returns all specs of a suite and the text that stands before each where ginkgo chooses. It needs no stack.
+func List(ctx context.Context, s Suite, program, dir string) (description string, all []string, err error) {
+	report := filepath.Join(dir, "list-"+filepath.Base(program)+".json")
+	out, err := exec.CommandContext(ctx, program, "-ginkgo.dry-run", "-ginkgo.json-report="+report).CombinedOutput()
+	if err != nil {
+		return "", nil, fmt.Errorf("list the specs of %s: %w: %s", s.Name, err, out)
+	}
+	description, all, _, err = readReport(report, s.Name)
+	return description, all, err
+}
+
+// Batch is specs of one suite that are run with one setup.
+type Batch struct {
+	Suite       Suite
+	Program     string
+	Description string
+	Specs       []string
+	Setup       Setup
+	NodePool    string // path
+	NodeClass   string // path
+	Within      time.Duration
+	Dir         string // for its report and what it says
+	Name        string // of those files
+}
+
+// Run runs a batch against a stack. What specs expect is in the outcomes; an error means that it did not get that far.
+func (b Batch) Run(ctx context.Context, p Place) ([]Outcome, error) {
+	report := filepath.Join(b.Dir, b.Name+".json")
+	os.Remove(report)
+	log, err := os.Create(filepath.Join(b.Dir, b.Name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	args := []string{"-test.timeout=0", "-test.v", "-ginkgo.v", "-ginkgo.no-color", "-ginkgo.timeout=" + b.Within.Round(time.Second).String(), "-ginkgo.grace-period=1m", "-ginkgo.seed=1", "-ginkgo.json-report=" + report, "-ginkgo.focus=" + b.focus()}
+	if !b.Suite.AWS {
+		args = append(args, "-default-nodeclass="+b.NodeClass, "-default-nodepool="+b.NodePool)
+	}
+	cmd := exec.CommandContext(ctx, b.Program, args...)
+	cmd.Dir, cmd.Env = b.Dir, append(p.Environment(), "OUTPUT_DIR="+b.Dir)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 2 * time.Minute
+	ran := cmd.Run()
+	_, _, outcomes, err := readReport(report, b.Suite.Name)
+	if err != nil {
+		return nil, fmt.Errorf("%w (%v); %s has what it said", err, ran, log.Name())
+	}
+	return outcomes, nil
+}
+
+// focus matches the batch's specs and no others.
+func (b Batch) focus() string {
+	quoted := make([]string, len(b.Specs))
+	for i, text := range b.Specs {
+		quoted[i] = regexp.QuoteMeta(text)
+	}
+	return "^" + regexp.QuoteMeta(b.Description) + " (?:" + strings.Join(quoted, "|") + ")$"
+}
