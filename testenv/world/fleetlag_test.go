@@ -110,7 +110,7 @@ func TestFleetDoesNotKnowAProfileForAMoment(t *testing.T) {
 	if err := w.Profiles.Make(model.InstanceProfile{Name: "young", Path: "/", Role: "nodes"}, w.Clock.Now()); err != nil {
 		t.Fatal(err)
 	}
-	launch := func(intent, profile string) (dry error, result model.LaunchResult) {
+	launch := func(intent, profile string) (result model.LaunchResult, dry error) {
 		asked := draft(intent, model.OnDemand, 1)
 		asked.Class.Status.InstanceProfile = profile
 		request, err := w.Fleet.Request(t.Context(), asked)
@@ -121,17 +121,17 @@ func TestFleetDoesNotKnowAProfileForAMoment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return dry, result
+		return result, dry
 	}
-	if dry, result := launch("a", "young"); !fault.Is(dry, fault.Invalid) || len(result.Instances) != 0 || len(result.Errors) == 0 ||
+	if result, dry := launch("a", "young"); !fault.Is(dry, fault.Invalid) || len(result.Instances) != 0 || len(result.Errors) == 0 ||
 		result.Errors[0].Code != "InvalidParameterValue" || !strings.Contains(result.Errors[0].Message, "iamInstanceProfile.name") {
 		t.Errorf("at once: %v, %+v", dry, result)
 	}
-	if dry, result := launch("b", "strange"); dry != nil || len(result.Instances) != 1 {
+	if result, dry := launch("b", "strange"); dry != nil || len(result.Instances) != 1 {
 		t.Errorf("one that nobody made: %v, %+v", dry, result)
 	}
 	w.Clock.Advance(10 * time.Second)
-	if dry, result := launch("c", "young"); dry != nil || len(result.Instances) != 1 {
+	if result, dry := launch("c", "young"); dry != nil || len(result.Instances) != 1 {
 		t.Errorf("after ten seconds: %v, %+v", dry, result)
 	}
 }
