@@ -50,7 +50,7 @@ race: ## all packages under the race detector (needs a C compiler; about an hour
 timed: ## tests that measure by the wall clock, and fail over it: on a machine that does nothing else
 	JOINER_TIMED=1 $(GO) test -p 1 -count=1 -timeout 60m $$($(GO) list -f '{{range .TestImports}}{{if eq . "$(MODULE)/testenv/timed"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "$(MODULE)/testenv/timed"}}{{$$.ImportPath}} {{end}}{{end}}' ./...)
 
-matrix: ## the short end-to-end form on Kubernetes' newest minor, the one before it and the oldest that is supported (MINORS), each built the first time (ten minutes); docs/compatibility says what ran
+matrix: ## the short end-to-end form on Kubernetes' newest minor, the one before it and the oldest that is supported (MINORS), each built the first time (ten minutes); COMPATIBILITY.md says what ran
 	@for minor in $(or $(MINORS),1.37 1.36 1.30); do \
 		echo "== Kubernetes $$minor"; \
 		JOINER_KUBERNETES=$$minor $(GO) test -timeout 50m -count=1 -p 1 ./testenv/kube ./testenv/machine ./testenv/stack ./testenv/e2e || exit 1; \
