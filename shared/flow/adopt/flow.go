@@ -235,9 +235,9 @@ func (r *run) karpenter(ctx context.Context) {
 // lapse waits until a Karpenter that was just stopped is gone: its pods, and then its lease, which it keeps when it ends. Where the lease is renewed
 // without them, or anything else says that Karpenter runs, nothing is waited for.
 func (r *run) lapse(ctx context.Context) error {
-	var pods, renewed int64
 	for waited := time.Duration(0); r.stops && !r.request.DespiteKarpenter && waited < stopsWithin; waited += stopsLook {
-		if pods, renewed = r.pods, r.renewed; waited == 0 && r.Progress != nil {
+		pods, renewed := r.pods, r.renewed
+		if waited == 0 && r.Progress != nil {
 			r.Progress("waiting until Karpenter has stopped: " + strings.Join(r.out.Karpenter, "; "))
 		}
 		if err := r.Pause(ctx, stopsLook); err != nil {

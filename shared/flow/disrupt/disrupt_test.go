@@ -483,7 +483,6 @@ func TestD7ALookThatGivesNothingBackIsKeptEachHour(t *testing.T) {
 	kept(2, "without nodes")
 }
 
-// A pause begins nothing.
 // Whether a node has been left in peace for long enough is said on its NodeClaim, once, and taken back when it is not so any more.
 func TestQuietNodesAreShown(t *testing.T) {
 	h := newHouse(t, 3)
@@ -515,6 +514,7 @@ func TestQuietNodesAreShown(t *testing.T) {
 	}
 }
 
+// A pause begins nothing.
 func TestPausedClusterIsLeftAlone(t *testing.T) {
 	h := newHouse(t, 2)
 	reg := h.reg()

@@ -234,8 +234,7 @@ func (k *keeper) due(name, code string) bool {
 }
 
 // quiet says on NodeClaims whether their nodes have been left in peace for as long as their pools ask for, where they show something else.
-// Those beyond what one run may say are the next one's: that
-// objects have changed has it look again.
+// Those beyond what one run may say are the next one's: that objects have changed has it look again.
 func (r *run) quiet() (said []model.Condition) {
 	if r.plan == nil || r.ledger.Rush(r.now()) {
 		return nil

@@ -46,11 +46,7 @@ func ClaimOf(object *unstructured.Unstructured) (claim model.Object, managed boo
 	kind, _, _ := unstructured.NestedString(object.Object, "spec", "nodeClassRef", "kind")
 	providerID, _, _ := unstructured.NestedString(object.Object, "status", "providerID")
 	claim = claimObject(object, providerID)
-	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	claim.Quiet = slices.ContainsFunc(conditions, func(entry any) bool {
-		c, ok := entry.(map[string]any)
-		return ok && c["type"] == apiv1.ConditionConsolidatable && c["status"] == string(metav1.ConditionTrue)
-	})
+	claim.Quiet = slices.ContainsFunc(conditionsTrue(object), func(c map[string]any) bool { return c["type"] == apiv1.ConditionConsolidatable })
 	return claim, Managed(apiv1.NodeClassReference{Group: group, Kind: kind})
 }
 
@@ -62,12 +58,7 @@ func ClaimShown(object *unstructured.Unstructured) model.ClaimShown {
 		MinValuesRelaxed: object.GetAnnotations()[model.AnnotationMinValuesRelaxed] == "true",
 	}
 	shown.ImageID, _, _ = unstructured.NestedString(object.Object, "status", "imageID")
-	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	for _, entry := range conditions {
-		condition, ok := entry.(map[string]any)
-		if !ok || condition["status"] != string(metav1.ConditionTrue) {
-			continue
-		}
+	for _, condition := range conditionsTrue(object) {
 		switch condition["type"] {
 		case apiv1.ConditionDrifted:
 			shown.Drifted = true
@@ -79,6 +70,17 @@ func ClaimShown(object *unstructured.Unstructured) model.ClaimShown {
 		}
 	}
 	return shown
+}
+
+// conditionsTrue returns the conditions of an untyped object whose status is True.
+func conditionsTrue(object *unstructured.Unstructured) (out []map[string]any) {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, entry := range conditions {
+		if condition, ok := entry.(map[string]any); ok && condition["status"] == string(metav1.ConditionTrue) {
+			out = append(out, condition)
+		}
+	}
+	return out
 }
 
 // claimObject returns a NodeClaim as an object that is there: without our finalizer or the label of its class it is bare, and

@@ -10,7 +10,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/joiner-sh/joiner/shared/api/autoscalingv1beta1"
@@ -85,9 +85,7 @@ func (b *Builder) Add(object any) bool {
 	case *apiv1.NodeClaim:
 		if Managed(o.Spec.NodeClassRef) {
 			claim := claimObject(o, o.Status.ProviderID)
-			claim.Quiet = slices.ContainsFunc(o.Status.Conditions, func(c metav1.Condition) bool {
-				return c.Type == apiv1.ConditionConsolidatable && c.Status == metav1.ConditionTrue
-			})
+			claim.Quiet = meta.IsStatusConditionTrue(o.Status.Conditions, apiv1.ConditionConsolidatable)
 			s.Claims = append(s.Claims, claim)
 		}
 	case *awsv1.EC2NodeClass:
