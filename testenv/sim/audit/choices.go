@@ -209,14 +209,26 @@ func (a *Auditor) notTurnedRound(k *model.Command, c *claim) {
 	if a.books.marksAt.After(before.since) || a.books.disturbed.After(before.since) || a.books.poolAt[c.Pool].After(before.since) {
 		return
 	}
-	for i := range before.Targets {
-		if a.books.poolAt[before.Targets[i].Pool].After(before.since) {
+	for _, pool := range poolsOf(before) {
+		if a.books.poolAt[pool].After(before.since) {
 			return
 		}
 	}
 	if age := a.entry.At.Sub(before.endedAt); age < 30*time.Minute-a.rules.Grace {
 		a.broken("R38", c.Name, "it took the place of what command %s gave back %s before, and is given back", before.ID, age.Round(time.Second))
 	}
+}
+
+// poolsOf returns the names of the pools that a command was decided by: those of what it gives back and of what comes instead.
+func poolsOf(k *command) []string {
+	var names []string
+	for i := range k.Targets {
+		names = append(names, k.Targets[i].Pool)
+	}
+	for i := range k.Replacements {
+		names = append(names, k.Replacements[i].Pool)
+	}
+	return names
 }
 
 // saves is B10 as it is foretold: by prices of the machines that go, and what those that come may cost.

@@ -158,7 +158,7 @@ func (s *story) turnRound(end model.CommandState) { s.turnRoundAfter(end, func()
 // turnRoundAfter is turnRound with something that happens in between.
 func (s *story) turnRoundAfter(end model.CommandState, meanwhile func()) {
 	first := &model.Command{ID: "first", Version: 1, State: model.CommandReplacing, Reason: model.ReasonUnderutilized, Epoch: 1, Seq: 5,
-		Replacements: []model.PlannedClaim{{Name: "web-2-0", Price: 50_000}}}
+		Replacements: []model.PlannedClaim{{Name: "web-2-0", Pool: "web", Price: 50_000}, {Name: "spare-1-0", Pool: "spare", Price: 50_000}}}
 	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "step", Commands: []world.CommandChange{{Before: first, After: first}}})
 	ended := *first
 	ended.State, ended.Version = end, 2
@@ -296,6 +296,11 @@ func TestRulesOfChoices(t *testing.T) {
 				after := int64(60)
 				s.tell(world.ObjectWritten{Kind: world.KindPool, Name: "web", Verb: "update", Pool: &model.Pool{Name: "web", Disruption: model.Disruption{
 					ConsolidateAfterSeconds: &after, Budgets: []model.Budget{{Nodes: "2"}}}}})
+			})
+		}, ""},
+		"what took the place of another is given back, and the pool of a second replacement was changed": {func(s *story) {
+			s.turnRoundAfter(model.CommandDone, func() {
+				s.tell(world.ObjectWritten{Kind: world.KindPool, Name: "spare", Verb: "update", Pool: &model.Pool{Name: "spare"}})
 			})
 		}, ""},
 		"what was to take the place of another, and did not, is given back": {func(s *story) { s.turnRound(model.CommandUndone) }, ""},
