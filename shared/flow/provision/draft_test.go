@@ -425,6 +425,25 @@ func TestRefusalsLongAgoAreNotInARow(t *testing.T) {
 	refusal(4*time.Minute+11*time.Minute, 1, 60)
 }
 
+// A launch template that EC2 does not know yet though it was just made again says nothing of the class: however often somebody deletes
+// templates, the class is tried again within a minute.
+func TestA57TemplateThatIsNotThereYetHoldsItsClassForAMinute(t *testing.T) {
+	w := start(t, world.Options{Types: []string{"m5.large"}, Fleet: world.FleetOptions{TemplateLag: 2 * time.Second}})
+	pending(w, "web", 1, world.Shape(900, gib))
+	for n := range 4 {
+		w.Fleet.ForgetBeforeNext()
+		run(t, w, provision.TriggerSweep)
+		is := load(t, w).Notes.Refusals
+		if len(is) != 1 || is[0].Reason != "LaunchTemplateNotFound" || is[0].UntilUnix != w.Clock.Now().Unix()+60 {
+			t.Fatalf("time %d: %+v, want 60 s to wait", n, is)
+		}
+		w.Tick(70 * time.Second)
+	}
+	if outcome := run(t, w, provision.TriggerSweep); outcome.Claims != 1 {
+		t.Errorf("the template is there: %+v", outcome)
+	}
+}
+
 // reservation of m5.large in the first zone.
 func reservation(id string, free int64) model.Reservation {
 	return model.Reservation{ID: id, InstanceType: "m5.large", Zone: "us-west-2a", MatchCriteria: "targeted", Total: 10, Free: free}

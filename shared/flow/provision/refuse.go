@@ -28,7 +28,7 @@ var reasons = []struct {
 	{"Unauthorized", []string{denied}},
 	{"SecurityGroupSubnetVPCMismatch", []string{"InvalidParameter", "different networks"}},
 	{"InstanceProfileNameInvalid", []string{"iamInstanceProfile.name", "invalid"}},
-	{"LaunchTemplateNotFound", []string{"InvalidLaunchTemplateId.NotFound|InvalidLaunchTemplateName.NotFound"}},
+	{templateNotFound, []string{"InvalidLaunchTemplateId.NotFound|InvalidLaunchTemplateName.NotFound"}},
 	{"UserDataSizeLimitExceeded", []string{"UserDataSizeLimitExceeded|user data is limited to"}},
 	{"InvalidAMIID", []string{"InvalidAMIID.Malformed"}},
 	{"AMINotFound", []string{"InvalidAMIID.NotFound"}},
@@ -41,6 +41,8 @@ var reasons = []struct {
 	{"VCPULimitExceeded", []string{"VcpuLimitExceeded"}},
 	{"InsufficientFreeAddressesInSubnet", []string{"InsufficientFreeAddressesInSubnet"}},
 }
+
+const templateNotFound = "LaunchTemplateNotFound"
 
 const denied = "UnauthorizedOperation|AccessDenied|AuthFailure"
 
@@ -80,7 +82,8 @@ func (r *run) refused(class model.Class, pool string, err error, blocked map[str
 }
 
 // refuse leaves a class alone for a while, the longer the more often in a row, and says so on the class. A refusal that has been over for
-// refusedAtMost is not in a row with this one.
+// refusedAtMost is not in a row with this one. A launch template is made again with each request: where EC2 does not know it yet, that says
+// nothing of the class, which is tried again after refusedFor however often it was so.
 func (r *run) refuse(class model.Class, reason, message string) {
 	refusal := model.ClassRefusal{Class: class.Name, Inputs: inputsOf(class), Reason: reason, Message: message, Failures: 1}
 	var others []model.ClassRefusal
@@ -91,7 +94,11 @@ func (r *run) refuse(class model.Class, reason, message string) {
 			refusal.Failures = before.Failures + 1
 		}
 	}
-	refusal.UntilUnix = r.now() + min(refusedAtMost, refusedFor<<min(refusal.Failures-1, 10))
+	wait := min(refusedAtMost, refusedFor<<min(refusal.Failures-1, 10))
+	if reason == templateNotFound {
+		wait = refusedFor
+	}
+	refusal.UntilUnix = r.now() + wait
 	others = append(others, refusal)
 	sort.Slice(others, func(i, j int) bool { return others[i].Class < others[j].Class })
 	r.ledger.Notes.Refusals, r.noted = others, true
