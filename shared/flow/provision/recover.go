@@ -91,9 +91,9 @@ func (r *run) mayRepeat(due []model.Intent) []bool {
 const tellAfter = 240
 
 // refusedAfter is the age, in seconds, from which a launch is over whose repeated call is denied or found invalid, and of which no look has
-// shown a machine: whatever an earlier call launched can be seen by then, and its pods are not to wait longer. It is before the third
-// repeated call, which comes some 235 s after the launch was recorded.
-const refusedAfter = 220
+// shown a machine: whatever an earlier call launched can be seen by then, and its pods are not to wait longer. Repeated calls come at ticks, 63 s
+// apart at least, so that the second comes 180 s after the launch was recorded or later.
+const refusedAfter = 180
 
 // openTold tells a pool of a launch that has been without a known outcome for minutes: its pods wait for it.
 func (r *run) openTold(intent *model.Intent, open bool) {

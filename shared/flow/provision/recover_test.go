@@ -190,6 +190,24 @@ func TestF6ARefusedRepeatSaysNothingOfTheCallBefore(t *testing.T) {
 	}
 }
 
+// A launch that was never made and is refused from then on is given up at the second repeated call, which comes three minutes after it was
+// recorded where the first came a moment after a tick, and its pods are planned anew.
+func TestUnfinishedLaunchIsGivenUpAtItsSecondRefusal(t *testing.T) {
+	w := unfinished(t, 2, world.DiesBefore)
+	for _, c := range []struct {
+		after     time.Duration
+		recovered int
+	}{{due, 0}, {3*time.Minute + time.Second - due, 1}} {
+		w.Fleet.RefuseNext(fault.New(fault.Invalid, "InvalidLaunchTemplateName.NotFoundException", "the template is gone"))
+		w.Tick(c.after)
+		if outcome := run(t, w, provision.TriggerSweep); outcome.Recovered != c.recovered || outcome.Claims != 2*c.recovered {
+			t.Fatalf("%s later: %+v", c.after, outcome)
+		}
+	}
+	settle(t, w)
+	sound(t, w)
+}
+
 // A launch that was never made and is refused from then on is given up after four minutes, and its pods are planned anew.
 func TestUnfinishedLaunchThatIsRefusedGivesItsPodsBack(t *testing.T) {
 	w := unfinished(t, 2, world.DiesBefore)
