@@ -532,8 +532,12 @@ func (a *Auditor) detached(c *claim, m *machine, n *node) {
 		if v.Node != n.Name || v.DeletedUnix == 0 || a.entry.At.Sub(v.at) >= a.rules.Detach-a.rules.Grace {
 			continue
 		}
-		// One that began to detach after the last look is not to be known.
-		if a.entry.At.Sub(v.at) > 10*time.Second {
+		// One that began to detach after the last look is not to be known: a moment ago, or while the decision was written slowly.
+		unknown := 10 * time.Second
+		if !a.calm() {
+			unknown += a.rules.Invocation
+		}
+		if a.entry.At.Sub(v.at) > unknown {
 			a.broken("B13", m.ID, "it was to be ended while volume %s, whose pod left %s ago, is attached", v.Volume, a.entry.At.Sub(v.at).Round(time.Second))
 		}
 	}

@@ -113,6 +113,19 @@ func (s *story) checks(kind string, long time.Duration) {
 	s.wait(long)
 }
 
+// detaching has the node's pods leave, a volume of theirs begin to detach, and the machine be ended so long after.
+func (s *story) detaching(after time.Duration) {
+	for _, uid := range []string{"plain", "critical"} {
+		p := &model.Pod{Namespace: "default", Name: uid, UID: uid, NodeName: "n"}
+		s.tell(world.ObjectWritten{Kind: world.KindPod, Name: p.Key(), UID: uid, Verb: "gone", Pod: p})
+	}
+	volume := &world.VolumeAttachment{Attachment: model.Attachment{Name: "csi-1", Volume: "pv-1", DeletedUnix: s.at.Unix()}, Node: "n"}
+	s.tell(world.ObjectWritten{Kind: world.KindVolume, Name: volume.Name, Verb: "delete", Volume: volume})
+	s.wait(after)
+	s.claim(model.Terminating, 3, &model.Drain{SinceUnix: world.Start.Unix()}, model.EndedObjectDeleted)
+	s.tell(world.TerminateCalled{IDs: []string{"i-1"}})
+}
+
 // Each rule about what ends sees its breach, and nothing where all is well.
 func TestRulesOfEnds(t *testing.T) {
 	since := world.Start.Unix()
@@ -134,6 +147,16 @@ func TestRulesOfEnds(t *testing.T) {
 		"tainted while it lives": {func(s *story) {
 			s.node(model.Node{Finalizer: true, Taints: []model.Taint{{Key: model.TaintDisrupted, Effect: model.NoSchedule}}})
 		}, occupied(model.Initialized, nil), "C4"},
+		"B13 ended while a volume detaches":           {func(s *story) { s.detaching(15 * time.Second) }, occupied(model.Draining, draining), "B13"},
+		"B13 ended when a volume has had ten minutes": {func(s *story) { s.detaching(10 * time.Minute) }, occupied(model.Draining, draining), ""},
+		"B13 decided before a volume detached, and written slowly": {func(s *story) {
+			s.tell(world.FaultInjected{Process: "interruption-1", What: "is slow ledger.advance"})
+			s.detaching(15 * time.Second)
+		}, occupied(model.Draining, draining), ""},
+		"B13 ended long after a volume began to detach, though something was slow": {func(s *story) {
+			s.tell(world.FaultInjected{Process: "interruption-1", What: "is slow ledger.advance"})
+			s.detaching(time.Minute)
+		}, occupied(model.Draining, draining), "B13"},
 		"finalizer off while the machine runs": {func(s *story) { s.node(model.Node{}) }, occupied(model.Draining, draining), "B7"},
 		"deleted because its definition was": {func(s *story) {
 			s.tell(world.DefinitionsWritten{})
