@@ -224,6 +224,71 @@ status:
 	}
 }
 
+const ending = `
+{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: default, uid: pool-default},
+ spec: {template: {spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: absent}}}}}
+---
+{apiVersion: karpenter.sh/v1, kind: NodeClaim,
+ metadata: {name: default-1, labels: {karpenter.sh/nodepool: default}, finalizers: [karpenter.sh/termination]METADATA},
+ spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: absent}, requirements: []SPEC},
+ status: {providerID: "aws:///us-west-2a/i-1", nodeName: one, conditions: [{type: Launched, status: "True"}, {type: Registered, status: "True"}, {type: Initialized, status: "True"}]}}
+---
+{apiVersion: v1, kind: Node,
+ metadata: {name: one, labels: {karpenter.sh/nodepool: default, karpenter.sh/registered: "true", karpenter.sh/initialized: "true", kubernetes.io/hostname: one,
+  kubernetes.io/arch: amd64, kubernetes.io/os: linux, node.kubernetes.io/instance-type: four.xlarge, topology.kubernetes.io/zone: us-west-2a, karpenter.sh/capacity-type: on-demand}},
+ spec: {providerID: "aws:///us-west-2a/i-1"},
+ status: {capacity: {cpu: "4", memory: 16Gi, pods: "58"}, allocatable: {cpu: 3900m, memory: 15Gi, pods: "58"}, conditions: [{type: Ready, status: "True"}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: there, annotations: {karpenter.sh/do-not-disrupt: "SHIELD"}}, spec: {nodeName: one, containers: [{name: a, resources: {requests: {cpu: 500m}}}]}, status: {phase: Running}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: waits}, spec: {containers: [{name: a, resources: {requests: {cpu: 500m}}}]}}
+`
+
+// A node whose NodeClaim is being deleted takes no pods, and its own are planned for elsewhere, shielded ones not before they are
+// about to be made to leave.
+func TestPlansLeaveNodesWhoseNodeClaimIsBeingDeleted(t *testing.T) {
+	const deleted = `, deletionTimestamp: "2026-01-02T15:00:00Z"`
+	for _, c := range []struct {
+		name, metadata, spec, shield string
+		claimed, nominated           []string
+	}{
+		{"not deleted", "", "", "", nil, []string{"default/waits"}},
+		{"deleted", deleted, "", "", []string{"default/there", "default/waits"}, nil},
+		{"deleted, shielded pod", deleted, "", "true", []string{"default/waits"}, nil},
+		{"deleted, shielded pod, an hour of grace", deleted, ", terminationGracePeriod: 1h", "true", []string{"default/waits"}, nil},
+		{"deleted, shielded pod, minutes of grace", deleted, ", terminationGracePeriod: 7m", "true", []string{"default/there", "default/waits"}, nil},
+		{"deleted, shielded pod, minutes left", deleted + `, annotations: {karpenter.sh/nodeclaim-termination-timestamp: "2026-01-02T15:07:00Z"}`,
+			", terminationGracePeriod: 1h", "true", []string{"default/there", "default/waits"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in := strings.NewReplacer("METADATA", c.metadata, "SPEC", c.spec, "SHIELD", c.shield).Replace(ending)
+			p := planOf(t, in, "-f", "-", "--catalog", "testdata/catalog.json", "--now", "2026-01-02T15:04:05Z")
+			var claimed, nominated []string
+			for _, claim := range p.Claims {
+				claimed = append(claimed, claim.Pods...)
+			}
+			for _, n := range p.Nominations {
+				nominated = append(nominated, n.Pods...)
+			}
+			slices.Sort(claimed)
+			if !slices.Equal(claimed, c.claimed) || !slices.Equal(nominated, c.nominated) {
+				t.Errorf("new nodes for %v, existing ones for %v; want %v and %v", claimed, nominated, c.claimed, c.nominated)
+			}
+			code, out, errs := joiner(in, "plan", "disrupt", "-f", "-", "--catalog", "testdata/catalog.json", "--now", "2026-01-02T15:04:05Z", "-o", "json")
+			if code != 0 {
+				t.Fatalf("exit status %d: %s", code, errs)
+			}
+			var beside plan
+			if err := json.Unmarshal([]byte(out), &beside); err != nil {
+				t.Fatal(err)
+			}
+			if len(beside.Nominations) != len(c.nominated) {
+				t.Errorf("plan disrupt has the pods that wait go onto %v, plan provision onto %v", beside.Nominations, p.Nominations)
+			}
+		})
+	}
+}
+
 const spreadByDefault = `
 {apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: default, uid: pool-default},
  spec: {template: {spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: absent}}}}}

@@ -24,10 +24,11 @@ why a pod cannot be helped. Nothing is asked of a cluster or of AWS, and nothing
 
 Input (-f) is what "kubectl get ... -o yaml" or "-o json" prints, or manifests: YAML or JSON, several documents to a
 file, Lists, gzip; of a folder the .json, .yaml and .yml files in it, not the folders. Planned for are pods without
-spec.nodeName that kube-scheduler found unschedulable or has not looked at. Nodes and NodeClaims are capacity that is
-there or on its way; NodePools say what may be bought. The room that CapacityBuffers keep free is planned for like pods
-of the lowest priority, named capacity-buffer-NAME-NUMBER; give what the buffers are of, too: PodTemplates, Deployments,
-StatefulSets, ReplicaSets. An object that is there twice counts as the last one says.
+spec.nodeName that kube-scheduler found unschedulable or has not looked at, and those of nodes that are to end: the node
+or its NodeClaim is being deleted, or it bears the taint karpenter.sh/disrupted. Other nodes and NodeClaims are capacity
+that is there or on its way; NodePools say what may be bought. The room that CapacityBuffers keep free is planned for
+like pods of the lowest priority, named capacity-buffer-NAME-NUMBER; give what the buffers are of, too: PodTemplates,
+Deployments, StatefulSets, ReplicaSets. An object that is there twice counts as the last one says.
 Objects of kinds that planning does not look at are left out with a warning.
 
 What can be bought (--catalog) is a JSON file, gzip or not:
@@ -112,6 +113,7 @@ func (f *provisionFlags) plan(cluster *read.Cluster, offered *goods, now time.Ti
 		Catalogs:            catalogs,
 		ClassProblems:       problems,
 		Claims:              cluster.Claims,
+		Pending:             pack.PendingAt(cluster.Snapshot, cluster.Leaving, now.Unix()),
 		Usage:               usage(cluster.Snapshot, cluster.Claims, catalogs),
 		NowUnix:             now.Unix(),
 		IgnorePreferences:   f.policies.preferences == ignore,

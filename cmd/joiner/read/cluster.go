@@ -12,6 +12,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/core/headroom"
+	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -34,11 +35,12 @@ type Options struct {
 
 // Cluster is what the files say.
 type Cluster struct {
-	Snapshot *model.Snapshot
-	Claims   []model.Claim // of the NodeClaims, by name
-	Warnings []string      // of what was left out, a sentence each
+	Snapshot *model.Snapshot // nodes whose NodeClaim is being deleted bear the taint of nodes that are given back
+	Claims   []model.Claim   // of the NodeClaims, by name
+	Leaving  pack.Leaving    // nodes whose NodeClaim is being deleted, as package core/pack understands it
+	Warnings []string        // of what was left out, a sentence each
 
-	deleting map[string]bool // NodeClaims somebody asked to delete, by name
+	deleting map[string]int64 // NodeClaims somebody asked to delete, by name: by when no pod is left, Unix; 0 = nobody says
 }
 
 // Files reads every file that paths name: a file, a folder's files ending in .json, .yaml or .yml (not the folders in it),
@@ -55,7 +57,7 @@ func Files(paths []string, options Options) (*Cluster, error) {
 		defer out.end()
 		broken = cutAll(files, options.Stdin, out)
 	}()
-	c := collector{left: map[kind]int{}, only: options.only, podEvents: map[string]int64{}, deleting: map[string]bool{}, unread: map[string]kind{}}
+	c := collector{left: map[kind]int{}, only: options.only, podEvents: map[string]int64{}, deleting: map[string]int64{}, unread: map[string]kind{}}
 	c.builder.AbsentConditionIsPending, c.builder.Headroom = true, true
 	c.builder.DefaultSpread, c.builder.StoredAsSeen = options.DefaultSpread, options.AsSeen
 	stopped := false
@@ -102,7 +104,7 @@ type collector struct {
 	problems []error
 
 	podEvents map[string]int64 // of NodeClaims: status.lastPodEventTime, by provider ID and by name of the node
-	deleting  map[string]bool
+	deleting  map[string]int64
 	unread    map[string]kind // Deployments, which are looked at for CapacityBuffers only, by namespace/name
 }
 
@@ -150,7 +152,10 @@ func (c *collector) refuse(o object) {
 // claim takes a NodeClaim with what the ledger would know of it.
 func (c *collector) claim(object *apiv1.NodeClaim) {
 	c.claims = append(c.claims, translate.Claim(object))
-	c.deleting[object.Name] = object.DeletionTimestamp != nil
+	delete(c.deleting, object.Name)
+	if object.DeletionTimestamp != nil {
+		c.deleting[object.Name] = deadline(object, &c.claims[len(c.claims)-1])
+	}
 	at := max(0, object.Status.LastPodEventTime.Unix())
 	for _, key := range []string{object.Status.ProviderID, object.Status.NodeName} {
 		if key != "" {
@@ -161,6 +166,7 @@ func (c *collector) claim(object *apiv1.NodeClaim) {
 
 func (c *collector) cluster(options Options) *Cluster {
 	out := &Cluster{Snapshot: c.builder.Snapshot("", options.NowUnix), Claims: lastOfEach(c.claims), deleting: c.deleting}
+	out.leave()
 	for i := range out.Snapshot.Nodes {
 		node := &out.Snapshot.Nodes[i]
 		node.PodEventUnix = max(c.podEvents[node.Name], c.podEvents[node.ProviderID])

@@ -28,7 +28,8 @@ func (c *Cluster) Ledger() (claims []model.Claim, madeUp int) {
 	}
 	spoken, names := map[string]bool{}, map[string]bool{}
 	for _, claim := range c.Claims {
-		claim = l.claim(claim, c.deleting[claim.Name])
+		_, deleting := c.deleting[claim.Name]
+		claim = l.claim(claim, deleting)
 		spoken[claim.NodeName], names[claim.Name] = true, true
 		claims = append(claims, claim)
 	}
