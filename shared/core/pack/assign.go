@@ -542,7 +542,7 @@ func (l *ledger) settleIn(i int) {
 		t := &l.book.tallies[add.tally]
 		if t.host {
 			t.total += add.weight
-		} else if value := cell.values[slices.Index(c.keys, t.key)]; value != "" {
+		} else if value := cell.values[slices.Index(c.keys, t.key)]; value != "" && l.planner.countsNew(t, cell.stands) {
 			t.count[value] += add.weight
 			t.total += add.weight
 		}

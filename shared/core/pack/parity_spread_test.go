@@ -224,6 +224,46 @@ func TestF063NodeTaintsPolicy(t *testing.T) {
 	}
 }
 
+// Nodes that a constraint does not look at do not count for it when they are planned either: pods that may only use one of two pools
+// are spread over its domains, whatever others that they count put into the domain that both pools have, and whoever is placed first.
+func TestF063PlannedNodesCountForTheConstraintsThatLookAtThem(t *testing.T) {
+	const group, side = "example.com/group", "example.com/side"
+	for _, by := range []string{"taint", "affinity"} {
+		for _, names := range [][2]string{{"m-four", "n-two"}, {"n-four", "m-two"}} {
+			t.Run(by+" "+names[0], func(t *testing.T) {
+				pool := func(own, domain string) func(*model.Pool) {
+					return func(p *model.Pool) {
+						p.Template.Requirements = []model.Requirement{oneOf(group, "shared", domain)}
+						if by == "taint" {
+							p.Template.Taints = []model.Taint{{Key: own, Effect: model.NoSchedule}}
+						} else {
+							p.Template.Labels = map[string]string{side: own}
+						}
+					}
+				}
+				pods := func(own string) func(*model.PodShape) {
+					return func(s *model.PodShape) {
+						appPod("web")(s)
+						if by == "taint" {
+							asPod(tolerating(own), spreadBy(group, 1, func(s *model.Spread) { s.HonorNodeTaints = true }))(s)
+						} else {
+							asPod(selecting(side, own), spreadBy(group, 1))(s)
+						}
+					}
+				}
+				w := newWorld(64).pool("left", pool("left", "first")).pool("right", pool("right", "second"))
+				w.pods(names[0], 4, pods("left")).pods(names[1], 2, pods("right"))
+				plan := w.complete(t)
+				for workload, want := range map[string]string{names[0]: "2 2", names[1]: "1 1"} {
+					if got := w.perDomain(plan, group, workload); countsOf(got) != want {
+						t.Errorf("pods of %s by group: %v, want %s", workload, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
 func TestF064ScheduleAnywayNeverHoldsAPodBack(t *testing.T) {
 	for _, key := range []string{model.LabelZone, "no/such-key"} {
 		w := newWorld(64).pool("general", func(p *model.Pool) { p.Template.Requirements = []model.Requirement{oneOf(model.LabelZone, "a")} })

@@ -357,7 +357,7 @@ func (b *board) forgetUnits(party *party, units int32) {
 		t := &b.book.tallies[a.tally]
 		if t.host {
 			t.total -= units * a.weight
-		} else if value := party.values[slices.Index(party.class.keys, t.key)]; value != "" {
+		} else if value := party.values[slices.Index(party.class.keys, t.key)]; value != "" && b.planner.countsNew(t, party.stands) {
 			t.count[value] -= units * a.weight
 			t.total -= units * a.weight
 		}

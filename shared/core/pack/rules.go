@@ -61,6 +61,7 @@ type filter struct {
 	taints      bool         // only nodes whose taints are tolerated
 	keys        []string     // labels the node must have
 	passed      map[int]bool // by site signature
+	pools       map[*pool]bool
 }
 
 // tally counts the pods of a set by the value of one node label, on the nodes that pass the filter.
@@ -419,7 +420,7 @@ func (b *rulebook) readSpreads(shape *model.PodShape, own []requirement.Requirem
 
 // filter interns which nodes the constraint looks at.
 func (b *rulebook) filter(s *model.Spread, shape *model.PodShape, own []requirement.Requirements, keys []string) int {
-	f := filter{taints: s.HonorNodeTaints, keys: keys, passed: make(map[int]bool)}
+	f := filter{taints: s.HonorNodeTaints, keys: keys, passed: make(map[int]bool), pools: make(map[*pool]bool)}
 	var name strings.Builder
 	if !s.IgnoreNodeAffinity {
 		f.terms = own
@@ -495,6 +496,27 @@ func (f *filter) passesSite(s *site) bool {
 		hard, _ := untolerated(list, s.taints)
 		return hard != nil
 	})
+}
+
+// passesPool reports whether nodes of the pool may be such that count.
+func (f *filter) passesPool(p *pool) bool {
+	passes, known := f.pools[p]
+	if !known {
+		passes = f.terms == nil || slices.ContainsFunc(f.terms, func(term requirement.Requirements) bool {
+			return p.custom.Compatible(customPart(term), nil) == nil && !p.market.columnsMeeting(term).and(p.allowed).empty()
+		})
+		for _, tolerations := range f.tolerations {
+			hard, _ := untolerated(tolerations, p.source.Template.Taints)
+			passes = passes && hard == nil
+		}
+		f.pools[p] = passes
+	}
+	return passes
+}
+
+// countsNew reports whether the tally looks at the new nodes of a cell's stands, the first of which is asked first.
+func (p *planner) countsNew(t *tally, stands []stand) bool {
+	return t.filter < 0 || len(stands) == 0 || p.book.filters[t.filter].passesPool(p.pools()[stands[0].pool])
 }
 
 // memberships returns what a pod of the shape adds to each tally, given the guards it owns.
