@@ -41,7 +41,8 @@ What can be bought (--catalog) is a JSON file, gzip or not:
      "offers":   [{"zone": "us-west-2a", "capacityType": "on-demand", "pricePerHour": 0.0816, "available": true}]}]}
 
 Quantities are written as Kubernetes does. "overhead" is what the system keeps of the capacity. Labels that are absent
-mean architecture amd64 and operating system linux; name, zones and capacity types are labels by themselves. A
+mean architecture amd64 and operating system linux; name, zones and capacity types are labels by themselves. Labels
+that nodes do not get from their machine, such as team.example/size, are the NodePool's: they are not looked at here. A
 capacity type is on-demand, spot or reserved; reserved offers have "reservationId" and "reservationCapacity" too. Every
 EC2NodeClass can buy all of it, whether or not the class is in the input. Without --catalog a built-in catalogue of
 EC2 types and list prices is used, and each NodePool needs its EC2NodeClass in the input.
