@@ -70,6 +70,7 @@ func Disrupt(ctx context.Context, w World, wanted Wanted) []Disruption {
 		}
 		d.Results = g.results(&plan{Claims: c.Replacements, Nominations: c.Moves}, w.Cluster)
 		d.Replacements = d.Results.NewNodeClaims
+		admit(ctx, w.Client, d.Replacements)
 		out = append(out, d)
 	}
 	return out

@@ -4,13 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/samber/lo"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -59,6 +62,7 @@ func Schedule(ctx context.Context, w World) (scheduler.Results, error) {
 	var p plan
 	must(json.Unmarshal([]byte(toTheirs.Replace(string(g.ask(ctx, w.Clock.Now(), "provision")))), &p))
 	results := g.results(&p, w.Cluster)
+	admit(ctx, w.Client, results.NewNodeClaims)
 	w.Cluster.MarkPodSchedulingDecisions(ctx, results.PodErrors, results.NodePoolToPodMapping(), results.ExistingNodeToPodMapping())
 	scheduler.UnschedulablePodsCount.Set(float64(len(results.PodErrors)), map[string]string{scheduler.ControllerLabel: injection.GetControllerName(ctx)})
 	results.Record(ctx, w.Recorder, w.Cluster)
@@ -95,7 +99,7 @@ func (g *gathered) results(p *plan, cluster *state.Cluster) scheduler.Results {
 	for _, u := range p.Unschedulable {
 		var reasons []string
 		for _, r := range u.Reasons {
-			reasons = append(reasons, strings.TrimPrefix(r.NodePool+": ", ": ")+r.Code+": "+r.Message)
+			reasons = append(reasons, strings.TrimPrefix(r.NodePool+": ", ": ")+r.Code+": "+r.Message+g.theirWords(r.NodePool, r.Code, r.Message))
 		}
 		results.PodErrors[g.named([]string{u.Pod})[0]] = errors.New(strings.Join(reasons, "; "))
 	}
@@ -112,6 +116,35 @@ func (g *gathered) named(keys []string) []*corev1.Pod {
 	})
 }
 
+// theirWords are what Karpenter says for a reason, where specs look for that; "" for any other.
+func (g *gathered) theirWords(pool, code, message string) string {
+	switch {
+	case code == "NoInstanceTypes", code == "PoolInvalid" && strings.HasPrefix(message, "spec.template.spec.requirements: "):
+		return " (nodepool requirements filtered out all available instance types)"
+	case code == "MinValues" && g.pools[pool] != nil:
+		var keys []string
+		for _, r := range g.pools[pool].Spec.Template.Spec.Requirements {
+			if r.MinValues != nil && !slices.Contains(keys, r.Key) {
+				keys = append(keys, r.Key)
+			}
+		}
+		slices.Sort(keys)
+		return " (minValues requirement is not met for label(s) (label(s)=[" + strings.Join(keys, " ") + "]))"
+	}
+	return ""
+}
+
+// admit has the API server look at the claims of a plan. A spec takes one that is refused for one that was not planned, and may pass by it.
+func admit(ctx context.Context, c client.Client, claims []*scheduler.NodeClaim) {
+	for _, claim := range claims {
+		template := claim.NodeClaimTemplate // what is made of it below is a copy's
+		template.Requirements = maps.Clone(template.Requirements)
+		if err := c.Create(ctx, template.ToNodeClaim(), client.DryRunAll); apierrors.IsInvalid(err) {
+			ginkgo.Fail("joiner's plan has a claim that is refused: " + err.Error())
+		}
+	}
+}
+
 // newNodeClaim returns a planned claim as Karpenter's scheduler does, with what the plan still accepts.
 func (g *gathered) newNodeClaim(c *claim) *scheduler.NodeClaim {
 	pool := g.pools[c.NodePool]
@@ -120,6 +153,9 @@ func (g *gathered) newNodeClaim(c *claim) *scheduler.NodeClaim {
 	}
 	out := &scheduler.NodeClaim{NodeClaimTemplate: *scheduler.NewNodeClaimTemplate(pool), Pods: g.named(c.Pods)}
 	requirements := slices.Clone(c.Requirements)
+	for _, r := range requirements { // the plan's take the place of the pool's: a minValues may be lower
+		delete(out.Requirements, r.Key)
+	}
 	for key, values := range map[string][]string{
 		corev1.LabelInstanceTypeStable: c.InstanceTypes, corev1.LabelTopologyZone: c.Zones, v1.CapacityTypeLabelKey: c.CapacityTypes,
 	} {

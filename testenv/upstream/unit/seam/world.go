@@ -9,6 +9,7 @@ import (
 	"github.com/onsi/ginkgo/v2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	extensionsv1beta1 "k8s.io/api/extensions/v1beta1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -45,13 +47,14 @@ const (
 )
 
 // renamed are labels of the fake provider's, which Karpenter knows as well-known there, and the well-known ones of AWS that mean the same or as
-// much: how many CPUs, a size, something that only some types have.
+// much: how many CPUs, a size, something that only some types have, a number that specs give types to tell them apart by.
 var renamed = map[string]string{
 	theirGroup + "/testnodeclass":  ourGroup + "/ec2nodeclass",
 	theirGroup + "/reservation-id": ourGroup + "/capacity-reservation-id",
 	"integer":                      ourGroup + "/instance-cpu",
 	"size":                         ourGroup + "/instance-size",
 	"special":                      ourGroup + "/instance-gpu-name",
+	"karpenter/numerical-value":    ourGroup + "/instance-generation",
 }
 
 var toOurs, toTheirs = func() (*strings.Replacer, *strings.Replacer) {
@@ -71,6 +74,7 @@ type gathered struct {
 	claims  map[string]*v1.NodeClaim
 	nodes   map[string]*corev1.Node
 	types   map[string]cloudprovider.InstanceTypes // by NodePool
+	daemons map[types.UID]string                   // of each DaemonSet, the version of its template
 	catalog json.RawMessage
 }
 
@@ -78,7 +82,12 @@ type gathered struct {
 func gather(ctx context.Context, w World) *gathered {
 	g := &gathered{
 		pods: map[string]*corev1.Pod{}, pools: map[string]*v1.NodePool{}, claims: map[string]*v1.NodeClaim{}, nodes: map[string]*corev1.Node{},
-		types: map[string]cloudprovider.InstanceTypes{},
+		types: map[string]cloudprovider.InstanceTypes{}, daemons: map[types.UID]string{},
+	}
+	var sets appsv1.DaemonSetList
+	must(w.Client.List(ctx, &sets))
+	for i := range sets.Items {
+		g.daemons[sets.Items[i].UID] = sets.Items[i].Annotations[appsv1.DeprecatedTemplateGeneration]
 	}
 	leaving := map[string]bool{} // nodes and NodeClaims that only Karpenter's memory says are leaving
 	for n := range w.Cluster.Nodes() {
@@ -141,6 +150,7 @@ func (g *gathered) add(o client.Object, leaving map[string]bool, at clock.Clock)
 	}
 	if pod, ok := o.(*corev1.Pod); ok {
 		unseen(pod)
+		g.made(pod)
 	}
 	text, err := json.Marshal(o)
 	must(err)
@@ -158,6 +168,19 @@ func unseen(pod *corev1.Pod) {
 	if pod.Spec.NodeName == "" && !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled }) {
 		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionUnknown})
 	}
+}
+
+// made says of a DaemonSet's pod which version of the template it was made of. The controller that makes such pods says so; those of specs
+// are made by hand.
+func (g *gathered) made(pod *corev1.Pod) {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || g.daemons[owner.UID] == "" || pod.Labels[extensionsv1beta1.DaemonSetTemplateGenerationKey] != "" {
+		return
+	}
+	if pod.Labels == nil {
+		pod.Labels = map[string]string{}
+	}
+	pod.Labels[extensionsv1beta1.DaemonSetTemplateGenerationKey] = g.daemons[owner.UID]
 }
 
 // leave marks an object as deleted that is only known to be so.
