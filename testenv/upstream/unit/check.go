@@ -32,7 +32,7 @@ func Check(o Options, ran *Ran, write bool) error {
 	}
 	j := judge(sorted(all), reasons)
 	j.count(o.Out)
-	table := j.table(ran, reasons)
+	table := j.table(ran)
 	path := filepath.Join(folder, "DIFFERENCES.md")
 	if write {
 		cases, err := collect(ran.Version, all, questions)
@@ -59,5 +59,5 @@ func (j *judged) count(out io.Writer) {
 	for _, o := range j.of {
 		n[o.Status]++
 	}
-	fmt.Fprintf(out, "%d passed, %d failed, %d not runnable\n", n[Passed], n[Failed], n[NotRunnable])
+	fmt.Fprintf(out, "%d passed, %d failed, %d not runnable\n%s\n", n[Passed], n[Failed], n[NotRunnable], j.failures())
 }

@@ -62,13 +62,14 @@ func fits(pattern, text string) bool {
 // judged are outcomes with the reasons found for them.
 type judged struct {
 	of       []Outcome
+	reasons  []Reason
 	reason   []int // of each outcome, the index of its reason; -1 = none
 	problems []string
 }
 
 // judge finds each outcome's reason. Problems are failures without one, reasons of specs that pass, and reasons of nothing.
 func judge(all []Outcome, reasons []Reason) *judged {
-	j := &judged{of: all}
+	j := &judged{of: all, reasons: reasons}
 	used := make([][]bool, len(reasons))
 	for i := range reasons {
 		used[i] = make([]bool, len(reasons[i].Specs))
@@ -107,8 +108,24 @@ func judge(all []Outcome, reasons []Reason) *judged {
 	return j
 }
 
+// failures says how many failed for which kind of reason.
+func (j *judged) failures() string {
+	n := map[string]int{}
+	for i, o := range j.of {
+		switch {
+		case o.Status != Failed:
+		case j.reason[i] < 0:
+			n[""]++
+		default:
+			n[j.reasons[j.reason[i]].Kind]++
+		}
+	}
+	return fmt.Sprintf("Of those that failed, %d are differences that are meant, %d look into Karpenter, %d wait for what is not built, and %d have no reason.",
+		n["difference"], n["artefact"], n["waiting"], n[""])
+}
+
 // table writes DIFFERENCES.md.
-func (j *judged) table(ran *Ran, reasons []Reason) []byte {
+func (j *judged) table(ran *Ran) []byte {
 	var out bytes.Buffer
 	out.WriteString("# Karpenter's unit specs, and Joiner\n\n")
 	fmt.Fprintf(&out, "Written by `make upstream-unit WRITE=1`; by hand is `reasons.yaml`. The specs are those of Karpenter %s, unchanged, with `joiner plan` in\nthe place of its planner; doc.go says how. A spec that fails without a reason fails the run, and so does a reason whose spec passes.\n\n", ran.Version)
@@ -131,11 +148,11 @@ func (j *judged) table(ran *Ran, reasons []Reason) []byte {
 		}
 		fmt.Fprintf(&out, "| %s | %d | %d | %d | %d |\n", suite, n[0], n[1], n[2], n[3])
 	}
-	fmt.Fprintf(&out, "| all | %d | %d | %d | %d |\n", total[0], total[1], total[2], total[3])
+	fmt.Fprintf(&out, "| all | %d | %d | %d | %d |\n\n%s\n", total[0], total[1], total[2], total[3], j.failures())
 	for _, kind := range kinds {
 		title := map[string]string{"difference": "Differences that are meant", "artefact": "Specs that look into Karpenter", "waiting": "Waiting"}[kind]
 		head := false
-		for i, r := range reasons {
+		for i, r := range j.reasons {
 			if r.Kind != kind {
 				continue
 			}
