@@ -26,6 +26,8 @@ type Input struct {
 	Claims []model.Claim
 	// Usage is what is held against each pool's limits, by pool name, with nodes.
 	Usage map[string]model.Resources
+	// Taken is, by capacity reservation, how many machines are spoken for of those that Catalogs say are left.
+	Taken map[string]int64
 	// Marks only serve reasons: until when an unavailable offer is left alone. Catalogs already show their effect.
 	Marks []model.Mark
 	// Pending are the pods to place, as indexes into Snapshot.Pods; nil means what Pending returns. A pod listed here

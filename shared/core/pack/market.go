@@ -56,8 +56,8 @@ func (m *markets) of(class string) *market {
 	return known
 }
 
-// reservations returns how many instances each reservation has left: the smallest number any offer gives.
-func (m *markets) reservations() map[string]int64 {
+// reservations returns how many instances each reservation has left: the smallest number any offer gives, less what is taken.
+func (m *markets) reservations(taken map[string]int64) map[string]int64 {
 	left := make(map[string]int64)
 	for class := range m.catalogs { // a minimum does not depend on the order
 		for _, c := range m.of(class).columns {
@@ -67,6 +67,11 @@ func (m *markets) reservations() map[string]int64 {
 			if n, seen := left[c.offer.ReservationID]; !seen || c.offer.ReservationCapacity < n {
 				left[c.offer.ReservationID] = c.offer.ReservationCapacity
 			}
+		}
+	}
+	for id, n := range taken { // each on its own: the order does not matter
+		if has, known := left[id]; known {
+			left[id] = max(0, has-n)
 		}
 	}
 	return left

@@ -521,9 +521,9 @@ func (p *planner) pools() []*pool {
 	case p.in.tries < 0:
 		p.ready = []*pool{}
 	case p.in.desk != nil:
-		p.ready, p.reserved = p.in.desk.poolsFor(p.in), p.markets.reservations()
+		p.ready, p.reserved = p.in.desk.poolsFor(p.in), p.markets.reservations(p.in.Taken)
 	default:
-		p.ready, p.reserved = newPools(p.in, p.dims, p.markets, p.daemons), p.markets.reservations()
+		p.ready, p.reserved = newPools(p.in, p.dims, p.markets, p.daemons), p.markets.reservations(p.in.Taken)
 	}
 	return p.ready
 }

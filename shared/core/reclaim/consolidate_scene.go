@@ -25,11 +25,12 @@ type scene struct {
 	going   []model.Node  // given back by what was decided, and there until their pods have moved; none where no pod is spread
 	waiting []int         // pods whose place is one of those, as indexes into the view's snapshot; none where plain
 	usage   map[string]model.Resources
+	taken   map[string]int64 // of capacity reservations
 }
 
 // newScene makes the scene for the assets; those that are dear take no pods.
 func newScene(v *view, desk *pack.Desk, assets []*asset) scene {
-	s := scene{v: v, desk: desk, shut: maps.Clone(v.restless), plain: !slices.ContainsFunc(v.snapshot.Shapes, ruled), usage: maps.Clone(v.usage())}
+	s := scene{v: v, desk: desk, shut: maps.Clone(v.restless), plain: !slices.ContainsFunc(v.snapshot.Shapes, ruled), usage: maps.Clone(v.usage()), taken: v.taken()}
 	for _, a := range assets {
 		if a.dear {
 			s.shut[a.name()] = true
@@ -121,7 +122,7 @@ func (s *scene) without(group []*asset, ways int) outcome {
 		pending = append(pending, int(s.at[i]))
 	}
 	plan := s.desk.Plan(pack.Input{
-		Snapshot: &snapshot, Catalogs: s.v.in.Catalogs, ClassProblems: s.v.in.ClassProblems, PoolsHeld: s.v.in.PoolsHeld, Claims: withoutClaims(s.coming, members), Usage: s.usage, Marks: s.v.in.Marks,
+		Snapshot: &snapshot, Catalogs: s.v.in.Catalogs, ClassProblems: s.v.in.ClassProblems, PoolsHeld: s.v.in.PoolsHeld, Claims: withoutClaims(s.coming, members), Usage: s.usage, Taken: s.taken, Marks: s.v.in.Marks,
 		Pending: pending, Settled: moved, Restless: s.shut, Expected: s.expected(), Going: s.goingWith(members), NowUnix: s.v.now, IgnorePreferences: s.v.set.IgnorePreferences,
 		BestEffortMinValues: s.v.set.BestEffortMinValues, Salt: saltOf(s.v.in.Salt, members),
 	}, ways)
@@ -222,8 +223,9 @@ func (s *scene) carryOut(command *model.PlannedCommand, group []*asset) {
 	}
 }
 
-// use counts what a replacement holds against its pool's limits.
+// use counts what a replacement holds against its pool's limits, and takes of a capacity reservation.
 func (s *scene) use(claim *model.PlannedClaim) {
+	s.taken = spokenFor(s.taken, claim.Requirements)
 	if s.usage == nil {
 		s.usage = make(map[string]model.Resources)
 	}

@@ -254,3 +254,23 @@ func TestStaticPoolsShrinkByWhatCostsLeast(t *testing.T) {
 	w.in.Stops = []model.Stop{{Scope: model.StopCluster}}
 	wantGiven(t, Plan(w.in), model.ReasonReplicas)
 }
+
+// Commands of one plan share what is left of a capacity reservation.
+func TestCommandsOfOnePlanShareACapacityReservation(t *testing.T) {
+	w := newWorld().pool("general", never, buying(model.OnDemand, model.Reserved)).reserve(1)
+	for _, name := range []string{"n1", "n2"} {
+		w.node(name, "general", drifted(testNow-60)).running("web-"+name, name, 6)
+	}
+	plan := Plan(w.in)
+	wantGiven(t, plan, model.ReasonDrifted, "n1", "n2")
+	var kinds []string
+	for _, c := range plan.Commands {
+		for _, r := range c.Replacements {
+			kinds = append(kinds, r.Offer.CapacityType)
+		}
+	}
+	slices.Sort(kinds)
+	if !slices.Equal(kinds, []string{model.OnDemand, model.Reserved}) {
+		t.Errorf("replaced by %v", kinds)
+	}
+}

@@ -349,7 +349,7 @@ func (v *view) input(without []*member, pods, settled []int) pack.Input {
 		snapshot.Nodes, claims = v.left.nodes, v.left.claims
 	}
 	return pack.Input{
-		Snapshot: &snapshot, Catalogs: v.in.Catalogs, ClassProblems: v.in.ClassProblems, PoolsHeld: v.in.PoolsHeld, Claims: claims, Usage: v.usage(), Marks: v.in.Marks,
+		Snapshot: &snapshot, Catalogs: v.in.Catalogs, ClassProblems: v.in.ClassProblems, PoolsHeld: v.in.PoolsHeld, Claims: claims, Usage: v.usage(), Taken: v.taken(), Marks: v.in.Marks,
 		Pending: append([]int{}, pods...), Settled: settled, Restless: v.restless, Going: v.going(without), NowUnix: v.now, IgnorePreferences: v.set.IgnorePreferences,
 		BestEffortMinValues: v.set.BestEffortMinValues, Salt: saltOf(v.in.Salt, without),
 	}
@@ -398,6 +398,32 @@ func (v *view) usage() map[string]model.Resources {
 		return v.in.Usage
 	}
 	return out
+}
+
+// taken returns how many machines of each capacity reservation are spoken for by what is not launched yet.
+func (v *view) taken() map[string]int64 {
+	var out map[string]int64
+	for i := range v.coming {
+		if claim := &v.coming[i]; v.claims[claim.Name] == nil {
+			out = spokenFor(out, claim.Requirements)
+		}
+	}
+	return out
+}
+
+// spokenFor counts a machine of the capacity reservation that requirements name, if they name one.
+func spokenFor(taken map[string]int64, requirements []model.Requirement) map[string]int64 {
+	i := slices.IndexFunc(requirements, func(r model.Requirement) bool {
+		return r.Key == model.LabelReservationID && r.Operator == model.In && len(r.Values) == 1
+	})
+	if i < 0 {
+		return taken
+	}
+	if taken == nil {
+		taken = make(map[string]int64)
+	}
+	taken[requirements[i].Values[0]]++
+	return taken
 }
 
 // saltOf tells the names of replacements of these nodes from those the nodes themselves may have had.

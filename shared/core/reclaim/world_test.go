@@ -138,6 +138,16 @@ func (w *world) command(id, reason string, state model.CommandState, nodes []str
 	return w
 }
 
+// reserve adds a capacity reservation of m5.xlarge in zone a to what the class can buy.
+func (w *world) reserve(capacity int64) *world {
+	for i := range w.in.Catalogs["default"] {
+		if t := &w.in.Catalogs["default"][i]; t.Name == "m5.xlarge" {
+			t.Offers = append(t.Offers, model.Offer{Zone: "a", CapacityType: model.Reserved, Available: capacity > 0, ReservationID: "cr-1", ReservationCapacity: capacity})
+		}
+	}
+	return w
+}
+
 func after(seconds int64) func(*model.Pool) {
 	return func(p *model.Pool) { p.Disruption.ConsolidateAfterSeconds = &seconds }
 }
