@@ -18,7 +18,8 @@ import (
 //  1. A node that wastes more than worthwhile is not worth keeping even if it were full. It takes no moved pods any more, and goes
 //     as soon as budgets let it: together with others of its zone, in groups that one command holds, whose pods are packed anew.
 //  2. Of the others, those go whose pods fit the room the others have: those first that save most for what that disturbs.
-//  3. What is left and costs more than its pods are worth is too large for them: it is replaced as in 1.
+//  3. What is left and costs more than its pods are worth is too large for them: it is replaced as in 1. Spot nodes, where they are
+//     not replaced by spot, make way for reserved capacity alone.
 //
 // Every group is planned by core/pack on the cluster without its nodes and with what was decided before; the duals only say where
 // to look. All bounds are counts.
@@ -88,6 +89,7 @@ func consolidate(v *view, candidates []Candidate, room *room) (commands []model.
 	o.repack(o.those(func(a *asset) bool { return a.dear }))
 	o.dropAll(o.those(func(a *asset) bool { return !a.dear }))
 	o.repack(o.those(func(a *asset) bool { return !a.dear && o.replaceable(a) && a.loose() }))
+	o.intoReserved()
 	o.explainRest()
 	if o.scene.plain { // in whatever order: no pod's place depends on another's
 		slices.SortStableFunc(o.commands, func(a, b model.PlannedCommand) int {

@@ -251,3 +251,35 @@ func TestK2SpotToSpotKeepsAsManyTypesAsMinValuesAsksFor(t *testing.T) {
 		}
 	}
 }
+
+// Reserved capacity is paid in any case: pods of spot nodes go there, as far as it holds them, whether or not spot is replaced by spot.
+func TestSpotMakesWayForReservedCapacity(t *testing.T) {
+	for _, spotToSpot := range []bool{false, true} {
+		spot := func(capacity int64) *world {
+			w := newWorld().pool("general", buying(model.Spot, model.OnDemand, model.Reserved)).reserve(capacity)
+			w.in.Settings.SpotToSpot = spotToSpot
+			return w.node("big", "general", sized("m5.4xlarge", model.Spot)).running("web", "big", 5)
+		}
+		plan := Plan(spot(1).in)
+		wantGiven(t, plan, model.ReasonUnderutilized, "big")
+		if len(plan.Commands) == 1 {
+			c := plan.Commands[0]
+			if len(c.Replacements) != 1 || !slices.Equal(c.Replacements[0].CapacityTypes, []string{model.Reserved}) || c.Savings != 320_000 {
+				t.Errorf("%+v", c)
+			}
+		}
+		plan = Plan(spot(0).in)
+		wantGiven(t, plan, model.ReasonUnderutilized)
+		if got := kept(plan, "big"); !slices.Contains(got, SpotToSpot) {
+			t.Errorf("kept for %v", got)
+		}
+	}
+	w := newWorld().pool("general", buying(model.Spot, model.OnDemand, model.Reserved)).reserve(1)
+	for _, name := range []string{"n1", "n2"} { // one machine holds the pods of one
+		w.node(name, "general", sized("m5.xlarge", model.Spot)).running("web-"+name, name, 6)
+	}
+	plan := Plan(w.in)
+	if got := given(plan, model.ReasonUnderutilized); len(got) != 1 || plan.PriceAfter != 80_000 {
+		t.Errorf("%v go, and %d is what is left", got, plan.PriceAfter)
+	}
+}
