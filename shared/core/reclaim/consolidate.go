@@ -15,10 +15,11 @@ import (
 // that is free on a node is worth what the cheapest pods that fill it would be. So no set of nodes that holds these pods can cost
 // less than they are worth together, and a node wastes what it costs beyond what is on it and what could be.
 //
-//  1. A node that wastes more than worthwhile is not worth keeping even if it were full. It takes no moved pods any more, and goes
-//     as soon as budgets let it: together with others of its zone, in groups that one command holds, whose pods are packed anew.
-//  2. Of the others, those go whose pods fit the room the others have: those first that save most for what that disturbs.
-//  3. What is left and costs more than its pods are worth is too large for them: it is replaced as in 1. Spot nodes, where they are
+//  1. A node that wastes more than worthwhile is not worth keeping even if it were full. It takes no moved pods any more.
+//  2. Nodes go whose pods fit the room that others have: those first that save most for what that disturbs.
+//  3. What is not worth keeping goes as soon as budgets let it: together with others of its zone, in groups that one command holds, whose
+//     pods are packed anew. Then 2 once more, for nodes that are kept for what would have to be bought again.
+//  4. What is left and costs more than its pods are worth is too large for them: it is replaced as in 3. Spot nodes, where they are
 //     not replaced by spot, make way for reserved capacity alone.
 //
 // Every group is planned by core/pack on the cluster without its nodes and with what was decided before; the duals only say where
@@ -86,6 +87,9 @@ func consolidate(v *view, candidates []Candidate, room *room) (commands []model.
 	}
 	o.appraise()
 	o.scene = newScene(v, o.desk, o.assets)
+	if dear := func(a *asset) bool { return a.dear }; !o.full() && slices.ContainsFunc(o.assets, dear) {
+		o.dropAll(o.those(func(*asset) bool { return true })) // what is dear together with others, before its pods go to those
+	}
 	o.repack(o.those(func(a *asset) bool { return a.dear }))
 	o.dropAll(o.those(func(a *asset) bool { return !a.dear }))
 	o.repack(o.those(func(a *asset) bool { return !a.dear && o.replaceable(a) && a.loose() }))

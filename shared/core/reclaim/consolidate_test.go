@@ -283,3 +283,17 @@ func TestSpotMakesWayForReservedCapacity(t *testing.T) {
 		t.Errorf("%v go, and %d is what is left", got, plan.PriceAfter)
 	}
 }
+
+// Nodes that are dear whatever is on them and nodes that are half empty go together where their pods fit others: the pods of the former go to
+// what is best kept, and not to what could go as well.
+func TestPodsOfDearNodesGoToWhatIsBestKept(t *testing.T) {
+	w := newWorld().pool("general", buying(model.OnDemand, model.Spot)).
+		node("a-dear", "general").running("web", "a-dear", 1).
+		node("b-large", "general", sized("m5.4xlarge", model.Spot)).running("api", "b-large", 1).
+		node("c-small", "general", sized("m5.xlarge", model.Spot)).running("db", "c-small", 1)
+	plan := Plan(w.in)
+	wantGiven(t, plan, model.ReasonUnderutilized, "a-dear", "b-large")
+	if plan.PriceAfter != 80_000 {
+		t.Errorf("what is left costs %d", plan.PriceAfter)
+	}
+}
