@@ -117,6 +117,7 @@ func gather(ctx context.Context, w World) *gathered {
 			return nil
 		}))
 	}
+	g.reserve(w.Cluster)
 	g.sell(ctx, w)
 	return g
 }
@@ -143,6 +144,7 @@ func (g *gathered) add(o client.Object, leaving map[string]bool, at clock.Clock)
 	case *v1.NodeClaim:
 		refer(o.Spec.NodeClassRef)
 		leave(o, leaving, at)
+		g.settle(o, at)
 	case *corev1.Node:
 		if o.Labels[v1.NodePoolLabelKey] == "" { // of a NodePool, its NodeClaim says so
 			leave(o, leaving, at)
