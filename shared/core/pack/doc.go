@@ -29,7 +29,8 @@
 //     attempt.go). What a pod costs at its best follows from what else there is to fill nodes with: it is the dual of the
 //     linear programme without whole pods and whole nodes (pricing.go), which also says what each zone costs where rules
 //     leave a choice. A few orders of opening are tried, and pods are priced again by what they were charged
-//     (reprice.go); the cheapest result is kept.
+//     (reprice.go); the cheapest result is kept, with one node for all that is left in the end where that is cheaper
+//     (whole.go).
 //  5. The plan is looked at as kube-scheduler will once every node is there, whatever the order of binding; a pod for
 //     which a rule would not hold is taken off again (verify.go).
 //

@@ -579,6 +579,7 @@ func (p *planner) packOn(pool *pool, lots []lot) {
 	for _, s := range ways {
 		r := newRun(p, pool, lots, s.order)
 		if s.priced {
+			r.given.priced = true
 			r.price()
 		}
 		r.pack()
@@ -595,6 +596,7 @@ func (p *planner) packOn(pool *pool, lots []lot) {
 			best = last
 		}
 	}
+	best = best.withWhole()
 	best.assign()
 	pool.left, p.reserved = best.left, best.reserved
 	p.runs = append(p.runs, best)

@@ -60,6 +60,14 @@ type run struct {
 	worthLeft float64  // of all units still to be placed
 	worthThen float64  // worthLeft when rates were last adjusted
 
+	given struct { // what the run was made of
+		lots   []lot
+		order  []int
+		priced bool
+	}
+	wholes  []whole // in the order of opening
+	takeAll int     // of opened: when a node for all that is left is opened; −1 = never
+
 	dims      int
 	cpu       int       // its dimension
 	memory    int       // its dimension
@@ -86,6 +94,7 @@ type run struct {
 func newRun(p *planner, pool *pool, lots []lot, order []int) *run {
 	r := &run{planner: p, pool: pool, lots: slices.Clone(lots), order: slices.Clone(order), left: slices.Clone(pool.left), reserved: maps.Clone(p.reserved),
 		dims: len(p.dims), mixes: make(map[int]*ranking), sampled: make(map[int][]int), winners: make(map[int][]int), joined: make(map[[2]int]*area)}
+	r.given.lots, r.given.order, r.takeAll = lots, order, -1
 	r.cpu, r.memory = slices.Index(p.dims, model.CPU), slices.Index(p.dims, model.Memory)
 	r.open = slices.Clone(pool.open)
 	if pool.reserving {
@@ -173,6 +182,13 @@ func (r *run) openNode(seed int) bool {
 		r.compact()
 	}
 	attempts := r.attempts(seed)
+	if n, a := r.forAll(seed, attempts); a != nil {
+		if r.opened == r.takeAll {
+			r.commit(n)
+			return true
+		}
+		r.wholes = append(r.wholes, whole{r.opened, len(r.nodes), n.price})
+	}
 	for _, how := range []care{flexible, filled, alone} {
 		if n, a := r.bestOf(seed, attempts, how); a != nil {
 			r.won(r.lots[seed].options[a.option].area, a.column)
