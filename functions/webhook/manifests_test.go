@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/speccases"
 )
 
 // manifests returns the objects of the manifests people have for Karpenter, as JSON by file and number.
@@ -81,6 +82,13 @@ func FuzzJudge(f *testing.F) {
 		f.Add(asked(f, object))
 	}
 	f.Add(strings.Replace(pool, "ARCH", "arm64", 1))
+	kept, err := speccases.Kept()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, object := range kept.NodePools {
+		f.Add(asked(f, object))
+	}
 	p := newPlace()
 	f.Fuzz(func(t *testing.T, body string) {
 		answer := p.post(t, "/"+first, body)

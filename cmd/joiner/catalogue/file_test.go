@@ -11,6 +11,7 @@ import (
 
 	"github.com/joiner-sh/joiner/cmd/joiner/catalogue"
 	"github.com/joiner-sh/joiner/shared/model"
+	"github.com/joiner-sh/joiner/testenv/speccases"
 )
 
 func file(t *testing.T, text []byte) string {
@@ -127,6 +128,13 @@ func TestFileTellsOfAtMostTenMistakes(t *testing.T) {
 func FuzzFile(f *testing.F) {
 	f.Add([]byte(full))
 	f.Add([]byte(`{"instanceTypes":[{"name":"a","capacity":{"cpu":1e9999}}]}`))
+	kept, err := speccases.Kept()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, catalog := range kept.Catalogs { // which is first does not matter
+		f.Add([]byte(catalog))
+	}
 	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(folder, "a.json")

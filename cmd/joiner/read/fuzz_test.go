@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/joiner-sh/joiner/cmd/joiner/read"
+	"github.com/joiner-sh/joiner/testenv/speccases"
 )
 
 // FuzzReadFiles gives any text as a file: it is read or refused, the same every time, without a panic or a hang.
@@ -19,6 +20,13 @@ func FuzzReadFiles(f *testing.F) {
 		"apiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: a}\nspec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: a}, expireAfter: Never}\n",
 	} {
 		f.Add([]byte(text))
+	}
+	kept, err := speccases.Kept()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i := range kept.Clusters {
+		f.Add(kept.Clusters[i].List())
 	}
 	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/joiner-sh/joiner/testenv/bounds"
+	"github.com/joiner-sh/joiner/testenv/speccases"
 )
 
 func FuzzDuration(f *testing.F) {
@@ -26,6 +27,13 @@ func FuzzNodePool(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"name":"a"},"spec":{"weight":5,"limits":{"cpu":"1"},"template":{"spec":{"requirements":[{"key":"a","operator":"Gt","values":["1"],"minValues":2}],"nodeClassRef":{"group":"g","kind":"k","name":"n"},"expireAfter":"Never","taints":[{"key":"a","effect":"NoSchedule"}]}},"disruption":{"consolidateAfter":"30s","budgets":[{"nodes":"10%","schedule":"@daily","duration":"1h"}]}}}`))
 	f.Add([]byte(`{"spec":{"replicas":-1,"disruption":{"budgets":[{"nodes":"-5%","schedule":"* * * * * *","duration":"1s"},null]}}}`))
 	f.Add([]byte(`{"spec":{"template":{"metadata":{"labels":{"kubernetes.io/hostname":"x","":""}},"spec":{"requirements":[{"key":"karpenter.sh/capacity-type","operator":"In","values":["x"]}]}}}}`))
+	kept, err := speccases.Kept()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, pool := range kept.NodePools {
+		f.Add([]byte(pool))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		bounds.Check(t, len(data), func() {
 			var pool NodePool

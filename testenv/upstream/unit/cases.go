@@ -7,38 +7,21 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"slices"
+
+	"github.com/joiner-sh/joiner/testenv/speccases"
 )
 
-// Cases are questions that specs which pass put to Joiner, and what of the answers they accepted. They are replayed without an API server.
-type Cases struct {
-	Karpenter string                     `json:"karpenter"` // its version
-	Catalogs  map[string]json.RawMessage `json:"catalogs"`  // by digest
-	Cases     []Case                     `json:"cases"`
-}
-
-// Case is one question.
-type Case struct {
-	Suite   string            `json:"suite"`
-	Spec    string            `json:"spec"`
-	Call    int               `json:"call"`
-	Args    []string          `json:"args"`
-	Objects []json.RawMessage `json:"objects"`
-	Catalog string            `json:"catalog"` // its digest
-	Want    json.RawMessage   `json:"want"`    // see Essence
-}
-
 // collect makes cases of the questions of specs that passed; a question that was put before is left out.
-func collect(version string, all []Outcome, questions map[string][]question) (*Cases, error) {
+func collect(version string, all []Outcome, questions map[string][]question) (*speccases.Cases, error) {
 	passed := map[string]bool{}
 	for _, o := range all {
 		key := o.Suite + "\n" + o.Place + "\n" + o.text
 		was, twice := passed[key]
 		passed[key] = o.Status == Passed && (was || !twice)
 	}
-	out := &Cases{Karpenter: version, Catalogs: map[string]json.RawMessage{}}
+	out := &speccases.Cases{Karpenter: version, Catalogs: map[string]json.RawMessage{}}
 	seen := map[string]bool{}
 	var suites []string
 	for suite := range questions {
@@ -56,7 +39,7 @@ func collect(version string, all []Outcome, questions map[string][]question) (*C
 				return nil, fmt.Errorf("%s: %w", q.Spec, err)
 			}
 			digest := sha256.Sum256(q.Catalog)
-			c := Case{Suite: suite, Spec: q.Spec, Call: q.Call, Args: q.Args, Objects: q.Objects, Catalog: hex.EncodeToString(digest[:8]), Want: want}
+			c := speccases.Case{Suite: suite, Spec: q.Spec, Call: q.Call, Args: q.Args, Objects: q.Objects, Catalog: hex.EncodeToString(digest[:8]), Want: want}
 			text, err := json.Marshal([]any{c.Args, c.Objects, c.Catalog})
 			if err != nil {
 				return nil, err
@@ -121,7 +104,8 @@ func Essence(answer json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(plan)
 }
 
-func writeCases(path string, cases *Cases) error {
+// writeCases writes what speccases.Read reads.
+func writeCases(path string, cases *speccases.Cases) error {
 	var out bytes.Buffer
 	packer, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	if err != nil {
@@ -136,23 +120,15 @@ func writeCases(path string, cases *Cases) error {
 	return os.WriteFile(path, out.Bytes(), 0o644)
 }
 
-// ReadCases reads what writeCases wrote.
-func ReadCases(path string) (*Cases, error) {
-	text, err := os.ReadFile(path)
+// writeSeeds writes what package speccases keeps for fuzz tests.
+func writeSeeds(path string, cases *speccases.Cases) error {
+	seeds, err := cases.Seeds()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	reader, err := gzip.NewReader(bytes.NewReader(text))
+	packed, err := seeds.Packed()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return err
 	}
-	all, err := io.ReadAll(reader)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	var out Cases
-	if err := json.Unmarshal(all, &out); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return &out, nil
+	return os.WriteFile(path, packed, 0o644)
 }

@@ -39,7 +39,7 @@ func Check(o Options, ran *Ran, write bool) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(os.WriteFile(path, table, 0o644), writeCases(filepath.Join(folder, "testdata", "cases.json.gz"), cases)); err != nil {
+		if err := errors.Join(os.WriteFile(path, table, 0o644), writeCases(filepath.Join(folder, "testdata", "cases.json.gz"), cases), writeSeeds(filepath.Join(o.Home, "..", "speccases", "seeds.json.gz"), cases)); err != nil {
 			return err
 		}
 		fmt.Fprintf(o.Out, "%d cases written\n", len(cases.Cases))

@@ -2,13 +2,13 @@ package unit_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/joiner-sh/joiner/testenv/speccases"
 	"github.com/joiner-sh/joiner/testenv/upstream/unit"
 )
 
@@ -17,7 +17,7 @@ const least = 350
 
 // What specs of Karpenter's asked, and accepted of the answers, is what `joiner plan` says today.
 func TestJoinerPlansWhatKarpentersSpecsAccept(t *testing.T) {
-	cases, err := unit.ReadCases(filepath.Join("testdata", "cases.json.gz"))
+	cases, err := speccases.Read(filepath.Join("testdata", "cases.json.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestJoinerPlansWhatKarpentersSpecsAccept(t *testing.T) {
 		c := &cases.Cases[i]
 		t.Run(fmt.Sprintf("%s/%d", c.Suite, i), func(t *testing.T) {
 			t.Parallel()
-			objects, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": c.Objects})
+			objects, err := c.List()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/shared/wire"
 	"github.com/joiner-sh/joiner/testenv/bounds"
+	"github.com/joiner-sh/joiner/testenv/speccases"
 )
 
 func asJSON(t testing.TB, text string) []byte {
@@ -31,6 +32,13 @@ func FuzzPod(f *testing.F) {
 	f.Add(asJSON(f, fullPod))
 	f.Add([]byte(`{"spec":{"containers":[{"resources":{"requests":{"cpu":"-9e18"},"limits":{"memory":"1e30"}}}]}}`))
 	f.Add([]byte(`{"spec":{"resources":{"limits":{"hugepages-2Mi":"-1"}},"overhead":{"cpu":"9e18"},"initContainers":[{"restartPolicy":"Always"}]}}`))
+	kept, err := speccases.Kept()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, pod := range kept.Pods {
+		f.Add([]byte(pod))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var object map[string]any
 		if json.Unmarshal(data, &object) != nil {
@@ -79,6 +87,13 @@ func FuzzBuilder(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(data)
+	}
+	kept, err := speccases.Kept()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, cluster := range kept.Clusters {
+		f.Add([]byte(cluster.Objects))
 	}
 	spread, err := ParseDefaultSpread(zoneConstraint)
 	if err != nil {
