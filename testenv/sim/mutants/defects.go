@@ -110,6 +110,14 @@ var units = map[string]unit{
 	"nodes whose pods would wait never given back":               {reclaim, "TestK1"},
 	"pods about to leave taken for gone":                         {reclaim, "TestK1"},
 	"owners about to leave taken for gone":                       {reclaim, "TestK1"},
+	"spot for spot whatever minValues ask for":                   {reclaim, "TestK2"},
+	"pods left on a node for tolerating any taint":               {emptying, "TestK5"},
+	"scheduled events before failed checks":                      {lifecycle, "TestK6"},
+	"NodeClaims of other controllers let go of":                  {lifecycle, "TestK11"},
+	"NodePools of other controllers taken for ours":              {"shared/adapter/ekscluster/translate/", "TestK11"},
+	"a chain of one host ends with its second link":              {packing, "TestF066ChainsOfOneHost"},
+	"quiet nodes not shown":                                      {disrupt, "TestQuietNodesAreShown$"},
+	"nodes quiet before they are initialized":                    {reclaim, "TestNodesThatNeverConsolidateAreNotQuiet$"},
 }
 
 // defects are what the simulator should notice.
@@ -330,5 +338,18 @@ var defects = []defect{
 	{"nodes whose pods would wait never given back", reclaim + "consolidate_commands.go", "if no.Code == SpreadWaits && len(p.group) > 1 {", "if false {"},
 	{"pods about to leave taken for gone", "shared/core/pack/site.go", "\tp.linger()\n", ""},
 	{"owners about to leave taken for gone", "shared/core/pack/class.go", "book.ownersOf(g, c.arrived[index])", "book.ownersOf(g, false)"},
+
+	// What Karpenter's specs found, or would have.
+	{"spot for spot whatever minValues ask for", reclaim + "consolidate_guard.go",
+		"if code, _ := g.write(kind, zones, names[:n]); code == \"\" {\n\t\t\t\t\treturn \"\", \"\"\n", "if code, why := g.write(kind, zones, names[:n]); n > 0 {\n\t\t\t\t\treturn code, why\n"},
+	{"pods left on a node for tolerating any taint", emptying + "pods.go", "t.Key != \"\" && t.Key != model.TaintDisrupted {", "t.Key == \"\" {"},
+	{"scheduled events before failed checks", lifecycle + "judge.go",
+		"if f.Kind == \"\" {\n\t\t\t\tf.Kind, f.Code, f.Detail = Impaired, model.EndedScheduledChange", "if i.Code != \"\" {\n\t\t\t\tf.Kind, f.Code, f.Detail = Impaired, model.EndedScheduledChange"},
+	{"NodeClaims of other controllers let go of", lifecycle + "judge.go", "case object.ClassKind != \"\":", "case object.ClassKind == \"-\":"},
+	{"NodePools of other controllers taken for ours", "shared/adapter/ekscluster/translate/pool.go",
+		"return (&model.Template{ClassGroup: ref.Group, ClassKind: ref.Kind}).UsesEC2NodeClass()", "return ref.Kind != \"\""},
+	{"a chain of one host ends with its second link", packing + "bundle.go", "for round, made := 0, -1; made < len(units); round++ {", "for round, made := 0, -1; made < 0; round++ {"},
+	{"quiet nodes not shown", disrupt + "tell.go", "quiet := r.quiet()\n", "quiet := r.quiet()[:0]\n"},
+	{"nodes quiet before they are initialized", reclaim + "plan.go", "m.Pool.Replicas == nil && m.Claim.State == model.Initialized && m.Node.Initialized() &&", "m.Pool.Replicas == nil &&"},
 	{"never tainted", disrupt + "advance.go", "\t\tif taint {\n\t\t\terr := s.effect", "\t\tif false {\n\t\t\terr := s.effect"},
 }
