@@ -5,7 +5,6 @@ import (
 
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/model"
-	"github.com/joiner-sh/joiner/testenv/oracle/problem"
 )
 
 // again plans once more while the machines of the plan are on their way. A pod that had a place must not get another new
@@ -18,7 +17,7 @@ func (w *world) again(v *Verdict) error {
 	}
 	in := w.problem.Input()
 	for i := range w.plan.Claims {
-		claim := onItsWay(&w.plan.Claims[i], w.machines[i], i%2 == 0)
+		claim := onItsWay(&w.plan.Claims[i], w.machines[i], i%2 == 0, in.NowUnix)
 		in.Claims = append(in.Claims, claim)
 		hold(&in, &claim)
 	}
@@ -45,15 +44,15 @@ func (w *world) again(v *Verdict) error {
 }
 
 // onItsWay returns the claim as the ledger has it: only recorded, or launched as the machine.
-func onItsWay(planned *model.PlannedClaim, m machine, launched bool) model.Claim {
+func onItsWay(planned *model.PlannedClaim, m machine, launched bool, nowUnix int64) model.Claim {
 	claim := model.Claim{
 		Name: planned.Name, Pool: planned.Pool, Class: planned.Class, State: model.Intended, Version: 1,
 		Requirements: planned.Requirements, Requests: planned.Requests, InstanceTypes: planned.InstanceTypes,
 		Labels: planned.Labels, Annotations: planned.Annotations, Taints: planned.Taints, StartupTaints: planned.StartupTaints,
-		Pods: planned.Pods, Held: planned.Hold, CreatedUnix: problem.Now,
+		Pods: planned.Pods, Held: planned.Hold, CreatedUnix: nowUnix,
 	}
 	if launched {
-		claim.State, claim.LaunchedUnix = model.Launched, problem.Now
+		claim.State, claim.LaunchedUnix = model.Launched, nowUnix
 		claim.InstanceID, claim.ProviderID = "i-"+planned.Name, "aws:///"+m.offer.Zone+"/i-"+planned.Name
 		claim.InstanceType, claim.Zone, claim.ZoneID, claim.CapacityType = m.instanceType.Name, m.offer.Zone, m.offer.ZoneID, m.offer.CapacityType
 		claim.Capacity, claim.Allocatable, claim.Price = m.instanceType.Capacity, m.instanceType.Allocatable(), m.offer.Price

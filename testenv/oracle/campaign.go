@@ -63,13 +63,14 @@ func (c Campaign) Run() *Report {
 		r.addFit(&v, err)
 		return r.Fit.Pairs < c.Pairs
 	}, c.Pairs)
-	byPlace := func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Check, b.Check), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Seed, b.Seed), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.Node, b.Node))
-	}
 	slices.SortFunc(r.Findings, byPlace)
 	slices.SortFunc(r.Fit.Findings, byPlace)
 	r.Took = time.Since(start)
 	return r
+}
+
+func byPlace(a, b Finding) int {
+	return cmp.Or(cmp.Compare(a.Check, b.Check), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Seed, b.Seed), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.Node, b.Node))
 }
 
 // each calls do with one seed after the other, in batches, until a batch says that it is enough.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -231,7 +232,7 @@ func taken(p *problem.Problem, c *model.PlannedCommand) (*problem.Problem, int) 
 			out.Pods = append(out.Pods, pod)
 			continue
 		}
-		if pod.OwnerReferences[0].Kind == "DaemonSet" || pod.DeletionTimestamp != nil {
+		if problem.Daemon(pod) || pod.DeletionTimestamp != nil {
 			continue // it ends with the node, or has been made anew already
 		}
 		displaced++
@@ -313,7 +314,7 @@ func blocked(p *problem.Problem, c *model.PlannedCommand) []Finding {
 			if pod.Annotations[model.AnnotationNotDisrupt] == "true" {
 				bad("annotation", pod.Namespace+"/"+pod.Name, node.Name, "it is not to be disrupted")
 			}
-			if tolerated(pod) || pod.OwnerReferences[0].Kind == "DaemonSet" {
+			if tolerated(pod) || problem.Daemon(pod) {
 				continue
 			}
 			if allowed := allows(p, pod); allowed <= 0 {
@@ -332,11 +333,15 @@ func tolerated(pod *corev1.Pod) bool {
 	})
 }
 
-// allows returns how many evictions the pod's budget allows; none where two speak of it.
+// allows returns how many evictions the pod's budget allows; none where two speak of it. One that always allows pods that are not healthy
+// to go says nothing of such a pod.
 func allows(p *problem.Problem, pod *corev1.Pod) int32 {
 	out, matching := int32(math.MaxInt32), 0
 	for _, b := range p.Budgets {
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if policy := b.Spec.UnhealthyPodEvictionPolicy; policy != nil && *policy == policyv1.AlwaysAllow && !healthy(pod) {
+			continue
+		}
 		if err == nil && b.Namespace == pod.Namespace && selector.Matches(labels.Set(pod.Labels)) {
 			matching++
 			out = min(out, b.Status.DisruptionsAllowed)
@@ -346,4 +351,8 @@ func allows(p *problem.Problem, pod *corev1.Pod) int32 {
 		return 0
 	}
 	return out
+}
+
+func healthy(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
 }

@@ -31,6 +31,10 @@
 //   - Kept: no such command has a node that its annotation keeps, or one of whose pods may not be evicted.
 //   - Fit: what pack.NewFit says of a pod on a node is what each filter plugin says, one by one.
 //
+// Problems are judged, too, that Karpenter's own unit specs pose (Specs): what they put to `joiner plan provision` and `joiner plan
+// disrupt`, kept by testenv/upstream/unit, becomes a cluster, and the plan must be the one the spec accepted. `go run ./run -spec N`
+// judges one of them again.
+//
 // A failure names the seed of its problem; `go run ./run -seed N` judges that one again and writes it as files that
 // `joiner plan provision` reads. Differences we want are listed, with reasons, in DIFFERENCES.md; each is a function in
 // difference.go, and one that is listed and never occurs is reported.

@@ -54,7 +54,7 @@ func newWay(p *problem.Problem, plan *model.DisruptPlan) *way {
 	}
 	during.Pods = nil
 	for _, pod := range p.Pods {
-		if w.leaving[pod.Spec.NodeName] && pod.OwnerReferences[0].Kind != "DaemonSet" && pod.DeletionTimestamp == nil {
+		if w.leaving[pod.Spec.NodeName] && !problem.Daemon(pod) && pod.DeletionTimestamp == nil {
 			bound[pod.Namespace+"/"+pod.Name] = pod
 			pod = pod.DeepCopy()
 			pod.Spec.NodeName, pod.Status.Phase = "", corev1.PodPending

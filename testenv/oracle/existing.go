@@ -190,7 +190,7 @@ func (w *world) elsewhere() []*corev1.Pod {
 		if existing[pod.Namespace+"/"+pod.Name] {
 			continue
 		}
-		kind := w.place(pod) + pod.Namespace + pod.OwnerReferences[0].Name
+		kind := w.place(pod) + pod.Namespace + problem.Workload(pod)
 		if len(pod.Spec.Volumes) == 0 && seen[kind] {
 			continue
 		}

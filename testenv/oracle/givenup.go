@@ -14,6 +14,32 @@ import (
 	"github.com/joiner-sh/joiner/testenv/oracle/scheduler"
 )
 
+// boundless reports whether the pool may become as large as it likes: it has no limits, or such as the waiting pods never reach with a
+// node each. Nodes of many types (minValues) are not tried.
+func (w *world) boundless(pool *apiv1.NodePool) bool {
+	if slices.ContainsFunc(pool.Spec.Template.Spec.Requirements, func(r apiv1.Requirement) bool { return r.MinValues != nil }) {
+		return false
+	}
+	if len(pool.Spec.Limits) == 0 {
+		return true
+	}
+	in := w.problem.Input()
+	at := slices.IndexFunc(in.Snapshot.Pools, func(p model.Pool) bool { return p.Name == pool.Name })
+	for name, limit := range in.Snapshot.Pools[at].Limits { // each on its own
+		if name == model.Dollars {
+			return false
+		}
+		most := int64(1) // of "nodes", and of what is no machine's to have
+		for i := range w.problem.Catalog {
+			most = max(most, w.problem.Catalog[i].Capacity[name])
+		}
+		if limit-in.Usage[pool.Name][name] < most*int64(len(w.problem.Pending())+1) {
+			return false
+		}
+	}
+	return true
+}
+
 // fresh is the name of a node that no plan has.
 const fresh = "fresh"
 
@@ -23,7 +49,7 @@ func (w *world) givenUp(v *Verdict) error {
 	tried := make(map[string]bool)
 	for _, u := range w.plan.Unschedulable {
 		pod := w.waiting(u.Pod.Key())
-		if kind := pod.Namespace + pod.OwnerReferences[0].Name; len(pod.Spec.Volumes) == 0 && tried[kind] {
+		if kind := pod.Namespace + problem.Workload(pod); len(pod.Spec.Volumes) == 0 && tried[kind] {
 			continue
 		} else {
 			tried[kind] = true
@@ -63,7 +89,7 @@ func (w *world) newNodeFor(pod *corev1.Pod) (*corev1.Node, error) {
 		return nil, err // what does not hold is found by Holds
 	}
 	for _, pool := range w.problem.Pools {
-		if len(pool.Spec.Limits) > 0 {
+		if pool.DeletionTimestamp != nil || pool.Spec.Replicas != nil || !w.boundless(pool) {
 			continue
 		}
 		nodes, err := candidates(w.problem, pool)
@@ -87,7 +113,7 @@ func (w *world) newNodeFor(pod *corev1.Pod) (*corev1.Node, error) {
 	return nil, nil
 }
 
-// nodeTakes reports whether the scheduler puts the pod on the node when that joins after everything else is bound. The
+// nodeTakes reports whether the scheduler puts the pod on the node, beside its daemons, when that joins after everything else is bound. The
 // cluster is afterwards as it was.
 func nodeTakes(c *scheduler.Cluster, p *problem.Problem, node *corev1.Node, pod *corev1.Pod) (bool, error) {
 	if matches, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(node); err != nil || !matches {
@@ -96,14 +122,15 @@ func nodeTakes(c *scheduler.Cluster, p *problem.Problem, node *corev1.Node, pod 
 	if err := c.Add(node); err != nil {
 		return false, err
 	}
-	if err := addDaemons(c, p, []*corev1.Node{node}); err != nil {
+	daemons, err := offerDaemons(c, p, []*corev1.Node{node})
+	if err != nil {
 		return false, err
 	}
 	refused, err := c.Fits(pod, node.Name)
 	if err != nil {
 		return false, err
 	}
-	return !refused.Refused(), c.RemoveNode(node.Name)
+	return daemons && !refused.Refused(), c.RemoveNode(node.Name)
 }
 
 // candidates returns nodes the pool could have: one of each category, architecture, zone, capacity type and rack that it
@@ -126,7 +153,7 @@ func candidates(p *problem.Problem, pool *apiv1.NodePool) ([]*corev1.Node, error
 				if !accepts.Match(node) || !rackAllowed(pool, rack) {
 					continue
 				}
-				key := t.Labels["karpenter.k8s.aws/instance-family"][0] + o.Zone + o.CapacityType + rack
+				key := familyOf(t) + o.Zone + o.CapacityType + rack
 				if largest[key] == nil {
 					order = append(order, key)
 				}
@@ -141,10 +168,24 @@ func candidates(p *problem.Problem, pool *apiv1.NodePool) ([]*corev1.Node, error
 	return out, nil
 }
 
+// familyOf returns what types of one kind and several sizes have in common; a type that does not say is its own kind.
+func familyOf(t *model.InstanceType) string {
+	if family := t.Labels["karpenter.k8s.aws/instance-family"]; len(family) > 0 {
+		return family[0]
+	}
+	return t.Name
+}
+
+// offered reports whether machines say what the label is.
+func offered(m machine, key string) bool {
+	_, says := problem.Labels(m.instanceType, m.offer.Zone, m.offer.CapacityType)[key]
+	return says || key == model.LabelHostname
+}
+
 func poolSelector(pool *apiv1.NodePool) (*nodeaffinity.NodeSelector, error) {
 	var term corev1.NodeSelectorTerm
 	for _, r := range pool.Spec.Template.Spec.Requirements {
-		term.MatchExpressions = append(term.MatchExpressions, corev1.NodeSelectorRequirement{Key: r.Key, Operator: corev1.NodeSelectorOperator(r.Operator), Values: r.Values})
+		term.MatchExpressions = append(term.MatchExpressions, expressions(model.Requirement{Key: r.Key, Operator: model.Operator(r.Operator), Values: r.Values})...)
 	}
 	if len(term.MatchExpressions) == 0 {
 		term.MatchExpressions = []corev1.NodeSelectorRequirement{{Key: model.LabelHostname, Operator: corev1.NodeSelectorOpExists}}
@@ -167,7 +208,12 @@ func rackAllowed(pool *apiv1.NodePool, rack string) bool {
 }
 
 func poolNode(pool *apiv1.NodePool, m machine, rack string) *corev1.Node {
-	claim := &model.PlannedClaim{Name: fresh, Pool: pool.Name, Class: problem.Class, Labels: map[string]string{}}
+	claim := &model.PlannedClaim{Name: fresh, Pool: pool.Name, Class: pool.Spec.Template.Spec.NodeClassRef.Name, Labels: map[string]string{}}
+	for _, r := range pool.Spec.Template.Spec.Requirements {
+		if r.Operator == corev1.NodeSelectorOpIn && len(r.Values) == 1 && r.Key != problem.RackLabel && !offered(m, r.Key) {
+			claim.Labels[r.Key] = r.Values[0] // a label of the pool's own
+		}
+	}
 	for key, value := range pool.Spec.Template.Metadata.Labels {
 		claim.Labels[key] = value
 	}

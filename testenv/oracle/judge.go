@@ -37,11 +37,16 @@ type Finding struct {
 	Pod     string // namespace/name
 	Node    string
 	Message string
+	Spec    string // of Karpenter's that poses the problem, its full text; "" = the problem is made up
 }
 
 // String returns one line.
 func (f Finding) String() string {
-	return fmt.Sprintf("seed %d: %s: %s: pod %s on %q: %s", f.Seed, f.Check, f.Kind, f.Pod, f.Node, f.Message)
+	of := "seed"
+	if f.Spec != "" {
+		of = fmt.Sprintf("spec %q, case", f.Spec)
+	}
+	return fmt.Sprintf("%s %d: %s: %s: pod %s on %q: %s", of, f.Seed, f.Check, f.Kind, f.Pod, f.Node, f.Message)
 }
 
 // Depth says how much is asked of one plan.

@@ -11,6 +11,11 @@ var Known = map[Check][]uint64{
 // KnownSpread is the same of the clusters whose pods are spread (SpreadOut), of which nodes are given back.
 var KnownSpread = map[Check][]uint64{}
 
+// KnownSpecs is the same of what Karpenter's specs ask for, by the text of the spec.
+var KnownSpecs = map[string]Check{
+	"Scheduling Existing Nodes Daemonsets should not subtract daemonset overhead that is not strictly compatible with an existing node": GivenUp,
+}
+
 // New returns the findings that are not known, and the known ones of problems with seeds from first up to last that are gone.
 func New(findings []Finding, known map[Check][]uint64, first, last uint64) (fresh []Finding, gone []Finding) {
 	type entry struct {

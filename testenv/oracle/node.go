@@ -27,6 +27,9 @@ func nodeOf(claim *model.PlannedClaim, m machine) []runtime.Object {
 	labels := problem.Labels(m.instanceType, m.offer.Zone, m.offer.CapacityType)
 	labels[model.LabelNodePool], labels[model.LabelNodeClass], labels[model.LabelHostname] = claim.Pool, claim.Class, claim.Name
 	labels[model.LabelRegistered], labels[model.LabelInitialized] = "true", "true"
+	if m.offer.ReservationID != "" {
+		labels[model.LabelReservationID] = m.offer.ReservationID
+	}
 	for key, value := range claim.Labels {
 		labels[key] = value
 	}

@@ -66,14 +66,14 @@ func withoutPods(p *problem.Problem, which func(*corev1.Pod) bool) *problem.Prob
 func withoutWorkload(p *problem.Problem, i int) (*problem.Problem, bool) {
 	var owners []string
 	for _, pod := range p.Pods {
-		if owner := pod.OwnerReferences[0].Name; !slices.Contains(owners, owner) {
+		if owner := problem.Workload(pod); !slices.Contains(owners, owner) {
 			owners = append(owners, owner)
 		}
 	}
 	if i >= len(owners) {
 		return nil, false
 	}
-	return withoutPods(p, func(pod *corev1.Pod) bool { return pod.OwnerReferences[0].Name == owners[i] }), true
+	return withoutPods(p, func(pod *corev1.Pod) bool { return problem.Workload(pod) == owners[i] }), true
 }
 
 func withoutNode(p *problem.Problem, i int) (*problem.Problem, bool) {
@@ -97,7 +97,7 @@ func withoutDaemonSet(p *problem.Problem, i int) (*problem.Problem, bool) {
 		return nil, false
 	}
 	name := p.DaemonSets[i].Name
-	next := withoutPods(p, func(pod *corev1.Pod) bool { return pod.OwnerReferences[0].Name == name })
+	next := withoutPods(p, func(pod *corev1.Pod) bool { return problem.Workload(pod) == name })
 	next.DaemonSets = slices.Delete(slices.Clone(p.DaemonSets), i, i+1)
 	return next, true
 }
@@ -155,7 +155,7 @@ var plainings = []func(pod *corev1.Pod){
 func plainer(p *problem.Problem, i int) (*problem.Problem, bool) {
 	var owners []string
 	for _, pod := range p.Pods {
-		if owner := pod.OwnerReferences[0].Name; !slices.Contains(owners, owner) {
+		if owner := problem.Workload(pod); !slices.Contains(owners, owner) {
 			owners = append(owners, owner)
 		}
 	}
@@ -167,7 +167,7 @@ func plainer(p *problem.Problem, i int) (*problem.Problem, bool) {
 	next.Pods = slices.Clone(p.Pods)
 	changed := false
 	for at, pod := range next.Pods {
-		if pod.OwnerReferences[0].Name == owner {
+		if problem.Workload(pod) == owner {
 			next.Pods[at] = pod.DeepCopy()
 			plain(next.Pods[at])
 			changed = changed || !equality.Semantic.DeepEqual(next.Pods[at], pod)

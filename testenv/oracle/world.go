@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/daemon"
 
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/oracle/problem"
 	"github.com/joiner-sh/joiner/testenv/oracle/scheduler"
@@ -99,29 +100,74 @@ func (w *world) cluster() (*scheduler.Cluster, error) {
 // started returns the node as it is once its start is over: a plan counts on the machines that are on their way. What goes
 // away by itself then are the taints of the start, of Kubernetes and of the node's pool.
 func started(p *problem.Problem, node *corev1.Node) *corev1.Node {
-	if node.Labels[model.LabelNodePool] == "" || node.Labels[model.LabelInitialized] != "" {
+	claim := p.ClaimOf(node)
+	if claim == nil && node.Labels[model.LabelNodePool] == "" || node.Labels[model.LabelInitialized] != "" {
 		return node
 	}
 	out := node.DeepCopy()
+	if claim != nil {
+		complete(out, claim)
+	}
 	out.Labels[model.LabelInitialized] = "true"
 	out.Spec.Taints = slices.DeleteFunc(out.Spec.Taints, func(t corev1.Taint) bool {
 		for _, pool := range p.Pools {
 			for _, s := range pool.Spec.Template.Spec.StartupTaints {
-				if pool.Name == node.Labels[model.LabelNodePool] && s.MatchTaint(&t) {
+				if pool.Name == out.Labels[model.LabelNodePool] && s.MatchTaint(&t) {
 					return true
 				}
 			}
+		}
+		if claim != nil && slices.ContainsFunc(claim.Spec.StartupTaints, func(s corev1.Taint) bool { return s.MatchTaint(&t) }) {
+			return true
 		}
 		return model.EphemeralTaint(t.Key, string(t.Effect))
 	})
 	return out
 }
 
+// complete fills in what a node will say once it has started, by its NodeClaim: amounts that it does not have yet, labels and taints.
+func complete(node *corev1.Node, claim *apiv1.NodeClaim) {
+	for name, amount := range claim.Status.Allocatable { // each on its own
+		if has := node.Status.Allocatable[name]; has.IsZero() {
+			if node.Status.Allocatable == nil {
+				node.Status.Allocatable = corev1.ResourceList{}
+			}
+			node.Status.Allocatable[name] = amount
+		}
+	}
+	registered := node.Labels[model.LabelRegistered] != ""
+	for key, value := range claim.Labels { // each on its own
+		if _, has := node.Labels[key]; !has || !registered {
+			node.Labels[key] = value
+		}
+	}
+	if !registered {
+		node.Labels[model.LabelRegistered] = "true"
+		for i := range claim.Spec.Taints {
+			if !slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return claim.Spec.Taints[i].MatchTaint(&t) }) {
+				node.Spec.Taints = append(node.Spec.Taints, claim.Spec.Taints[i])
+			}
+		}
+	}
+}
+
 // addDaemons puts the daemons that are not there yet on the nodes that take them, by the judgement of their controller.
 func addDaemons(c *scheduler.Cluster, p *problem.Problem, nodes []*corev1.Node) error {
+	_, err := offerDaemons(c, p, nodes)
+	return err
+}
+
+// offerDaemons is addDaemons that says whether all of them found room.
+func offerDaemons(c *scheduler.Cluster, p *problem.Problem, nodes []*corev1.Node) (all bool, err error) {
+	all = true
 	running := make(map[string]bool)
 	for _, pod := range p.Pods {
 		running[pod.Namespace+"/"+pod.Name] = true
+		for _, owner := range pod.OwnerReferences {
+			if owner.Kind == "DaemonSet" && pod.Spec.NodeName != "" {
+				running[pod.Namespace+"/"+owner.Name+"-"+pod.Spec.NodeName] = true // as problem.DaemonPod names it
+			}
+		}
 	}
 	for _, node := range nodes {
 		for _, set := range p.DaemonSets {
@@ -130,12 +176,14 @@ func addDaemons(c *scheduler.Cluster, p *problem.Problem, nodes []*corev1.Node) 
 			if !run || running[pod.Namespace+"/"+pod.Name] {
 				continue
 			}
-			if _, err := c.Offer(pod, node.Name); err != nil {
-				return err
+			refused, err := c.Offer(pod, node.Name)
+			if err != nil {
+				return false, err
 			}
+			all = all && !refused.Refused()
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // bind lets the planned pods arrive in the order given and offers each its node until nothing changes any more. It

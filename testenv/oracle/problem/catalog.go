@@ -102,13 +102,17 @@ func Labels(t *model.InstanceType, zone, capacityType string) map[string]string 
 			labels[key] = values[0]
 		}
 	}
-	labels[model.LabelZone], labels[model.LabelZoneID] = zone, zoneIDs[zone]
-	labels[model.LabelCapacityType] = capacityType
+	labels[model.LabelZone], labels[model.LabelCapacityType] = zone, capacityType
+	if id, known := zoneIDs[zone]; known {
+		labels[model.LabelZoneID] = id
+	}
 	for old, current := range map[string]string{
 		"beta.kubernetes.io/arch": model.LabelArch, "beta.kubernetes.io/os": model.LabelOS, "beta.kubernetes.io/instance-type": model.LabelInstanceType,
 		corev1.LabelFailureDomainBetaZone: model.LabelZone, corev1.LabelFailureDomainBetaRegion: model.LabelRegion,
 	} {
-		labels[old] = labels[current]
+		if value, has := labels[current]; has {
+			labels[old] = value
+		}
 	}
 	return labels
 }

@@ -17,5 +17,23 @@ func DaemonPod(set *appsv1.DaemonSet, node string) *corev1.Pod {
 	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: set.Name, UID: set.UID, Controller: &yes}}
 	pod.Spec.Affinity = util.ReplaceDaemonSetPodNodeNameNodeAffinity(pod.Spec.Affinity, node)
 	pod.Status.Phase = corev1.PodPending
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			request(&list[i])
+		}
+	}
 	return pod
+}
+
+// request does to a container what an API server does before it stores a pod: what is limited is requested, where it is not already.
+func request(container *corev1.Container) {
+	for name, limit := range container.Resources.Limits { // each on its own
+		if _, has := container.Resources.Requests[name]; has {
+			continue
+		}
+		if container.Resources.Requests == nil {
+			container.Resources.Requests = corev1.ResourceList{}
+		}
+		container.Resources.Requests[name] = limit
+	}
 }

@@ -40,6 +40,9 @@ type Problem struct {
 	Budgets    []*policyv1.PodDisruptionBudget // of clusters of which nodes are given back
 	Pools      []*apiv1.NodePool
 	Catalog    []model.InstanceType
+
+	NodeClaims []*apiv1.NodeClaim // of problems that were posed: what Nodes do not say of themselves yet
+	Asked      Asked
 }
 
 // Size says how large a problem is.
@@ -143,7 +146,7 @@ func (p *Problem) Cluster() []runtime.Object {
 // Objects returns every object of the problem.
 func (p *Problem) Objects() []runtime.Object {
 	out := objects(objects(objects(p.Cluster(), p.DaemonSets), p.Priorities), p.Budgets)
-	return objects(out, p.Pools)
+	return objects(objects(out, p.Pools), p.NodeClaims)
 }
 
 func objects[T runtime.Object](out []runtime.Object, list []T) []runtime.Object {
@@ -164,18 +167,35 @@ func (p *Problem) Pending() []*corev1.Pod {
 	return out
 }
 
+// NowUnix is the time the planner is asked at, in Unix seconds.
+func (p *Problem) NowUnix() int64 {
+	if p.Asked.NowUnix != 0 {
+		return p.Asked.NowUnix
+	}
+	return Now
+}
+
 // Input returns the problem as the planner takes it.
 func (p *Problem) Input() pack.Input {
-	var b translate.Builder
+	b := translate.Builder{AbsentConditionIsPending: p.Asked.NowUnix != 0} // as manifests are read
 	for _, o := range p.Objects() {
 		b.Add(o.DeepCopyObject())
 	}
 	in := pack.Input{
-		Snapshot: b.Snapshot("oracle", Now),
+		Snapshot: b.Snapshot("oracle", p.NowUnix()),
 		Catalogs: map[string][]model.InstanceType{Class: p.Catalog},
 		Usage:    make(map[string]model.Resources),
 		Pending:  []int{}, // those that wait alone: pods of nodes that go away are not the scheduler's yet
-		NowUnix:  Now,
+		NowUnix:  p.NowUnix(),
+
+		IgnorePreferences: p.Asked.IgnorePreferences, BestEffortMinValues: p.Asked.BestEffortMinValues,
+	}
+	for _, pool := range p.Pools {
+		in.Catalogs[pool.Spec.Template.Spec.NodeClassRef.Name] = p.Catalog
+	}
+	for _, claim := range p.NodeClaims {
+		in.Catalogs[claim.Spec.NodeClassRef.Name] = p.Catalog
+		in.Claims = append(in.Claims, translate.Claim(claim))
 	}
 	for i := range in.Snapshot.Pods {
 		if ok, _ := pack.Provisionable(in.Snapshot, i); ok {

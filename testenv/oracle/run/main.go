@@ -1,5 +1,6 @@
 // Command run judges plans of random problems, and about giving nodes back of random clusters, by the real kube-scheduler and
-// prints what it did and found. With -seed it judges one problem again and writes it down as files.
+// prints what it did and found; so it does of what Karpenter's unit specs ask for. With -seed or -spec it judges one problem again and
+// writes it down as files.
 package main
 
 import (
@@ -33,6 +34,7 @@ func main() {
 	seeds := flag.Uint64("seeds", 3, "of each size and family of them")
 	perKind := flag.Int("show", 5, "findings of each kind to print")
 	seed := flag.Int64("seed", -1, "judge the problem of this seed only, and write it down")
+	spec := flag.Int64("spec", -1, "judge the case of Karpenter's unit specs of this number only, and write it down; -shrink does what it says")
 	crowded := flag.Bool("crowded", false, "with -seed: the problem as pairs are taken from it")
 	only := flag.String("only", "", "checks to judge, with commas between them; empty = all")
 	var like string
@@ -58,6 +60,13 @@ func main() {
 		}
 		return
 	}
+	if *spec >= 0 {
+		if err := posed(uint64(*spec), c.Depth, like, *folder); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *seed >= 0 {
 		if err := one(uint64(*seed), *crowded, like, *folder); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -74,6 +83,12 @@ func main() {
 			os.Exit(2)
 		}
 	}
+	specs, err := oracle.Specs{Path: oracle.SpecCases, Every: 1, Workers: c.Workers, Depth: c.Depth}.Run()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	specs.Write(os.Stdout, *perKind)
 	report := c.Run()
 	report.Write(os.Stdout, *perKind)
 	d.First, d.Workers, d.Depth = c.First, c.Workers, c.Depth
@@ -93,18 +108,44 @@ func main() {
 	fmt.Printf("%d findings are known (OWED.md), %d are new, %d known ones are gone\n", len(report.Findings)-len(fresh), len(fresh), len(gone))
 	fresh = append(fresh, gone...)
 	sound := oracle.Convergences(os.Stdout, strings.Split(*families, ","), nodes, *seeds, oracle.Depth{Orders: 1})
-	if len(fresh)+len(report.Fit.Findings)+len(report.Errors) > 0 || len(freshSpread)+len(goneSpread)+len(spread.Errors) > 0 || given.Failed() || !sound {
+	if len(fresh)+len(report.Fit.Findings)+len(report.Errors) > 0 || len(freshSpread)+len(goneSpread)+len(spread.Errors) > 0 || given.Failed() || specs.Failed() || !sound {
 		os.Exit(1)
 	}
 }
 
-// one judges a single problem, writes it down, and prints plan and findings.
+// posed judges the problem of a case of Karpenter's specs.
+func posed(number uint64, depth oracle.Depth, like, folder string) error {
+	p, asks, err := oracle.SpecProblem(oracle.SpecCases, number)
+	if err != nil {
+		return err
+	}
+	fmt.Println(asks)
+	if !p.Asked.GiveBack {
+		return again(p, judgePlan, true, like, folder)
+	}
+	if err := write(p, folder); err != nil {
+		return err
+	}
+	report, err := oracle.Specs{Path: oracle.SpecCases, First: int(number), Every: 1 << 30, Depth: depth}.Run()
+	if err != nil {
+		return err
+	}
+	report.Write(os.Stdout, 100)
+	return nil
+}
+
+// one judges the problem of a seed.
 func one(seed uint64, crowded bool, like, folder string) error {
 	size, judge := oracle.SizeOf(seed), judgePlan
 	if crowded {
 		size, judge = problem.Crowded, judgeFit
 	}
 	p := problem.New(seed, size)
+	return again(p, judge, !crowded, like, folder)
+}
+
+// again judges a problem, writes it down, and prints the plan, where it is about one, and findings.
+func again(p *problem.Problem, judge func(*problem.Problem) ([]oracle.Finding, error), plans bool, like, folder string) error {
 	findings, err := judge(p)
 	if err != nil {
 		return err
@@ -118,7 +159,7 @@ func one(seed uint64, crowded bool, like, folder string) error {
 	if err := write(p, folder); err != nil {
 		return err
 	}
-	if !crowded {
+	if plans {
 		show(pack.Plan(p.Input()))
 	}
 	for _, f := range findings {
