@@ -49,6 +49,8 @@ type imageView struct {
 	ENASupport         bool                      `xml:"enaSupport"`
 	IMDSSupport        string                    `xml:"imdsSupport,omitempty"`
 	DeprecationTime    string                    `xml:"deprecationTime,omitempty"`
+	SourceImageID      string                    `xml:"sourceImageId,omitempty"`
+	SourceImageRegion  string                    `xml:"sourceImageRegion,omitempty"`
 	Tags               wire.Set[Tag]             `xml:"tagSet"`
 }
 
@@ -126,6 +128,9 @@ func (m *Model) viewImage(image catalog.Image) imageView {
 	}
 	if image.Platform == windows {
 		v.Platform = "windows"
+	}
+	if source := m.copies[image.ID]; source != "" {
+		v.SourceImageID, v.SourceImageRegion = source, catalog.Region
 	}
 	if image.RequiresIMDSv2 {
 		v.IMDSSupport = "v2.0"

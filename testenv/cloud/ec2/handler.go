@@ -13,6 +13,7 @@ const namespace = "http://ec2.amazonaws.com/doc/2016-11-15/"
 func NewHandler(m *Model) http.Handler {
 	return wire.Query{Namespace: namespace, EC2: true, Actions: map[string]wire.QueryAction{
 		"CancelCapacityReservation":      action(m, "CancelCapacityReservation", m.cancelCapacityReservation),
+		"CopyImage":                      action(m, "CopyImage", m.copyImage),
 		"CreateCapacityReservation":      action(m, "CreateCapacityReservation", m.createCapacityReservation),
 		"CreateFleet":                    checked(m, "CreateFleet", m.createFleet, m.tryFleet),
 		"CreateLaunchTemplate":           checked(m, "CreateLaunchTemplate", m.createLaunchTemplate, m.tryLaunchTemplate),
@@ -40,6 +41,7 @@ func NewHandler(m *Model) http.Handler {
 		"DescribeSubnets":                action(m, "DescribeSubnets", m.describeSubnets),
 		"DescribeTags":                   action(m, "DescribeTags", m.describeTags),
 		"DescribeVpcs":                   action(m, "DescribeVpcs", m.describeVpcs),
+		"EnableImageDeprecation":         action(m, "EnableImageDeprecation", m.enableImageDeprecation),
 		"RunInstances":                   checked(m, "RunInstances", m.runInstances, m.tryRun),
 		"TerminateInstances":             action(m, "TerminateInstances", m.terminateInstances),
 	}}

@@ -62,6 +62,7 @@ type Model struct {
 	knowsProfiles   bool                 // there is or was one
 	roles           map[string]Role      // by name
 	images          []catalog.Image      // of the account's own
+	copies          map[string]string    // which image one of the account's own was copied from
 	deprecated      map[string]time.Time // when images are, where that was changed
 	stock           map[Pool]int         // remaining capacity; absent means plenty
 	faults          []poolFault
@@ -87,7 +88,7 @@ func New(opts Options) *Model {
 		instances: map[string]*instance{},
 		tokens:    map[string]token{},
 		tags:      tagStore{},
-		profiles:  map[string]Profile{}, removedProfiles: map[string]int{}, deprecated: map[string]time.Time{}, roles: map[string]Role{},
+		profiles:  map[string]Profile{}, removedProfiles: map[string]int{}, copies: map[string]string{}, deprecated: map[string]time.Time{}, roles: map[string]Role{},
 		stock:      map[Pool]int{},
 		spotPrices: map[Pool][]spotPrice{},
 		throttle:   throttle{buckets: map[string]*bucket{}},

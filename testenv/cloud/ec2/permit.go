@@ -84,6 +84,11 @@ func (m *Model) asksOther(action string, a *asking, in any) []wire.Access {
 	case *createCapacityReservationInput:
 		a.on("capacity-reservation/*", tagsFor("capacity-reservation", r.TagSpecifications...), nil)
 		a.tags("capacity-reservation/*", tagsFor("capacity-reservation", r.TagSpecifications...))
+	case *copyImageInput:
+		a.on("image/*", tagsFor("image", r.TagSpecifications...), nil)
+		a.tags("image/*", tagsFor("image", r.TagSpecifications...))
+	case *enableImageDeprecationInput:
+		a.on("image/"+r.ImageID, nil, m.resourceTags(r.ImageID))
 	case *createPlacementGroupInput:
 		a.on("placement-group/*", tagsFor("placement-group", r.TagSpecifications...), nil)
 		a.tags("placement-group/*", tagsFor("placement-group", r.TagSpecifications...))
