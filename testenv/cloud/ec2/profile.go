@@ -32,6 +32,9 @@ type Role struct {
 	Path    string // begins and ends with a slash
 	Trust   string // policy document, JSON
 	Created time.Time
+
+	Tags     map[string]string
+	Policies []string // ARNs of the managed policies that are attached, sorted; what they allow is the business of package access
 }
 
 // trustEC2 is the trust policy of a role that is known without having been made.

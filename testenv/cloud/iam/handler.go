@@ -24,13 +24,16 @@ func NewHandler(profiles *ec2.Model, book ...Simulator) http.Handler {
 	}
 	return wire.Query{Namespace: "https://iam.amazonaws.com/doc/2010-05-08/", Actions: map[string]wire.QueryAction{
 		"AddRoleToInstanceProfile":      action(s, "AddRoleToInstanceProfile", s.addRoleToInstanceProfile),
+		"AttachRolePolicy":              action(s, "AttachRolePolicy", s.attachRolePolicy),
 		"CreateInstanceProfile":         action(s, "CreateInstanceProfile", s.createInstanceProfile),
 		"CreateRole":                    action(s, "CreateRole", s.createRole),
 		"CreateServiceLinkedRole":       action(s, "CreateServiceLinkedRole", s.createServiceLinkedRole),
 		"DeleteInstanceProfile":         action(s, "DeleteInstanceProfile", s.deleteInstanceProfile),
 		"DeleteRole":                    action(s, "DeleteRole", s.deleteRole),
+		"DetachRolePolicy":              action(s, "DetachRolePolicy", s.detachRolePolicy),
 		"GetInstanceProfile":            action(s, "GetInstanceProfile", s.getInstanceProfile),
 		"GetRole":                       action(s, "GetRole", s.getRole),
+		"ListAttachedRolePolicies":      action(s, "ListAttachedRolePolicies", s.listAttachedRolePolicies),
 		"ListInstanceProfileTags":       action(s, "ListInstanceProfileTags", s.listInstanceProfileTags),
 		"ListInstanceProfiles":          action(s, "ListInstanceProfiles", s.listInstanceProfiles),
 		"ListInstanceProfilesForRole":   action(s, "ListInstanceProfilesForRole", s.listInstanceProfilesForRole),
@@ -74,8 +77,8 @@ func action[I, O any](s *service, name string, f func(context.Context, *I) (*O, 
 
 // asks returns the actions a request asks for: what is made with tags asks for tagging, too.
 func asks(name string, form *wire.Form) []string {
-	if tags := form.Children["Tags"]; tags != nil && name == "CreateInstanceProfile" {
-		return []string{name, "TagInstanceProfile"}
+	if tags := form.Children["Tags"]; tags != nil && (name == "CreateInstanceProfile" || name == "CreateRole") {
+		return []string{name, strings.Replace(name, "Create", "Tag", 1)}
 	}
 	return []string{name}
 }
@@ -122,6 +125,9 @@ func (s *service) keys(form *wire.Form) map[string][]string {
 				out["aws:tagkeys"] = append(out["aws:tagkeys"], t.Key)
 			}
 		}
+	}
+	if arn := form.Get("PolicyArn"); arn != "" {
+		out["iam:policyarn"] = []string{arn}
 	}
 	if p, err := s.profile(form.Get("InstanceProfileName")); err == nil {
 		for key, value := range p.Tags {
@@ -290,6 +296,7 @@ type createRoleInput struct {
 	Path                     string
 	Description              string
 	MaxSessionDuration       *int
+	Tags                     []tag
 }
 
 func (s *service) createRole(_ context.Context, in *createRoleInput) (*roleOutput, error) {
@@ -302,7 +309,11 @@ func (s *service) createRole(_ context.Context, in *createRoleInput) (*roleOutpu
 	if in.AssumeRolePolicyDocument == "" {
 		return nil, wire.Errorf("MalformedPolicyDocument", "AssumeRolePolicyDocument must not be empty.")
 	}
-	return &roleOutput{s.viewRole(s.ec2.AddRole(ec2.Role{Name: in.RoleName, Path: in.Path, Trust: in.AssumeRolePolicyDocument}))}, nil
+	tags, err := tagged(nil, in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	return &roleOutput{s.viewRole(s.ec2.AddRole(ec2.Role{Name: in.RoleName, Path: in.Path, Trust: in.AssumeRolePolicyDocument, Tags: tags}))}, nil
 }
 
 type roleInput struct {
@@ -318,13 +329,17 @@ func (s *service) getRole(_ context.Context, in *roleInput) (*roleOutput, error)
 }
 
 func (s *service) deleteRole(_ context.Context, in *roleInput) (*struct{}, error) {
-	if _, err := s.role(in.RoleName); err != nil {
+	r, err := s.role(in.RoleName)
+	if err != nil {
 		return nil, err
 	}
 	for _, p := range s.ec2.InstanceProfiles() {
 		if p.Role == in.RoleName {
 			return nil, wire.StatusErrorf(http.StatusConflict, "DeleteConflict", "Cannot delete entity, must remove roles from instance profile first.")
 		}
+	}
+	if len(r.Policies) > 0 {
+		return nil, wire.StatusErrorf(http.StatusConflict, "DeleteConflict", "Cannot delete entity, must detach all policies first.")
 	}
 	s.ec2.RemoveRole(in.RoleName)
 	return &struct{}{}, nil

@@ -77,6 +77,7 @@ type roleView struct {
 	ARN                      string `xml:"Arn"`
 	CreateDate               wire.Time
 	AssumeRolePolicyDocument string // URL-encoded, as IAM writes it
+	Tags                     *wire.Members[tag]
 }
 
 func (s *service) profile(name string) (ec2.Profile, error) {
@@ -110,11 +111,16 @@ func (s *service) viewProfile(p ec2.Profile) profileView {
 
 func (s *service) viewRole(r ec2.Role) roleView {
 	sum := sha256.Sum256([]byte(s.ec2.Account() + "/role/" + r.Name))
-	return roleView{
+	v := roleView{
 		Path: r.Path, RoleName: r.Name, RoleID: "AROA" + strings.ToUpper(hex.EncodeToString(sum[:]))[:17],
 		ARN: "arn:aws:iam::" + s.ec2.Account() + ":role" + r.Path + r.Name, CreateDate: wire.Time{Time: r.Created},
 		AssumeRolePolicyDocument: url.QueryEscape(r.Trust),
 	}
+	if len(r.Tags) > 0 {
+		tags := wire.MembersOf(tagList(r.Tags))
+		v.Tags = &tags
+	}
+	return v
 }
 
 // check refuses a name or path IAM would not take.
