@@ -112,6 +112,11 @@ func (s *Stack) startMachines(ctx context.Context, c *Cluster) error {
 			fleet.Booted(machineOf(i))
 		}
 	})
+	c.account.ec2.OnStateChange(func(i ec2.Instance) {
+		if i.State == ec2.Stopping && booted[i.ID] {
+			fleet.Hang(i.ID) // its kubelet is the first to go
+		}
+	})
 	c.account.ec2.OnTerminated(func(i ec2.Instance) {
 		if booted[i.ID] {
 			delete(booted, i.ID)

@@ -141,8 +141,16 @@ func (m *Model) viewImage(image catalog.Image) imageView {
 	for _, vol := range image.Volumes {
 		size, yes := vol.SizeGiB, true
 		v.Volumes.Items = append(v.Volumes.Items, imageVolumeView{vol.Device, EBSBlock{
-			DeleteOnTermination: &yes, SnapshotID: "snap-0" + digest(image.ID + vol.Device)[:16], VolumeSize: &size, VolumeType: "gp3",
+			DeleteOnTermination: &yes, SnapshotID: snapshotOf(image, vol.Device), VolumeSize: &size, VolumeType: imageVolumeType,
 		}})
 	}
 	return v
+}
+
+// imageVolumeType is the type of every volume an image declares.
+const imageVolumeType = "gp3"
+
+// snapshotOf returns the snapshot that an image has for a device.
+func snapshotOf(image catalog.Image, device string) string {
+	return "snap-0" + digest(image.ID + device)[:16]
 }

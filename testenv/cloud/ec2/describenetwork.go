@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -37,6 +38,7 @@ type subnetView struct {
 	AssignIPv6              bool                    `xml:"assignIpv6AddressOnCreation"`
 	IPv6Native              bool                    `xml:"ipv6Native"`
 	IPv6                    wire.Set[ipv6BlockView] `xml:"ipv6CidrBlockAssociationSet"`
+	Naming                  naming                  `xml:"privateDnsNameOptionsOnLaunch"`
 	Tags                    wire.Set[Tag]           `xml:"tagSet"`
 }
 
@@ -83,10 +85,12 @@ func (m *Model) describeSubnets(_ context.Context, in *describeSubnetsInput) (*d
 		if s.IPv6CIDR != "" {
 			blocks = append(blocks, ipv6BlockView{"subnet-cidr-assoc-" + digest(s.ID)[:17], s.IPv6CIDR, "associated"})
 		}
+		naming := s.naming
+		naming.HostnameType = cmp.Or(naming.HostnameType, ipName)
 		views = append(views, subnetView{
 			SubnetID: s.ID, SubnetARN: m.arn("subnet/" + s.ID), State: "available", OwnerID: m.account, VPCID: s.VPCID,
 			CIDRBlock: s.CIDR, AvailableIPAddressCount: s.free(), AvailabilityZone: s.Zone, AvailabilityZoneID: catalog.ZoneID(s.Zone),
-			DefaultForAZ: s.Default, MapPublicIPOnLaunch: s.Public, IPv6: wire.SetOf(blocks), Tags: wire.SetOf(tagList(tags(s))),
+			DefaultForAZ: s.Default, MapPublicIPOnLaunch: s.Public, IPv6: wire.SetOf(blocks), Naming: naming, Tags: wire.SetOf(tagList(tags(s))),
 		})
 	}
 	return &describeSubnetsOutput{next, wire.SetOf(views)}, nil

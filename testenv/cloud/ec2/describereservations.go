@@ -44,6 +44,9 @@ type capacityReservationView struct {
 	Tags               wire.Set[Tag] `xml:"tagSet"`
 	ReservationType    string        `xml:"reservationType"`
 	Interruptible      bool          `xml:"interruptible"`
+
+	Allocation   *allocationView   `xml:"interruptibleCapacityAllocation"`
+	Interruption *interruptionView `xml:"interruptionInfo"`
 }
 
 func (m *Model) viewReservation(r *reservation) capacityReservationView {
@@ -52,7 +55,10 @@ func (m *Model) viewReservation(r *reservation) capacityReservationView {
 		ID: r.ID, OwnerID: r.OwnerID, ARN: r.arn, AvailabilityZone: r.Zone, AvailabilityZoneID: catalog.ZoneID(r.Zone), InstanceType: r.Type,
 		Platform: r.Platform, Tenancy: r.Tenancy, Total: r.Total, Available: m.free(r), State: r.state(now), StartDate: wire.Time{Time: r.Start},
 		EndDateType: "unlimited", MatchCriteria: "open", CreateDate: wire.Time{Time: r.created}, ReservationType: "default",
-		Tags: wire.SetOf(tagList(m.tags.seen(r.ID, now))), Interruptible: r.Interruptible,
+		Tags: wire.SetOf(tagList(m.tags.seen(r.ID, now))), Interruptible: r.Interruptible, Allocation: m.viewAllocation(r),
+	}
+	if r.lentBy != nil {
+		v.Interruption = &interruptionView{r.lentBy.ID, interruptionAdhoc}
 	}
 	if v.State == "cancelled" || v.State == "expired" {
 		v.Total = 0
@@ -193,6 +199,9 @@ func (m *Model) cancelCapacityReservation(_ context.Context, in *cancelCapacityR
 	}
 	if state := r.state(m.now()); state != "active" && state != "scheduled" {
 		return nil, wire.Errorf("InvalidCapacityReservationState", "The Capacity Reservation '%s' is %s.", in.ID, state)
+	}
+	if r.lends != nil {
+		return nil, wire.Errorf("InvalidCapacityReservationState", "The Capacity Reservation '%s' has an active interruptible capacity allocation.", in.ID)
 	}
 	m.cancel(r)
 	return &returnOutput{true}, nil

@@ -13,10 +13,12 @@ import (
 // State is where an instance is in its life.
 type State string
 
-// The states an instance goes through, in order. Stopping is not modelled.
+// The states an instance goes through, in order. Few are stopped, and none is started again.
 const (
 	Pending      State = "pending"
 	Running      State = "running"
+	Stopping     State = "stopping"
+	Stopped      State = "stopped"
 	ShuttingDown State = "shutting-down"
 	Terminated   State = "terminated"
 )
@@ -34,6 +36,10 @@ func (s State) code() int {
 	switch s {
 	case Running:
 		return 16
+	case Stopping:
+		return 64
+	case Stopped:
+		return 80
 	case ShuttingDown:
 		return 32
 	case Terminated:
@@ -69,7 +75,7 @@ type Instance struct {
 	InstanceStoreBytes int64            // of all local disks together
 
 	PrivateIP      string // "10.0.1.23"
-	PrivateDNSName string // "ip-10-0-1-23.us-west-2.compute.internal"
+	PrivateDNSName string // "ip-10-0-1-23.us-west-2.compute.internal", or "i-….us-west-2.compute.internal" where the subnet says so
 	UserData       []byte // decoded; empty when the template has none
 	ProfileARN     string // of the instance profile; "" when none
 
@@ -106,6 +112,7 @@ type instance struct {
 	image         catalog.Image
 	typ           catalog.Type
 	subnet        *subnet
+	naming        naming
 	address       netip.Addr
 	groups        []*securityGroup
 	data          LaunchTemplateData
@@ -144,6 +151,7 @@ type volume struct {
 	id, device string
 	attached   time.Time
 	deleteToo  bool // with the instance
+	shape      shape
 }
 
 // snapshot returns the facts as a value nobody else holds.
@@ -263,9 +271,14 @@ func (m *Model) terminated(i *instance) {
 	i.terminatedAt = m.now()
 	for _, n := range i.interfaces {
 		n.giveBack(i.subnet)
+		delete(m.tags, n.id)
 	}
+	m.leaveVolumes(i)
 	m.enter(i, Terminated)
 	m.dropRequest(i)
+	if r := i.reservation; r != nil && r.lentBy != nil {
+		m.settle(r.lentBy)
+	}
 	m.clock.AfterFunc(m.timing.Gone, func() {
 		m.lock()
 		defer m.unlock()

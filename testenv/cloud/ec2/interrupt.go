@@ -67,6 +67,11 @@ func (m *Model) TakeBack(id string, n int) []string {
 	if r == nil || !r.Interruptible {
 		return nil
 	}
+	return m.takeBack(r, n)
+}
+
+// takeBack is TakeBack with the lock held.
+func (m *Model) takeBack(r *reservation, n int) []string {
 	r.Total = max(0, r.Total-n)
 	var warned []string
 	in := m.inside(r)

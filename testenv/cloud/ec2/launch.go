@@ -46,15 +46,17 @@ func (m *Model) newInstance(spec *launchSpec) *instance {
 	i.interfaces = m.newInterfaces(spec)
 	i.address = i.interfaces[0].address
 	i.volumes = m.newVolumes(spec)
+	i.naming = spec.naming()
 	i.facts = Instance{
 		ID: id, Type: t.Name, Region: catalog.Region, Zone: spec.subnet.Zone, ZoneID: catalog.ZoneID(spec.subnet.Zone),
 		SubnetID: spec.subnet.ID, CapacityType: spec.pool.CapacityType, ImageID: spec.image.ID, ImageName: spec.image.Name,
 		Volumes: volumeBytes(spec), InstanceStoreBytes: int64(t.Disks.TotalGB()) * 1e9,
 		Architecture: t.Architecture, VCPUs: t.VCPUs, MemoryBytes: t.MemoryMiB << 20, MaxPods: t.MaxPods(), GPUs: gpuResources(t),
-		PrivateIP: i.address.String(), PrivateDNSName: privateDNSName(i.address), UserData: spec.userData,
+		PrivateIP: i.address.String(), UserData: spec.userData,
 		FleetID: spec.fleetID, LaunchTime: now, State: Pending,
 		PriceMicroUSDPerHour: m.priceOf(t, spec.subnet.Zone, spec.pool.CapacityType),
 	}
+	i.facts.PrivateDNSName = i.hostName()
 	if spec.fleetID != "" && !m.reads.Takes(reading.FleetInstanceToken) {
 		i.clientToken = fmt.Sprintf("%s-%d", spec.fleetID, i.seq) // the token of the request is the fleet's alone
 	}
@@ -75,20 +77,20 @@ func (m *Model) newVolumes(spec *launchSpec) []volume {
 	for _, d := range spec.data.BlockDeviceMappings {
 		mapped[d.DeviceName] = d
 	}
-	add := func(device string, ebs *EBSBlock) {
+	add := func(device string, ebs *EBSBlock, ofImage *catalog.Volume) {
 		deleteToo := ebs == nil || ebs.DeleteOnTermination == nil || *ebs.DeleteOnTermination
-		out = append(out, volume{id: m.newID("vol"), device: device, attached: now, deleteToo: deleteToo})
+		out = append(out, volume{id: m.newID("vol"), device: device, attached: now, deleteToo: deleteToo, shape: m.shapeOf(spec.image, ofImage, ebs)})
 	}
 	for _, v := range spec.image.Volumes {
 		d, changed := mapped[v.Device]
 		if delete(mapped, v.Device); changed && d.NoDevice != nil {
 			continue
 		}
-		add(v.Device, d.EBS)
+		add(v.Device, d.EBS, &v)
 	}
 	for _, device := range sortedKeys(mapped) {
 		if d := mapped[device]; d.EBS != nil && d.NoDevice == nil {
-			add(device, d.EBS)
+			add(device, d.EBS, nil)
 		}
 	}
 	return out
@@ -111,7 +113,7 @@ func volumeBytes(spec *launchSpec) map[string]int64 {
 	return out
 }
 
-// tagNew gives a new instance, its volumes and its spot request the tags of the launch and those
+// tagNew gives a new instance, its volumes, its interfaces and its spot request the tags of the launch and those
 // EC2 adds by itself.
 func (m *Model) tagNew(i *instance, spec *launchSpec) {
 	m.tags.set(i.facts.ID, spec.instanceTags, i.visibleAt)
@@ -126,6 +128,9 @@ func (m *Model) tagNew(i *instance, spec *launchSpec) {
 	m.tags.set(i.facts.ID, own, i.visibleAt)
 	for _, v := range i.volumes {
 		m.tags.set(v.id, spec.volumeTags, i.visibleAt)
+	}
+	for _, n := range i.interfaces {
+		m.tags.set(n.id, spec.interfaceTags, i.visibleAt)
 	}
 	if spec.pool.CapacityType == Spot {
 		m.addRequest(i, spec.requestTags)

@@ -72,6 +72,7 @@ type vpc struct{ VPC }
 
 type subnet struct {
 	Subnet
+	naming   naming
 	prefix   netip.Prefix
 	prefix6  netip.Prefix // invalid when it has none
 	next6    uint64

@@ -87,6 +87,23 @@ func (m *Model) asksOther(action string, a *asking, in any) []wire.Access {
 	case *copyImageInput:
 		a.on("image/*", tagsFor("image", r.TagSpecifications...), nil)
 		a.tags("image/*", tagsFor("image", r.TagSpecifications...))
+	case *createAllocationInput:
+		a.on("capacity-reservation/"+r.ReservationID, tagsFor("capacity-reservation", r.TagSpecifications...), m.resourceTags(r.ReservationID))
+		a.tags("capacity-reservation/*", tagsFor("capacity-reservation", r.TagSpecifications...))
+	case *updateAllocationInput:
+		a.on("capacity-reservation/"+r.ReservationID, nil, m.resourceTags(r.ReservationID))
+	case *createSecurityGroupInput:
+		a.on("security-group/*", tagsFor("security-group", r.TagSpecifications...), nil)
+		a.tags("security-group/*", tagsFor("security-group", r.TagSpecifications...))
+		a.on("vpc/"+r.VPCID, nil, m.resourceTags(r.VPCID))
+	case *deleteSecurityGroupInput:
+		a.on("security-group/"+r.GroupID, nil, m.resourceTags(r.GroupID))
+	case *modifySubnetAttributeInput:
+		a.on("subnet/"+r.SubnetID, nil, m.resourceTags(r.SubnetID))
+	case *stopInstancesInput:
+		for _, id := range r.InstanceIDs {
+			a.on("instance/"+id, nil, m.instanceKeys(id))
+		}
 	case *enableImageDeprecationInput:
 		a.on("image/"+r.ImageID, nil, m.resourceTags(r.ImageID))
 	case *createPlacementGroupInput:

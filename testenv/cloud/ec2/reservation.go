@@ -54,6 +54,8 @@ type reservation struct {
 	created   time.Time
 	cancelled bool
 	arn       string
+	lends     *allocation  // what of it is an interruptible one's; nil: nothing
+	lentBy    *reservation // whose capacity an interruptible one has; nil when somebody else's
 }
 
 // AddReservation makes a capacity reservation and returns its id.
@@ -131,11 +133,11 @@ func (m *Model) leave(r *reservation) {
 	}
 }
 
-// inside returns the instances that take up room in a reservation, by launch: until they are terminated.
+// inside returns the instances that take up room in a reservation, by launch: until they are stopped or terminated.
 func (m *Model) inside(r *reservation) []*instance {
 	var in []*instance
 	for _, id := range m.order {
-		if i := m.instances[id]; i.reservation == r && i.facts.State != Terminated {
+		if i := m.instances[id]; i.reservation == r && i.facts.State != Terminated && i.facts.State != Stopped {
 			in = append(in, i)
 		}
 	}
@@ -147,7 +149,7 @@ func (m *Model) free(r *reservation) int {
 	if r.state(m.now()) != "active" {
 		return 0
 	}
-	return max(0, r.Total-len(m.inside(r)))
+	return max(0, r.Total-len(m.inside(r))-m.lent(r))
 }
 
 func (r *reservation) state(now time.Time) string {

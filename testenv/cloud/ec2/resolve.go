@@ -11,23 +11,24 @@ import (
 // launchSpec is what one kind of instance is launched from: every reference of
 // a request resolved.
 type launchSpec struct {
-	pool         Pool
-	typ          catalog.Type
-	subnet       *subnet
-	image        catalog.Image
-	groups       []*securityGroup
-	profile      *Profile
-	data         LaunchTemplateData
-	userData     []byte
-	version      *templateVersion // nil when launched without a template
-	fleetID      string           // "" when not of a fleet
-	clientToken  string
-	instanceTags map[string]string
-	volumeTags   map[string]string
-	requestTags  map[string]string // of the spot request
-	maxPrice     string            // of a spot instance; "" when that is no limit
-	metadata     *MetadataOptions  // that condition keys speak of; nil when they speak of none
-	overridden   fleetOverride     // what the request of a fleet says itself, and not the template
+	pool          Pool
+	typ           catalog.Type
+	subnet        *subnet
+	image         catalog.Image
+	groups        []*securityGroup
+	profile       *Profile
+	data          LaunchTemplateData
+	userData      []byte
+	version       *templateVersion // nil when launched without a template
+	fleetID       string           // "" when not of a fleet
+	clientToken   string
+	instanceTags  map[string]string
+	volumeTags    map[string]string
+	requestTags   map[string]string // of the spot request
+	interfaceTags map[string]string
+	maxPrice      string           // of a spot instance; "" when that is no limit
+	metadata      *MetadataOptions // that condition keys speak of; nil when they speak of none
+	overridden    fleetOverride    // what the request of a fleet says itself, and not the template
 
 	market       string          // OnDemand, Spot, marketBlock or marketInterruptible
 	reservations []*reservation  // that it may use, in order
@@ -252,7 +253,7 @@ func (m *Model) resolveMarket(r launchRequest, spec *launchSpec) *wire.Error {
 		return wire.Errorf("InvalidParameterValue", "You cannot specify tags for Spot instances requests if there are no Spot instances requests being created by the request.")
 	}
 	spec.instanceTags, spec.volumeTags = tagsFor("instance", all...), tagsFor("volume", all...)
-	spec.requestTags = tagsFor("spot-instances-request", all...)
+	spec.requestTags, spec.interfaceTags = tagsFor("spot-instances-request", all...), tagsFor("network-interface", all...)
 	price := r.maxPrice
 	if price == "" && r.data.InstanceMarketOptions != nil && r.data.InstanceMarketOptions.SpotOptions != nil {
 		price = r.data.InstanceMarketOptions.SpotOptions.MaxPrice

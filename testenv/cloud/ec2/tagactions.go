@@ -27,7 +27,7 @@ type returnOutput struct {
 
 // resourceKinds maps the prefix of an id to the kind of resource it names.
 var resourceKinds = []struct{ prefix, kind string }{
-	{"ami-", "image"}, {"cr-", "capacity-reservation"}, {"fleet-", "fleet"}, {"i-", "instance"}, {"lt-", "launch-template"}, {"pg-", "placement-group"}, {"sg-", "security-group"}, {"sir-", "spot-instances-request"},
+	{"ami-", "image"}, {"cr-", "capacity-reservation"}, {"eni-", "network-interface"}, {"fleet-", "fleet"}, {"i-", "instance"}, {"lt-", "launch-template"}, {"pg-", "placement-group"}, {"sg-", "security-group"}, {"sir-", "spot-instances-request"},
 	{"subnet-", "subnet"}, {"vol-", "volume"}, {"vpc-", "vpc"},
 }
 
@@ -80,8 +80,14 @@ func (m *Model) checkResource(id string) error {
 		known, code = m.subnet(id) != nil, "InvalidSubnetID.NotFound"
 	case "vpc":
 		known, code = slices.ContainsFunc(m.vpcs, func(v *vpc) bool { return v.ID == id }), "InvalidVpcID.NotFound"
+	case "network-interface":
+		for _, i := range m.visible() {
+			known = known || i.facts.State != Terminated && slices.ContainsFunc(i.interfaces, func(n networkInterface) bool { return n.id == id })
+		}
+		code = "InvalidNetworkInterfaceID.NotFound"
 	case "volume":
 		_, known = m.tags[id]
+		known = known || slices.ContainsFunc(m.loose, func(v looseVolume) bool { return v.id == id })
 		for _, i := range m.visible() {
 			known = known || slices.ContainsFunc(i.volumes, func(v volume) bool { return v.id == id })
 		}

@@ -100,6 +100,7 @@ type instanceView struct {
 	EnclaveEnabled        bool                     `xml:"enclaveOptions>enabled"`
 	Platform              string                   `xml:"platform,omitempty"` // "windows" or absent
 	PlatformDetails       string                   `xml:"platformDetails"`
+	PrivateDNSNameOptions naming                   `xml:"privateDnsNameOptions"`
 	CapacityReservationID string                   `xml:"capacityReservationId,omitempty"`
 	CapacityReservation   *CapacityReservationSpec `xml:"capacityReservationSpecification"`
 	MaintenanceOptions    MaintenanceOptions       `xml:"maintenanceOptions"`
@@ -121,6 +122,7 @@ func (m *Model) viewInstance(i *instance) instanceView {
 		Tags: wire.SetOf(tagList(m.instanceTags(i))), Hypervisor: "xen", EBSOptimized: true, ENASupport: true,
 		CPUOptions:      i.cpuOptions(),
 		MetadataOptions: metadataOf(d.MetadataOptions, i.image), PlatformDetails: i.image.Platform,
+		PrivateDNSNameOptions: i.naming,
 		CapacityReservationID: f.ReservationID, CapacityReservation: reservationSpecOf(d.CapacityReservation), MaintenanceOptions: MaintenanceOptions{AutoRecovery: "default"},
 	}
 	if d.Monitoring != nil && value(d.Monitoring.Enabled) {
@@ -148,7 +150,7 @@ func (m *Model) viewInstance(i *instance) instanceView {
 		return v
 	}
 	first := i.interfaces[0]
-	if first.public.IsValid() {
+	if first.public.IsValid() && !i.idle() {
 		v.PublicIPAddress, v.DNSName = first.public.String(), publicDNSName(first.public)
 	}
 	if len(first.addresses6) > 0 {
@@ -286,9 +288,12 @@ func (m *Model) viewInterface(i *instance, n networkInterface) interfaceView {
 	}
 	if n.address.IsValid() {
 		v.PrivateIPAddress, v.PrivateDNSName = n.address.String(), privateDNSName(n.address)
+		if n.address == i.address {
+			v.PrivateDNSName = i.hostName()
+		}
 		v.Addresses = wire.SetOf([]addressView{{v.PrivateIPAddress, v.PrivateDNSName, true}})
 	}
-	if n.public.IsValid() {
+	if n.public.IsValid() && !i.idle() {
 		v.Association = &associationView{n.public.String(), publicDNSName(n.public), "amazon"}
 	}
 	for at, a := range n.addresses6 {
