@@ -29,6 +29,8 @@ type Place struct {
 	APIServer  string `json:"apiServer"`
 	Notices    string `json:"notices"` // URL of the queue of what EventBridge tells
 	Logs       string `json:"logs"`
+
+	PID int `json:"-"` // of the program that runs it all
 }
 
 // Stack is a running one, a process of the main module: its versions of Kubernetes' libraries are not those of the suites.
@@ -91,6 +93,7 @@ func StartStack(ctx context.Context, program, project, dir, log string, settings
 		s.Stop()
 		return nil, fmt.Errorf("start the stack: %w; %s has what it said", err, log)
 	}
+	s.Place.PID = cmd.Process.Pid
 	return s, nil
 }
 

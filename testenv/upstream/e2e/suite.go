@@ -4,10 +4,11 @@ import "slices"
 
 // Suite is one of upstream's.
 type Suite struct {
-	Name    string
-	Package string // as `go test` takes it
-	AWS     bool   // of Karpenter's AWS provider: it calls AWS itself and brings its own objects
-	Whole   bool   // something is expected of all its specs together: they run in one process
+	Name     string
+	Package  string // as `go test` takes it
+	AWS      bool   // of Karpenter's AWS provider: it calls AWS itself and brings its own objects
+	Whole    bool   // something is expected of all its specs together: they run in one process
+	Measures bool   // it asks what Karpenter takes of the machine: it sees a Controller
 }
 
 const ofAWS = "github.com/aws/karpenter-provider-aws/test/suites/"
@@ -15,7 +16,7 @@ const ofAWS = "github.com/aws/karpenter-provider-aws/test/suites/"
 // Suites are those that specs.csv speaks of.
 var Suites = []Suite{
 	{Name: "core/regression", Package: "sigs.k8s.io/karpenter/test/suites/regression"},
-	{Name: "core/performance", Package: "sigs.k8s.io/karpenter/test/suites/performance"},
+	{Name: "core/performance", Package: "sigs.k8s.io/karpenter/test/suites/performance", Measures: true},
 	{Name: "aws/ami", Package: ofAWS + "ami", AWS: true},
 	{Name: "aws/consolidation", Package: ofAWS + "consolidation", AWS: true},
 	{Name: "aws/drift", Package: ofAWS + "drift", AWS: true},

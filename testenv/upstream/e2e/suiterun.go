@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -49,8 +50,20 @@ func (b Batch) Run(ctx context.Context, p Place) ([]Outcome, error) {
 	if !b.Suite.AWS {
 		args = append(args, "-default-nodeclass="+b.NodeClass, "-default-nodepool="+b.NodePool)
 	}
+	output := filepath.Join(b.Dir, b.Name)
+	if err := cmp.Or(os.RemoveAll(output), os.MkdirAll(output, 0o755)); err != nil {
+		return nil, err
+	}
+	if b.Suite.Measures {
+		stop, err := p.measure(ctx, output)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+		p.Kubeconfig = filepath.Join(output, "kubeconfig")
+	}
 	cmd := exec.CommandContext(ctx, b.Program, args...)
-	cmd.Dir, cmd.Env = b.Dir, append(p.Environment(), "OUTPUT_DIR="+b.Dir)
+	cmd.Dir, cmd.Env = b.Dir, append(p.Environment(), "OUTPUT_DIR="+output)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 2 * time.Minute
@@ -58,6 +71,11 @@ func (b Batch) Run(ctx context.Context, p Place) ([]Outcome, error) {
 	_, _, outcomes, err := readReport(report, b.Suite.Name)
 	if err != nil {
 		return nil, fmt.Errorf("%w (%v); %s has what it said", err, ran, log.Name())
+	}
+	for i := range outcomes {
+		if err := measured(output); b.Suite.Measures && outcomes[i].Passed && err != nil {
+			outcomes[i].Passed, outcomes[i].Failure = false, "it measured nothing: "+err.Error()
+		}
 	}
 	return outcomes, nil
 }

@@ -27,9 +27,14 @@ type Work struct {
 	definitions  []string          // of objects that the suites list and Joiner does not install
 }
 
-// Build compiles the stack's program and the suites as their modules have them (one suite where it is named), and lists their specs.
+// Build compiles the stack's program and the suites as their modules have them (some where they are named), and lists their specs.
 // dir is where everything goes: "" = .cache/upstream in the project.
-func Build(ctx context.Context, dir, suite string) (*Work, error) {
+func Build(ctx context.Context, dir string, suites ...string) (*Work, error) {
+	for _, name := range suites {
+		if _, ok := suiteOf(name); !ok {
+			return nil, fmt.Errorf("there is no suite %q", name)
+		}
+	}
 	module, err := output(ctx, "", "go", "env", "GOMOD")
 	if err != nil {
 		return nil, err
@@ -60,7 +65,7 @@ func Build(ctx context.Context, dir, suite string) (*Work, error) {
 		w.definitions = append(w.definitions, filepath.Join(folder, filepath.FromSlash(d[1])))
 	}
 	for _, s := range Suites {
-		if suite != "" && s.Name != suite {
+		if len(suites) > 0 && !slices.Contains(suites, s.Name) {
 			continue
 		}
 		program := filepath.Join(dir, strings.ReplaceAll(s.Name, "/", "-")+".test")
@@ -71,9 +76,6 @@ func Build(ctx context.Context, dir, suite string) (*Work, error) {
 		if w.descriptions[s.Name], w.Listed[s.Name], err = List(ctx, s, program, dir); err != nil {
 			return nil, err
 		}
-	}
-	if len(w.programs) == 0 {
-		return nil, fmt.Errorf("there is no suite %q", suite)
 	}
 	return w, nil
 }

@@ -33,7 +33,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.suite, "suite", "", "run this suite alone, such as core/regression")
+	flag.StringVar(&o.suite, "suite", "", "run these suites alone, such as core/regression,aws/ami")
 	flag.StringVar(&o.focus, "focus", "", "run the specs that this regular expression matches, whatever specs.csv says of them, and judge no others")
 	flag.IntVar(&o.shards, "shards", 1, "stacks that share the specs")
 	flag.DurationVar(&o.within, "within", 6*time.Hour, "stop after this time; what did not run is a fault")
@@ -67,7 +67,7 @@ func run(ctx context.Context, o options) (failed bool, err error) {
 	if o.page {
 		return false, os.WriteFile(filepath.Join("..", "..", "..", "docs", "upstream.md"), []byte(e2e.Page(rows)), 0o644)
 	}
-	w, err := e2e.Build(ctx, o.dir, o.suite)
+	w, err := e2e.Build(ctx, o.dir, strings.FieldsFunc(o.suite, func(r rune) bool { return r == ',' })...)
 	if err != nil {
 		return false, err
 	}
