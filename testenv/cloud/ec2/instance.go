@@ -162,6 +162,24 @@ func (m *Model) snapshot(i *instance) Instance {
 	return facts
 }
 
+// efaResource is how a device plugin names EFA devices, of which an interface of either EFA kind is one.
+const efaResource = "vpc.amazonaws.com/efa"
+
+// devices returns the accelerators of a type and the EFA devices of an instance as device plugins name them; nil when there are none.
+func devices(t catalog.Type, interfaces []networkInterface) map[string]int {
+	out := gpuResources(t)
+	for _, n := range interfaces {
+		if n.kind != efaInterface && n.kind != efaOnly {
+			continue
+		}
+		if out == nil {
+			out = map[string]int{}
+		}
+		out[efaResource]++
+	}
+	return out
+}
+
 // gpuResources returns the accelerators of a type as a device plugin names them.
 func gpuResources(t catalog.Type) map[string]int {
 	switch {

@@ -96,6 +96,9 @@ func TestInterfacesOfEveryCardAreReadBack(t *testing.T) {
 	if len(found) != 4 {
 		t.Errorf("%d interfaces, want 4", len(found))
 	}
+	if has := b.Instances()[0].GPUs; has["vpc.amazonaws.com/efa"] != 4 || has["nvidia.com/gpu"] != 8 || len(has) != 2 {
+		t.Errorf("its devices are %v", has)
+	}
 }
 
 func TestShapesTheTypeCannotHaveAreRefused(t *testing.T) {

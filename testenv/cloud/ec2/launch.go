@@ -51,7 +51,7 @@ func (m *Model) newInstance(spec *launchSpec) *instance {
 		ID: id, Type: t.Name, Region: catalog.Region, Zone: spec.subnet.Zone, ZoneID: catalog.ZoneID(spec.subnet.Zone),
 		SubnetID: spec.subnet.ID, CapacityType: spec.pool.CapacityType, ImageID: spec.image.ID, ImageName: spec.image.Name,
 		Volumes: volumeBytes(spec), InstanceStoreBytes: int64(t.Disks.TotalGB()) * 1e9,
-		Architecture: t.Architecture, VCPUs: t.VCPUs, MemoryBytes: t.MemoryMiB << 20, MaxPods: t.MaxPods(), GPUs: gpuResources(t),
+		Architecture: t.Architecture, VCPUs: t.VCPUs, MemoryBytes: t.MemoryMiB << 20, MaxPods: t.MaxPods(), GPUs: devices(t, i.interfaces),
 		PrivateIP: i.address.String(), UserData: spec.userData,
 		FleetID: spec.fleetID, LaunchTime: now, State: Pending,
 		PriceMicroUSDPerHour: m.priceOf(t, spec.subnet.Zone, spec.pool.CapacityType),

@@ -9,10 +9,13 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/eks"
 	ekstypes "github.com/aws/aws-sdk-go-v2/service/eks/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
@@ -20,7 +23,8 @@ import (
 )
 
 // InstallKarpenter puts into account and cluster what an installation of Karpenter leaves there and the suites of its AWS provider look for:
-// the role of its nodes with the access entry of that, and the Deployment that has its settings. dir is for the manifest.
+// the role of its nodes with the access entry of that, subnets that are called private, as eksctl calls them, and the Deployment that has
+// its settings. dir is for the manifest.
 func (p Place) InstallKarpenter(ctx context.Context, dir string, settings map[string]string) error {
 	c, err := config.LoadDefaultConfig(ctx, config.WithRegion(p.Region), config.WithBaseEndpoint(p.Endpoint),
 		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(p.AccessKey, p.SecretKey, "")))
@@ -40,6 +44,9 @@ func (p Place) InstallKarpenter(ctx context.Context, dir string, settings map[st
 		if err != nil && !errors.As(err, &used) {
 			return fmt.Errorf("let nodes of role %s join: %w", name, err)
 		}
+	}
+	if err := nameSubnets(ctx, ec2.NewFromConfig(c), p.Cluster); err != nil {
+		return err
 	}
 	environment := []map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
@@ -61,4 +68,19 @@ func (p Place) InstallKarpenter(ctx context.Context, dir string, settings map[st
 		return err
 	}
 	return p.Apply(ctx, file)
+}
+
+// nameSubnets calls the subnets of a cluster what specs select some of them by: "*Private*".
+func nameSubnets(ctx context.Context, client *ec2.Client, cluster string) error {
+	out, err := client.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{Filters: []ec2types.Filter{{Name: aws.String("tag:karpenter.sh/discovery"), Values: []string{cluster}}}})
+	if err != nil {
+		return fmt.Errorf("find the subnets of %s: %w", cluster, err)
+	}
+	for _, s := range out.Subnets {
+		name := "eksctl-" + cluster + "-cluster/SubnetPrivate" + strings.ToUpper(strings.ReplaceAll(*s.AvailabilityZone, "-", ""))
+		if _, err := client.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{*s.SubnetId}, Tags: []ec2types.Tag{{Key: aws.String("Name"), Value: &name}}}); err != nil {
+			return fmt.Errorf("name subnet %s: %w", *s.SubnetId, err)
+		}
+	}
+	return nil
 }
