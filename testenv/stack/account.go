@@ -10,6 +10,7 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/cloud/ecr"
 	"github.com/joiner-sh/joiner/testenv/cloud/eks"
+	"github.com/joiner-sh/joiner/testenv/cloud/fis"
 	"github.com/joiner-sh/joiner/testenv/cloud/iam"
 	"github.com/joiner-sh/joiner/testenv/cloud/kms"
 	"github.com/joiner-sh/joiner/testenv/cloud/logs"
@@ -68,6 +69,7 @@ func (s *Stack) startCloud() error {
 		s.EC2.AddRole(ec2.Role{Name: "AWSServiceRoleForEC2Spot", Path: "/aws-service-role/spot.amazonaws.com/"})
 	}
 	s.Cloud.Register("kms", kms.NewHandler(s.account.keys))
+	s.Cloud.Register("fis", fis.NewHandler(fis.New(fis.Options{Clock: clock.System(), Machines: s.EC2, Account: s.Cloud.Account(), Region: s.Cloud.Region()})))
 	s.Cloud.Register("logs", logs.NewHandler(logs.New()))
 	s.Quotas = servicequotas.New()
 	s.Cloud.Register("servicequotas", servicequotas.NewHandler(s.Quotas))
@@ -100,16 +102,19 @@ func (a *account) tokenWebhook(ctx context.Context, s *Stack, cluster string) ([
 	return webhook.Kubeconfig()
 }
 
-// addCluster makes the control plane an EKS cluster, which lets nobody in yet. A bare one is in the network's subnets, with the group that EKS
-// makes; any other has the add-on for Pod Identity.
+// addCluster makes the control plane an EKS cluster of the network's VPC, which lets nobody in yet. A bare one names the network's subnets and
+// the group that EKS makes; any other has the add-on for Pod Identity.
 func (a *account) addCluster(c *Cluster, bare bool) {
 	of := eks.Cluster{
 		Name: c.Name, Version: kubernetesMinor(), Endpoint: c.Kube.Endpoint(),
 		CertificateAuthority: c.Kube.CertificateAuthority(), ServiceCIDR: c.Kube.ServiceCIDR(),
 	}
+	if subnets := a.ec2.Subnets(); len(subnets) > 0 {
+		of.VPCID = subnets[0].VPCID
+	}
 	if bare {
 		for _, subnet := range a.ec2.Subnets() {
-			of.VPCID, of.SubnetIDs = subnet.VPCID, append(of.SubnetIDs, subnet.ID)
+			of.SubnetIDs = append(of.SubnetIDs, subnet.ID)
 		}
 		of.ClusterGroupID = a.ec2.SecurityGroups()[0].ID
 		c.arn = a.eks.AddCluster(of)

@@ -23,7 +23,7 @@ import (
 )
 
 // InstallKarpenter puts into account and cluster what an installation of Karpenter leaves there and the suites of its AWS provider look for:
-// the role of its nodes with the access entry of that, subnets that are called private, as eksctl calls them, and the Deployment that has
+// the role of its nodes with the access entry of that, the role that FIS takes on to have EC2 take spot instances back, subnets that are called private, as eksctl calls them, and the Deployment that has
 // its settings. dir is for the manifest.
 func (p Place) InstallKarpenter(ctx context.Context, dir string, settings map[string]string) error {
 	c, err := config.LoadDefaultConfig(ctx, config.WithRegion(p.Region), config.WithBaseEndpoint(p.Endpoint),
@@ -37,6 +37,11 @@ func (p Place) InstallKarpenter(ctx context.Context, dir string, settings map[st
 	var there *iamtypes.EntityAlreadyExistsException
 	if err != nil && !errors.As(err, &there) {
 		return fmt.Errorf("create role %s: %w", name, err)
+	}
+	_, failed := iam.NewFromConfig(c).CreateRole(ctx, &iam.CreateRoleInput{RoleName: aws.String("FISInterruptionRole"), AssumeRolePolicyDocument: aws.String(
+		`{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"Service": "fis.amazonaws.com"}, "Action": "sts:AssumeRole"}]}`)})
+	if failed != nil && !errors.As(failed, &there) {
+		return fmt.Errorf("create role FISInterruptionRole: %w", failed)
 	}
 	if err == nil {
 		_, err = eks.NewFromConfig(c).CreateAccessEntry(ctx, &eks.CreateAccessEntryInput{ClusterName: &p.Cluster, PrincipalArn: role.Role.Arn, Type: aws.String("EC2_LINUX")})

@@ -27,6 +27,7 @@ func List(ctx context.Context, s Suite, program, dir string) (description string
 type Batch struct {
 	Suite       Suite
 	Program     string
+	Folder      string // of the suite's package, where it looks for its testdata
 	Description string
 	Specs       []string
 	Setup       Setup
@@ -63,7 +64,7 @@ func (b Batch) Run(ctx context.Context, p Place) ([]Outcome, error) {
 		p.Kubeconfig = filepath.Join(output, "kubeconfig")
 	}
 	cmd := exec.CommandContext(ctx, b.Program, args...)
-	cmd.Dir, cmd.Env = b.Dir, append(p.Environment(), "OUTPUT_DIR="+output)
+	cmd.Dir, cmd.Env = b.Folder, append(p.Environment(), "OUTPUT_DIR="+output)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 2 * time.Minute

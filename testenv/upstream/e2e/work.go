@@ -23,6 +23,7 @@ type Work struct {
 	project      string            // the main module's folder
 	up           string            // the program of testenv/up
 	programs     map[string]string // by suite
+	folders      map[string]string // of the suites' packages, by suite
 	descriptions map[string]string // by suite
 	definitions  []string          // of objects that the suites list and Joiner does not install
 }
@@ -50,7 +51,7 @@ func Build(ctx context.Context, dir string, suites ...string) (*Work, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	w := &Work{Dir: dir, Tell: func(Outcome) {}, project: root, Listed: map[string][]string{}, programs: map[string]string{}, descriptions: map[string]string{}, up: filepath.Join(dir, "up")}
+	w := &Work{Dir: dir, Tell: func(Outcome) {}, project: root, Listed: map[string][]string{}, programs: map[string]string{}, folders: map[string]string{}, descriptions: map[string]string{}, up: filepath.Join(dir, "up")}
 	if _, err := output(ctx, root, "go", "build", "-o", w.up, "./testenv/up"); err != nil {
 		return nil, err
 	}
@@ -70,6 +71,9 @@ func Build(ctx context.Context, dir string, suites ...string) (*Work, error) {
 		}
 		program := filepath.Join(dir, strings.ReplaceAll(s.Name, "/", "-")+".test")
 		if _, err := output(ctx, here, "go", "test", "-trimpath", "-c", "-o", program, s.Package); err != nil {
+			return nil, err
+		}
+		if w.folders[s.Name], err = output(ctx, here, "go", "list", "-f", "{{.Dir}}", s.Package); err != nil {
 			return nil, err
 		}
 		w.programs[s.Name] = program
@@ -202,7 +206,7 @@ func (w *Work) batches(rows []Row) []Batch {
 		if !ok || !s.Whole {
 			i = len(batches)
 			index[key] = i
-			batches = append(batches, Batch{Suite: s, Program: w.programs[r.Suite], Description: w.descriptions[r.Suite], Setup: Setups[r.Setup]})
+			batches = append(batches, Batch{Suite: s, Program: w.programs[r.Suite], Folder: w.folders[r.Suite], Description: w.descriptions[r.Suite], Setup: Setups[r.Setup]})
 		}
 		batches[i].Specs = append(batches[i].Specs, r.Spec)
 	}
