@@ -27,7 +27,7 @@ func NewFootprint(stack int) *Footprint {
 	return &Footprint{stack: stack, alive: map[string]float64{}}
 }
 
-// Read returns the resident memory in bytes of those that run, and the CPU seconds of all that were ever seen.
+// Read returns the memory in bytes of those that run, of which what several share counts once, and the CPU seconds of all that were ever seen.
 func (f *Footprint) Read() (memory int64, cpu float64, err error) {
 	processes, err := allProcesses()
 	if err != nil {
@@ -40,7 +40,11 @@ func (f *Footprint) Read() (memory int64, cpu float64, err error) {
 		if !slices.Contains(programs, p.program) || !descends(processes, p.id, f.stack) {
 			continue
 		}
-		memory += p.memory
+		of, err := memoryOf(p.id)
+		if err != nil {
+			return 0, 0, err
+		}
+		memory += of
 		now[fmt.Sprintf("%d since %d", p.id, p.since)] = p.cpu
 	}
 	for name, seconds := range f.alive {
@@ -62,7 +66,6 @@ type process struct {
 	program    string // base name of its executable
 	since      int64  // in ticks since the machine began
 	cpu        float64
-	memory     int64 // resident, bytes
 }
 
 // ticks are in a second, for what /proc tells of time. Source: proc_pid_stat(5); Linux has it at 100 wherever Go runs.
@@ -114,8 +117,27 @@ func parseProcess(text string) (process, error) {
 		return n
 	}
 	return process{
-		id: id, parent: int(number(4)), since: number(22), cpu: float64(number(14)+number(15)) / ticks, memory: number(24) * int64(os.Getpagesize()),
+		id: id, parent: int(number(4)), since: number(22), cpu: float64(number(14)+number(15)) / ticks,
 	}, nil
+}
+
+// memoryOf returns what a process has of memory in bytes, its share of what others have, too; 0 when it has ended. Source:
+// proc_pid_smaps_rollup(5), Pss.
+func memoryOf(id int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", id))
+	if err != nil {
+		return 0, nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "Pss:" && fields[2] == "kB" {
+			kib, err := strconv.ParseInt(fields[1], 10, 64)
+			return kib << 10, err
+		}
+	}
+	if len(text) == 0 {
+		return 0, nil
+	}
+	return 0, fmt.Errorf("/proc/%d/smaps_rollup has no line Pss", id)
 }
 
 // descends reports whether a process was started by another one, or by one that was.
