@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/onsi/ginkgo/v2"
@@ -104,6 +105,8 @@ func (g *gathered) restrict(pool string, types []string) {
 	}
 }
 
+// typeOf writes a type as the catalogue does. Prices are rounded to what Joiner reckons in: the fake provider adds them up in the order of
+// a map, so that the same type costs more in its last digits the next time.
 func typeOf(t *cloudprovider.InstanceType) instanceType {
 	out := instanceType{Name: t.Name, Capacity: amounts(t.Capacity), Labels: map[string]string{}, Offers: []offer{}}
 	if t.Overhead != nil {
@@ -125,7 +128,7 @@ func typeOf(t *cloudprovider.InstanceType) instanceType {
 			ginkgo.Skip("not runnable: an offering with a capacity or an overhead of its own, which Joiner's instance types do not have")
 		}
 		sold := offer{
-			Zone: o.Zone(), CapacityType: o.CapacityType(), PricePerHour: o.Price, Available: o.Available,
+			Zone: o.Zone(), CapacityType: o.CapacityType(), PricePerHour: math.Round(o.Price*1e6) / 1e6, Available: o.Available,
 		}
 		for key, r := range o.Requirements {
 			switch key {
