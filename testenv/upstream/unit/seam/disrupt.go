@@ -93,7 +93,6 @@ func Disrupt(ctx context.Context, w World, wanted Wanted) (commands []Disruption
 		eligible += len(d.Nodes)
 		d.Results = g.results(&plan{Claims: c.Replacements, Nominations: c.Moves}, w.Cluster)
 		d.Replacements = d.Results.NewNodeClaims
-		admit(ctx, w.Client, d.Replacements)
 		list = append(list, d)
 	}
 	eligible += p.keepToBudgets(known, wanted)
