@@ -50,7 +50,8 @@ func (s *Scheduler) Look() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.relevant(s.at) {
-		c.schedule()
+		for c.schedule() { // a pod that is bound may be what others wait for
+		}
 	}
 	s.at = c.version
 }
@@ -65,8 +66,9 @@ func (c *Cluster) relevant(version int64) bool {
 	return version < c.trimmed
 }
 
-// schedule tries every pod that waits; the caller holds mu.
-func (c *Cluster) schedule() {
+// schedule tries every pod that waits; the caller holds mu. It reports whether it bound one, and another waits that has to be near pods.
+func (c *Cluster) schedule() (again bool) {
+	bound, near := false, false
 	look := &look{cluster: c, used: map[string]model.Resources{}, nominated: map[string][]*model.Pod{}}
 	var waiting []*model.Pod
 	for _, key := range c.pods.keys {
@@ -103,10 +105,12 @@ func (c *Cluster) schedule() {
 			look.settled(before)
 			c.putPod("bind", pod)
 			look.bound(&pod)
+			bound = true
 			if len(shape.PodAffinity) > 0 || len(shape.Spread) > 0 || len(shape.Labels) > 0 {
 				clear(hopeless)
 			}
 		default:
+			near = near || len(shape.PodAffinity) > 0
 			hopeless[before.Shape] = hopeless[before.Shape] || before.NominatedNode == ""
 			if !before.Unschedulable {
 				pod := *before
@@ -115,6 +119,7 @@ func (c *Cluster) schedule() {
 			}
 		}
 	}
+	return bound && near
 }
 
 // look is one pass of the scheduler over the cluster.
