@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 )
 
 // Alone calls run while no other package's tests of this project do so, and returns what that returns: the code to exit with.
@@ -13,9 +12,21 @@ import (
 // of two of them on a machine of few cores answer later than either's tests wait. The time spent waiting here counts for no
 // test's limit, nor for what -timeout bounds within the process. Where no lock can be had nothing is run, and the code is 1.
 func Alone(run func() int) int {
-	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
-	return aloneBy(filepath.Join(root, ".cache", "control-plane.lock"), run)
+	path, err := aloneLock(context.Background())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "find the lock of control planes:", err)
+		return 1
+	}
+	return aloneBy(path, run)
+}
+
+// aloneLock returns the absolute path of the lock, which is one for all packages of the repository.
+func aloneLock(ctx context.Context) (string, error) {
+	dir, err := packageDir(ctx)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(filepath.Dir(filepath.Dir(dir)), ".cache", "control-plane.lock"), nil
 }
 
 // aloneBy calls run while this process has the lock of the file.

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -37,5 +38,16 @@ func TestAloneRunsOneAtATime(t *testing.T) {
 func TestAloneRunsNothingWithoutALock(t *testing.T) {
 	if code := aloneBy(filepath.Join("/dev/null", "lock"), func() int { t.Error("it ran"); return 0 }); code != 1 {
 		t.Errorf("code %d", code)
+	}
+}
+
+// In a binary built with -trimpath the path of a source file is not one of this machine.
+func TestTheLockOfControlPlanesIsOneForAllPackages(t *testing.T) {
+	path, err := aloneLock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(filepath.Dir(path)), "go.mod")); !filepath.IsAbs(path) || err != nil {
+		t.Errorf("the lock is %s: %v", path, err)
 	}
 }
