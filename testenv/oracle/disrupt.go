@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/core/reclaim"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/bench/converge"
@@ -182,10 +183,23 @@ type carried struct {
 	moved   int
 }
 
+// static reports whether a command is about nodes of a NodePool with replicas: nodes are replaced one by one whatever runs on them, and
+// kube-scheduler places their pods.
+func static(p *problem.Problem, c *model.PlannedCommand) bool {
+	return slices.ContainsFunc(p.Nodes, func(n *corev1.Node) bool {
+		return slices.Contains(c.Nodes, n.Name) && slices.ContainsFunc(p.Pools, func(pool *apiv1.NodePool) bool {
+			return pool.Name == n.Labels[model.LabelNodePool] && pool.Spec.Replicas != nil
+		})
+	})
+}
+
 // carryOut takes the command's nodes away, adds its replacements, and lets the displaced pods arrive: in random orders, each
 // is offered its planned node first.
 func carryOut(p *problem.Problem, c *model.PlannedCommand, depth Depth) (carried, []Finding, error) {
 	during, displaced := taken(p, c)
+	if static(p, c) {
+		return carried{moved: displaced}, nil, nil
+	}
 	plan := model.Plan{Claims: c.Replacements, Nominations: c.Moves}
 	for _, m := range c.Moves {
 		if !slices.ContainsFunc(during.Nodes, func(n *corev1.Node) bool { return n.Name == m.Node }) {
