@@ -5,7 +5,7 @@ package oracle
 var Known = map[Check][]uint64{
 	GivenUp: {1001, 1997, 4958, 5043, 6774, 7829},
 	Movable: {2999, 3399, 3850, 6774},
-	Again:   {649, 1624, 2474, 2674, 2999, 3674, 4199, 4474, 5974, 7697, 9050},
+	Again:   {649, 1624, 2474, 2674, 2999, 3674, 4199, 4474, 7697, 9050},
 }
 
 // KnownSpread is the same of the clusters whose pods are spread (SpreadOut), of which nodes are given back.

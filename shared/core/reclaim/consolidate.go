@@ -16,7 +16,8 @@ import (
 // less than they are worth together, and a node wastes what it costs beyond what is on it and what could be.
 //
 //  1. A node that wastes more than worthwhile is not worth keeping even if it were full. It takes no moved pods any more.
-//  2. Nodes go whose pods fit the room that others have: those first that save most for what that disturbs.
+//  2. Nodes go whose pods fit the room that others have: those first that save most for what that disturbs. Where rules between pods must
+//     hold, those of 1 go by 3 alone.
 //  3. What is not worth keeping goes as soon as budgets let it: together with others of its zone, in groups that one command holds, whose
 //     pods are packed anew. Then 2 once more, for nodes that are kept for what would have to be bought again.
 //  4. What is left and costs more than its pods are worth is too large for them: it is replaced as in 3. Spot nodes, where they are
@@ -87,8 +88,10 @@ func consolidate(v *view, candidates []Candidate, room *room) (commands []model.
 	}
 	o.appraise()
 	o.scene = newScene(v, o.desk, o.assets)
-	if dear := func(a *asset) bool { return a.dear }; !o.full() && slices.ContainsFunc(o.assets, dear) {
-		o.dropAll(o.those(func(*asset) bool { return true })) // what is dear together with others, before its pods go to those
+	if dear := func(a *asset) bool { return a.dear }; !slices.ContainsFunc(v.snapshot.Shapes, bound) && !o.full() && slices.ContainsFunc(o.assets, dear) {
+		// What is dear together with others, before its pods go to those. Not where rules between pods must hold: while nodes of several
+		// commands drain at once, what moves may find no place that its spread constraint allows.
+		o.dropAll(o.those(func(*asset) bool { return true }))
 	}
 	o.repack(o.those(func(a *asset) bool { return a.dear }))
 	o.dropAll(o.those(func(a *asset) bool { return !a.dear }))
