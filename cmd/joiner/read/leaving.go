@@ -1,8 +1,9 @@
 package read
 
 import (
-	"time"
+	"cmp"
 
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/core/replay"
@@ -42,11 +43,5 @@ func (c *Cluster) leave() {
 // deadline returns by when no pod is left on the node of a NodeClaim that is being deleted: when its annotation says, else its grace
 // after the deletion; 0 where neither is there.
 func deadline(object *apiv1.NodeClaim, claim *model.Claim) int64 {
-	if at, err := time.Parse(time.RFC3339, object.Annotations[model.AnnotationDeadline]); err == nil {
-		return max(0, at.Unix())
-	}
-	if claim.GraceSeconds == nil {
-		return 0
-	}
-	return max(0, object.DeletionTimestamp.Unix()) + max(0, *claim.GraceSeconds)
+	return cmp.Or(translate.Deadline(object.Annotations), claim.Deadline(max(0, object.DeletionTimestamp.Unix())))
 }

@@ -86,7 +86,7 @@ func claimObjectOf(untyped *unstructured.Unstructured) model.ClaimObject {
 	}
 	out.CreatedUnix = untyped.GetCreationTimestamp().Unix()
 	out.Finalizer = slices.Contains(untyped.GetFinalizers(), model.Finalizer)
-	out.DeadlineUnix = deadlineOf(untyped.GetAnnotations())
+	out.DeadlineUnix = translate.Deadline(untyped.GetAnnotations())
 	return out
 }
 

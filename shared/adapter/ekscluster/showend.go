@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/joiner-sh/joiner/shared/adapter/ekscluster/translate"
 	"github.com/joiner-sh/joiner/shared/api/condition"
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/fault"
@@ -55,7 +56,7 @@ func (c *Client) markEnd(ctx context.Context, claim *model.Claim) (*apiv1.NodeCl
 	}
 	meta := map[string]any{}
 	if drain := claim.Drain; drain != nil && drain.DeadlineUnix != 0 {
-		if shown := deadlineOf(untyped.GetAnnotations()); shown == 0 || shown > drain.DeadlineUnix {
+		if shown := translate.Deadline(untyped.GetAnnotations()); shown == 0 || shown > drain.DeadlineUnix {
 			meta["annotations"] = map[string]any{model.AnnotationDeadline: time.Unix(drain.DeadlineUnix, 0).UTC().Format(time.RFC3339)}
 		}
 	}
@@ -74,15 +75,6 @@ func (c *Client) markEnd(ctx context.Context, claim *model.Claim) (*apiv1.NodeCl
 		}
 	}
 	return toTyped[apiv1.NodeClaim](untyped)
-}
-
-// deadlineOf returns when no pod is left, as the annotation of a NodeClaim says; 0 where it says nothing, or no time.
-func deadlineOf(annotations map[string]string) int64 {
-	at, err := time.Parse(time.RFC3339, annotations[model.AnnotationDeadline])
-	if err != nil {
-		return 0
-	}
-	return max(0, at.Unix())
 }
 
 // showEnd brings the conditions of a claim's end up to its Drain: why it ends, whether its node is empty, whether its volumes

@@ -303,11 +303,7 @@ func ending(claim *model.Claim, object *model.ClaimObject, node *model.Node, now
 	if node != nil {
 		nodes = append(nodes, *node)
 	}
-	deadline := object.DeadlineUnix
-	if deadline == 0 && claim.GraceSeconds != nil {
-		deadline = object.DeletedUnix + max(0, *claim.GraceSeconds)
-	}
-	claim.Drain = &model.Drain{SinceUnix: nowUnix, DeadlineUnix: deadline}
+	claim.Drain = &model.Drain{SinceUnix: nowUnix, DeadlineUnix: cmp.Or(object.DeadlineUnix, claim.Deadline(object.DeletedUnix))}
 	claim.FailureCode, claim.FailureMessage = model.EndedObjectDeleted, "its NodeClaim object was deleted before the cluster was taken over from Karpenter"
 	claim.State, _ = Next(claim.State, AsksEnd(claim, nodes))
 }

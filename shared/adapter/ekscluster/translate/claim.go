@@ -1,12 +1,24 @@
 package translate
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/model"
 )
+
+// Deadline returns when no pod is left on the node of a NodeClaim, in seconds of Unix, as an annotation of the NodeClaim says; 0 where it
+// says nothing, or no time.
+func Deadline(annotations map[string]string) int64 {
+	at, err := time.Parse(time.RFC3339, annotations[model.AnnotationDeadline])
+	if err != nil {
+		return 0
+	}
+	return max(0, at.Unix())
+}
 
 // Claim returns the claim a NodeClaim object shows, as far as it says. Its times are those of its conditions. What only the ledger knows is absent: the pods
 // planned onto it, its intent, its price.
