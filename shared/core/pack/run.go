@@ -182,7 +182,7 @@ func (r *run) openNode(seed int) bool {
 		r.compact()
 	}
 	attempts := r.attempts(seed)
-	if n, a := r.forAll(seed, attempts); a != nil {
+	if n, is := r.forAll(seed, attempts); is {
 		if r.opened == r.takeAll {
 			r.commit(n)
 			return true

@@ -17,16 +17,16 @@ type whole struct {
 	price  int64
 }
 
-// forAll returns a node for all units that are left, if one of the attempts makes one; of these the one with the most promise is built. It keeps as
+// forAll returns a node for all units that are left, and whether one of the attempts makes one; of these the one with the most promise is built. It keeps as
 // many types to fall back on as any other.
-func (r *run) forAll(seed int, attempts []attempt) (node, *attempt) {
+func (r *run) forAll(seed int, attempts []attempt) (n node, is bool) {
 	if r.opened > wholeOpened {
-		return node{}, nil
+		return node{}, false
 	}
 	left := 0
 	for _, l := range r.order {
 		if left += r.counts[l]; left > wholeUnits {
-			return node{}, nil
+			return node{}, false
 		}
 	}
 	var most *attempt
@@ -36,19 +36,15 @@ func (r *run) forAll(seed int, attempts []attempt) (node, *attempt) {
 		}
 	}
 	if most == nil {
-		return node{}, nil
+		return node{}, false
 	}
-	n, ok := r.build(seed, *most, flexible)
-	if !ok {
-		return node{}, nil
+	if n, is = r.build(seed, *most, flexible); !is {
+		return node{}, false
 	}
 	for _, it := range n.items {
 		left -= it.count
 	}
-	if left > 0 {
-		return node{}, nil
-	}
-	return n, most
+	return n, left <= 0
 }
 
 // spentMore returns the node for all that was left which would have saved most against what was opened instead; false where none would have.

@@ -88,12 +88,13 @@ func consolidate(v *view, candidates []Candidate, room *room) (commands []model.
 	}
 	o.appraise()
 	o.scene = newScene(v, o.desk, o.assets)
-	if dear := func(a *asset) bool { return a.dear }; !slices.ContainsFunc(v.snapshot.Shapes, bound) && !o.full() && slices.ContainsFunc(o.assets, dear) {
+	dear := func(a *asset) bool { return a.dear }
+	if !o.full() && slices.ContainsFunc(o.assets, dear) && !bound(v.snapshot.Shapes) {
 		// What is dear together with others, before its pods go to those. Not where rules between pods must hold: while nodes of several
 		// commands drain at once, what moves may find no place that its spread constraint allows.
 		o.dropAll(o.those(func(*asset) bool { return true }))
 	}
-	o.repack(o.those(func(a *asset) bool { return a.dear }))
+	o.repack(o.those(dear))
 	o.dropAll(o.those(func(a *asset) bool { return !a.dear }))
 	o.repack(o.those(func(a *asset) bool { return !a.dear && o.replaceable(a) && a.loose() }))
 	o.intoReserved()

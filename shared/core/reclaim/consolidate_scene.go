@@ -46,9 +46,9 @@ func ruled(s model.PodShape) bool {
 	return len(s.PodAffinity)+len(s.PodAntiAffinity)+len(s.PreferredPodAffinity)+len(s.PreferredPodAntiAffinity)+len(s.Spread) > 0
 }
 
-// bound reports whether the shape has rules about other pods that must hold.
-func bound(s model.PodShape) bool {
-	return len(s.PodAffinity)+len(s.PodAntiAffinity) > 0 || slices.ContainsFunc(s.Spread, func(c model.Spread) bool { return !c.Anyway })
+// bound reports whether any of the shapes has a rule about other pods that must hold.
+func bound(shapes []model.PodShape) bool {
+	return pack.HasSpreads(shapes) || slices.ContainsFunc(shapes, func(s model.PodShape) bool { return len(s.PodAffinity)+len(s.PodAntiAffinity) > 0 })
 }
 
 // fill copies what makes a difference to moved pods.
