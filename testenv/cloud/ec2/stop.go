@@ -17,27 +17,7 @@ type stopInstancesInput struct {
 // stopInstances begins to stop all the instances, or none when one of them cannot be. It may be repeated. Nothing starts
 // them again: StartInstances is not modelled.
 func (m *Model) stopInstances(_ context.Context, in *stopInstancesInput) (*terminateInstancesOutput, error) {
-	m.lock()
-	defer m.unlock()
-	if len(in.InstanceIDs) == 0 {
-		return nil, wire.Errorf("MissingParameter", "The request must contain the parameter InstanceId")
-	}
-	found, err := m.findInstances(in.InstanceIDs)
-	if err != nil {
-		return nil, err
-	}
-	for _, i := range found {
-		if err := i.mayStop(in.Hibernate); err != nil {
-			return nil, err
-		}
-	}
-	out := &terminateInstancesOutput{}
-	for _, i := range found {
-		before := viewState(i.facts.State)
-		m.stop(i)
-		out.Instances.Items = append(out.Instances.Items, stateChange{i.facts.ID, viewState(i.facts.State), before})
-	}
-	return out, nil
+	return m.changeStates(in.InstanceIDs, func(i *instance) *wire.Error { return i.mayStop(in.Hibernate) }, m.stop)
 }
 
 func (i *instance) mayStop(hibernate bool) *wire.Error {

@@ -14,53 +14,21 @@ import (
 )
 
 // Handler serves a Model on the wire protocol of EKS.
-type Handler struct {
-	mux   *http.ServeMux
-	names map[string]string // of actions, by pattern
-}
-
-type action func(r *http.Request) (any, error)
+type Handler struct{ *wire.RESTJSON }
 
 // NewHandler serves m.
 func NewHandler(m *Model) *Handler {
-	h := &Handler{mux: http.NewServeMux(), names: map[string]string{}}
-	h.handle(m, "ListClusters", "GET /clusters", m.listClusters)
-	h.handle(m, "DescribeCluster", "GET /clusters/{name}", m.describeCluster)
-	h.handle(m, "ListAccessEntries", "GET /clusters/{name}/access-entries", m.listAccessEntries)
-	h.handle(m, "CreateAccessEntry", "POST /clusters/{name}/access-entries", m.createAccessEntry)
-	h.handle(m, "DescribeAccessEntry", "GET /clusters/{name}/access-entries/{principalArn}", m.describeAccessEntry)
-	h.handle(m, "DeleteAccessEntry", "DELETE /clusters/{name}/access-entries/{principalArn}", m.deleteAccessEntry)
-	h.handle(m, "CreateAddon", "POST /clusters/{name}/addons", m.createAddon)
-	h.handle(m, "DescribeAddon", "GET /clusters/{name}/addons/{addon}", m.describeAddon)
-	h.handle(m, "ListPodIdentityAssociations", "GET /clusters/{name}/pod-identity-associations", m.listPodIdentities)
-	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		wire.WriteRESTJSONError(w, r, wire.StatusErrorf(http.StatusNotImplemented, "NotImplemented", "%s %s is not modelled", r.Method, r.URL.Path))
-	})
+	h := &Handler{wire.NewRESTJSON(&m.mu)}
+	h.Handle("ListClusters", "GET /clusters", m.listClusters)
+	h.Handle("DescribeCluster", "GET /clusters/{name}", m.describeCluster)
+	h.Handle("ListAccessEntries", "GET /clusters/{name}/access-entries", m.listAccessEntries)
+	h.Handle("CreateAccessEntry", "POST /clusters/{name}/access-entries", m.createAccessEntry)
+	h.Handle("DescribeAccessEntry", "GET /clusters/{name}/access-entries/{principalArn}", m.describeAccessEntry)
+	h.Handle("DeleteAccessEntry", "DELETE /clusters/{name}/access-entries/{principalArn}", m.deleteAccessEntry)
+	h.Handle("CreateAddon", "POST /clusters/{name}/addons", m.createAddon)
+	h.Handle("DescribeAddon", "GET /clusters/{name}/addons/{addon}", m.describeAddon)
+	h.Handle("ListPodIdentityAssociations", "GET /clusters/{name}/pod-identity-associations", m.listPodIdentities)
 	return h
-}
-
-func (h *Handler) handle(m *Model, name, pattern string, f action) {
-	h.names[pattern] = name
-	h.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		m.mu.Lock()
-		out, err := f(r)
-		m.mu.Unlock()
-		if err != nil {
-			wire.WriteRESTJSONError(w, r, err)
-			return
-		}
-		wire.WriteRESTJSON(w, r, http.StatusOK, out)
-	})
-}
-
-// ServeHTTP answers one request.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
-
-// ActionName names what r asks for, as the API reference does; "" when nothing
-// that is modelled.
-func (h *Handler) ActionName(r *http.Request) string {
-	_, pattern := h.mux.Handler(r)
-	return h.names[pattern]
 }
 
 type clusterView struct {

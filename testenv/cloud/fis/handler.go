@@ -8,46 +8,17 @@ import (
 )
 
 // Handler serves a Model on the wire protocol of FIS.
-type Handler struct {
-	mux   *http.ServeMux
-	names map[string]string // of actions, by pattern
-}
+type Handler struct{ *wire.RESTJSON }
 
 // NewHandler serves m.
 func NewHandler(m *Model) *Handler {
-	h := &Handler{mux: http.NewServeMux(), names: map[string]string{}}
-	h.handle(m, "CreateExperimentTemplate", "POST /experimentTemplates", m.createTemplate)
-	h.handle(m, "GetExperimentTemplate", "GET /experimentTemplates/{id}", m.getTemplate)
-	h.handle(m, "DeleteExperimentTemplate", "DELETE /experimentTemplates/{id}", m.deleteTemplate)
-	h.handle(m, "StartExperiment", "POST /experiments", m.startExperiment)
-	h.handle(m, "GetExperiment", "GET /experiments/{id}", m.getExperiment)
-	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		wire.WriteRESTJSONError(w, r, wire.StatusErrorf(http.StatusNotImplemented, "NotImplemented", "%s %s is not modelled", r.Method, r.URL.Path))
-	})
+	h := &Handler{wire.NewRESTJSON(&m.mu)}
+	h.Handle("CreateExperimentTemplate", "POST /experimentTemplates", m.createTemplate)
+	h.Handle("GetExperimentTemplate", "GET /experimentTemplates/{id}", m.getTemplate)
+	h.Handle("DeleteExperimentTemplate", "DELETE /experimentTemplates/{id}", m.deleteTemplate)
+	h.Handle("StartExperiment", "POST /experiments", m.startExperiment)
+	h.Handle("GetExperiment", "GET /experiments/{id}", m.getExperiment)
 	return h
-}
-
-func (h *Handler) handle(m *Model, name, pattern string, f func(*http.Request) (any, error)) {
-	h.names[pattern] = name
-	h.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		m.mu.Lock()
-		out, err := f(r)
-		m.mu.Unlock()
-		if err != nil {
-			wire.WriteRESTJSONError(w, r, err)
-			return
-		}
-		wire.WriteRESTJSON(w, r, http.StatusOK, out)
-	})
-}
-
-// ServeHTTP answers one request.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
-
-// ActionName names what r asks for, as the API reference does; "" when nothing that is modelled.
-func (h *Handler) ActionName(r *http.Request) string {
-	_, pattern := h.mux.Handler(r)
-	return h.names[pattern]
 }
 
 // decode reads a request. A member that is not modelled is refused.
