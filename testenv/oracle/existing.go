@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	apiv1 "github.com/joiner-sh/joiner/shared/api/v1"
 	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/oracle/problem"
 	"github.com/joiner-sh/joiner/testenv/oracle/scheduler"
@@ -17,16 +16,12 @@ func staying(p *problem.Problem) []string {
 	var out []string
 	for _, node := range p.Nodes {
 		drained := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == model.TaintDisrupted })
-		if node.DeletionTimestamp == nil && !drained && !endingClaim(p, node) {
+		claim := p.ClaimOf(node)
+		if node.DeletionTimestamp == nil && !drained && (claim == nil || claim.DeletionTimestamp == nil) {
 			out = append(out, node.Name)
 		}
 	}
 	return out
-}
-
-// endingClaim reports whether the NodeClaim of a node is being deleted: the node is drained next.
-func endingClaim(p *problem.Problem, node *corev1.Node) bool {
-	return slices.ContainsFunc(p.NodeClaims, func(c *apiv1.NodeClaim) bool { return c.Status.NodeName == node.Name && c.DeletionTimestamp != nil })
 }
 
 // arrivals is in how many orders the scheduler may place the waiting pods by itself, and holdOrders in how many of arrival

@@ -58,10 +58,16 @@ func (a *Auditor) knowsPool(name string, shown int64) bool {
 // decidesWithin is how old a word may be that is decided by: that of the watcher, and where something is wrong as long again as an
 // invocation or a call may take.
 func (a *Auditor) decidesWithin() time.Duration {
+	return a.rules.Fresh + a.slowly()
+}
+
+// slowly is how much later than usual something may be written that was decided by what was read before: nothing where all is calm, else
+// as long as an invocation lives.
+func (a *Auditor) slowly() time.Duration {
 	if a.calm() {
-		return a.rules.Fresh
+		return 0
 	}
-	return a.rules.Fresh + a.rules.Invocation
+	return a.rules.Invocation
 }
 
 // allowed is the auditor's own reading of budgets: the least that one of those that are active, and speak of the reason, allows.

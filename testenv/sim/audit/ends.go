@@ -533,11 +533,7 @@ func (a *Auditor) detached(c *claim, m *machine, n *node) {
 			continue
 		}
 		// One that began to detach after the last look is not to be known: a moment ago, or while the decision was written slowly.
-		unknown := 10 * time.Second
-		if !a.calm() {
-			unknown += a.rules.Invocation
-		}
-		if a.entry.At.Sub(v.at) > unknown {
+		if a.entry.At.Sub(v.at) > 10*time.Second+a.slowly() {
 			a.broken("B13", m.ID, "it was to be ended while volume %s, whose pod left %s ago, is attached", v.Volume, a.entry.At.Sub(v.at).Round(time.Second))
 		}
 	}
