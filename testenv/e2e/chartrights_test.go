@@ -32,6 +32,8 @@ var seldom = map[string]map[string]string{
 		"list apps/replicasets": unwatched, "list apps/statefulsets": unwatched,
 		"patch /events":      again,
 		"patch /pods/status": "pods were planned ahead of older ones of another namespace",
+
+		"get karpenter.k8s.aws/ec2nodeclasses": first, "patch karpenter.k8s.aws/ec2nodeclasses/status": first,
 	},
 	"joiner:interruption": {
 		"delete /pods":                     "a pod did not leave by its deadline",
@@ -70,6 +72,7 @@ const (
 	several     = "several budgets speak of a pod, and are named"
 	attached    = "a volume is still attached"
 	drift       = "a claim has drifted"
+	first       = "the catalog function has recorded no class of the cluster yet, so that who provisions tells how a class stands"
 )
 
 // isSeldom reports whether a right is known to be for rarer days. Watchers list where an API server cannot stream what there is.
