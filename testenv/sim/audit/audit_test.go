@@ -75,6 +75,21 @@ func (s *story) start(intent, id string) {
 	})
 }
 
+// unseen has a pod wait for a machine that ends at once, and that describing calls show after so long.
+func (s *story) unseen(after time.Duration) {
+	s.pool(nil)
+	s.record("1", 1, 1)
+	s.tell(world.InstanceStarted{Cluster: "world", VisibleAt: s.at.Add(after), Instance: model.Instance{ID: "i-1-0", Zone: "a", Type: "m5.large", Tags: map[string]string{
+		"kubernetes.io/cluster/world": "owned", tagIntent: "1", tagPool: "web",
+	}}})
+	s.tell(world.FleetCalled{
+		Cluster: "world", Intent: "1", Token: "t-1", Request: []byte(dearly), Wanted: 1, CapacityType: "spot", Pools: []model.OfferKey{spotOffer}, Instances: []string{"i-1-0"},
+	})
+	s.settle("1", 1, "i-1-0")
+	s.tell(world.InstanceEnding{ID: "i-1-0", Cause: "failure"})
+	s.tell(world.InstanceEnded{ID: "i-1-0", Cause: "failure"})
+}
+
 func (s *story) call(intent string, wanted int, ids ...string) {
 	for _, id := range ids {
 		s.start(intent, id)
@@ -409,6 +424,12 @@ func TestRestIsJudged(t *testing.T) {
 		{"a pod whose machine does not join", []string{"C3"}, func(s *story) {
 			s.pool(nil)
 			s.launch("1", 1, 1)
+		}},
+		{"a pod whose machine ended before EC2 showed it", []string{"A4"}, func(s *story) {
+			s.unseen(10 * time.Minute)
+		}},
+		{"a pod whose machine ended long before EC2 showed it, which it has done for nine minutes", []string{"A4", "C3"}, func(s *story) {
+			s.unseen(time.Minute)
 		}},
 		{"a pod whose machine lost its Node to somebody before it was registered", nil, func(s *story) {
 			s.pool(nil)

@@ -281,7 +281,7 @@ func (a *Auditor) bound(p *pod) {
 	if !p.needs() || a.books.now.Sub(since) <= a.rules.Bound {
 		return
 	}
-	if a.underWay(p) {
+	if a.underWay(p) || a.books.now.Sub(a.books.unseen()) <= a.rules.Bound {
 		return
 	}
 	for _, name := range sorted(a.books.pools) {
@@ -299,6 +299,18 @@ func (b *books) scarce() time.Time {
 	for _, m := range b.marks {
 		if until := time.Unix(m.UntilUnix, 0); !m.at.After(b.disturbed) && until.After(out) {
 			out = until
+		}
+	}
+	return out
+}
+
+// unseen is until when the last of our machines that began to end before EC2 showed it was not shown: until then it is capacity as far as
+// anybody can tell.
+func (b *books) unseen() time.Time {
+	var out time.Time
+	for _, m := range b.machines {
+		if !m.endingAt.IsZero() && m.endingAt.Before(m.visibleAt) && m.visibleAt.After(out) && m.ours() {
+			out = m.visibleAt
 		}
 	}
 	return out
