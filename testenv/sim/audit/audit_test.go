@@ -145,12 +145,12 @@ func (s *story) readyNode(machine string) {
 	}})
 }
 
-// twice records two claims for one pod; what people ask for by a CapacityBuffer in between may be planned on the first.
-func (s *story) twice(buffered bool) {
+// twice records two claims for one pod, and what happens in between.
+func (s *story) twice(between ...world.Fact) {
 	s.launch("1", 1, 1)
 	s.wait(30 * time.Second)
-	if buffered {
-		s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindBuffer, Name: "default/room", UID: "room", Verb: "create"})
+	for _, fact := range between {
+		s.tell(fact)
 	}
 	again := claimOf("2", 0, model.Intended, 1, "")
 	again.Pods = claimOf("1", 0, model.Intended, 1, "").Pods
@@ -324,8 +324,13 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 			fact.Intents = []model.Intent{{ID: "1", Pool: "web", Claims: []string{"web-1-0"}, State: model.IntentCalling}}
 			s.tell(fact)
 		}},
-		{"a pod that two claims under way are for", []string{"A9"}, func(s *story) { s.twice(false) }},
-		{"a pod that two claims under way are for, and a placeholder that takes the first", nil, func(s *story) { s.twice(true) }},
+		{"a pod that two claims under way are for", []string{"A9"}, func(s *story) { s.twice() }},
+		{"a pod that two claims under way are for, and a placeholder that takes the first", nil, func(s *story) {
+			s.twice(world.ObjectWritten{Cluster: "world", Kind: world.KindBuffer, Name: "default/room", UID: "room", Verb: "create"})
+		}},
+		{"a pod that two claims under way are for, and a DaemonSet that takes of the first", nil, func(s *story) {
+			s.twice(world.ObjectWritten{Cluster: "world", Kind: world.KindDaemons, Name: "default/late", UID: "late", Verb: "create"})
+		}},
 		{"a launch of too many claims", []string{"C10"}, func(s *story) { s.record("1", 26, 26) }},
 		{"a stranger's machine is ended", []string{"B7"}, func(s *story) {
 			s.tell(world.InstanceStarted{VisibleAt: s.at, Instance: model.Instance{ID: "i-theirs", Tags: map[string]string{"Name": "db"}}})

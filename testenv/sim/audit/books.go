@@ -14,6 +14,7 @@ import (
 type books struct {
 	now         time.Time
 	disturbed   time.Time // when something was made to go wrong last
+	daemonAt    time.Time // when a DaemonSet came or changed last
 	roomAt      time.Time // when people asked for room by a CapacityBuffer, or for more, last
 	unlistedAt  time.Time // when EC2 failed to list the machines, or missed some, last
 	undefinedAt time.Time // when the definitions were deleted; zero = they stand
@@ -436,6 +437,8 @@ func (b *books) object(e world.Entry, fact world.ObjectWritten) {
 				b.roomAt = e.At
 			}
 		}
+	case world.KindDaemons:
+		b.daemonAt = e.At
 	case world.KindBudget:
 		if delete(b.budgets, fact.Name); !gone {
 			if b.budgets[fact.Name] = fact.Budget; fact.Verb != "status" {

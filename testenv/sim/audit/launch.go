@@ -376,6 +376,9 @@ func (a *Auditor) notTwice(shape int) {
 		if !a.books.elsewhere.Before(c.createdAt) || !a.books.roomAt.Before(c.createdAt) { // what was asked for since may be planned there
 			return
 		}
+		if c.createdAt.Sub(a.books.daemonAt) < a.rules.Invocation+a.rules.Fresh { // its daemons may leave less of it than was reckoned with
+			return
+		}
 		if since := a.books.marksAt.Sub(c.createdAt); a.balances(shape) && (since > launching || since > 0 && a.books.marksBy != c.createdBy) {
 			return
 		}
