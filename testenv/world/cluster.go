@@ -491,6 +491,7 @@ func (c *Cluster) Report(_ context.Context, report model.Report) error {
 		if class.Waiting != "" {
 			continue // a condition of one that is being deleted, which nobody here reads
 		}
+		class.Status.ResolvedUnix = 0 // an EC2NodeClass has no field for it
 		if stored == nil || stored.UID != class.UID || reflect.DeepEqual(stored.Status, class.Status) {
 			continue
 		}

@@ -375,3 +375,17 @@ func clone[T any](value T) T {
 	}
 	return out
 }
+
+// An EC2NodeClass has no field for when it was resolved: who reads one must not find more in it than from an API server.
+func TestClassStatusKeepsNoTime(t *testing.T) {
+	w := New(Options{})
+	w.Cluster.AddClass(Class("timeless"))
+	is := func() model.Class { return w.Cluster.Class("timeless") }
+	status := model.ClassStatus{ObservedGeneration: is().Generation, ResolvedUnix: 1_900_000_000, InstanceProfile: "nodes"}
+	if err := w.Cluster.Report(t.Context(), model.Report{Classes: []model.ClassReport{{Class: "timeless", UID: is().UID, Status: status}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := is().Status; got.InstanceProfile != "nodes" || got.ResolvedUnix != 0 {
+		t.Errorf("%+v", got)
+	}
+}
