@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/core/image"
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -30,6 +31,7 @@ func (r *run) class(ctx context.Context, object model.ClassObject) {
 	asked := digest(asked(class), strangers(object.Annotations))
 	if !r.due(class, record, asked) {
 		r.notReady(class, record.Status)
+		r.correct(class, record.Status)
 		return
 	}
 	if !r.mark(ctx, object) {
@@ -47,14 +49,35 @@ func (r *run) class(ctx context.Context, object model.ClassObject) {
 	r.keep(ctx, record)
 	r.judged = append(r.judged, class)
 	r.notReady(class, class.Status)
-	r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: class.Status})
+	r.reportClass(class, class.Status)
 	if ready(class.Status) && (!ready(was) || was.ObservedGeneration != class.Generation) {
 		r.hintReady(ctx, class, record)
 	}
 }
 
+// correct reports a class whose object says that it is ready where it is not, or the other way about: who provisions says on the object
+// that EC2 refused it, and not that this is over.
+func (r *run) correct(class model.Class, known model.ClassStatus) {
+	said, is := class.Status, offer.Refused(known, r.refusal(class))
+	if stopped(said) != stopped(is) && known.ObservedGeneration == class.Generation {
+		r.reportClass(class, known)
+	}
+}
+
+func (r *run) reportClass(class model.Class, status model.ClassStatus) {
+	r.report.Classes = append(r.report.Classes, model.ClassReport{Class: class.Name, UID: class.UID, Status: offer.Refused(status, r.refusal(class))})
+}
+
+func (r *run) refusal(class model.Class) *model.ClassRefusal {
+	return offer.Refusal(class, r.ledger.Notes.Refusals, r.now())
+}
+
+func stopped(status model.ClassStatus) bool {
+	return slices.ContainsFunc(status.Problems, model.ClassProblem.Stops)
+}
+
 func ready(status model.ClassStatus) bool {
-	return status.ResolvedUnix != 0 && !slices.ContainsFunc(status.Problems, model.ClassProblem.Stops)
+	return status.ResolvedUnix != 0 && !stopped(status)
 }
 
 func (r *run) notReady(class model.Class, status model.ClassStatus) {

@@ -271,3 +271,35 @@ func TestTrialThatIsPutOffKeepsNobodyFromLaunching(t *testing.T) {
 		t.Errorf("a minute later %+v %q", out, w.problem(model.Validated))
 	}
 }
+
+// Who provisions says on an EC2NodeClass that EC2 refused it. That is over a minute later, or ten, and an idle class is looked up once an hour.
+func TestRefusalThatIsOverIsTakenOffItsClass(t *testing.T) {
+	w := newWorld(t)
+	w.pass(0, nil)
+	refusal := model.ClassRefusal{Class: "default", Inputs: offer.Inputs(w.config.Classes[0].Class), Reason: "LaunchTemplateNotFound", Message: "nodepool pool: it does not exist", Failures: 1, UntilUnix: w.now + 90}
+	w.ledger.Notes.Refusals = []model.ClassRefusal{refusal}
+	for _, c := range []struct {
+		name  string
+		after time.Duration
+		said  []model.ClassProblem // on the object
+		want  string               // reason that is written; "-" = nothing is
+	}{
+		{"somebody took the refusal off the object", time.Minute, nil, "LaunchTemplateNotFound"},
+		{"it says that it is refused, and is", time.Second, []model.ClassProblem{{Condition: model.Validated, Reason: refusal.Reason, Message: refusal.Message}}, "-"},
+		{"it says that it is refused, and that is over", time.Minute, []model.ClassProblem{{Condition: model.Validated, Reason: refusal.Reason, Message: refusal.Message}}, ""},
+		{"it says that it is ready, and is", time.Minute, nil, "-"},
+	} {
+		w.class().Status.Problems = c.said
+		w.pass(c.after, nil)
+		got := "-"
+		if len(w.told.Classes) > 0 {
+			got = ""
+			for _, p := range w.told.Classes[0].Status.Problems {
+				got = p.Reason
+			}
+		}
+		if got != c.want || len(w.aws) > 0 {
+			t.Errorf("%s: %q is written, want %q; asked AWS: %v", c.name, got, c.want, w.aws)
+		}
+	}
+}

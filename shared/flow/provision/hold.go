@@ -5,6 +5,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -21,7 +22,7 @@ const holdForgotten = int64(2 * 60 * 60)
 func (r *run) holds() {
 	inputs := map[string]string{}
 	for i := range r.snapshot.Classes {
-		inputs[r.snapshot.Classes[i].Name] = inputsOf(r.snapshot.Classes[i])
+		inputs[r.snapshot.Classes[i].Name] = offer.Inputs(r.snapshot.Classes[i])
 	}
 	claims := append(append([]model.Claim{}, r.ledger.Ended...), r.ledger.Claims...)
 	joined := map[string]int64{}

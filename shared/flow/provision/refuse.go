@@ -1,13 +1,12 @@
 package provision
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"sort"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/model"
 )
@@ -85,7 +84,7 @@ func (r *run) refused(class model.Class, pool string, err error, blocked map[str
 // refusedAtMost is not in a row with this one. A launch template is made again with each request: where EC2 does not know it yet, that says
 // nothing of the class, which is tried again after refusedFor however often it was so.
 func (r *run) refuse(class model.Class, reason, message string) {
-	refusal := model.ClassRefusal{Class: class.Name, Inputs: inputsOf(class), Reason: reason, Message: message, Failures: 1}
+	refusal := model.ClassRefusal{Class: class.Name, Inputs: offer.Inputs(class), Reason: reason, Message: message, Failures: 1}
 	var others []model.ClassRefusal
 	for _, before := range r.ledger.Notes.Refusals {
 		if before.Class != class.Name {
@@ -128,13 +127,7 @@ func (r *run) accepted(class string) {
 
 // refusalOf returns the refusal that holds a class now, nil where none does.
 func (r *run) refusalOf(class model.Class) *model.ClassRefusal {
-	for i := range r.ledger.Notes.Refusals {
-		refusal := &r.ledger.Notes.Refusals[i]
-		if refusal.Class == class.Name && refusal.Inputs == inputsOf(class) && r.now() < refusal.UntilUnix {
-			return refusal
-		}
-	}
-	return nil
+	return offer.Refusal(class, r.ledger.Notes.Refusals, r.now())
 }
 
 // refusedClass says why a class is left alone after EC2 refused it, "" where it is not.
@@ -145,12 +138,6 @@ func (r *run) refusedClass(class model.Class) string {
 	return ""
 }
 
-// inputsOf is a digest of what people say in a class: an edit, or another annotation, has it tried at once.
-func inputsOf(class model.Class) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %q", class.UID, class.Generation, class.Annotations))
-	return hex.EncodeToString(sum[:8])
-}
-
 // withRefusals adds to what is reported of classes that EC2 refuses them.
 func (r *run) withRefusals() {
 	for i := range r.report.Classes {
@@ -159,10 +146,7 @@ func (r *run) withRefusals() {
 			if class.Name != report.Class {
 				continue
 			}
-			if refusal := r.refusalOf(class); refusal != nil {
-				report.Status.Problems = append(report.Status.Problems[:len(report.Status.Problems):len(report.Status.Problems)],
-					model.ClassProblem{Condition: "ValidationSucceeded", Reason: refusal.Reason, Message: refusal.Message})
-			}
+			report.Status = offer.Refused(report.Status, r.refusalOf(class))
 		}
 	}
 }

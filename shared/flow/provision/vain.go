@@ -10,6 +10,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/joiner-sh/joiner/shared/core/offer"
 	"github.com/joiner-sh/joiner/shared/core/pack"
 	"github.com/joiner-sh/joiner/shared/core/resource"
 	"github.com/joiner-sh/joiner/shared/model"
@@ -288,7 +289,7 @@ func (r *run) templateOf(pool *model.Pool) string {
 	}
 	for i := range r.snapshot.Classes {
 		if r.snapshot.Classes[i].Name == pool.Template.ClassName {
-			text = append(text, inputsOf(r.snapshot.Classes[i])...)
+			text = append(text, offer.Inputs(r.snapshot.Classes[i])...)
 		}
 	}
 	sum := sha256.Sum256(text)
