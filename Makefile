@@ -50,7 +50,7 @@ race: ## all packages under the race detector (needs a C compiler; about an hour
 timed: ## tests that measure by the wall clock, and fail over it: on a machine that does nothing else
 	JOINER_TIMED=1 $(GO) test -p 1 -count=1 -timeout 60m $$($(GO) list -f '{{range .TestImports}}{{if eq . "$(MODULE)/testenv/timed"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "$(MODULE)/testenv/timed"}}{{$$.ImportPath}} {{end}}{{end}}' ./...)
 
-matrix: ## the short end-to-end form on Kubernetes' newest minor, the one before it and the oldest that is supported (MINORS), each built the first time (ten minutes); COMPATIBILITY.md says what ran
+matrix: ## the short end-to-end form on Kubernetes' newest minor, the one before it and the oldest that is supported (MINORS), each built the first time (ten minutes); docs/compatibility.md says what ran
 	@for minor in $(or $(MINORS),1.37 1.36 1.30); do \
 		echo "== Kubernetes $$minor"; \
 		JOINER_KUBERNETES=$$minor $(GO) test -timeout 50m -count=1 -p 1 ./testenv/kube ./testenv/machine ./testenv/stack ./testenv/e2e || exit 1; \
@@ -164,9 +164,9 @@ sbom: build $(BIN)/supply ## write dist/sbom.json, a CycloneDX bill of materials
 vuln: ## vulnerabilities the shipped programs can reach; where the database (GOVULNDB) cannot be reached nothing is known, and tools/vuln.sh exits 75
 	@GO="$(GO)" tools/vuln.sh
 
-generated: ## regenerate CRDs, deep copies, the built-in catalogue and METRICS.md; fails where that changes anything
+generated: ## regenerate CRDs, deep copies, the built-in catalogue and docs/reference/metrics.md; fails where that changes anything
 	$(GO) generate ./shared/api/... ./cmd/...
-	@git diff --exit-code -- shared/api cmd/joiner/catalogue infra/chart/files METRICS.md || { echo "generated files differ from what is committed; commit them"; exit 1; }
+	@git diff --exit-code -- shared/api cmd/joiner/catalogue infra/chart/files docs/reference/metrics.md || { echo "generated files differ from what is committed; commit them"; exit 1; }
 
 console: $(CONSOLE)/node_modules ## build the page of `joiner console` into what is embedded (needs npm)
 	cd $(CONSOLE) && npm run --silent check && npm run --silent build
@@ -185,7 +185,7 @@ console-bench: browser ## how soon the page shows 5,000 nodes, and how long fram
 	$(GO) build -o $(BIN)/town ./testenv/console/town/serve
 	$(BROWSER)/with-town.sh $(BIN)/town -nodes 5000 -story=false -shuffle 100 -- node $(BROWSER)/frames.mjs
 
-console-shots: browser ## pictures of the page at 50 and 5,000 nodes into dist/console; README's are of them, reduced to 96 colours
+console-shots: browser ## pictures of the page at 50 and 5,000 nodes into dist/console; those of the pages are of them, reduced to 96 colours
 	@mkdir -p $(BIN) $(DIST)/console
 	$(GO) build -o $(BIN)/town ./testenv/console/town/serve
 	$(BROWSER)/with-town.sh $(BIN)/town -nodes 50 -- $(BROWSER)/with-town.sh $(BIN)/town -nodes 5000 -story=false -- node $(BROWSER)/shots.mjs $(DIST)/console
@@ -212,7 +212,7 @@ sizes: $(foreach a,amd64 arm64,$(FUNCTIONS:%=$(DIST)/$(a)/%.zip) $(DIST)/$(a)/wa
 
 sized = $(foreach f,$(FUNCTIONS),$(f)/$(1)=../$(DIST)/$(1)/$(f)/bootstrap,../$(DIST)/$(1)/$(f).zip) watcher/$(1)=../$(DIST)/$(1)/watcher joiner/$(1)=../$(DIST)/$(1)/joiner
 
-cost: ## what the control plane costs a month, with the arithmetic: two clusters simulated for two days each (some minutes of CPU), README.md's table written anew; COSTFLAGS=-recorded prices what was measured last
+cost: ## what the control plane costs a month, with the arithmetic: two clusters simulated for two days each (some minutes of CPU), docs/performance.md's tables written anew; COSTFLAGS=-recorded prices what was measured last
 	@$(GO) run ./testenv/cost/cmd $(COSTFLAGS)
 
 image: $(DIST)/amd64/watcher $(DIST)/arm64/watcher ## the watcher's image for both architectures, an OCI layout in dist/watcher; PUSH=REPOSITORY:TAG pushes it; prints the digest the chart wants

@@ -51,7 +51,7 @@ const pageHead = `# Karpenter's own end-to-end suites
 scheduler, the function binaries, the policies of the templates in force, kubelets and EC2 as models. This page says what
 [specs.csv](../testenv/upstream/e2e/specs.csv) says, which every run is held against: a spec that is to pass and fails is a fault, and so is a row that no spec needs.
 
-*differ*: the spec expects what Joiner does otherwise on purpose; the reason names section and row of [COMPATIBILITY.md](../COMPATIBILITY.md). *wait*: it asks for
+*differ*: the spec expects what Joiner does otherwise on purpose; the reason names section and row of [Compatibility](compatibility.md). *wait*: it asks for
 what is not built yet. *untried*: nobody has run it to its end yet. *cannot*: it asks for what there is not without an account of AWS, or a larger machine.
 
 `

@@ -12,7 +12,7 @@ type Verdict string
 
 const (
 	Passes  Verdict = "passes"  // it runs, and what it expects is there
-	Differs Verdict = "differs" // it expects what Joiner does otherwise on purpose; why names the row of COMPATIBILITY.md
+	Differs Verdict = "differs" // it expects what Joiner does otherwise on purpose; why names the row of docs/compatibility.md
 	Waits   Verdict = "waits"   // it asks for what is not built yet; why says what
 	Untried Verdict = "untried" // nobody has run it yet; why says what it takes
 	Cannot  Verdict = "cannot"  // it asks for what no machine without an account of AWS has; why says what

@@ -13,7 +13,7 @@ import (
 // Check compares what came of a run with reasons.yaml and DIFFERENCES.md. With write, DIFFERENCES.md and the cases are written anew.
 func Check(o Options, ran *Ran, write bool) error {
 	folder := filepath.Join(o.Home, "unit")
-	compatibility, err := os.ReadFile(filepath.Join(o.Home, "..", "..", "COMPATIBILITY.md"))
+	compatibility, err := os.ReadFile(filepath.Join(o.Home, "..", "..", "docs", "compatibility.md"))
 	if err != nil {
 		return err
 	}

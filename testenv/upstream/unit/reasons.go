@@ -16,15 +16,15 @@ type Reason struct {
 	Suite string `json:"suite"` // a folder below pkg/controllers
 	// Specs are full texts, in which a star is any text. Every spec of the suite that one of them fits has this reason.
 	Specs []string `json:"specs"`
-	// Kind is difference (meant, and a row of COMPATIBILITY.md says so), artefact (the spec looks into Karpenter), waiting (not built yet).
+	// Kind is difference (meant, and a row of docs/compatibility.md says so), artefact (the spec looks into Karpenter), waiting (not built yet).
 	Kind string `json:"kind"`
 	Why  string `json:"why"`
-	Row  string `json:"row,omitempty"` // of a difference: text that its row of COMPATIBILITY.md has
+	Row  string `json:"row,omitempty"` // of a difference: text that its row of docs/compatibility.md has
 }
 
 var kinds = []string{"difference", "artefact", "waiting"}
 
-// readReasons reads reasons.yaml. compatibility is the text of COMPATIBILITY.md.
+// readReasons reads reasons.yaml. compatibility is the text of docs/compatibility.md.
 func readReasons(path, compatibility string) ([]Reason, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -41,9 +41,9 @@ func readReasons(path, compatibility string) ([]Reason, error) {
 		case !slices.Contains(kinds, r.Kind):
 			return nil, fmt.Errorf("%s: entry %d: kind %q: must be one of %s", path, i+1, r.Kind, strings.Join(kinds, ", "))
 		case (r.Kind == "difference") != (r.Row != ""):
-			return nil, fmt.Errorf("%s: entry %d: a difference, and nothing else, names its row of COMPATIBILITY.md", path, i+1)
+			return nil, fmt.Errorf("%s: entry %d: a difference, and nothing else, names its row of docs/compatibility.md", path, i+1)
 		case r.Row != "" && !strings.Contains(compatibility, r.Row):
-			return nil, fmt.Errorf("%s: entry %d: COMPATIBILITY.md has no row with %q", path, i+1, r.Row)
+			return nil, fmt.Errorf("%s: entry %d: docs/compatibility.md has no row with %q", path, i+1, r.Row)
 		}
 	}
 	return all, nil
@@ -162,7 +162,7 @@ func (j *judged) table(ran *Ran) []byte {
 			}
 			fmt.Fprintf(&out, "\n%s\n", strings.TrimSpace(r.Why))
 			if r.Row != "" {
-				fmt.Fprintf(&out, "(COMPATIBILITY.md: %q)\n", r.Row)
+				fmt.Fprintf(&out, "(docs/compatibility.md: %q)\n", r.Row)
 			}
 			out.WriteString("\n")
 			for k, o := range j.of {
