@@ -5,7 +5,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 )
 
-// ours is the namespace of the metrics that functions write into their logs, see METRICS.md. Alarms go by those of them that are
+// ours is the namespace of the metrics that functions write into their logs, see docs/reference/metrics.md. Alarms go by those of them that are
 // sent whatever the option metrics says.
 const ours = "Joiner"
 

@@ -37,7 +37,7 @@ type Options struct {
 	PlannerMemoryMB     int               // plannerMemory: of the functions that plan, 1769; 3008 is for more than 2,000 nodes in a cluster
 	AlarmTopicARN       string            // alarmTopicArn: SNS topic that alarms tell; "" = they only change colour
 	HubAccount          string            // hubAccount: where the region's stack is; "" = in the account of the cluster
-	Metrics             bool              // metrics: true = functions send all of METRICS.md, and the boards show it
+	Metrics             bool              // metrics: true = functions send all of docs/reference/metrics.md, and the boards show it
 	DryRun              bool              // dryRun: false = node classes are not tried on EC2
 	IMDSv1              bool              // imdsv1: true = machines may be launched whose metadata needs no token
 	DenyTypes           []string          // denyInstanceTypes: patterns such as *.metal that are never launched

@@ -16,7 +16,7 @@ const (
 	NoUnit       = "None"
 )
 
-// Series is a metric of the functions: METRICS.md is made from these. Each combination of values of its dimensions costs $0.30 a
+// Series is a metric of the functions: docs/reference/metrics.md is made from these. Each combination of values of its dimensions costs $0.30 a
 // month while it is sent, so that no dimension is an instance, a node or a pod.
 type Series struct {
 	Name       string
@@ -45,48 +45,48 @@ var cluster = []string{ofCluster}
 var (
 	NodeClaimsCreated = Series{
 		Name: "NodeClaimsCreated", Unit: Count, Dimensions: []string{ofCluster, ofPool, ofCapacityType}, Program: "provision",
-		Means: "machines that were launched", Upstream: "karpenter_nodeclaims_created_total",
+		Means: "instances launched", Upstream: "karpenter_nodeclaims_created_total",
 	}
 	NodesCreated = Series{
 		Name: "NodesCreated", Unit: Count, Dimensions: []string{ofCluster, ofPool}, Program: "provision",
-		Means: "nodes that were registered", Upstream: "karpenter_nodes_created_total",
+		Means: "nodes registered", Upstream: "karpenter_nodes_created_total",
 	}
 	CloudProviderErrors = Series{
 		Name: "CloudProviderErrors", Unit: Count, Dimensions: []string{ofCluster, ofReason}, Program: "provision",
-		Means: "claims that got no machine, by what EC2 said", Upstream: "karpenter_cloudprovider_errors_total",
+		Means: "claims without an instance, by EC2's error code", Upstream: "karpenter_cloudprovider_errors_total",
 	}
 	SchedulerQueueDepth = Series{
 		Name: "SchedulerQueueDepth", Unit: Count, Dimensions: cluster, Program: "provision", Gauge: true,
-		Means: "pods that waited for a node when a run began", Upstream: "karpenter_scheduler_queue_depth",
+		Means: "pending pods at the start of a run", Upstream: "karpenter_scheduler_queue_depth",
 	}
 	SchedulerUnschedulablePods = Series{
 		Name: "SchedulerUnschedulablePods", Unit: Count, Dimensions: cluster, Program: "provision", Gauge: true,
-		Means: "pods that no NodePool can make a node for", Upstream: "karpenter_scheduler_unschedulable_pods_count",
+		Means: "pods for which no NodePool can launch a node", Upstream: "karpenter_scheduler_unschedulable_pods_count",
 	}
 	SchedulingDuration = Series{
 		Name: "SchedulingDuration", Unit: Milliseconds, Dimensions: cluster, Program: "provision",
-		Means: "how long a run's first plan took", Upstream: "karpenter_scheduler_scheduling_duration_seconds",
+		Means: "duration of the first plan of a run", Upstream: "karpenter_scheduler_scheduling_duration_seconds",
 	}
 	PodsSchedulingDecisionDuration = Series{
 		Name: "PodsSchedulingDecisionDuration", Unit: Milliseconds, Dimensions: cluster, Program: "provision",
-		Means:    "from the moment the watcher first saw a pod of the batch wait until EC2 had answered for its machine",
+		Means:    "from the first time the watcher saw a pending pod of the batch to EC2's answer for its instance",
 		Upstream: "karpenter_pods_scheduling_decision_duration_seconds",
 	}
 	MillisToLaunch = Series{
 		Name: "MillisToLaunch", Unit: Milliseconds, Program: "provision", Always: true,
-		Means: "from the start of a run until EC2 had answered for its last machine",
+		Means: "from the start of a run to EC2's answer for its last instance",
 	}
 	LaunchesFailed = Series{
 		Name: "LaunchesFailed", Unit: Count, Program: "provision", Always: true,
-		Means: "claims that got no machine, of all clusters", Upstream: "karpenter_cloudprovider_errors_total",
+		Means: "claims without an instance, of all clusters", Upstream: "karpenter_cloudprovider_errors_total",
 	}
 	HintsRefused = Series{
 		Name: "HintsRefused", Unit: Count, Program: "provision", Always: true,
-		Means: "hints that were dropped: of another cluster than their queue's, in a group that is none of it, or unreadable",
+		Means: "messages dropped: of another cluster than that of their queue, in a wrong message group, or unreadable",
 	}
 	SilentWatchers = Series{
 		Name: "SilentWatchers", Unit: Count, Program: "provision", Always: true,
-		Means: "runs that had to list a cluster themselves, since its watcher has said nothing for a while",
+		Means: "runs in which provision listed the cluster itself because the watcher's heartbeat was overdue",
 	}
 )
 
@@ -94,23 +94,23 @@ var (
 var (
 	ClusterStateNodeCount = Series{
 		Name: "ClusterStateNodeCount", Unit: Count, Dimensions: cluster, Program: "interruption", Gauge: true,
-		Means: "nodes of the cluster's live claims", Upstream: "karpenter_cluster_state_node_count",
+		Means: "nodes of the cluster, by its live claims", Upstream: "karpenter_cluster_state_node_count",
 	}
 	NodeClaimsTerminated = Series{
 		Name: "NodeClaimsTerminated", Unit: Count, Dimensions: []string{ofCluster, ofPool, ofCapacityType}, Program: "interruption",
-		Means: "machines that have ended", Upstream: "karpenter_nodeclaims_terminated_total",
+		Means: "instances terminated", Upstream: "karpenter_nodeclaims_terminated_total",
 	}
 	NodeClaimsDisrupted = Series{
 		Name: "NodeClaimsDisrupted", Unit: Count, Dimensions: []string{ofCluster, ofReason}, Program: "interruption",
-		Means: "the same by why they ended, counted at their end", Upstream: "karpenter_nodeclaims_disrupted_total",
+		Means: "instances terminated, by reason", Upstream: "karpenter_nodeclaims_disrupted_total",
 	}
 	NodesTerminationDuration = Series{
 		Name: "NodesTerminationDuration", Unit: Seconds, Dimensions: cluster, Program: "interruption",
-		Means: "from the decision that a node ends until its machine had ended", Upstream: "karpenter_nodes_termination_duration_seconds",
+		Means: "from the decision to terminate a node to the end of its instance", Upstream: "karpenter_nodes_termination_duration_seconds",
 	}
 	PodsDrained = Series{
 		Name: "PodsDrained", Unit: Count, Dimensions: cluster, Program: "interruption",
-		Means: "pods that were evicted, or deleted for their node's deadline", Upstream: "karpenter_pods_drained_total",
+		Means: "pods evicted, or deleted at the deadline of their node", Upstream: "karpenter_pods_drained_total",
 	}
 	PodsEvictionsRefused = Series{
 		Name: "PodsEvictionsRefused", Unit: Count, Dimensions: cluster, Program: "interruption",
@@ -118,15 +118,15 @@ var (
 	}
 	InterruptionReceivedMessages = Series{
 		Name: "InterruptionReceivedMessages", Unit: Count, Dimensions: []string{"MessageType"}, Program: "interruption",
-		Means: "messages of AWS about machines, of all clusters", Upstream: "karpenter_interruption_received_messages_total",
+		Means: "AWS events about instances, of all clusters", Upstream: "karpenter_interruption_received_messages_total",
 	}
 	MessagesRefused = Series{
 		Name: "MessagesRefused", Unit: Count, Program: "interruption", Always: true,
-		Means: "messages that were dropped unread: from a queue that may not say such a thing, or no hint",
+		Means: "messages dropped unread: of a kind that their queue may not carry, or invalid",
 	}
 	RemovalsPutOff = Series{
 		Name: "RemovalsPutOff", Unit: Count, Program: "interruption", Always: true,
-		Means: "nodes that were to end and were left, since so many ended lately",
+		Means: "removals of nodes postponed by the rate limit",
 	}
 )
 
@@ -134,27 +134,27 @@ var (
 var (
 	VoluntaryDisruptionDecisions = Series{
 		Name: "VoluntaryDisruptionDecisions", Unit: Count, Dimensions: []string{ofCluster, ofReason, "Decision"}, Program: "disrupt",
-		Means: "commands to give nodes back; Decision is delete or replace", Upstream: "karpenter_voluntary_disruption_decisions_total",
+		Means: "disruption commands; Decision is delete or replace", Upstream: "karpenter_voluntary_disruption_decisions_total",
 	}
 	VoluntaryDisruptionQueueFailures = Series{
 		Name: "VoluntaryDisruptionQueueFailures", Unit: Count, Dimensions: cluster, Program: "disrupt",
-		Means: "commands that were undone", Upstream: "karpenter_voluntary_disruption_queue_failures_total",
+		Means: "disruption commands undone", Upstream: "karpenter_voluntary_disruption_queue_failures_total",
 	}
 	SavingsPerHour = Series{
 		Name: "SavingsPerHour", Unit: NoUnit, Dimensions: cluster, Program: "disrupt",
-		Means: "USD an hour that the commands of a run save",
+		Means: "USD per hour that the disruption commands of a run save",
 	}
 	PricePerHour = Series{
 		Name: "PricePerHour", Unit: NoUnit, Dimensions: cluster, Program: "disrupt", Gauge: true,
-		Means: "USD an hour that all nodes of NodePools cost, when they were last judged", Upstream: "karpenter_nodepools_cost_total",
+		Means: "USD per hour of all nodes of NodePools, at the last disruption run", Upstream: "karpenter_nodepools_cost_total",
 	}
 	NodeClassesNotReady = Series{
 		Name: "NodeClassesNotReady", Unit: Count, Dimensions: cluster, Program: "catalog", Gauge: true,
-		Means: "EC2NodeClasses that nothing can be launched from", Upstream: "operator_status_condition_count",
+		Means: "EC2NodeClasses that are not ready", Upstream: "operator_status_condition_count",
 	}
 	NodeClaimsDrifted = Series{
 		Name: "NodeClaimsDrifted", Unit: Count, Dimensions: []string{ofCluster, ofReason}, Program: "catalog", Gauge: true,
-		Means: "claims that a machine launched now would differ from", Upstream: "operator_nodeclaim_status_condition_count",
+		Means: "NodeClaims that have drifted", Upstream: "operator_nodeclaim_status_condition_count",
 	}
 )
 

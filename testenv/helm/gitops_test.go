@@ -157,14 +157,14 @@ func TestA47ExamplesAreOfThisChart(t *testing.T) {
 
 var asked = regexp.MustCompile(`\bkarpenter_[a-z_]+`)
 
-// TestA51AlertsAskForMetricsThereAre: each metric of the PrometheusRule is one that the watcher has, as METRICS.md lists them.
+// TestA51AlertsAskForMetricsThereAre: each metric of the PrometheusRule is one that the watcher has, as docs/reference/metrics.md lists them.
 func TestA51AlertsAskForMetricsThereAre(t *testing.T) {
 	r := release(t)
 	rendered, err := r.Template(t.Context(), values(t, "default"), "--set", "metrics.prometheusRule.enabled=true")
 	must(t, "render", err)
 	rule, err := yaml.Marshal(oneOf(t, documentsOf(t, rendered), "PrometheusRule"))
 	must(t, "write", err)
-	metrics, err := os.ReadFile(filepath.Join(ChartDir(), "..", "..", "METRICS.md"))
+	metrics, err := os.ReadFile(filepath.Join(ChartDir(), "..", "..", "docs", "reference", "metrics.md"))
 	must(t, "read", err)
 	names := asked.FindAllString(string(rule), -1)
 	if len(names) < 3 {

@@ -16,9 +16,9 @@ import (
 func TestMetricsAreDocumented(t *testing.T) {
 	var want bytes.Buffer
 	document(&want)
-	got, err := os.ReadFile("../../METRICS.md")
+	got, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil || !bytes.Equal(got, want.Bytes()) {
-		t.Errorf("METRICS.md is not what the tables make (%v); run `make generated` and commit", err)
+		t.Errorf("docs/reference/metrics.md is not what the tables make (%v); run `make generated` and commit", err)
 	}
 }
 

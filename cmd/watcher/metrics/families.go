@@ -1,8 +1,8 @@
 package metrics
 
-//go:generate go run github.com/joiner-sh/joiner/testenv/metricsdoc ../../../METRICS.md
+//go:generate go run github.com/joiner-sh/joiner/testenv/metricsdoc ../../../docs/reference/metrics.md
 
-// Family is a metric with its labels: METRICS.md is made from these.
+// Family is a metric with its labels: docs/reference/metrics.md is made from these.
 type Family struct {
 	Name   string
 	Type   string // counter, gauge, summary or histogram
@@ -28,50 +28,50 @@ var ofResourcesOfNodes = append(append([]string{}, ofNodes...), "resource_type")
 
 // Families of states, written from the watcher's rows.
 var (
-	nodesAllocatable    = Family{"karpenter_nodes_allocatable", gauge, ofResourcesOfNodes, "what pods may ask of a node in all: cores, bytes, counts"}
-	nodesPodRequests    = Family{"karpenter_nodes_total_pod_requests", gauge, ofResourcesOfNodes, "what pods of a node that belong to no DaemonSet ask for"}
-	nodesDaemonRequests = Family{"karpenter_nodes_total_daemon_requests", gauge, ofResourcesOfNodes, "what pods of DaemonSets on a node ask for"}
-	nodesOverhead       = Family{"karpenter_nodes_system_overhead", gauge, ofResourcesOfNodes, "capacity of a node that no pod may ask for"}
+	nodesAllocatable    = Family{"karpenter_nodes_allocatable", gauge, ofResourcesOfNodes, "allocatable resources of a node: cores, bytes, counts"}
+	nodesPodRequests    = Family{"karpenter_nodes_total_pod_requests", gauge, ofResourcesOfNodes, "requests of the pods of a node, without those of DaemonSets"}
+	nodesDaemonRequests = Family{"karpenter_nodes_total_daemon_requests", gauge, ofResourcesOfNodes, "requests of the DaemonSet pods of a node"}
+	nodesOverhead       = Family{"karpenter_nodes_system_overhead", gauge, ofResourcesOfNodes, "capacity of a node that is not allocatable"}
 	nodesLifetime       = Family{"karpenter_nodes_current_lifetime_seconds", gauge, ofNodes, "age of a node"}
-	clusterUtilization  = Family{"karpenter_cluster_utilization_percent", gauge, []string{"resource_type"}, "share of what all nodes of NodePools offer that pods ask for"}
+	clusterUtilization  = Family{"karpenter_cluster_utilization_percent", gauge, []string{"resource_type"}, "requests of pods as a share of the allocatable resources of all nodes of NodePools"}
 
 	poolsUsage    = Family{"karpenter_nodepools_usage", gauge, []string{"nodepool", "resource_type"}, "capacity of a NodePool's nodes, and how many there are"}
 	poolsLimit    = Family{"karpenter_nodepools_limit", gauge, []string{"nodepool", "resource_type"}, "spec.limits of a NodePool"}
-	poolsUsageOld = Family{"karpenter_nodepool_usage", gauge, []string{"nodepool", "resource_type"}, "the same as karpenter_nodepools_usage, as older boards ask for it"}
-	poolsLimitOld = Family{"karpenter_nodepool_limit", gauge, []string{"nodepool", "resource_type"}, "the same as karpenter_nodepools_limit, as older boards ask for it"}
+	poolsUsageOld = Family{"karpenter_nodepool_usage", gauge, []string{"nodepool", "resource_type"}, "the same as karpenter_nodepools_usage, under the name in older dashboards"}
+	poolsLimitOld = Family{"karpenter_nodepool_limit", gauge, []string{"nodepool", "resource_type"}, "the same as karpenter_nodepools_limit, under the name in older dashboards"}
 
 	podsState = Family{"karpenter_pods_state", gauge, []string{
 		"name", "namespace", "owner", "node", "scheduled", "nodepool", "zone", "arch", "capacity_type", "instance_type", "phase", "ready", "managed",
-	}, "1 for each pod that has not ended; owner is kind/name of who controls it"}
-	podsUnbound   = Family{"karpenter_pods_unbound_time_seconds", gauge, []string{"name", "namespace"}, "how long a pod has waited for a node"}
-	podsUnstarted = Family{"karpenter_pods_unstarted_time_seconds", gauge, []string{"name", "namespace"}, "how long a pod has not run"}
+	}, "1 for each pod that has not ended; owner is kind/name of its controller"}
+	podsUnbound   = Family{"karpenter_pods_unbound_time_seconds", gauge, []string{"name", "namespace"}, "how long a pod has been pending without a node"}
+	podsUnstarted = Family{"karpenter_pods_unstarted_time_seconds", gauge, []string{"name", "namespace"}, "how long a pod has not been running"}
 
-	nodeCount   = Family{"karpenter_cluster_state_node_count", gauge, nil, "nodes, whoever made them"}
-	synced      = Family{"karpenter_cluster_state_synced", gauge, nil, "1 once the whole cluster has been seen"}
-	unsynced    = Family{"karpenter_cluster_state_unsynced_time_seconds", gauge, nil, "how long the whole cluster has not been seen"}
-	queueDepth  = Family{"karpenter_scheduler_queue_depth", gauge, []string{"controller"}, "pods that wait for a node nothing has; controller is provisioner"}
-	eligible    = Family{"karpenter_voluntary_disruption_eligible_nodes", gauge, []string{"reason"}, "nodes that may be given back for a reason, whatever budgets and pods say"}
+	nodeCount   = Family{"karpenter_cluster_state_node_count", gauge, nil, "all nodes of the cluster"}
+	synced      = Family{"karpenter_cluster_state_synced", gauge, nil, "1 once the watcher has listed the whole cluster"}
+	unsynced    = Family{"karpenter_cluster_state_unsynced_time_seconds", gauge, nil, "how long the watcher has not listed the whole cluster"}
+	queueDepth  = Family{"karpenter_scheduler_queue_depth", gauge, []string{"controller"}, "pending pods that fit on no node; controller is provisioner"}
+	eligible    = Family{"karpenter_voluntary_disruption_eligible_nodes", gauge, []string{"reason"}, "nodes eligible for disruption by reason, regardless of budgets and pods"}
 	claimsCount = Family{"operator_nodeclaim_status_condition_count", gauge, []string{"type", "status", "reason"}, "NodeClaims with the condition Drifted, Drained or DisruptionReason, status True"}
 )
 
 // Families of what has happened, kept by the client library.
 var (
 	claimsCreated = Family{"karpenter_nodeclaims_created_total", counter, []string{"reason", "nodepool", "min_values_relaxed"},
-		"NodeClaims that were made; reason is provisioned, also of those that take the place of others"}
-	claimsTerminated = Family{"karpenter_nodeclaims_terminated_total", counter, []string{"nodepool", "capacity_type", "zone"}, "NodeClaims that are gone"}
+		"NodeClaims created; reason is provisioned, also for replacements"}
+	claimsTerminated = Family{"karpenter_nodeclaims_terminated_total", counter, []string{"nodepool", "capacity_type", "zone"}, "NodeClaims terminated"}
 	claimsDisrupted  = Family{"karpenter_nodeclaims_disrupted_total", counter, []string{"reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"},
-		"NodeClaims that began to say why they end"}
-	claimsTermination = Family{"karpenter_nodeclaims_termination_duration_seconds", histogram, []string{"nodepool"}, "from a NodeClaim's deletion until it is gone"}
-	nodesCreated      = Family{"karpenter_nodes_created_total", counter, []string{"nodepool", "zone"}, "nodes that were registered"}
-	nodesTerminated   = Family{"karpenter_nodes_terminated_total", counter, []string{"nodepool", "zone"}, "nodes that are gone"}
-	nodesDrained      = Family{"karpenter_nodes_drained_total", counter, []string{"nodepool"}, "nodes that were emptied"}
-	nodesTermination  = Family{"karpenter_nodes_termination_duration_seconds", summary, []string{"nodepool"}, "from a node's deletion until it is gone"}
-	nodesLived        = Family{"karpenter_nodes_lifetime_duration_seconds", histogram, []string{"nodepool"}, "age of nodes when they are gone"}
-	podsBound         = Family{"karpenter_pods_bound_duration_seconds", histogram, nil, "from a pod's creation until it has a node"}
-	podsStartup       = Family{"karpenter_pods_startup_duration_seconds", summary, nil, "from a pod's creation until it is ready"}
+		"NodeClaims that got a disruption reason"}
+	claimsTermination = Family{"karpenter_nodeclaims_termination_duration_seconds", histogram, []string{"nodepool"}, "from the deletion of a NodeClaim until it is gone"}
+	nodesCreated      = Family{"karpenter_nodes_created_total", counter, []string{"nodepool", "zone"}, "nodes registered"}
+	nodesTerminated   = Family{"karpenter_nodes_terminated_total", counter, []string{"nodepool", "zone"}, "nodes terminated"}
+	nodesDrained      = Family{"karpenter_nodes_drained_total", counter, []string{"nodepool"}, "nodes drained"}
+	nodesTermination  = Family{"karpenter_nodes_termination_duration_seconds", summary, []string{"nodepool"}, "from the deletion of a node until it is gone"}
+	nodesLived        = Family{"karpenter_nodes_lifetime_duration_seconds", histogram, []string{"nodepool"}, "age of nodes at their end"}
+	podsBound         = Family{"karpenter_pods_bound_duration_seconds", histogram, nil, "from the creation of a pod until it is bound"}
+	podsStartup       = Family{"karpenter_pods_startup_duration_seconds", summary, nil, "from the creation of a pod until it is ready"}
 	decisions         = Family{"karpenter_voluntary_disruption_decisions_total", counter, []string{"decision", "reason", "consolidation_type"},
-		"commands to give nodes back; decision is delete or replace"}
-	buildInfo = Family{"karpenter_build_info", gauge, []string{"version", "goversion", "goarch", "commit"}, "1, of the watcher; every replica tells it"}
+		"disruption commands; decision is delete or replace"}
+	buildInfo = Family{"karpenter_build_info", gauge, []string{"version", "goversion", "goarch", "commit"}, "1, with the version of the watcher; every replica exports it"}
 )
 
 // Families are all there are, in the order they are documented in. Beside them there are those of the Go runtime and of the process
