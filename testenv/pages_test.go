@@ -1,7 +1,10 @@
 package testenv
 
 import (
+	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +13,28 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 	"sigs.k8s.io/yaml"
 )
+
+// pages returns the path of every page in the project's root and below docs, and with everywhere of every other Markdown file too.
+func pages(t *testing.T, everywhere bool) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
+		name := filepath.ToSlash(strings.TrimPrefix(file, ".."+string(filepath.Separator)))
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && file != ".." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules" || entry.Name() == "testdata" || slices.Contains([]string{"bin", "dist", "cdk.out"}, entry.Name())):
+			return fs.SkipDir
+		case !entry.IsDir() && path.Ext(name) == ".md" && (everywhere || !strings.Contains(name, "/") || strings.HasPrefix(name, "docs/")):
+			out = append(out, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
 
 // typed are the fenced blocks of commands of a page, by the heading they stand under: what a reader types as it stands.
 func typed(t *testing.T, page string) map[string][]string {
@@ -52,10 +77,10 @@ var exported = regexp.MustCompile(`(?:^|\s)([A-Z][A-Z_]*)=`)
 // TestA10CommandsOfThePagesAreCommands: each block of commands is read by a shell as it stands, has no ellipsis and no placeholder, and uses no variable
 // that nothing before it has set.
 func TestA10CommandsOfThePagesAreCommands(t *testing.T) {
-	// What the pages have set before: README's first section, which every other one builds on.
+	// What the pages have set before: the first section of docs/getting-started.md, which every other one builds on.
 	known := []string{"CLUSTER", "AWS_REGION", "HOME", "KUBECONFIG"}
 	n := 0
-	for _, page := range []string{"README.md", "OPERATIONS.md"} {
+	for _, page := range pages(t, false) {
 		for heading, blocks := range typed(t, page) {
 			set := slices.Clone(known)
 			for _, block := range blocks {
@@ -88,7 +113,7 @@ func TestA10CommandsOfThePagesAreCommands(t *testing.T) {
 // TestA10EightCommandsToTheFirstNode counts what a reader types from an empty account to pods that ask for nodes.
 func TestA10EightCommandsToTheFirstNode(t *testing.T) {
 	var all []string
-	for _, block := range typed(t, "README.md")["Ten minutes"] {
+	for _, block := range typed(t, "docs/getting-started.md")["Ten minutes"] {
 		all = append(all, commandsOf(block)...)
 	}
 	if len(all) == 0 || len(all) > 8 {
@@ -98,7 +123,7 @@ func TestA10EightCommandsToTheFirstNode(t *testing.T) {
 
 // TestA11UpgradeBringsANewImage: the watcher runs a new image after it, and the new chart's defaults hold.
 func TestA11UpgradeBringsANewImage(t *testing.T) {
-	all := strings.Join(typed(t, "OPERATIONS.md")["Upgrade"], "")
+	all := strings.Join(typed(t, "docs/tasks/upgrade.md")["Upgrade the installation"], "")
 	image, chart := strings.Index(all, "make ecr"), strings.Index(all, "helm upgrade joiner")
 	if image < 0 || chart < image || !strings.Contains(all, "--reset-then-reuse-values --values dist/image.yaml") || strings.Contains(all, " --reuse-values") {
 		t.Errorf("the watcher is not upgraded by\n%s", all)
@@ -107,9 +132,9 @@ func TestA11UpgradeBringsANewImage(t *testing.T) {
 
 // TestA12RemovalNamesTheStacksAndLiftsTheirProtection: the cluster leaves before its stack goes, and each stack is one that the app has.
 func TestA12RemovalNamesTheStacksAndLiftsTheirProtection(t *testing.T) {
-	page := typed(t, "OPERATIONS.md")
-	cluster, region := strings.Join(page["Remove"], ""), strings.Join(page["Remove the region"], "")
-	inOrder(t, "OPERATIONS.md", "Remove", "kubectl delete poddisruptionbudget joiner-watcher -n joiner", "kubectl delete nodepools --all", "kubectl delete nodeclaims --all", "helm uninstall joiner -n joiner")
+	page := typed(t, "docs/tasks/remove.md")
+	cluster, region := strings.Join(page["Remove a cluster"], ""), strings.Join(page["Remove the region"], "")
+	inOrder(t, "docs/tasks/remove.md", "Remove a cluster", "kubectl delete poddisruptionbudget joiner-watcher -n joiner", "kubectl delete nodepools --all", "kubectl delete nodeclaims --all", "helm uninstall joiner -n joiner")
 	if detach, destroy := strings.Index(cluster, "joiner detach $CLUSTER --yes"), strings.Index(cluster, "cdk destroy joiner-cluster-$CLUSTER -c cluster=$CLUSTER"); detach < 0 || destroy < detach {
 		t.Errorf("the cluster is not removed by\n%s", cluster)
 	}
@@ -137,13 +162,13 @@ func inOrder(t *testing.T, page, heading string, wanted ...string) {
 
 // TestA4A9PageTakesDefinitionsOverAndForgetsTheirRelease before anybody removes Karpenter, of which the definitions' release is not uninstalled.
 func TestA4A9PageTakesDefinitionsOverAndForgetsTheirRelease(t *testing.T) {
-	const heading = "Coming from Karpenter"
-	inOrder(t, "README.md", heading, "paused=true", "--take-ownership --force-conflicts", "kubectl delete secret -n kube-system -l owner=helm,name=karpenter-crd",
+	const page, heading = "docs/tasks/migrate-from-karpenter.md", "Coming from Karpenter"
+	inOrder(t, page, heading, "paused=true", "--take-ownership --force-conflicts", "kubectl delete secret -n kube-system -l owner=helm,name=karpenter-crd",
 		"kubectl scale deployment karpenter -n kube-system --replicas=0", "joiner adopt $CLUSTER --yes", "make deploy\n", "helm uninstall karpenter -n kube-system")
-	if all := strings.Join(typed(t, "README.md")[heading], ""); strings.Contains(all, "uninstall karpenter-crd") {
+	if all := strings.Join(typed(t, page)[heading], ""); strings.Contains(all, "uninstall karpenter-crd") {
 		t.Errorf("the definitions' release is uninstalled by\n%s", all)
 	}
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("../docs/getting-started.md")
 	if err != nil || !strings.Contains(string(text), "Helm (3.17 or newer, or 4)") {
 		t.Errorf("no version of Helm is named: %v", err)
 	}
@@ -151,8 +176,8 @@ func TestA4A9PageTakesDefinitionsOverAndForgetsTheirRelease(t *testing.T) {
 
 // TestA15DeadLettersOfFIFOQueuesAreMovedBack to where they came from, and discovery tags are set by a command.
 func TestA15DeadLettersOfFIFOQueuesAreMovedBack(t *testing.T) {
-	inOrder(t, "OPERATIONS.md", "Dead letters", "aws sqs purge-queue", "aws sqs start-message-move-task --source-arn arn:aws:sqs:$AWS_REGION:$AWS_ACCOUNT:joiner-plan-dead.fifo")
-	text, err := os.ReadFile("../OPERATIONS.md")
+	inOrder(t, "docs/troubleshooting.md", "Dead letters", "aws sqs purge-queue", "aws sqs start-message-move-task --source-arn arn:aws:sqs:$AWS_REGION:$AWS_ACCOUNT:joiner-plan-dead.fifo")
+	text, err := os.ReadFile("../docs/getting-started.md")
 	if err != nil || !strings.Contains(string(text), "--tags Key=karpenter.sh/discovery,Value=shop") {
 		t.Errorf("no command tags a VPC: %v", err)
 	}
@@ -160,7 +185,7 @@ func TestA15DeadLettersOfFIFOQueuesAreMovedBack(t *testing.T) {
 
 // TestA48EksctlMakesAClusterThatJoinerTakes: access entries, the agent of Pod Identity, and the tag that the example's class looks for.
 func TestA48EksctlMakesAClusterThatJoinerTakes(t *testing.T) {
-	text, err := os.ReadFile("../OPERATIONS.md")
+	text, err := os.ReadFile("../docs/getting-started.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,6 +214,6 @@ func TestA48EksctlMakesAClusterThatJoinerTakes(t *testing.T) {
 
 // TestA50NodeGroupsAreEmptiedBeforeTheyGo, when nothing fills them any more.
 func TestA50NodeGroupsAreEmptiedBeforeTheyGo(t *testing.T) {
-	inOrder(t, "OPERATIONS.md", "Coming from Cluster Autoscaler", "kubectl scale deployment cluster-autoscaler -n kube-system --replicas=0", "kubectl cordon -l eks.amazonaws.com/nodegroup=$NODEGROUP",
+	inOrder(t, "docs/tasks/migrate-from-cluster-autoscaler.md", "Coming from Cluster Autoscaler", "kubectl scale deployment cluster-autoscaler -n kube-system --replicas=0", "kubectl cordon -l eks.amazonaws.com/nodegroup=$NODEGROUP",
 		"kubectl drain -l eks.amazonaws.com/nodegroup=$NODEGROUP", "aws eks delete-nodegroup --cluster-name $CLUSTER --nodegroup-name $NODEGROUP")
 }

@@ -71,7 +71,7 @@ func (p *patient) registered(ctx context.Context, reg model.Registration) ([]doc
 	}
 	if stack, err := arn.Parse(reg.Stack); err == nil && p.at.Account != "" && stack.AccountID != p.at.Account {
 		warn("it is registered by stack "+reg.Stack+" of another account than the installation's, as earlier versions did; that stack cannot change it any more",
-			"deploy the cluster's stack there again, and then joiner-cluster-"+reg.Cluster+"-hub in account "+p.at.Account+": OPERATIONS.md, \"Many clusters, other accounts\"")
+			"deploy the cluster's stack there again, and then joiner-cluster-"+reg.Cluster+"-hub in account "+p.at.Account+": docs/tasks/many-clusters.md, \"Who owns a registration\"")
 	}
 	all, err := p.at.ledger.Clusters(ctx)
 	if err != nil && fault.CodeOf(err) != model.CodeUnreadCluster { // of which the command says so

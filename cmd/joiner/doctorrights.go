@@ -80,7 +80,7 @@ func (p *patient) rights(ctx context.Context, reg model.Registration) ([]doctor.
 		case r.must && !may:
 			found = append(found, doctor.Finding{
 				Level: doctor.Fail, Seen: fmt.Sprintf("function %s may not %s: role %s says %s", r.program, r.action, role, decision),
-				Do: "deploy the cluster's stack again, which makes the role; where the role is yours, OPERATIONS.md, Permissions, says what it needs, and a permissions boundary or an organization's policy may take it away",
+				Do: "deploy the cluster's stack again, which makes the role; where the role is yours, docs/threat-model.md, Permissions, says what it needs, and a permissions boundary or an organization's policy may take it away",
 			})
 		case !r.must && may:
 			found = append(found, doctor.Finding{

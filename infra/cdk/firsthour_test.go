@@ -335,9 +335,13 @@ func TestA35NobodyAdoptsWhoIsNotNamed(t *testing.T) {
 	expect(t, "cluster-adopters", all)
 }
 
-// What OPERATIONS says of options is so: each is one, what an installation of an earlier version is told to keep is accepted, and as many executions are reserved as it says.
-func TestOperationsTellsOptionsAsTheyAre(t *testing.T) {
-	text, err := os.ReadFile("../../OPERATIONS.md")
+// What the pages say of options is so: each is one, what an installation of an earlier version is told to keep is accepted, and as many executions are reserved as it says.
+func TestPagesDescribeOptionsAsTheyAre(t *testing.T) {
+	text, err := os.ReadFile("../../docs/getting-started.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	upgrade, err := os.ReadFile("../../docs/tasks/upgrade.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,14 +353,14 @@ func TestOperationsTellsOptionsAsTheyAre(t *testing.T) {
 	keys := strings.Split(all, ", ")
 	told := regexp.MustCompile("(?m)^\\| `([A-Za-z0-9]+)=").FindAllStringSubmatch(string(text), -1)
 	if len(told) < 10 {
-		t.Errorf("OPERATIONS tells of %v", told)
+		t.Errorf("docs/getting-started.md tells of %v", told)
 	}
 	for _, match := range told {
 		if !slices.Contains(keys, match[1]) {
-			t.Errorf("OPERATIONS tells of option %s, and there are %v", match[1], keys)
+			t.Errorf("docs/getting-started.md tells of option %s, and there are %v", match[1], keys)
 		}
 	}
-	_, kept, _ := strings.Cut(string(text), "```json\n{\"nodeRoleName\"") // what an upgrade is to keep
+	_, kept, _ := strings.Cut(string(upgrade), "```json\n{\"nodeRoleName\"") // what an upgrade is to keep
 	kept = "{\"nodeRoleName\"" + kept
 	kept, _, _ = strings.Cut(kept, "```")
 	given := contextFrom(t, strings.NewReplacer("ACCOUNT", "111111111111", "CLUSTER", "shop").Replace(kept))
@@ -370,6 +374,6 @@ func TestOperationsTellsOptionsAsTheyAre(t *testing.T) {
 		sum += f.Concurrency
 	}
 	if want := fmt.Sprintf("%d executions are reserved", sum); !strings.Contains(string(text), want) {
-		t.Errorf("OPERATIONS does not say that %s", want)
+		t.Errorf("docs/getting-started.md does not say that %s", want)
 	}
 }

@@ -157,7 +157,7 @@ func commit(folder string) error {
 	return withEmptyZips(variants(), Options{DryRun: true}, folder)
 }
 
-// keepOld writes the same templates as an installation has them that keeps what it has, by the options that OPERATIONS names for an upgrade
+// keepOld writes the same templates as an installation has them that keeps what it has, by the options that docs/tasks/upgrade.md names for an upgrade
 // from a version in which they were no options.
 func keepOld(folder string) error {
 	o := Options{DryRun: true, Reserve: true, Protect: true, Adopters: []string{"arn:aws:iam::111111111111:root"}}

@@ -70,27 +70,27 @@ func Beyond(recorded []Recorded, d Deployment) []Range {
 
 	return []Range{
 		{"pollers of idle queues", 0, all, "",
-			fmt.Sprintf("the guide says two of standard queues whose concurrency is not bounded and five of others, and nothing of FIFO queues: %g pollers are in the table above, %g would be five at each queue", d.Standard.Pollers+d.FIFO.Pollers, pollersBounded*(d.Standard.Queues+d.FIFO.Queues)),
+			fmt.Sprintf("the guide says two pollers for a standard queue without bounded concurrency, five for others, and nothing about FIFO queues: the table above has %g pollers, and five for each queue would be %g", d.Standard.Pollers+d.FIFO.Pollers, pollersBounded*(d.Standard.Queues+d.FIFO.Queues)),
 			"Lambda developer guide, \"Configuring scaling behavior for SQS event source mappings\""},
 		{"compute", 0, (slower - 1) * computed(busy), "",
-			fmt.Sprintf("were invocations and cold starts %d times as long as assumed: $%.2f more when idle, $%.2f with 100 nodes", slower, (slower-1)*computed(idle), (slower-1)*computed(busy)),
+			fmt.Sprintf("if invocations and cold starts took %d times as long as assumed: $%.2f more when idle, $%.2f with 100 nodes", slower, (slower-1)*computed(idle), (slower-1)*computed(busy)),
 			"assumed in testenv/cost/meter.go and bill.go; " + compute.Source},
 		{"private API server: interface endpoints", zone, 3 * zone, "",
-			fmt.Sprintf("%g endpoints (%s) × $%g × %d h in one to three zones; and $0.01 a GB. None where your VPC has them, nor in relay mode", endpoints, endpointsNamed, endpointHour, hoursOfMonth),
+			fmt.Sprintf("%g endpoints (%s) × $%g × %d h in one to three zones; and $0.01 a GB. None if your VPC has them, and none in relay mode", endpoints, endpointsNamed, endpointHour, hoursOfMonth),
 			"aws.amazon.com/privatelink/pricing"},
 		{"private API server: or a NAT gateway", natHour * hoursOfMonth, 3 * natHour * hoursOfMonth, "",
-			fmt.Sprintf("$%g × %d h in one to three zones; and $%g a GB. None where your VPC has one, nor in relay mode", natHour, hoursOfMonth, natGigabyte), "aws.amazon.com/vpc/pricing"},
+			fmt.Sprintf("$%g × %d h in one to three zones; and $%g a GB. None if your VPC has one, and none in relay mode", natHour, hoursOfMonth, natGigabyte), "aws.amazon.com/vpc/pricing"},
 		{"relay mode, idle", relay, relay, "a cluster",
-			fmt.Sprintf("%d replicas ask each %d s: %s requests", relayReplicas, relayWait, count(relayReplicas*minutes*60/relayWait)), "shared/adapter/relay/inbox.go; " + standard.Source},
+			fmt.Sprintf("%d replicas poll every %d s: %s requests", relayReplicas, relayWait, count(relayReplicas*minutes*60/relayWait)), "shared/adapter/relay/inbox.go; " + standard.Source},
 		{"relay mode, requests", request, request, "a million requests to the API server",
 			"sent, received and deleted, and the answer written and read in the table", standard.Source},
 		{"trail with data events of Lambda, S3 and DynamoDB", idleLow, busyHigh, "",
-			fmt.Sprintf("$0.10 for 100,000 calls: $%.2f to $%.2f when idle, $%.2f to $%.2f with 100 nodes; the least are the calls of Lambda and S3 alone, the most those and as many calls of DynamoDB as its units allow", idleLow, idleHigh, busyLow, busyHigh),
+			fmt.Sprintf("$0.10 for 100,000 calls: $%.2f to $%.2f when idle, $%.2f to $%.2f with 100 nodes; at least the calls of Lambda and S3, at most those and as many calls of DynamoDB as its units allow", idleLow, idleHigh, busyLow, busyHigh),
 			"aws.amazon.com/cloudtrail/pricing"},
 		{"KMS key of your own", keyMonth, keyMonth + keyed, "",
-			fmt.Sprintf("$1, and at most a request each %d minutes from each of %d principals for each of %g queues, the table and the bucket, at $0.03 for 10,000", keyReuse, keyPrincipals, encrypted), "aws.amazon.com/kms/pricing"},
-		{"machines of others", notice, notice, "a million changes of a machine's state",
-			fmt.Sprintf("the rule joiner-state takes those of every machine of account and region, four a machine: message, invocation of %d ms, one read", noticeMillis), standard.Source + ", " + compute.Source},
+			fmt.Sprintf("$1, and at most one request every %d minutes from each of %d principals for each of %g queues, the table and the bucket, at $0.03 for 10,000", keyReuse, keyPrincipals, encrypted), "aws.amazon.com/kms/pricing"},
+		{"instances of others", notice, notice, "a million state changes of instances",
+			fmt.Sprintf("the rule joiner-state matches every instance of account and region, with four state changes each: message, invocation of %d ms, one read", noticeMillis), standard.Source + ", " + compute.Source},
 	}
 }
 
@@ -112,10 +112,10 @@ func (r Range) usd() string {
 	return out
 }
 
-// BeyondTable returns README.md's table of what comes on top.
+// BeyondTable returns docs/performance.md's table of what comes on top.
 func BeyondTable(ranges []Range) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| on top, a month, %s | list price | how it comes to that | source |\n|---|--:|---|---|\n", region)
+	fmt.Fprintf(&b, "| In addition, per month, %s | List price | Calculation | Source |\n|---|--:|---|---|\n", region)
 	for _, r := range ranges {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.Name, r.usd(), r.How, r.Source)
 	}

@@ -40,13 +40,13 @@ func TestA28EndpointsAndNATArePriced(t *testing.T) {
 	if r := all["private API server: or a NAT gateway"]; !near(r.Low, 32.4) || !near(r.High, 97.2) {
 		t.Errorf("NAT: $%g to $%g", r.Low, r.High)
 	}
-	text, err := os.ReadFile("../../OPERATIONS.md")
+	text, err := os.ReadFile("../../docs/tasks/private-clusters.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, service := range strings.Split(endpointsNamed, ", ") {
 		if !strings.Contains(string(text), "`"+service+"`") {
-			t.Errorf("OPERATIONS.md names no endpoint of %s", service)
+			t.Errorf("docs/tasks/private-clusters.md names no endpoint of %s", service)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestA31KeysArePriced(t *testing.T) {
 
 // TestA20OthersMachinesArePriced: each change of state is a message, an invocation and a read.
 func TestA20OthersMachinesArePriced(t *testing.T) {
-	r := byHand(t)["machines of others"]
+	r := byHand(t)["instances of others"]
 	if want := 3*0.40 + 0.20 + 0.125 + 0.06*13.3334; !near(r.Low, want) {
 		t.Errorf("$%g, want %g", r.Low, want)
 	}

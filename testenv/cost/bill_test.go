@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ const (
 	recordsFile  = "testdata/usage.json"
 	templateFile = "../../infra/cdk/templates/region.json"
 	clusterFile  = "../../infra/cdk/templates/cluster.json"
+	pageFile     = "../../docs/performance.md"
 	readmeFile   = "../../README.md"
 )
 
@@ -53,8 +55,8 @@ func TestD12MonthsCostWhatWasPromised(t *testing.T) {
 	}
 }
 
-func TestREADMEHasTheTableOfWhatWasMeasured(t *testing.T) {
-	text, err := os.ReadFile(readmeFile)
+func TestPageHasTheTableOfWhatWasMeasured(t *testing.T) {
+	text, err := os.ReadFile(pageFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +69,29 @@ func TestREADMEHasTheTableOfWhatWasMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(text) != want {
-		t.Error("README.md's table of costs is not what was measured last: run `make cost COSTFLAGS=-recorded`")
+		t.Error("docs/performance.md's table of costs is not what was measured last: run `make cost COSTFLAGS=-recorded`")
+	}
+}
+
+// TestREADMEHasTheSumsOfWhatWasMeasured: its figures are those of the page's table.
+func TestREADMEHasTheSumsOfWhatWasMeasured(t *testing.T) {
+	text, err := os.ReadFile(readmeFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, d := recorded(t), deployed(t)
+	sum := func(s Scenario, kinds ...Kind) float64 {
+		list, _ := Sum(Bill(records[s.Name].Month(), d), kinds...)
+		return list
+	}
+	for _, want := range []string{
+		fmt.Sprintf("| Requests and compute of an idle cluster, a month, at list price | $%.2f |", sum(Idle, Requests, Compute)),
+		fmt.Sprintf("| The same for 100 nodes, 20 of which are replaced a day | $%.2f |", sum(Busy, Requests, Compute)),
+		fmt.Sprintf("| Logs, alarms, dashboards and storage, a month | $%.2f to $%.2f |", sum(Idle, Kept), sum(Busy, Kept)),
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("README.md does not have %q", want)
+		}
 	}
 }
 
@@ -159,7 +183,7 @@ func TestBillAddsUp(t *testing.T) {
 		"read request units":          {0.25, 0.25}, "write request units": {0.625, 0.625},
 		"requests":      {0.6, 0.4},
 		"compute":       {(500_000 + 2*360*0.3) * 2 * 0.0000133334, ((500_000+2*360*0.3)*2 - 400_000) * 0.0000133334},
-		"logs taken in": {5, 2.5}, "dashboards": {12, 3}, "logs kept": {0.3, 0.3},
+		"logs ingested": {5, 2.5}, "dashboards": {12, 3}, "logs stored": {0.3, 0.3},
 	}
 	for _, l := range lines {
 		if w, checked := want[l.Item.Name]; checked && (math.Abs(l.USD()-w[0]) > 1e-9 || math.Abs(l.BilledUSD()-w[1]) > 1e-9) {

@@ -9,6 +9,6 @@
 //	lines := cost.Bill(day.Month(), deployment)
 //
 // It decides what a month is made of: how often idle pollers ask, how long an invocation takes by the calls it makes. It leaves prices
-// to prices.go, what is deployed to the templates of infra/cdk. What was measured last is in testdata/usage.json, and what it comes to in README.md;
+// to prices.go, what is deployed to the templates of infra/cdk. What was measured last is in testdata/usage.json, and what it comes to in docs/performance.md;
 // `make cost` writes both.
 package cost

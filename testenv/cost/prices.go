@@ -55,11 +55,11 @@ var prices = map[string]map[string]Item{
 	},
 	serviceEvents: {
 		// AWS bills no events of its own, and says nothing of those a rule makes by the clock: at list price they are custom events here.
-		"tick": {Name: "events by the clock", Unit: "events", Per: 1e6, USD: 1, Free: math.Inf(1), Source: "aws.amazon.com/eventbridge/pricing"},
+		"tick": {Name: "scheduled events", Unit: "events", Per: 1e6, USD: 1, Free: math.Inf(1), Source: "aws.amazon.com/eventbridge/pricing"},
 	},
 	serviceWatch: {
-		"log":       {Name: "logs taken in", Unit: "GB", Per: 1, USD: 0.50, Free: 5, Source: "aws.amazon.com/cloudwatch/pricing"},
-		"logs":      {Name: "logs kept", Unit: "GB", Per: 1, USD: 0.03, Source: "aws.amazon.com/cloudwatch/pricing"},
+		"log":       {Name: "logs ingested", Unit: "GB", Per: 1, USD: 0.50, Free: 5, Source: "aws.amazon.com/cloudwatch/pricing"},
+		"logs":      {Name: "logs stored", Unit: "GB", Per: 1, USD: 0.03, Source: "aws.amazon.com/cloudwatch/pricing"},
 		"alarm":     {Name: "alarms", Unit: "metrics", Per: 1, USD: 0.10, Free: 10, Source: "aws.amazon.com/cloudwatch/pricing"},
 		"dashboard": {Name: "dashboards", Unit: "dashboards", Per: 1, USD: 3, Free: 3, Source: "aws.amazon.com/cloudwatch/pricing"},
 	},

@@ -11,7 +11,7 @@ import (
 
 // Page is a document of the project.
 type Page struct {
-	Name     string // "README.md"
+	Name     string // "docs/getting-started.md"
 	sections []section
 }
 
@@ -88,7 +88,7 @@ func (p *Page) Section(title string) ([]Block, error) {
 
 // Command is one that a reader types: a line with those it goes on with.
 type Command struct {
-	Where string // "README.md:33"
+	Where string // "docs/getting-started.md:33"
 	Text  string
 }
 

@@ -36,7 +36,7 @@ func TestCommandsOfAPage(t *testing.T) {
 
 func TestATableFillsInWhatAReaderKnows(t *testing.T) {
 	table := Usual()
-	got := table.Fill(Command{"OPERATIONS.md:1", "git pull && make deploy"}).Text
+	got := table.Fill(Command{"docs/tasks/upgrade.md:1", "git pull && make deploy"}).Text
 	if want := ": git pull && make deploy"; got != want {
 		t.Errorf("typed is %q, not %q", got, want)
 	}
@@ -48,7 +48,12 @@ func TestATableFillsInWhatAReaderKnows(t *testing.T) {
 
 // Everything a page has to say about the first day is there to be run, and a reader types at most eight commands until pods run on the first node.
 func TestA10PagesHaveWhatTheFirstDayTakes(t *testing.T) {
-	for page, sections := range map[string][]string{"README.md": {"Ten minutes"}, "OPERATIONS.md": {"Upgrade", "Remove", "Remove the region", "Install again", "A cluster in another account", "Take it out again", "Functions in the VPC", "Requests through the watcher"}} {
+	for page, sections := range map[string][]string{
+		"docs/getting-started.md": {"Ten minutes", "A key of your own"}, "docs/tasks/upgrade.md": {"Upgrade the installation"},
+		"docs/tasks/remove.md":        {"Remove a cluster", "Remove the region", "Install again"},
+		"docs/tasks/many-clusters.md": {"A cluster in another account", "Take it out again"}, "docs/tasks/private-clusters.md": {"Functions in the VPC", "Requests through the watcher"},
+		"docs/tasks/migrate-from-karpenter.md": {"Coming from Karpenter"},
+	} {
 		p, err := Read(page)
 		if err != nil {
 			t.Fatal(err)

@@ -17,11 +17,11 @@ func scenario(t *testing.T, o Options) *World {
 	return begin(t, o)
 }
 
-// From an empty account to the first pod on a new node by README alone; then the upgrade, which reaches the watcher, too; protection; removal; and all of it
+// From an empty account to the first pod on a new node by docs/getting-started.md alone; then the upgrade, which reaches the watcher, too; protection; removal; and all of it
 // again, with what was kept.
 func TestA10TenMinutesUpgradeRemovalAndAgain(t *testing.T) {
 	w := scenario(t, Options{})
-	page(t, w, "README.md", "Ten minutes")
+	page(t, w, "docs/getting-started.md", "Ten minutes")
 	running(t, w)
 	if typed := len(w.Typed); typed > mostTyped {
 		t.Errorf("a reader typed %d commands until pods ran, more than %d", typed, mostTyped)
@@ -32,7 +32,7 @@ func TestA10TenMinutesUpgradeRemovalAndAgain(t *testing.T) {
 	t.Run("A11Upgrade", func(t *testing.T) {
 		before := w.Images()
 		w.shell.set("VERSION", "day-two") // of what is built from now on
-		page(t, w, "OPERATIONS.md", "Upgrade")
+		page(t, w, "docs/tasks/upgrade.md", "Upgrade the installation")
 		await(t, "the watcher runs another image", func() bool { return len(w.Images()) > len(before) && before[0] != w.Images()[len(w.Images())-1] })
 		status(t, w, "joiner", "UPDATE_COMPLETE")
 		running(t, w)
@@ -40,15 +40,15 @@ func TestA10TenMinutesUpgradeRemovalAndAgain(t *testing.T) {
 	})
 	t.Run("A12Remove", func(t *testing.T) {
 		must(t, w, "kubectl delete deployment inflate") // else new machines are wanted
-		page(t, w, "OPERATIONS.md", "Remove")
+		page(t, w, "docs/tasks/remove.md", "Remove a cluster")
 		ended(t, w)
 		status(t, w, "joiner-cluster-shop", "")
-		page(t, w, "OPERATIONS.md", "Remove the region")
+		page(t, w, "docs/tasks/remove.md", "Remove the region")
 		status(t, w, "joiner", "")
 	})
 	t.Run("Again", func(t *testing.T) {
-		page(t, w, "OPERATIONS.md", "Install again")
-		page(t, w, "README.md", "Ten minutes")
+		page(t, w, "docs/tasks/remove.md", "Install again")
+		page(t, w, "docs/getting-started.md", "Ten minutes")
 		running(t, w)
 	})
 }
@@ -78,7 +78,7 @@ func TestA7AFirstDeploymentThatFailsAndTheNext(t *testing.T) {
 	w := scenario(t, Options{})
 	must(t, w, "aws ssm put-parameter --name /joiner/stop --type String --value go")
 	w.Return()
-	err := w.Run(t.Context(), blocksOf(t, "README.md", "Ten minutes"))
+	err := w.Run(t.Context(), blocksOf(t, "docs/getting-started.md", "Ten minutes"))
 	const remedy = "aws ssm delete-parameter --name /joiner/stop"
 	if err == nil || !strings.Contains(err.Error(), "fail  names: parameter /joiner/stop: it is there") || !strings.Contains(err.Error(), remedy) {
 		t.Fatalf("preflight of a name that is taken: %v", err)
@@ -90,7 +90,7 @@ func TestA7AFirstDeploymentThatFailsAndTheNext(t *testing.T) {
 	status(t, w, "joiner-cluster-shop", "")
 	must(t, w, "! aws dynamodb describe-table --table-name joiner")
 	must(t, w, remedy)
-	page(t, w, "README.md", "Ten minutes")
+	page(t, w, "docs/getting-started.md", "Ten minutes")
 	running(t, w)
 	status(t, w, "joiner", "CREATE_COMPLETE")
 }
@@ -98,7 +98,7 @@ func TestA7AFirstDeploymentThatFailsAndTheNext(t *testing.T) {
 // An account with a quota of ten concurrent executions has none to reserve. Preflight says so and what helps, and stops nobody.
 func TestA2ASmallAccount(t *testing.T) {
 	w := scenario(t, Options{Concurrency: 10})
-	page(t, w, "README.md", "Ten minutes")
+	page(t, w, "docs/getting-started.md", "Ten minutes")
 	running(t, w)
 	must(t, w, `make preflight | grep -- "-c batches=2"`)
 	must(t, w, `make deploy CDKFLAGS="-c batches=2"`)
@@ -128,7 +128,7 @@ func TestA5ComingFromKarpenter(t *testing.T) {
 	must(t, w, "sed -E 's/joiner-demo/shop/; s/role: .*/role: KarpenterNodeRole-shop/' testenv/examples/nodepool.yaml | kubectl apply -f -")
 	pools := must(t, w, "kubectl get nodepools,ec2nodeclasses -o jsonpath='{.items[*].metadata.uid}'")
 
-	page(t, w, "README.md", "Coming from Karpenter")
+	page(t, w, "docs/tasks/migrate-from-karpenter.md", "Coming from Karpenter")
 	if after := must(t, w, "kubectl get nodepools,ec2nodeclasses -o jsonpath='{.items[*].metadata.uid}'"); after != pools {
 		t.Errorf("the objects were %q and are %q", pools, after)
 	}
@@ -145,7 +145,7 @@ func TestPrivateClusterByTheWatcher(t *testing.T) {
 	nodeGroup(t, w)
 	private(t, w)
 	must(t, w, `make preflight PREFLIGHTFLAGS="-c relay=true"`)
-	page(t, w, "OPERATIONS.md", "Requests through the watcher")
+	page(t, w, "docs/tasks/private-clusters.md", "Requests through the watcher")
 	tenMinutes(t, w, "sed ")
 	running(t, w)
 }
@@ -154,7 +154,7 @@ func TestPrivateClusterByTheWatcher(t *testing.T) {
 func TestPrivateClusterByTheVPC(t *testing.T) {
 	w := scenario(t, Options{})
 	private(t, w)
-	page(t, w, "OPERATIONS.md", "Functions in the VPC")
+	page(t, w, "docs/tasks/private-clusters.md", "Functions in the VPC")
 	must(t, w, `make preflight PREFLIGHTFLAGS="-c subnetIds=$SUBNETS -c securityGroupIds=$GROUP"`)
 	tenMinutes(t, w, "helm ", "sed ")
 	running(t, w)
@@ -175,7 +175,7 @@ func private(t *testing.T, w *World) {
 func TestA13AKeyOfOnesOwn(t *testing.T) {
 	w := scenario(t, Options{})
 	tenMinutes(t, w, "export ", "make prepare", "make ecr")
-	page(t, w, "OPERATIONS.md", "A key of your own")
+	page(t, w, "docs/getting-started.md", "A key of your own")
 	must(t, w, `[ "$(aws dynamodb describe-table --table-name joiner --query Table.SSEDescription.KMSMasterKeyArn --output text)" = "$KEY" ]`)
 	tenMinutes(t, w, "helm ", "sed ")
 	running(t, w)
@@ -186,7 +186,7 @@ func tenMinutes(t *testing.T, w *World, prefixes ...string) {
 	t.Helper()
 	w.Return()
 	typed := 0
-	for _, c := range Commands(blocksOf(t, "README.md", "Ten minutes")) {
+	for _, c := range Commands(blocksOf(t, "docs/getting-started.md", "Ten minutes")) {
 		if !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(c.Text, p) }) {
 			continue
 		}
@@ -196,7 +196,7 @@ func tenMinutes(t *testing.T, w *World, prefixes ...string) {
 		typed++
 	}
 	if typed < len(prefixes) {
-		t.Fatalf("README.md has %d commands that begin with one of %q", typed, prefixes)
+		t.Fatalf("docs/getting-started.md has %d commands that begin with one of %q", typed, prefixes)
 	}
 }
 
@@ -214,7 +214,7 @@ func nodeGroup(t *testing.T, w *World) {
 func TestAClusterInAnotherAccount(t *testing.T) {
 	w := scenario(t, Options{Elsewhere: true})
 	w.Table.Replaced["111111111111"], w.Table.Replaced["222222222222"] = w.Stack.Cloud.Account(), w.Foreign.Account
-	page(t, w, "OPERATIONS.md", "A cluster in another account")
+	page(t, w, "docs/tasks/many-clusters.md", "A cluster in another account")
 	tenMinutes(t, w, "sed ")
 	running(t, w)
 	status(t, w, "joiner", "CREATE_COMPLETE")
@@ -228,7 +228,7 @@ func TestAClusterInAnotherAccount(t *testing.T) {
 	}
 	elsewhere("CREATE_COMPLETE")
 	must(t, w, "kubectl delete deployment inflate")
-	page(t, w, "OPERATIONS.md", "Take it out again")
+	page(t, w, "docs/tasks/many-clusters.md", "Take it out again")
 	ended(t, w)
 	status(t, w, "joiner-cluster-shop-hub", "")
 	elsewhere("")

@@ -86,7 +86,7 @@ func (s *Site) Endpoint(ctx context.Context) ([]doctor.Finding, error) {
 	}
 	return one(doctor.Fail, ways+": functions outside of your VPC have no fixed addresses, and do not reach it",
 		s.deploy("-c relay=true")+", where the watcher has nodes that Joiner does not run; or "+
-			s.deploy(fmt.Sprintf("-c subnetIds=%s -c securityGroupIds=%s", strings.Join(vpc.SubnetIds, ","), strings.Join(groupsOf(vpc), ",")))+": OPERATIONS.md, \"Private clusters\""), nil
+			s.deploy(fmt.Sprintf("-c subnetIds=%s -c securityGroupIds=%s", strings.Join(vpc.SubnetIds, ","), strings.Join(groupsOf(vpc), ",")))+": docs/tasks/private-clusters.md"), nil
 }
 
 // groupsOf are the cluster's security groups, the one that EKS made first.

@@ -43,7 +43,7 @@ func (s *Site) karpenter(ctx context.Context) ([]doctor.Finding, error) {
 		if d.Replicas > 0 || d.Running > 0 {
 			found = append(found, doctor.Finding{
 				Level: doctor.Warn, Seen: fmt.Sprintf("Karpenter runs (Deployment %s/%s, %d replicas): both would launch for the same pods", d.Namespace, d.Name, d.Replicas),
-				Do: s.deploy("-c paused=true") + "; then README.md, \"Coming from Karpenter\"",
+				Do: s.deploy("-c paused=true") + "; then docs/tasks/migrate-from-karpenter.md",
 			})
 		}
 	}

@@ -145,7 +145,7 @@ func (s *Site) taken(ctx context.Context, name string, all []named) ([]doctor.Fi
 		f := doctor.Finding{Level: doctor.Fail, Object: n.kind + " " + n.name, Seen: "it is there, and stack " + name + " is not, which makes one of that name", Do: n.remove}
 		if n.remove == "" {
 			f.Seen += ": an installation before left it"
-			f.Do = s.deploy("--import-existing-resources") + " takes it in with all it knows; or delete it: OPERATIONS.md, \"Install again\""
+			f.Do = s.deploy("--import-existing-resources") + " takes it in with all it knows; or delete it: docs/tasks/remove.md, \"Install again\""
 		}
 		found = append(found, f)
 	}

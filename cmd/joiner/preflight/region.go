@@ -35,7 +35,7 @@ func (s *Site) region(ctx context.Context) ([]doctor.Finding, error) {
 	}
 	if s.partition == partitionOfChina && !s.plan.IRSA {
 		return one(doctor.Fail, "EKS has no Pod Identity in China, by which the watcher gets its role",
-			"deploy with -c irsaProvider=PROVIDER and install the chart with serviceAccount.annotations: OPERATIONS.md, \"Options of the stacks\""), nil
+			"deploy with -c irsaProvider=PROVIDER and install the chart with serviceAccount.annotations: docs/getting-started.md, \"IRSA instead of Pod Identity\""), nil
 	}
 	return one(doctor.OK, "the account has it ("+aws.ToString(out.Regions[0].OptInStatus)+")", ""), nil
 }

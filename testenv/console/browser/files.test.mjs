@@ -1,4 +1,4 @@
-// The page of files: cmd/joiner/testdata/night at two in the morning, whose dry run README.md prints.
+// The page of files: cmd/joiner/testdata/night at two in the morning, whose dry run docs/concepts/disruption.md prints.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// Command cmd measures what the control plane is billed for, prints the bill with its arithmetic, and writes README.md's tables.
+// Command cmd measures what the control plane is billed for, prints the bill with its arithmetic, and writes the tables of docs/performance.md.
 //
 //	go run ./testenv/cost/cmd                 # from the root; some minutes
 //	go run ./testenv/cost/cmd -only idle      # the other scenarios as they were measured last
@@ -25,7 +25,7 @@ func main() {
 }
 
 func run(recorded bool, only string) error {
-	const records, readme = "testenv/cost/testdata/usage.json", "README.md"
+	const records, page = "testenv/cost/testdata/usage.json", "docs/performance.md"
 	const template, cluster = "infra/cdk/templates/region.json", "infra/cdk/templates/cluster.json"
 	if !recorded {
 		before, err := cost.ReadRecords(records)
@@ -55,13 +55,13 @@ func run(recorded bool, only string) error {
 	beyond := cost.Beyond(measured, deployment)
 	fmt.Println("\nOn top of that:")
 	cost.PrintBeyond(os.Stdout, beyond)
-	text, err := os.ReadFile(readme)
+	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
 	next, err := cost.Rewrite(string(text), cost.Table(measured, deployment), cost.BeyondTable(beyond))
 	if err != nil {
-		return fmt.Errorf("%s: %w", readme, err)
+		return fmt.Errorf("%s: %w", page, err)
 	}
-	return os.WriteFile(readme, []byte(next), 0o644)
+	return os.WriteFile(page, []byte(next), 0o644)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Markers of README.md between which the tables stand.
+// Markers of docs/performance.md between which the tables stand.
 const (
 	markBegin  = "<!-- cost: begin, written by make cost -->\n"
 	markEnd    = "<!-- cost: end -->\n"
@@ -13,7 +13,7 @@ const (
 	markClose  = "<!-- beyond: end -->\n"
 )
 
-// Table returns the table of README.md for what is recorded of scenarios.
+// Table returns the table of docs/performance.md for what is recorded of scenarios.
 func Table(recorded []Recorded, d Deployment) string {
 	var b strings.Builder
 	bills := make([][]Line, len(recorded))
@@ -27,7 +27,7 @@ func Table(recorded []Recorded, d Deployment) string {
 	for i, r := range recorded {
 		bills[i] = Bill(r.Month(), d)
 	}
-	fmt.Fprintf(&b, "| a month, %s, %s |", region, pricedAt)
+	fmt.Fprintf(&b, "| Per month, %s, %s |", region, pricedAt)
 	for _, r := range recorded {
 		fmt.Fprintf(&b, " %s |", r.Scenario)
 	}
