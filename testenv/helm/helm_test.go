@@ -214,7 +214,7 @@ func TestWatchersPodIsRestrictedAndSpread(t *testing.T) {
 
 // TestW15AuditIsWarnedOf: who chooses Audit reads beside the value, and after installing, what is given up by it.
 func TestW15AuditIsWarnedOf(t *testing.T) {
-	for file, near := range map[string]string{"values.yaml": "\n  action: Deny\n", "templates/NOTES.txt": "WARNING: policies only leave marks"} {
+	for file, near := range map[string]string{"values.yaml": "\n  action: Deny\n", "templates/NOTES.txt": "WARNING: policies only write to the audit log"} {
 		text, err := os.ReadFile(filepath.Join(ChartDir(), file))
 		if err != nil {
 			t.Fatal(err)
