@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Judges the committed templates by programs that are none of ours, installed into .cache at the versions below: cfn-lint (CloudFormation's
 # schemas), checkov (good practice), cloudsplaining and parliament (identity policies; PyPI), and cloudformation-diff (npm), which says what an
-# installation of the commit that is named in `base` would lose by an upgrade: with default options (upgrade), and with those that OPERATIONS
+# installation of the commit that is named in `base` would lose by an upgrade: with default options (upgrade), and with those that docs/tasks/upgrade.md
 # names for it (upgrade-kept), by which it loses nothing. What they find is mended, or excused with a reason in excuses.json.
 # Exit status: 0 nothing; 1 a finding; 77 what judges could not be had here, so that nothing was judged.
 set -euo pipefail
