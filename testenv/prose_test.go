@@ -21,7 +21,7 @@ const (
 )
 
 // unstyled are pages that are not in this style yet, each with how many of its sentences are too long. These counts may only fall.
-var unstyled = map[string]int{"DESIGN.md": 80, "docs/decisions.md": 51, "docs/upstream.md": 1}
+var unstyled = map[string]int{"DESIGN.md": 80, "docs/decisions.md": 51}
 
 // announced are pages that others may link to before they are there.
 var announced = []string{

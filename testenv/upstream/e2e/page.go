@@ -29,14 +29,14 @@ func Page(rows []Row) string {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString("| Suite | Specs | pass | differ | wait | untried | cannot |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| Suite | Specs | pass | differs | waits | untried | cannot |\n|---|---|---|---|---|---|---|\n")
 	for _, s := range Suites {
 		if counts[s.Name] != nil {
 			line(s.Name, counts[s.Name])
 		}
 	}
 	line("all", sums)
-	b.WriteString("\n## Those that are left out\n\n| Suite | Spec | | Why |\n|---|---|---|---|\n")
+	b.WriteString("\n## Specs that do not pass\n\n| Suite | Spec | Result | Why |\n|---|---|---|---|\n")
 	for _, r := range rows {
 		if r.Verdict != Passes && r.Verdict != Untried {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.Suite, strings.ReplaceAll(r.Spec, "|", "\\|"), r.Verdict, r.Why)
@@ -47,11 +47,18 @@ func Page(rows []Row) string {
 
 const pageHead = `# Karpenter's own end-to-end suites
 
-` + "`make upstream`" + ` runs the end-to-end suites of Karpenter 1.14.1 and of its AWS provider, unchanged, against the stack of ` + "`make up`" + `: a real control plane and
-scheduler, the function binaries, the policies of the templates in force, kubelets and EC2 as models. This page says what
-[specs.csv](../testenv/upstream/e2e/specs.csv) says, which every run is held against: a spec that is to pass and fails is a fault, and so is a row that no spec needs.
+` + "`make upstream`" + ` runs the end-to-end suites of Karpenter 1.14.1 and of its AWS provider, unchanged, against the stack of ` + "`make up`" + `.
+That is a real control plane and scheduler, the function binaries, and the policies of the templates in force. Kubelets and EC2 are models.
 
-*differ*: the spec expects what Joiner does otherwise on purpose; the reason names section and row of [Compatibility](compatibility.md). *wait*: it asks for
-what is not built yet. *untried*: nobody has run it to its end yet. *cannot*: it asks for what there is not without an account of AWS, or a larger machine.
+This page is generated from ` + "`testenv/upstream/e2e/specs.csv`" + `. Every run is compared with that file.
+A spec that should pass and fails is an error, and so is a row that no spec needs.
+
+| Result | Meaning |
+|---|---|
+| pass | The spec passes. |
+| differs | The spec expects what Joiner does otherwise on purpose. The reason names section and row of [Compatibility](compatibility.md). |
+| waits | It needs something that is not built yet. |
+| untried | Nobody has run it to its end yet. |
+| cannot | It needs an AWS account, a larger computer, or a part of Karpenter. |
 
 `
