@@ -65,7 +65,7 @@ func TestFloors(t *testing.T) {
 	for path, file := range parseShipped(t) {
 		f := floorOf(path)
 		if f == nil {
-			t.Errorf("%s is on no floor of the house; see the table of floors in DESIGN.md", path)
+			t.Errorf("%s is on no floor; see the table of floors in docs/architecture/index.md", path)
 			continue
 		}
 		checked++

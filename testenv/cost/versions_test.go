@@ -11,7 +11,7 @@ import (
 	"github.com/joiner-sh/joiner/shared/wire"
 )
 
-// What DESIGN.md says of versions of a region's machine catalogue: a new one each ten minutes, since spot prices are read again that often and
+// What docs/architecture/records.md says of versions of a region's machine catalogue: a new one each ten minutes, since spot prices are read again that often and
 // hardly ever are all what they were.
 const (
 	versionsADay    = 24 * time.Hour / (10 * time.Minute)

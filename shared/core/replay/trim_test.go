@@ -59,7 +59,7 @@ func packed(t *testing.T, v any) int {
 	return out.Len()
 }
 
-// What is kept of a question is small beside the cluster it is of: DESIGN.md names these figures.
+// What is kept of a question is small beside the cluster it is of: docs/architecture/records.md names these figures.
 func TestQuestionsAreSmall(t *testing.T) {
 	const mostPerNode = 100 // bytes
 	for _, nodes := range []int{10, 100, 1000, 5000} {
