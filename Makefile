@@ -190,6 +190,13 @@ console-shots: browser ## pictures of the page at 50 and 5,000 nodes into dist/c
 	$(GO) build -o $(BIN)/town ./testenv/console/town/serve
 	$(BROWSER)/with-town.sh $(BIN)/town -nodes 50 -- $(BROWSER)/with-town.sh $(BIN)/town -nodes 5000 -story=false -- node $(BROWSER)/shots.mjs $(DIST)/console
 
+docs: ## build the site of docs into dist/docs (a few seconds); broken links fail; mkdocs-material (PyPI) and Mermaid (npm) are installed into .cache the first time
+	@tools/docs/build.sh
+
+docs-look: docs browser ## the site in Chromium: pictures into dist/docs-pictures; fails where a diagram is not drawn, the search finds nothing, or a page asks another host
+	@mkdir -p $(DIST)/docs-pictures
+	node $(BROWSER)/docs.mjs $(DIST)/docs $(DIST)/docs-pictures $(or $(PAGES),$(shell cd $(DIST)/docs 2>/dev/null && find . -name '*.html' ! -name 404.html | cut -c3- | sort))
+
 $(CONSOLE)/node_modules: $(CONSOLE)/package-lock.json
 	@command -v npm >/dev/null || { echo "npm is not on the PATH; install Node.js 22 or 24"; exit 1; }
 	cd $(CONSOLE) && npm ci --no-audit --no-fund
@@ -254,4 +261,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: preflight prepare deploy ecr first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean upstream-unit upstream FORCE
+.PHONY: docs docs-look preflight prepare deploy ecr first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean upstream-unit upstream FORCE
