@@ -125,12 +125,13 @@ $(BIN)/compare: FORCE
 fuzz: ## every fuzz test, FUZZTIME (default 10m) in all
 	./testenv/fuzz.sh $(or $(FUZZTIME),10m)
 
-check: $(BIN)/supply ## format, vet, staticcheck, floors, generated files unchanged, modules as go.sum has them, licences as committed
+check: $(BIN)/supply ## format, vet, staticcheck, floors, retired phrases, subjects of new commits, generated files unchanged, modules as go.sum has them, licences as committed
+	@tools/subjects.sh
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 	cd infra/cdk && $(GO) vet ./...
-	$(GO) test -run 'TestFloors' ./testenv
+	$(GO) test -run 'TestFloors|TestV11' ./testenv
 	$(GO) mod verify
 	cd tools && $(GO) mod verify
 	$(BIN)/supply licences -check LICENSES.csv -npm $(CONSOLE)/package-lock.json ./functions/... ./cmd/...
