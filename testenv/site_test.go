@@ -18,7 +18,7 @@ var awaited = []string{
 	"concepts/nodepools.md", "concepts/ec2nodeclasses.md", "concepts/scheduling.md", "concepts/disruption.md", "concepts/interruption.md", "concepts/buffers.md",
 	"tasks/migrate-from-karpenter.md", "tasks/migrate-from-cluster-autoscaler.md", "tasks/private-clusters.md", "tasks/many-clusters.md", "tasks/gitops.md",
 	"tasks/observe.md", "tasks/pause-disruption.md", "tasks/upgrade.md", "tasks/remove.md",
-	"reference/settings.md", "reference/cli.md", "reference/api.md", "reference/iam.md", "reference/events.md", "reference/metrics.md",
+	"reference/metrics.md",
 }
 
 // navigation returns the pages that mkdocs.yml names, in order.

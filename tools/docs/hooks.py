@@ -16,10 +16,12 @@ REPOSITORY = "https://github.com/joiner-sh/joiner/blob/main/"
 START = {"index.md": "README.md"}  # pages of the site that are files of the repository's root
 MERMAID = "assets/mermaid.min.js"
 STYLES = "assets/wide.css"
-# Tables are as wide as the window, and code in them may break.
+# Tables are as wide as the page. ARNs in them may break, and names in the first column do not.
 WIDE = """.md-grid { max-width: 76rem; }
 .md-typeset table:not([class]) { display: table; }
-.md-typeset table:not([class]) code { word-break: break-word; }
+.md-typeset table:not([class]) td { min-width: 5.5rem; }
+.md-typeset table:not([class]) td code { word-break: normal; overflow-wrap: anywhere; }
+.md-typeset table:not([class]) td:first-child code { white-space: nowrap; }
 .md-typeset .mermaid { overflow-x: auto; }
 """
 
