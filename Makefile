@@ -165,9 +165,10 @@ sbom: build $(BIN)/supply ## write dist/sbom.json, a CycloneDX bill of materials
 vuln: ## vulnerabilities the shipped programs can reach; where the database (GOVULNDB) cannot be reached nothing is known, and tools/vuln.sh exits 75
 	@GO="$(GO)" tools/vuln.sh
 
-generated: ## regenerate CRDs, deep copies, the built-in catalogue and docs/reference/metrics.md; fails where that changes anything
+generated: ## regenerate CRDs, deep copies, the built-in catalogue and docs/reference; fails where that changes anything
 	$(GO) generate ./shared/api/... ./cmd/...
-	@git diff --exit-code -- shared/api cmd/joiner/catalogue infra/chart/files docs/reference/metrics.md || { echo "generated files differ from what is committed; commit them"; exit 1; }
+	$(GO) run ./testenv/referencedoc docs/reference
+	@git diff --exit-code -- shared/api cmd/joiner/catalogue infra/chart/files docs/reference || { echo "generated files differ from what is committed; commit them"; exit 1; }
 
 console: $(CONSOLE)/node_modules ## build the page of `joiner console` into what is embedded (needs npm)
 	cd $(CONSOLE) && npm run --silent check && npm run --silent build
