@@ -73,7 +73,7 @@ func (e *engine) resting() bool {
 		return false
 	}
 	now := e.now()
-	if e.config.Scenario.Choices && !settled(&ledger, now.Unix()) {
+	if e.config.Scenario.Choices && (!settled(&ledger, now.Unix()) || moved(e.world.Log.Since(0), ledger.Judge.AtUnix)) {
 		return false
 	}
 	for _, claim := range ledger.Claims {
@@ -99,6 +99,19 @@ func settled(ledger *model.Ledger, now int64) bool {
 	}
 	seen := ledger.Pointer != nil && ledger.Judge.Epoch == ledger.Pointer.Epoch && ledger.Judge.Seq == ledger.Pointer.HeadSeq
 	return seen && ledger.Judge.Ledger != "" && !ledger.Judge.Constrained && ledger.Judge.AgainUnix > now+90
+}
+
+// moved reports whether people have stopped or resumed disruption since atUnix.
+func moved(entries []world.Entry, atUnix int64) bool {
+	for _, entry := range slices.Backward(entries) {
+		if entry.At.Unix() < atUnix {
+			return false
+		}
+		if _, ok := entry.Fact.(world.StopMoved); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // untouched reports whether people and kubelets have left the cluster alone for long enough that watchers have published all of it.

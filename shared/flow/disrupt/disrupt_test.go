@@ -706,6 +706,21 @@ func TestR44BudgetThatTheLedgerFreesIsSeenWithTheNextTick(t *testing.T) {
 	}
 }
 
+// R44: an offering that is not unavailable any more may have nodes replaced by it.
+func TestR44OfferingThatIsAvailableAgainIsSeenWithTheNextTick(t *testing.T) {
+	h := newHouse(t, 3)
+	must(t, h.ledger.Mark(t.Context(), h.reg(), []model.Mark{{OfferKey: model.OfferKey{InstanceType: "m5.large", Zone: "a", CapacityType: model.Spot}, AtUnix: h.now, UntilUnix: h.now + 30, ForgetUnix: h.now + 100, Failures: 1}}))
+	h.plan = func(reclaim.Input) model.DisruptPlan { return model.DisruptPlan{AgainUnix: began + 2000} }
+	h.pass(90)
+	if h.plans != 1 {
+		t.Fatalf("planned %d times", h.plans)
+	}
+	h.pass(60)
+	if h.plans != 2 {
+		t.Errorf("planned %d times once the offering was available", h.plans)
+	}
+}
+
 func TestR44WindowThatOpensIsLookedAtThen(t *testing.T) {
 	h := newHouse(t, 3)
 	opens := began + 400

@@ -51,6 +51,11 @@ func (r *run) found(catalog string, againUnix int64, constrained bool) {
 	if r.next != 0 && (againUnix == 0 || r.next < againUnix) {
 		againUnix = r.next
 	}
+	for _, mark := range r.marks() {
+		if until := mark.UntilUnix; until >= r.now() && (againUnix == 0 || until < againUnix) {
+			againUnix = until + 1 // there is an offering more to replace nodes with
+		}
+	}
 	if latest := r.now() + planAgain; againUnix == 0 || againUnix > latest {
 		againUnix = latest
 	}
