@@ -147,12 +147,13 @@ func vcpuLimits(ctx context.Context, client *servicequotas.Client) (map[string]f
 	return out, nil
 }
 
-// vcpusRunning counts the vCPUs of the account's machines, whoever runs them.
+// vcpusRunning counts the vCPUs of the account's machines, whoever runs them. It asks for a page at a time, of the most that EC2 takes: a
+// list that is not asked for in pages may be throttled or time out (Amazon EC2 API reference, DescribeInstances).
 func vcpusRunning(ctx context.Context, client *ec2.Client) (map[running]int64, error) {
 	counts := map[running]map[string]int64{} // machines by type
 	pages := ec2.NewDescribeInstancesPaginator(client, &ec2.DescribeInstancesInput{Filters: []ec2types.Filter{
 		{Name: aws.String("instance-state-name"), Values: []string{"pending", "running"}},
-	}})
+	}, MaxResults: aws.Int32(1000)})
 	var types []ec2types.InstanceType
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
