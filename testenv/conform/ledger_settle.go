@@ -108,4 +108,21 @@ func advanceNeedsVersion(t *testing.T, b book) {
 	gone.Version = 2
 	_, err = b.Advance(b.ctx(), "web", gone)
 	b.want(fault.Conflict, "a claim that is gone", err)
+
+	// A claim of no pool stays in its place when it is gone, at the version a reader of it has.
+	intent, claims = ledgerLaunch("2", 1)
+	intent.Pool, intent.Claims = "", []string{"mine"}
+	claims[0].Pool, claims[0].Name, claims[0].ObjectUID = "", "mine", "u-mine"
+	b.must(b.Record(b.ctx(), fence, intent, claims, nil))
+	claims[0].State, claims[0].GoneUnix, claims[0].FailureCode = model.Gone, ledgerBegin, "Unfulfilled"
+	b.must(b.Settle(b.ctx(), fence, model.Settlement{Intent: intent, Failed: claims, AtUnix: b.load().NowUnix}))
+	former := b.load().Former
+	if len(former) != 1 || former[0].Name != "mine" || former[0].State != model.Gone {
+		t.Fatalf("claims of no pool that are gone: %+v", former)
+	}
+	_, err = b.Advance(b.ctx(), "web", former[0])
+	b.want(fault.Conflict, "a claim of no pool that is gone, as it is", err)
+	former[0].State = model.Launched
+	_, err = b.Advance(b.ctx(), "web", former[0])
+	b.want(fault.Conflict, "a claim of no pool that is gone", err)
 }
