@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
-# The contract suites against our model of AWS, against moto, and the ledger's against DynamoDB Local, and policies against another
-# evaluator: independent implementations, installed from PyPI, Maven Central and npm into .cache at the versions the list of known
-# differences speaks of.
+# The contract suites against our model of AWS, against moto, and the ledger's against DynamoDB Local: independent implementations, installed
+# from PyPI and Maven Central into .cache at the versions the list of known differences speaks of. Then what referees.sh does.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 moto=5.2.1
 awscli=1.45.11
 dynamodb=2.6.0
-simulate=0.1.173
 home=.cache/conform-moto-$moto-awscli-$awscli
 if ! [ -x "$home/bin/moto_server" ]; then
   echo "installing moto $moto and the AWS CLI $awscli"
@@ -70,19 +68,7 @@ JOINER_AWS_CLI=$PWD/$home/bin/aws JOINER_MOTO_ENDPOINT=http://127.0.0.1:$port JO
 if grep -q '^FAIL' "$home/result.log" || [ "$(grep -c '^ok' "$home/result.log")" != 3 ]; then
   exit 1
 fi
-# Policies as another evaluator of them decides, which others wrote.
-if command -v node >/dev/null && command -v npm >/dev/null; then
-  peer=$PWD/.cache/iam-simulate-$simulate
-  if ! [ -e "$peer/complete" ]; then
-    echo "installing @cloud-copilot/iam-simulate $simulate"
-    mkdir -p "$peer"
-    npm install --no-audit --no-fund --silent --prefix "$peer" "@cloud-copilot/iam-simulate@$simulate"
-    touch "$peer/complete"
-  fi
-  JOINER_IAM_PEER=$peer go test -count=1 -v -run TestAgainstAnotherEvaluator ./testenv/cloud/policy/ | grep -E 'differ|^---|^ok|^FAIL'
-else
-  echo "skipped: comparing policies with another evaluator needs node and npm"
-fi
+./testenv/conform/referees.sh || [ $? = 77 ] # which says that it could not be had
 # What the adapters say to our model of AWS and what that answers, and all that it answers in its own tests, held against the
 # models botocore publishes.
 record=$PWD/$home/exchanges.jsonl
@@ -94,6 +80,5 @@ judge() { # whose tests to write down
   rm -f "$record"
 }
 judge ./shared/adapter/...
-judge -run TestA63 ./testenv/conform/ # inputs as long as they may be
 JOINER_SHAPES_OF_ANSWERS=1 judge ./testenv/cloud/ec2/ ./testenv/cloud/iam/ ./testenv/cloud/sts/ ./testenv/cloud/ssm/ ./testenv/cloud/sqs/ ./testenv/cloud/dynamodb/ ./testenv/cloud/pricing/
 echo "passed: $(grep -c -- '--- PASS' "$home/result.log"), skipped: $(grep -c -- '--- SKIP' "$home/result.log" || true); differences of moto that are known: testenv/conform/KNOWN_DIFFERENCES.md"
