@@ -4,6 +4,7 @@
 //	go run ./testenv/sim/mutants               # all of them; make sim-mutants
 //	go run ./testenv/sim/mutants -only refund  # those whose names match it
 //	go run ./testenv/sim/mutants -only '^X' -hours 40 -drawn  # what drawn runs notice by themselves
+//	go run ./testenv/sim/mutants -named  # what named tests notice by themselves, of the defects that have one
 package main
 
 import (
@@ -27,12 +28,13 @@ func main() {
 	seconds := flag.Int("seconds", 15, "of processor time to play seeds with one defect")
 	hours := flag.Float64("hours", 0, "play so many simulated hours instead")
 	drawn := flag.Bool("drawn", false, "play drawn runs only, and no test")
+	named := flag.Bool("named", false, "no simulation: the tests that are named for a defect alone, where there are some")
 	first := flag.Uint64("first", 1, "seed of the first run")
 	tests := flag.String("scenarios", telling, "scenarios to play where drawn runs show nothing: their names match this regular expression; empty = none")
 	sound := flag.Bool("sound", true, "see first that nothing is noticed without a defect")
 	miss := flag.Int("miss", 1, "defects that may go unnoticed")
 	flag.Parse()
-	if err := run(tool{*seconds, *hours, *first, *tests, *drawn}, *only, *sound, *miss); err != nil {
+	if err := run(tool{*seconds, *hours, *first, *tests, *drawn, *named}, *only, *sound && !*named, *miss); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
@@ -52,6 +54,7 @@ type tool struct {
 	first     uint64
 	scenarios string
 	drawn     bool // no test is run
+	named     bool // tests of its own alone
 }
 
 func run(how tool, only string, sound bool, miss int) error {
@@ -70,7 +73,7 @@ func run(how tool, only string, sound bool, miss int) error {
 	}
 	var chosen []defect
 	for _, d := range all() {
-		if pattern.MatchString(d.name) {
+		if pattern.MatchString(d.name) && !(how.named && d.unit().names == "") {
 			chosen = append(chosen, d)
 		}
 	}
@@ -130,7 +133,7 @@ func (how tool) play(root, work string, d defect) outcome {
 	if err != nil {
 		return fail(err, nil)
 	}
-	if d.outside() {
+	if d.outside() || how.named {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()
 		return byTests(ctx, root, overlay, d.unit(), outcome{how: "its tests pass"}, began)
