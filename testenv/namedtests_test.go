@@ -1,0 +1,66 @@
+package testenv
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	declaredTest = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
+	namedTest    = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w+…?`)
+)
+
+// TestPagesNameTestsThatThereAre: what a page says is shown by a test is shown by one that there is. The threat model names one for most attacks.
+func TestPagesNameTestsThatThereAre(t *testing.T) {
+	var there []string
+	pages := map[string][]string{}
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() && path != ".." && (strings.HasPrefix(name, ".") || name == "node_modules") {
+			return filepath.SkipDir
+		}
+		folder, _, _ := strings.Cut(strings.TrimPrefix(filepath.ToSlash(path), "../"), "/")
+		page := filepath.Ext(name) == ".md" && (folder == "docs" || folder == name)
+		if !page && !strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if page {
+			pages[path] = namedTest.FindAllString(string(text), -1)
+			return nil
+		}
+		for _, found := range declaredTest.FindAllStringSubmatch(string(text), -1) {
+			there = append(there, found[1])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(there)
+	n := 0
+	for page, names := range pages {
+		for _, name := range names {
+			n++
+			prefix, many := strings.CutSuffix(name, "…")
+			at, whole := slices.BinarySearch(there, prefix)
+			if !whole && !(many && at < len(there) && strings.HasPrefix(there[at], prefix)) {
+				t.Errorf("%s names %s, and there is no such test", page, name)
+			}
+		}
+	}
+	if n < 60 || len(there) < 2000 {
+		t.Errorf("%d names in pages and %d tests were found: they are not read", n, len(there))
+	}
+}
