@@ -1,6 +1,8 @@
 package pack
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/joiner-sh/joiner/shared/model"
@@ -267,6 +269,30 @@ func TestF19NodesKeepRoomForDaemonsToCome(t *testing.T) {
 		plan := w.plan()
 		if len(plan.Nominations) != want || len(plan.Unschedulable) != 1-want {
 			t.Errorf("the daemon runs %v: %+v, %+v", running, plan.Nominations, plan.Unschedulable)
+		}
+	}
+}
+
+// K3: while hosts are on their way another may come, which has none. A spread over hosts of maxSkew 1 gives each of them one pod, though all
+// have as many and kube-scheduler would take two on each once they are there.
+func TestK3HostsOnTheirWayTakeNoMoreThanMaxSkew(t *testing.T) {
+	for maxSkew, more := range map[int32]int{1: 2, 2: 0} { // machines for the two pods that come while two machines are on their way
+		spread := asPod(appPod("web"), cpu(100), spreadBy(model.LabelHostname, maxSkew))
+		w := newWorld(96).pool("general", nil).pods("web", 2, asPod(appPod("web"), cpu(100), spreadBy(model.LabelHostname, 1)))
+		first := w.plan()
+		if len(first.Claims) != 2 {
+			t.Fatalf("%d machines to begin with", len(first.Claims))
+		}
+		for _, stage := range []func(model.PlannedClaim) model.Claim{asLedger, func(p model.PlannedClaim) model.Claim { return launched(asLedger(p), p.Offer) }} {
+			w := newWorld(96).pool("general", nil).pods("web", 2, spread).pods("web-late", 2, spread)
+			for _, planned := range first.Claims {
+				w.in.Claims = append(w.in.Claims, stage(planned))
+			}
+			plan := w.complete(t)
+			hosts := w.perDomain(plan, model.LabelHostname, "web")
+			if most := slices.Max(slices.Collect(maps.Values(hosts))); len(plan.Claims) != more || int32(most) > maxSkew {
+				t.Errorf("maxSkew %d: %d more machines, want %d; pods by host: %v", maxSkew, len(plan.Claims), more, hosts)
+			}
 		}
 	}
 }

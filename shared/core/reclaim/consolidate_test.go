@@ -237,17 +237,20 @@ func apart(w *world, names []string) *world {
 	return w
 }
 
-// K2: of the types a spot node may be replaced by as many are kept as minValues asks for, where that is more than are asked for anyway.
+// K2: of the types a spot node may be replaced by as many are kept as minValues asks for, of types or of anything else that types have, where that is
+// more than are asked for anyway.
 func TestK2SpotToSpotKeepsAsManyTypesAsMinValuesAsksFor(t *testing.T) {
-	w := newWorld().pool("general", buying(model.Spot), func(p *model.Pool) {
-		p.Template.Requirements = append(p.Template.Requirements, model.Requirement{Key: model.LabelInstanceType, Operator: model.Exists, MinValues: 2})
-	}).node("big", "general", sized("m5.4xlarge", model.Spot)).running("web", "big", 2)
-	w.in.Settings.SpotToSpot, w.in.Settings.SpotTypes = true, 1
-	plan := Plan(w.in)
-	wantGiven(t, plan, model.ReasonUnderutilized, "big")
-	if len(plan.Commands) == 1 {
-		if got := plan.Commands[0].Replacements[0].InstanceTypes; len(got) != 2 {
-			t.Errorf("of types %v, want the two cheapest", got)
+	for _, key := range []string{model.LabelInstanceType, "karpenter.k8s.aws/instance-cpu"} {
+		w := newWorld().pool("general", buying(model.Spot), func(p *model.Pool) {
+			p.Template.Requirements = append(p.Template.Requirements, model.Requirement{Key: key, Operator: model.Exists, MinValues: 2})
+		}).node("big", "general", sized("m5.4xlarge", model.Spot)).running("web", "big", 2)
+		w.in.Settings.SpotToSpot, w.in.Settings.SpotTypes = true, 1
+		plan := Plan(w.in)
+		wantGiven(t, plan, model.ReasonUnderutilized, "big")
+		if len(plan.Commands) == 1 {
+			if got := plan.Commands[0].Replacements[0].InstanceTypes; len(got) != 2 {
+				t.Errorf("minValues of %s: of types %v, want the two cheapest", key, got)
+			}
 		}
 	}
 }
