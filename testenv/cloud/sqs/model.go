@@ -1,6 +1,7 @@
 package sqs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type Options struct {
 	Region  string
 	// Readings are of what SQS leaves open; nil means what the environment says.
 	Readings *reading.Set
+	Searched int // messages that a receive from a FIFO queue looks at, the oldest first; 0 = as many as SQS does, 120,000
 }
 
 // Model holds the queues of an account and region. It is safe for concurrent
@@ -34,6 +36,7 @@ type Model struct {
 	account string
 	region  string
 	reads   *reading.Set
+	search  int
 
 	mu      sync.Mutex
 	queues  map[string]*queue    // by name
@@ -46,7 +49,7 @@ func NewModel(o Options) *Model {
 		o.Clock = clock.System()
 	}
 	return &Model{
-		clock: o.Clock, account: o.Account, region: o.Region, reads: o.Readings,
+		clock: o.Clock, account: o.Account, region: o.Region, reads: o.Readings, search: cmp.Or(o.Searched, maxSearched),
 		queues: map[string]*queue{}, deleted: map[string]time.Time{},
 	}
 }

@@ -17,6 +17,9 @@ import (
 // maxInFlight is how many messages of a queue may be in flight at once.
 const maxInFlight = 120_000
 
+// maxSearched is how many messages of a FIFO queue a receive looks at to find groups: what is behind them waits until some of them are deleted.
+const maxSearched = 120_000
+
 // receiveRequest is a validated request to receive.
 type receiveRequest struct {
 	url        string
@@ -131,8 +134,18 @@ func (m *Model) pick(q *queue, max int, now time.Time) []*message {
 
 // pickFIFO takes as much as it may from one group before it looks at the next,
 // the group whose head is oldest first. A message in flight or delayed holds
-// back all that is behind it in its group.
+// back all that is behind it in its group. What is behind the oldest messages
+// that a receive looks at is not there for it, whatever its group.
 func (m *Model) pickFIFO(q *queue, max int, now time.Time) []*message {
+	last := q.arrivals // of what is looked at
+	if len(q.messages) > m.search {
+		arrivals := make([]uint64, 0, len(q.messages))
+		for _, msg := range q.messages {
+			arrivals = append(arrivals, msg.arrival)
+		}
+		slices.Sort(arrivals)
+		last = arrivals[m.search-1]
+	}
 	heads := slices.SortedFunc(maps.Values(q.groups), func(a, b *list.List) int {
 		return cmp.Compare(headOf(a).arrival, headOf(b).arrival)
 	})
@@ -141,7 +154,7 @@ func (m *Model) pickFIFO(q *queue, max int, now time.Time) []*message {
 		for e := group.Front(); e != nil && len(picked) < max; {
 			msg := e.Value.(*message)
 			e = e.Next()
-			if now.Before(msg.visibleAt) {
+			if now.Before(msg.visibleAt) || msg.arrival > last {
 				break
 			}
 			if !m.redrive(q, msg, now) {

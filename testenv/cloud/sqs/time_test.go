@@ -398,3 +398,28 @@ func TestStandardQueuesRefuseGroupsOrTakeThem(t *testing.T) {
 		e.send(url, "", "without")
 	}
 }
+
+// W3: a receive looks at so many messages of a FIFO queue only, those in flight among them. Another group's message behind them waits until some are
+// deleted.
+func TestAFIFOQueueIsSearchedSoFar(t *testing.T) {
+	e := newEnv(t)
+	m := sqs.NewModel(sqs.Options{Clock: e.clock, Account: "123456789012", Region: "us-west-2", Searched: 4})
+	server := httptest.NewServer(sqs.NewHandler(m))
+	t.Cleanup(server.Close)
+	options := e.client.Options()
+	options.BaseEndpoint = &server.URL
+	e.client = awssqs.New(options)
+	q := e.queue("q.fifo", nil)
+	for _, body := range []string{"1", "2", "3", "4", "5"} {
+		e.send(q, "flood", body)
+	}
+	e.send(q, "quiet", "behind")
+	batch := e.wantBodies(q, "1 2 3 4")
+	e.wantBodies(q, "") // four are in flight
+	for i := range 2 {
+		if _, err := e.client.DeleteMessage(t.Context(), &awssqs.DeleteMessageInput{QueueUrl: &q, ReceiptHandle: batch[i].ReceiptHandle}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.wantBodies(q, "behind") // 3 and 4 are in flight, and 5 waits for them
+}
