@@ -384,31 +384,43 @@ func playPointers(t *testing.T, r *redteam) {
 		t.Fatal(err)
 	}
 	runs := len(r.attackersRuns())
-	for _, cluster := range []string{c.Options.Cluster, name} {
-		forged := *pointer
-		forged.Epoch, forged.WrittenUnix, forged.HeartbeatAt = epoch, time.Now().Unix(), time.Now().Unix()
-		doc, err := json.Marshal(forged)
+	for i, forged := range []struct {
+		cluster string
+		says    string // what planning says of it
+	}{
+		{c.Options.Cluster, "names the cluster"}, {name, `and it names "snap/` + c.Options.Cluster},
+	} {
+		lie, seen := *pointer, len(r.attackersRuns())
+		lie.Cluster, lie.Epoch, lie.WrittenUnix, lie.HeartbeatAt = forged.cluster, epoch, time.Now().Unix(), time.Now().Unix()
+		doc, err := json.Marshal(lie)
 		if err != nil {
 			t.Fatal(err)
 		}
-		forged.Cluster = cluster
 		number := func(n int64) types.AttributeValue { return &types.AttributeValueMemberN{Value: fmt.Sprint(n)} }
 		if _, err := dynamodb.NewFromConfig(r.keys).PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &c.Table, Item: map[string]types.AttributeValue{
 			"PK": &types.AttributeValueMemberS{Value: "C#" + name + "#W#"}, "SK": &types.AttributeValueMemberS{Value: "SNAP"}, "doc": &types.AttributeValueMemberS{Value: string(doc)},
-			"epoch": number(epoch), "headSeq": number(forged.HeadSeq), "heartbeat": number(forged.HeartbeatAt),
+			"epoch": number(lie.Epoch), "headSeq": number(lie.HeadSeq), "heartbeat": number(lie.HeartbeatAt),
 		}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.sweep(t.Context()); err != nil {
+		hint := wire.Hint{Cluster: name, Epoch: lie.Epoch, Seq: lie.HeadSeq, Number: int64(i + 1), Reason: wire.ReasonBatch}
+		body, err := wire.EncodeHint(hint)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	await(t, time.Minute, "the attacker's cluster was planned for", func(context.Context) string {
-		if len(r.attackersRuns()) == runs {
-			return "it was not"
+		if err := r.send(t.Context(), watchersQueues[0], string(body), name, fmt.Sprint("pointer-", i)); err != nil {
+			t.Fatal(err)
 		}
-		return ""
-	})
+		await(t, time.Minute, "planning for the attacker's cluster refuses the pointer", func(context.Context) string {
+			said := ""
+			for _, run := range r.attackersRuns()[seen:] {
+				if said += strings.Join(run.Problems, "; "); strings.Contains(said, forged.says) {
+					return ""
+				}
+			}
+			return fmt.Sprintf("it says %q of cluster %q", said, forged.cluster)
+		})
+	}
 	r.settle(t)
 	for _, run := range r.attackersRuns()[runs:] {
 		if run.Pending > 0 || run.Claims > 0 || run.Source == "snapshot" {
