@@ -1,11 +1,14 @@
 package disrupt_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/joiner-sh/joiner/shared/fault"
+	"github.com/joiner-sh/joiner/shared/flow/disrupt"
 	"github.com/joiner-sh/joiner/shared/model"
 )
 
@@ -72,5 +75,30 @@ func TestF4WhatCouldNotBeSaidIsSaidAgain(t *testing.T) {
 	must(t, h.run(nil, true))
 	if got := h.saidLost(); got != 2 {
 		t.Errorf("said %d times, want once in vain and once", got)
+	}
+}
+
+// lied is a book whose watcher wrote a pointer that is not to be believed.
+type lied struct{ disrupt.Book }
+
+func (l lied) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
+	ledger, err := l.Book.Load(ctx, reg)
+	ledger.Pointer, ledger.PointerFault = nil, "the snapshot pointer names the cluster victim"
+	return ledger, err
+}
+
+// W4: where the watcher's pointer is not believed nothing is given back by choice, and the look says why.
+func TestW4NothingIsDecidedByAPointerThatIsNotBelieved(t *testing.T) {
+	h := newHouse(t, 3)
+	h.wants(planned(model.ReasonEmpty, 0, "n0"))
+	flow := h.flow(nil)
+	flow.Book = lied{flow.Book}
+	outcome, err := flow.Run(t.Context(), disrupt.Request{Cluster: cluster, Owner: "a", Told: true, Deadline: flow.Now().Add(time.Minute)})
+	if err != nil || outcome.Planned != 0 || h.plans != 0 || !strings.Contains(outcome.Undecided, "names the cluster victim") || len(outcome.Problems) != 1 {
+		t.Errorf("%+v, %v; planned %d times", outcome, err, h.plans)
+	}
+	must(t, h.run(nil, true))
+	if h.outcome.Planned == 0 {
+		t.Errorf("the test shows nothing: %+v", h.outcome)
 	}
 }

@@ -3,12 +3,14 @@ package provision_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/joiner-sh/joiner/shared/fault"
 	"github.com/joiner-sh/joiner/shared/flow/provision"
+	"github.com/joiner-sh/joiner/shared/model"
 	"github.com/joiner-sh/joiner/testenv/world"
 )
 
@@ -201,5 +203,30 @@ func TestF4WhoFindsASnapshotGoneSaysSoOnce(t *testing.T) {
 	}
 	if outcome := run(t, w, provision.TriggerSweep); outcome.Source != "snapshot" {
 		t.Errorf("%+v", outcome)
+	}
+}
+
+// lied is a ledger whose watcher wrote a pointer that is not to be believed.
+type lied struct{ provision.Claims }
+
+func (l lied) Load(ctx context.Context, reg model.Registration) (model.Ledger, error) {
+	ledger, err := l.Claims.Load(ctx, reg)
+	ledger.Pointer, ledger.PointerFault = nil, "the snapshot pointer names the cluster victim"
+	return ledger, err
+}
+
+// W4: where the watcher's pointer is not believed the cluster is listed, as where there is no watcher, and the outcome says why. What the pointer
+// names is not read.
+func TestW4AClusterWhosePointerIsNotBelievedIsListed(t *testing.T) {
+	w := start(t, world.Options{})
+	if err := w.Publish(t.Context(), 3, 7); err != nil {
+		t.Fatal(err)
+	}
+	pending(w, "web", 1, world.Shape(100, gib/8)) // after what the pointer names
+	flow := w.Process(world.Fault{}).Flow()
+	flow.Claims = lied{flow.Claims}
+	outcome, err := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Owner: "a", Trigger: provision.TriggerSweep, Deadline: w.Clock.Now().Add(30 * time.Second)})
+	if err != nil || outcome.Source != "list" || outcome.Pending != 1 || outcome.Claims != 1 || !strings.Contains(strings.Join(outcome.Problems, "; "), "names the cluster victim") {
+		t.Errorf("%+v, %v", outcome, err)
 	}
 }
