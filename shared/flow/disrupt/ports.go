@@ -18,8 +18,8 @@ type Registry interface {
 // Leases makes one judge at a time likely, and a second one harmless.
 type Leases interface {
 	// Hold takes one of the cluster's leases (model.LeaseJudge) for owner until untilUnix and returns a fence whose token is
-	// greater than any before of that lease. Conflict where another owner holds it at nowUnix, unless for more than twice as
-	// long as is asked for here: then its clock was ahead. Taking it again as the same owner renews it.
+	// greater than any before of that lease. Conflict where another owner holds it at nowUnix, unless it was taken
+	// after untilUnix: then its clock was ahead. Taking it again as the same owner renews it.
 	Hold(ctx context.Context, cluster, lease, owner string, nowUnix, untilUnix int64) (model.Fence, error)
 	// Release gives it back early. A fence that is not the newest any more is left alone; that is no error.
 	Release(ctx context.Context, fence model.Fence) error

@@ -17,7 +17,7 @@ type Registry interface {
 // Leases makes one planner at a time likely, and a second one harmless.
 type Leases interface {
 	// Acquire takes the cluster's planner lease for owner until untilUnix and returns a fence whose token is greater than
-	// any before. Conflict where another owner holds it at nowUnix, unless for more than twice as long as is asked for here:
+	// any before. Conflict where another owner holds it at nowUnix, unless it was taken after untilUnix:
 	// then its clock was ahead. Taking it again as the same owner renews it.
 	Acquire(ctx context.Context, cluster, owner string, nowUnix, untilUnix int64) (model.Fence, error)
 	// Release gives it back early. A fence that is not the newest any more is left alone; that is no error.
