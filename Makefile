@@ -102,7 +102,7 @@ sim-long: ## the long form of the simulator's tests: a thousand seeds twice, eve
 sim-all: ## everything a tiny world can do: two planners, three claims, two faults, two pauses, state by state
 	$(GO) run ./testenv/sim/explore/cmd $(EXPLOREFLAGS)
 
-sim-mutants: ## some hundred and thirty mistakes put into the flows one at a time: the simulator, or tests of their own, must notice all but one, which the sweep mends
+sim-mutants: ## some hundred and eighty mistakes put into the flows one at a time: the simulator, or tests of their own, must notice all but one, which the sweep mends
 	$(GO) run ./testenv/sim/mutants $(MUTANTFLAGS)
 
 bench: ## benchmarks, and how each figure of the design is met; BENCH=regexp picks some
