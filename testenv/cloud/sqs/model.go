@@ -73,6 +73,16 @@ func (m *Model) Depth(name string) (d Depth, ok bool) {
 	return q.depth(m.clock.Now()), true
 }
 
+// KeyOf returns the id or ARN of the KMS key of the named queue; "" where it has none, or there is no such queue.
+func (m *Model) KeyOf(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if q := m.queues[name]; q != nil {
+		return q.settings.values["KmsMasterKeyId"]
+	}
+	return ""
+}
+
 // QueueNames returns the names of all queues, sorted; never nil.
 func (m *Model) QueueNames() []string {
 	m.mu.Lock()

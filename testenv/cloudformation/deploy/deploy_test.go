@@ -418,6 +418,55 @@ func TestALogGroupWithAKey(t *testing.T) {
 	}
 }
 
+// A13: what EventBridge cannot encrypt is lost, with its dead letter: it needs both rights in the policy of the queues' key, and has no key of a
+// condition that names who it acts for.
+func TestAQueueWithAKeyTakesEventsWhereTheKeyLetsThemIn(t *testing.T) {
+	const key = "arn:aws:kms:us-west-2:123456789012:key/11111111-2222-3333-4444-555555555555"
+	text, err := os.ReadFile("../../../infra/cdk/key-policy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lets = `"Principal": {"Service": "events.amazonaws.com"},`
+	ours := strings.NewReplacer("ACCOUNT", "123456789012", "REGION", "us-west-2").Replace(string(text))
+	template := strings.ReplaceAll(`{"Resources": {
+ "Notices": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "notices", "KmsMasterKeyId": "KEY"}},
+ "Dead": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "dead", "KmsMasterKeyId": "KEY"}},
+ "Policy": {"Type": "AWS::SQS::QueuePolicy", "Properties": {"Queues": [{"Ref": "Notices"}, {"Ref": "Dead"}], "PolicyDocument": {"Version": "2012-10-17", "Statement": [
+  {"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "Action": "sqs:SendMessage", "Resource": "*"}]}}},
+ "Rule": {"Type": "AWS::Events::Rule", "Properties": {"Name": "ours", "EventPattern": {"source": ["aws.ec2"]}, "Targets": [
+  {"Id": "a", "Arn": {"Fn::GetAtt": ["Notices", "Arn"]}, "DeadLetterConfig": {"Arn": {"Fn::GetAtt": ["Dead", "Arn"]}}, "RetryPolicy": {"MaximumRetryAttempts": 0}}]}}
+}}`, "KEY", key)
+	for name, c := range map[string]struct {
+		policy string
+		want   int
+	}{
+		"ours":                         {ours, 1},
+		"without EventBridge":          {strings.Replace(ours, lets, strings.Replace(lets, "events", "sns", 1), 1), 0},
+		"one right of two":             {strings.Replace(ours, `["kms:GenerateDataKey", "kms:Decrypt"]`, `["kms:GenerateDataKey"]`, 1), 0},
+		"of the account's rules alone": {strings.Replace(ours, lets, lets+` "Condition": {"StringEquals": {"aws:SourceAccount": "123456789012"}},`, 1), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if (c.policy == ours) != (c.want == 1) {
+				t.Fatal("the policy is as it is committed")
+			}
+			a := begin(t)
+			a.Keys = kms.New(a.Cloud.Region())
+			a.Keys.Put(kms.Key{ARN: key, Policy: c.policy})
+			if _, err := a.Deploy(t.Context(), parse(t, template), cloudformation.Environment{StackName: "rules"}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.Bus.PutEvents(t.Context(), events.Entry{Source: "aws.ec2", DetailType: "x", Detail: json.RawMessage(`{}`)}); err != nil {
+				t.Fatal(err)
+			}
+			notices, _ := a.Cloud.SQS.Depth("notices")
+			dead, _ := a.Cloud.SQS.Depth("dead")
+			if notices.Visible != c.want || dead.Visible != 0 {
+				t.Errorf("%d events came and %d dead letters, want %d and none", notices.Visible, dead.Visible, c.want)
+			}
+		})
+	}
+}
+
 // A bucket is of the account whose stack makes it: who may do everything there reads and writes it, and nobody of another account does.
 func TestABucketIsOfItsStacksAccount(t *testing.T) {
 	a := begin(t)

@@ -165,6 +165,9 @@ func (a *Account) toQueue(rule, queue string) (delivery.Target, error) {
 		if a.running.Err() != nil {
 			return nil // nobody is left to take it
 		}
+		if err := a.eventsWithKey(a.Cloud.SQS.KeyOf(lastPart(queue))); err != nil {
+			return fmt.Errorf("%s sends to %s: %w", rule, queue, err)
+		}
 		return send(a.running, payload)
 	}, nil
 }
