@@ -45,7 +45,8 @@ test: ## everything that must pass: all packages, the short form of every slow s
 
 race: ## all packages under the race detector (needs a C compiler; about an hour on two cores); RACE="./shared/..." picks some
 	CGO_ENABLED=1 $(GO) test -race -p 2 -timeout 120m $(or $(RACE),./...)
-	$(if $(RACE),,cd tools && CGO_ENABLED=1 $(GO) test -race ./...)
+	$(if $(RACE),,@for module in tools infra/cdk testenv/oracle testenv/board testenv/upstream testenv/upstream/e2e; do \
+		(cd $$module && CGO_ENABLED=1 $(GO) test -race -short ./...) || exit 1; done)
 
 timed: ## tests that measure by the wall clock, and fail over it: on a machine that does nothing else
 	JOINER_TIMED=1 $(GO) test -p 1 -count=1 -timeout 60m $$($(GO) list -f '{{range .TestImports}}{{if eq . "$(MODULE)/testenv/timed"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "$(MODULE)/testenv/timed"}}{{$$.ImportPath}} {{end}}{{end}}' ./...)
@@ -58,6 +59,9 @@ matrix: ## the short end-to-end form on Kubernetes' newest minor, the one before
 
 e2e: ## the long form: every end-to-end scenario on real parts, one of them for an hour (about three hours); RUN=TestK1 picks some
 	JOINER_E2E=full $(GO) test -timeout 240m $(if $(RUN),-run '$(RUN)') -count=1 -v ./testenv/e2e/...
+
+proof-long: ## `joiner proof` killed after each of its calls, with every probe, and cleaned up by a second run
+	JOINER_PROOF=long $(GO) test -timeout 120m -count=1 -v -run TestARunKilledAnywhere ./testenv/proof
 
 redteam: ## attacks on a cluster by the keys of another one's watcher, and by who administers another account, against the whole stack with the templates' policies in force
 	JOINER_E2E=full $(GO) test -timeout 40m -count=1 -v -run 'TestRedteam|TestW[0-9]' ./testenv/e2e/...
