@@ -18,7 +18,7 @@ func TestU66CommandLineReference(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	var page bytes.Buffer
-	fmt.Fprint(&page, "# Command line\n\nGenerated from the commands by `go test ./cmd/joiner -run TestU66 -update`.\n\n"+
+	fmt.Fprint(&page, "# Command line\n\nGenerated from the commands by `go test ./cmd/joiner -run TestU66CommandLineReference -update`.\n\n"+
 		"The exit status is 0 for success. The help of a command names the others.\n"+
 		"`joiner completion` writes a script that completes commands in a shell.\n")
 	flags := 0

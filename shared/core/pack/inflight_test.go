@@ -276,7 +276,7 @@ func TestF19NodesKeepRoomForDaemonsToCome(t *testing.T) {
 // K3: while hosts are on their way another may come, which has none. A spread over hosts of maxSkew 1 gives each of them one pod, though all
 // have as many and kube-scheduler would take two on each once they are there.
 func TestK3HostsOnTheirWayTakeNoMoreThanMaxSkew(t *testing.T) {
-	for maxSkew, more := range map[int32]int{1: 2, 2: 0} { // machines for the two pods that come while two machines are on their way
+	for maxSkew, more := range map[int32]int{1: 2, 2: 0} { // instances for the two pods that come while two instances are on their way
 		spread := asPod(appPod("web"), cpu(100), spreadBy(model.LabelHostname, maxSkew))
 		w := newWorld(96).pool("general", nil).pods("web", 2, asPod(appPod("web"), cpu(100), spreadBy(model.LabelHostname, 1)))
 		first := w.plan()

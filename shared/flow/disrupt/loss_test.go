@@ -87,7 +87,7 @@ func (l lied) Load(ctx context.Context, reg model.Registration) (model.Ledger, e
 	return ledger, err
 }
 
-// W4: where the watcher's pointer is not believed nothing is given back by choice, and the look says why.
+// W4: where the watcher's manifest is not believed no node is disrupted, and the outcome says why.
 func TestW4NothingIsDecidedByAPointerThatIsNotBelieved(t *testing.T) {
 	h := newHouse(t, 3)
 	h.wants(planned(model.ReasonEmpty, 0, "n0"))

@@ -215,14 +215,14 @@ func (l lied) Load(ctx context.Context, reg model.Registration) (model.Ledger, e
 	return ledger, err
 }
 
-// W4: where the watcher's pointer is not believed the cluster is listed, as where there is no watcher, and the outcome says why. What the pointer
+// W4: where the watcher's pointer is not believed the cluster is listed, as where there is no watcher, and the outcome says why. What the manifest
 // names is not read.
 func TestW4AClusterWhosePointerIsNotBelievedIsListed(t *testing.T) {
 	w := start(t, world.Options{})
 	if err := w.Publish(t.Context(), 3, 7); err != nil {
 		t.Fatal(err)
 	}
-	pending(w, "web", 1, world.Shape(100, gib/8)) // after what the pointer names
+	pending(w, "web", 1, world.Shape(100, gib/8)) // after what the manifest names
 	flow := w.Process(world.Fault{}).Flow()
 	flow.Claims = lied{flow.Claims}
 	outcome, err := flow.Run(t.Context(), provision.Request{Cluster: world.Name, Owner: "a", Trigger: provision.TriggerSweep, Deadline: w.Clock.Now().Add(30 * time.Second)})
