@@ -9,9 +9,17 @@ import (
 )
 
 // unrecorded is D5: of each machine we launched for the cluster that ended some minutes ago there is a record that says why. Of machines
-// that others made for it there is none.
+// that others made for it there is none, and need be none of those whose claim somebody deleted from the ledger, as EC2 shows what ended
+// for an hour.
 func unrecorded(w *world.World) (found []audit.Violation) {
 	known := map[string]bool{}
+	for _, entry := range w.Log.Since(0) {
+		if fact, ok := entry.Fact.(world.LedgerMeddled); ok && fact.Claim != nil {
+			if m, there := w.Fleet.Machine(fact.Claim.InstanceID); there && m.Terminated && w.Clock.Now().Sub(m.EndedAt) >= audit.DefaultRules.Listed {
+				known[m.ID] = true
+			}
+		}
+	}
 	for _, r := range w.Store.Removals() {
 		known[r.Claim.InstanceID] = known[r.Claim.InstanceID] || r.Reason != "" && r.By != "" && r.Message != ""
 	}

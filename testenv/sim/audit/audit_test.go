@@ -145,6 +145,21 @@ func (s *story) readyNode(machine string) {
 	}})
 }
 
+// disowned has people delete the claim of an instance that ends, while things go wrong for so many minutes more.
+func (s *story) disowned(minutes int) {
+	s.pool(model.Resources{model.Nodes: 1})
+	s.launch("1", 1, 1)
+	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n", UID: "n", Verb: "create", Node: &model.Node{
+		Name: "n", UID: "n", ProviderID: "aws:///a/i-1-0", Finalizer: true, DeletedUnix: s.at.Unix(), Labels: map[string]string{model.LabelRegistered: "true"},
+	}})
+	s.tell(world.InstanceEnded{ID: "i-1-0", Cause: "failure"})
+	s.tell(world.LedgerMeddled{Cluster: "world", Claim: claimOf("1", 0, model.Launched, 2, "i-1-0")})
+	for range minutes {
+		s.wait(time.Minute)
+		s.tell(world.FaultInjected{What: "outage"})
+	}
+}
+
 // twice records two claims for one pod, and what happens in between.
 func (s *story) twice(between ...world.Fact) {
 	s.launch("1", 1, 1)
@@ -489,6 +504,8 @@ func TestRestIsJudged(t *testing.T) {
 			s.tell(world.LedgerWritten{Cluster: "world", Op: "adopt", Claims: []world.ClaimChange{{After: adopted}}, Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 2}}}})
 			s.tell(world.LedgerWritten{Cluster: "world", Op: "recount", Fence: &fence, Usage: []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 1}}}})
 		}},
+		{"a Node held by our finalizer, of a machine that ended half an hour ago and whose claim people deleted", []string{"A4", "A6", "C3"}, func(s *story) { s.disowned(20) }},
+		{"a Node held by our finalizer, of a machine that EC2 shows no more and whose claim people deleted", []string{"A6", "C3"}, func(s *story) { s.disowned(60) }},
 		{"a queue nobody reads", []string{"C4"}, func(s *story) {
 			for i := range 20 {
 				s.tell(world.MessageMoved{Queue: "plan", ID: fmt.Sprint(i), Verb: "send"})

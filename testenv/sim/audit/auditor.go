@@ -12,6 +12,7 @@ import (
 type Rules struct {
 	Orphan      time.Duration // A3: from when a machine can be seen until it is adopted or ended: 2 min
 	Ghost       time.Duration // A4: from a machine's end until its claim is closed: 2 min
+	Listed      time.Duration // for how long EC2 shows an instance that has ended: 1 h
 	Bound       time.Duration // C3: from when a pod waits, with nothing wrong, until it is bound: 4 min
 	Grace       time.Duration // added to all of these for the seconds of a sweep and of EC2: 15 s
 	Patience    time.Duration // of A9: how old what a planner knows of a pod may be: 90 s
@@ -33,7 +34,7 @@ type Rules struct {
 
 // DefaultRules are what is promised.
 var DefaultRules = Rules{
-	Orphan: 2 * time.Minute, Ghost: 2 * time.Minute, Bound: 4 * time.Minute, Grace: 15 * time.Second, Patience: 90 * time.Second,
+	Orphan: 2 * time.Minute, Ghost: 2 * time.Minute, Listed: time.Hour, Bound: 4 * time.Minute, Grace: 15 * time.Second, Patience: 90 * time.Second,
 	Settled: 3 * time.Minute, FailedCalls: 20, Calls: 120, ProbeEvery: 110 * time.Second,
 	Warned: 20 * time.Second, Found: 60 * time.Second, Evicted: 30 * time.Second, Stalled: 3 * time.Minute, Brake: 5 * time.Minute, Detach: 10 * time.Minute,
 	Invocation: 35 * time.Second, Fresh: 16 * time.Second, Untainted: time.Minute, Refusals: 24,

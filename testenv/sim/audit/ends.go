@@ -539,8 +539,12 @@ func (a *Auditor) detached(c *claim, m *machine, n *node) {
 	}
 }
 
-// leftOver reports whether an object with our finalizer is there of a machine that ended.
+// leftOver reports whether an object with our finalizer is there of a machine that ended. Where somebody deleted its claim from the ledger
+// EC2 alone can say that it was ours and has ended, and does so for an hour: an API server that is away for longer comes back too late.
 func (a *Auditor) leftOver(m *machine) (string, bool) {
+	if m.disowned && a.books.now.Sub(m.endedAt) >= a.rules.Listed {
+		return "", false
+	}
 	if n := a.books.nodeOf(m); n != nil && n.Finalizer {
 		return "the machine has ended and its node " + n.Name + " is held by our finalizer", true
 	}
