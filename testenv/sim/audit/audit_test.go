@@ -145,6 +145,23 @@ func (s *story) readyNode(machine string) {
 	}})
 }
 
+// bound records a claim for a pod that was bound minutes ago; stands = its node is still there.
+func (s *story) bound(stands bool) {
+	node := world.ObjectWritten{Cluster: "world", Kind: world.KindNode, Name: "n", UID: "n", Verb: "create", Node: &model.Node{Name: "n", UID: "n", ProviderID: "aws:///a/i-9", Ready: true}}
+	s.tell(node)
+	s.pod("pod-1-0")
+	bound := &model.Pod{Namespace: "default", Name: "pod-1-0", UID: "pod-1-0", NodeName: "n"}
+	s.tell(world.ObjectWritten{Kind: world.KindPod, Name: bound.Key(), UID: bound.UID, Verb: "bind", Pod: bound, Shape: &model.PodShape{}})
+	s.wait(5 * time.Minute)
+	if !stands {
+		node.Verb = "gone"
+		s.tell(node)
+	}
+	fact := world.LedgerWritten{Cluster: "world", Op: "record", Fence: &fence, Claims: []world.ClaimChange{{After: claimOf("1", 0, model.Intended, 1, "")}}}
+	fact.Intents = []model.Intent{{ID: "1", Pool: "web", Claims: []string{"web-1-0"}, State: model.IntentCalling}}
+	s.tell(fact)
+}
+
 // disowned has people delete the claim of an instance that ends, while things go wrong for so many minutes more.
 func (s *story) disowned(minutes int) {
 	s.pool(model.Resources{model.Nodes: 1})
@@ -330,15 +347,8 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 			s.wait(10 * time.Minute)
 			s.record("1", 1, 1)
 		}},
-		{"a node for a pod that is bound", []string{"A9"}, func(s *story) {
-			s.pod("pod-1-0")
-			bound := &model.Pod{Namespace: "default", Name: "pod-1-0", UID: "pod-1-0", NodeName: "n"}
-			s.tell(world.ObjectWritten{Kind: world.KindPod, Name: bound.Key(), UID: bound.UID, Verb: "bind", Pod: bound, Shape: &model.PodShape{}})
-			s.wait(5 * time.Minute)
-			fact := world.LedgerWritten{Cluster: "world", Op: "record", Fence: &fence, Claims: []world.ClaimChange{{After: claimOf("1", 0, model.Intended, 1, "")}}}
-			fact.Intents = []model.Intent{{ID: "1", Pool: "web", Claims: []string{"web-1-0"}, State: model.IntentCalling}}
-			s.tell(fact)
-		}},
+		{"a node for a pod that is bound", []string{"A9"}, func(s *story) { s.bound(true) }},
+		{"a node for a pod that is bound to a node that has gone", nil, func(s *story) { s.bound(false) }},
 		{"a pod that two claims under way are for", []string{"A9"}, func(s *story) { s.twice() }},
 		{"a pod that two claims under way are for, and a placeholder that takes the first", nil, func(s *story) {
 			s.twice(world.ObjectWritten{Cluster: "world", Kind: world.KindBuffer, Name: "default/room", UID: "room", Verb: "create"})

@@ -30,12 +30,15 @@ func (b *books) machineOn(n *node) *machine {
 	return b.machines[n.ProviderID[strings.LastIndexByte(n.ProviderID, '/')+1:]]
 }
 
-// displaced reports whether a pod runs on a node that is being emptied, or was a moment ago.
+// displaced reports whether a pod is bound to a node that is being emptied, or that has gone: the pod goes, too, and its owner makes another.
 func (b *books) displaced(p *pod) bool {
 	if !p.goneAt.IsZero() || p.NodeName == "" || p.Terminal() {
 		return false
 	}
 	n := b.nodes[p.NodeName]
+	if n == nil {
+		return true
+	}
 	c := b.claimOn(n)
 	return c != nil && (ends(c.State) || n.DeletedUnix != 0)
 }
