@@ -49,7 +49,7 @@ func (s *Stack) startCloud() error {
 	if s.Options.Bare {
 		network = untagged(network)
 	}
-	s.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: s.Cloud.Account(), Timing: &s.Options.EC2, Network: &network, Readings: s.Options.Readings})
+	s.EC2 = ec2.New(ec2.Options{Clock: clock.System(), Account: s.Cloud.Account(), Timing: &s.Options.EC2, Network: &network, SpotRole: true, Readings: s.Options.Readings})
 	s.account = &account{
 		ec2:        s.EC2,
 		eks:        eks.New(eks.Options{Clock: clock.System(), Account: s.Cloud.Account(), Region: s.Cloud.Region(), Readings: s.Options.Readings}),
@@ -66,7 +66,7 @@ func (s *Stack) startCloud() error {
 	s.Cloud.Register("eks", eks.NewHandler(s.account.eks))
 	s.Cloud.Register("iam", iam.NewHandler(s.EC2, s.Cloud.Policies))
 	if !s.Options.Bare { // as after the first spot request
-		s.EC2.AddRole(ec2.Role{Name: "AWSServiceRoleForEC2Spot", Path: "/aws-service-role/spot.amazonaws.com/"})
+		s.EC2.AddRole(ec2.Role{Name: ec2.SpotRole, Path: "/aws-service-role/spot.amazonaws.com/"})
 	}
 	s.Cloud.Register("kms", kms.NewHandler(s.account.keys))
 	s.Cloud.Register("fis", fis.NewHandler(fis.New(fis.Options{Clock: clock.System(), Machines: s.EC2, Account: s.Cloud.Account(), Region: s.Cloud.Region()})))

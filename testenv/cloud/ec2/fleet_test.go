@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
+	"github.com/joiner-sh/joiner/testenv/cloud/reading"
 )
 
 const (
@@ -257,4 +258,35 @@ func TestPoolsRecoverWhenTheFaultIsLifted(t *testing.T) {
 	}
 	b.ClearCapacity(p)
 	b.launchOne(t)
+}
+
+func TestSpotInstancesNeedTheServiceLinkedRole(t *testing.T) {
+	b := benchOf(t, ec2.Options{SpotRole: true, Readings: reading.Strict(delays...)})
+	b.template(t, "nodes")
+	launch := func(how types.DefaultTargetCapacityType) (int, string) {
+		out := b.fleet(t, fleetOf(2, how, b.over("m5.large", "a")))
+		code := ""
+		for _, e := range out.Errors {
+			code = *e.ErrorCode
+		}
+		return len(launchedIDs(out)), code
+	}
+	for _, c := range []struct {
+		name string
+		role bool
+		how  types.DefaultTargetCapacityType
+		n    int
+		code string
+	}{
+		{"on-demand without the role", false, onDemand, 2, ""},
+		{"spot without the role", false, spot, 0, "AuthFailure.ServiceLinkedRoleCreationNotPermitted"},
+		{"spot with the role", true, spot, 2, ""},
+	} {
+		if c.role {
+			b.AddRole(ec2.Role{Name: ec2.SpotRole})
+		}
+		if n, code := launch(c.how); n != c.n || code != c.code {
+			t.Errorf("%s: %d instances, %q; want %d, %q", c.name, n, code, c.n, c.code)
+		}
+	}
 }

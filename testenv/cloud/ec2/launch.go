@@ -158,6 +158,9 @@ func (m *Model) grant(b *book, spec *launchSpec, want int) (int, *wire.Error) {
 	if err := m.fault(spec.source()); err != nil {
 		return 0, err
 	}
+	if _, there := m.roles[SpotRole]; m.spotRole && !there && spec.pool.CapacityType == Spot {
+		return 0, wire.Errorf("AuthFailure.ServiceLinkedRoleCreationNotPermitted", "The provided credentials do not have permission to create the service-linked role for EC2 Spot Instances.")
+	}
 	n := want
 	var refusal *wire.Error
 	limit := func(room int, err *wire.Error) {

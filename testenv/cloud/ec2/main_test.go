@@ -44,11 +44,18 @@ var delays = reading.Delays()
 // readAs is newBench with readings.
 func readAs(t *testing.T, readings *reading.Set) bench {
 	t.Helper()
+	return benchOf(t, ec2.Options{Readings: readings})
+}
+
+// benchOf is newBench with other options; clock and timing are the bench's.
+func benchOf(t *testing.T, options ec2.Options) bench {
+	t.Helper()
 	fake := clock.NewFake(start)
 	timing := ec2.DefaultTiming()
 	timing.Boot = ec2.Delay{Min: 30 * time.Second, Max: 30 * time.Second}
 	timing.Shutdown = ec2.Delay{Min: 10 * time.Second, Max: 10 * time.Second}
-	m := ec2.New(ec2.Options{Clock: fake, Timing: &timing, Readings: readings})
+	options.Clock, options.Timing = fake, &timing
+	m := ec2.New(options)
 	server := httptest.NewServer(ec2.NewHandler(m))
 	t.Cleanup(server.Close)
 	client := sdk.New(sdk.Options{

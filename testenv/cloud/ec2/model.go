@@ -25,6 +25,8 @@ type Options struct {
 	// Seed varies ids and boot delays. Two models with the same seed and the
 	// same calls in the same order give the same ids.
 	Seed uint64
+	// SpotRole says that spot instances need the account's service-linked role, and that nobody who launches may create it. False: they do not.
+	SpotRole bool
 	// Readings are of what EC2 leaves open; nil means what the environment says.
 	Readings *reading.Set
 }
@@ -35,6 +37,8 @@ type Model struct {
 	account string
 	seed    uint64
 	reads   *reading.Set
+
+	spotRole bool // see Options
 
 	mu      sync.Mutex
 	after   []func() // hooks to call, in order
@@ -83,7 +87,7 @@ type Model struct {
 // New returns a model with the network of opts and no instances.
 func New(opts Options) *Model {
 	m := &Model{
-		clock: opts.Clock, account: opts.Account, seed: opts.Seed, reads: opts.Readings,
+		clock: opts.Clock, account: opts.Account, seed: opts.Seed, reads: opts.Readings, spotRole: opts.SpotRole,
 		types:     map[string]catalog.Type{},
 		templates: map[string]*launchTemplate{},
 		instances: map[string]*instance{},

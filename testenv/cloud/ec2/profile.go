@@ -98,6 +98,10 @@ func (m *Model) InstanceProfiles() []Profile {
 	return slices.SortedFunc(maps.Values(m.profiles), func(a, b Profile) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// SpotRole is the name of the service-linked role by which EC2 launches spot instances. Source: EC2 user guide, "Service-linked role for Spot
+// Instance requests".
+const SpotRole = "AWSServiceRoleForEC2Spot"
+
 // AddRole makes a role that instance profiles can hold, or replaces the one of that name. What is empty is filled in.
 // Who may assume a role is the business of package sts.
 func (m *Model) AddRole(r Role) Role {

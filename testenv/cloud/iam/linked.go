@@ -8,8 +8,8 @@ import (
 	"github.com/joiner-sh/joiner/testenv/cloud/wire"
 )
 
-// linked are the names of service-linked roles, by the service that has them. Source: EC2 user guide, "Service-linked role for EC2 Spot".
-var linked = map[string]string{"spot.amazonaws.com": "AWSServiceRoleForEC2Spot"}
+// linked are the names of service-linked roles, by the service that has them.
+var linked = map[string]string{"spot.amazonaws.com": ec2.SpotRole}
 
 type linkedInput struct {
 	AWSServiceName string
