@@ -14,6 +14,8 @@ import (
 type books struct {
 	now         time.Time
 	disturbed   time.Time // when something was made to go wrong last
+	ranAt       time.Time // when the function that drains was invoked last
+	idleUntil   time.Time // see notRunUntil
 	daemonAt    time.Time // when a DaemonSet came or changed last
 	roomAt      time.Time // when people asked for room by a CapacityBuffer, or for more, last
 	unlistedAt  time.Time // when EC2 failed to list the machines, or missed some, last
@@ -246,10 +248,22 @@ func (b *books) enter(e world.Entry) {
 	case world.ProcessMoved:
 		if fact.Verb == "start" {
 			b.processes[fact.Process] = fact.Program
+			if fact.Program == "interruption" {
+				b.ranAt, b.idleUntil = e.At, b.notRunUntil(e.At)
+			}
 		} else {
 			delete(b.processes, fact.Process)
 		}
 	}
+}
+
+// notRunUntil is until when the function that drains was not invoked for longer than a tick and a half, as far as is known now: ticks of
+// EventBridge, and messages, may be lost.
+func (b *books) notRunUntil(now time.Time) time.Time {
+	if !b.ranAt.IsZero() && now.Sub(b.ranAt) > 90*time.Second {
+		return now
+	}
+	return b.idleUntil
 }
 
 // meddle takes in what people did to the ledger by hand. A claim that they deleted is nobody's: its machine is adopted or ended, and may run

@@ -590,7 +590,7 @@ func (a *Auditor) drains(every time.Duration) {
 			since = now
 			a.open[name] = now
 		}
-		for _, moved := range []time.Time{c.at, m.endingAt, m.endedAt, a.books.disturbed.Add(a.rules.Settled)} {
+		for _, moved := range []time.Time{c.at, m.endingAt, m.endedAt, a.books.disturbed.Add(a.rules.Settled), a.books.notRunUntil(now)} {
 			if moved.After(since) {
 				since = moved
 			}

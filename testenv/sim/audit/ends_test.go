@@ -240,3 +240,38 @@ func TestC4ANodeMadeAnewIsRegisteredUnlessItDrains(t *testing.T) {
 		}
 	}
 }
+
+// A drain moves on with each invocation of its function. Where ticks and messages were lost there was none.
+func TestC4ADrainWaitsWhileItsFunctionIsNotInvoked(t *testing.T) {
+	for name, c := range map[string]struct {
+		invoked func(minute int) bool
+		want    bool
+	}{
+		"invoked each minute, and nothing comes about":        {func(int) bool { return true }, true},
+		"invoked again a moment ago, after three lost ticks":  {func(minute int) bool { return minute < 2 || minute > 5 }, false},
+		"invoked again for minutes, after three lost ticks":   {func(minute int) bool { return minute < 2 || minute > 5 }, true},
+		"not invoked any more, and the tick is only just due": {func(minute int) bool { return minute < 3 }, false},
+	} {
+		s := occupied(model.Draining, &model.Drain{SinceUnix: world.Start.Unix()})
+		minutes := 7
+		if strings.Contains(name, "for minutes") {
+			minutes = 12
+		}
+		a, seen, broken := New(DefaultRules), 0, false
+		for minute := range minutes {
+			s.wait(time.Minute)
+			if c.invoked(minute) {
+				s.tell(world.ProcessMoved{Process: fmt.Sprint(minute), Program: "interruption", Verb: "start"})
+				s.tell(world.ProcessMoved{Process: fmt.Sprint(minute), Program: "interruption", Verb: "end"})
+			}
+			s.tell(world.Touched{Cluster: world.Name, What: "ledger"})
+			for _, v := range a.Check(s.entries[seen:]) {
+				broken = broken || v.Rule == "C4" && strings.Contains(v.Text, "nothing has come about")
+			}
+			seen = len(s.entries)
+		}
+		if broken != c.want {
+			t.Errorf("%s: broken %v, want %v", name, broken, c.want)
+		}
+	}
+}
