@@ -6,11 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -126,44 +122,28 @@ var constants = []struct{ path, prefix string }{
 // They are the values of the constants above, and each literal of a flow that looks like one: two words or more, written together.
 func namesOf(root string) (said map[string]string, written map[string]bool, err error) {
 	said, written = map[string]string{}, map[string]bool{}
-	err = filepath.WalkDir(filepath.Join(root, "shared"), func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
-			return err
-		}
-		short, err := filepath.Rel(root, file)
-		if err != nil {
-			return err
-		}
-		short = filepath.ToSlash(short)
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		ast.Inspect(parsed, func(node ast.Node) bool {
-			switch node := node.(type) {
-			case *ast.BasicLit:
-				if text, is := literal(node); is && word.MatchString(text) {
-					written[text] = true
-					if strings.HasPrefix(short, "shared/flow/") && camel.MatchString(text) {
+	err = inspect(root, "shared", func(short string, node ast.Node) {
+		switch node := node.(type) {
+		case *ast.BasicLit:
+			if text, is := literal(node); is && word.MatchString(text) {
+				written[text] = true
+				if strings.HasPrefix(short, "shared/flow/") && camel.MatchString(text) {
+					said[text] = short
+				}
+			}
+		case *ast.ValueSpec:
+			for i, name := range node.Names {
+				if i >= len(node.Values) {
+					continue
+				}
+				text, is := literal(node.Values[i])
+				for _, from := range constants {
+					if is && word.MatchString(text) && (short == from.path || strings.HasPrefix(short, from.path+"/")) && strings.HasPrefix(name.Name, from.prefix) {
 						said[text] = short
 					}
 				}
-			case *ast.ValueSpec:
-				for i, name := range node.Names {
-					if i >= len(node.Values) {
-						continue
-					}
-					text, is := literal(node.Values[i])
-					for _, from := range constants {
-						if is && word.MatchString(text) && (short == from.path || strings.HasPrefix(short, from.path+"/")) && strings.HasPrefix(name.Name, from.prefix) {
-							said[text] = short
-						}
-					}
-				}
 			}
-			return true
-		})
-		return nil
+		}
 	})
 	if err == nil && len(said) < 150 {
 		err = fmt.Errorf("only %d names were found", len(said))

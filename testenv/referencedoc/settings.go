@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -192,36 +191,19 @@ func variablesOf(root string) (map[string]*variable, error) {
 	}
 	shared := map[string][]field{} // fields of structs of shared/boot, by the struct's name
 	read := func(folder string, each func(name string, node *ast.StructType), call func(name string)) error {
-		return filepath.WalkDir(filepath.Join(root, folder), func(file string, entry fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			if entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "node_modules") {
-				return filepath.SkipDir
-			}
-			if entry.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
-				return nil
-			}
-			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			ast.Inspect(parsed, func(node ast.Node) bool {
-				switch node := node.(type) {
-				case *ast.TypeSpec:
-					if is, ok := node.Type.(*ast.StructType); ok {
-						each(node.Name.Name, is)
-					}
-				case *ast.CallExpr:
-					if method, ok := node.Fun.(*ast.SelectorExpr); ok && len(node.Args) == 1 && (method.Sel.Name == "Getenv" || method.Sel.Name == "LookupEnv") {
-						if name, found := literal(node.Args[0]); found && ofJoiner.MatchString(name) {
-							call(name)
-						}
+		return inspect(root, folder, func(_ string, node ast.Node) {
+			switch node := node.(type) {
+			case *ast.TypeSpec:
+				if is, ok := node.Type.(*ast.StructType); ok {
+					each(node.Name.Name, is)
+				}
+			case *ast.CallExpr:
+				if method, ok := node.Fun.(*ast.SelectorExpr); ok && len(node.Args) == 1 && (method.Sel.Name == "Getenv" || method.Sel.Name == "LookupEnv") {
+					if name, found := literal(node.Args[0]); found && ofJoiner.MatchString(name) {
+						call(name)
 					}
 				}
-				return true
-			})
-			return nil
+			}
 		})
 	}
 	fields := func(of *ast.StructType) (all []field, embedded []string) {
