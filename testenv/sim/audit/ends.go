@@ -407,6 +407,8 @@ func (a *Auditor) fewExpire(c *model.Claim) {
 		case ends(other.State) && other.FailureCode == model.EndedExpired && other.Command == "" && other.Drain != nil && a.entry.At.Unix()-other.Drain.SinceUnix < 240:
 			nodes++
 			expire++
+		case ends(other.State) && other.Drain != nil && a.entry.At.Sub(time.Unix(other.Drain.SinceUnix, 0)) <= a.rules.Invocation:
+			nodes++ // whoever decided may have read it before
 		}
 	}
 	// The books have the claim as it was: it is one of the nodes.

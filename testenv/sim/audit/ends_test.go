@@ -105,6 +105,22 @@ func (s *story) expire(i int) {
 	s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: before, After: after}}})
 }
 
+// expiring has two of the 20 nodes of a pool end for something else, and two for their age so much later.
+func (s *story) expiring(later time.Duration) {
+	for i := range 18 {
+		c := claimOf("1", 10+i, model.Initialized, 1, fmt.Sprintf("i-%d", 10+i))
+		s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{After: c}}})
+		if i < 2 {
+			going := claimOf("1", 10+i, model.Draining, 2, c.InstanceID)
+			going.Drain, going.FailureCode = &model.Drain{SinceUnix: s.at.Unix()}, model.EndedObjectDeleted
+			s.tell(world.LedgerWritten{Cluster: world.Name, Op: "advance", Claims: []world.ClaimChange{{Before: c, After: going}}})
+		}
+	}
+	s.wait(later)
+	s.expire(1)
+	s.expire(0)
+}
+
 // checks has status checks of the machine fail for so long, as they do now, and mends what failed before.
 func (s *story) checks(kind string, long time.Duration) {
 	s.tell(world.InstanceImpaired{ID: "i-1"})
@@ -190,10 +206,12 @@ func TestRulesOfEnds(t *testing.T) {
 				s.tell(world.LeaveAsked{Pod: model.PodRef{Namespace: "default", Name: "plain", UID: "plain"}, UID: "plain", Node: "n", Refused: "a budget"})
 			}
 		}, occupied(model.Draining, draining), "R26"},
-		"repaired while it alone is unhealthy":        {func(s *story) { s.unhealthy(1) }, occupied(model.Initialized, nil), ""},
-		"repaired while most of its pool is as it is": {func(s *story) { s.unhealthy(4) }, occupied(model.Initialized, nil), "B8"},
-		"ends for its age":                            {func(s *story) { s.expire(0) }, occupied(model.Initialized, nil), ""},
-		"ends for its age while another does":         {func(s *story) { s.expire(1); s.expire(0) }, occupied(model.Initialized, nil), "S32"},
+		"repaired while it alone is unhealthy":                                       {func(s *story) { s.unhealthy(1) }, occupied(model.Initialized, nil), ""},
+		"repaired while most of its pool is as it is":                                {func(s *story) { s.unhealthy(4) }, occupied(model.Initialized, nil), "B8"},
+		"ends for its age":                                                           {func(s *story) { s.expire(0) }, occupied(model.Initialized, nil), ""},
+		"ends for its age while another does":                                        {func(s *story) { s.expire(1); s.expire(0) }, occupied(model.Initialized, nil), "S32"},
+		"ends for its age, one of two of 20, two of which began to end a moment ago": {func(s *story) { s.expiring(time.Second) }, occupied(model.Initialized, nil), ""},
+		"ends for its age, one of two of 20, two of which began to end a minute ago": {func(s *story) { s.expiring(time.Minute) }, occupied(model.Initialized, nil), "S32"},
 		"taken for missing while its node is Ready": {func(s *story) {
 			s.wait(10 * time.Minute)
 			s.claim(model.Draining, 2, draining, model.EndedMissing)
