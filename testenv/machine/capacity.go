@@ -120,10 +120,11 @@ func threshold(text string, whole resource.Quantity) (resource.Quantity, error) 
 	return amount, nil
 }
 
-// visibleMemoryBytes is a multiple of 4 KiB, a page.
-func visibleMemoryBytes(i Instance) int64 {
-	visible := i.MemoryBytes - i.MemoryBytes/1000*hiddenMemoryPerMille
-	return visible &^ 4095
+func visibleMemoryBytes(i Instance) int64 { return VisibleMemory(i.MemoryBytes) }
+
+// VisibleMemory returns how many bytes of an instance's memory its system sees: a multiple of 4 KiB, a page.
+func VisibleMemory(bytes int64) int64 {
+	return (bytes - bytes/1000*hiddenMemoryPerMille) &^ 4095
 }
 
 // storageBytes is the size of the file system that pods share: the volume

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 
 	"k8s.io/client-go/rest"
 
@@ -35,42 +37,61 @@ const podCIDR = "100.64.0.0/10"
 //go:embed stages.yaml
 var stages []byte
 
+// Kwok says which Nodes a kwok controller plays the kubelets of, and how.
+type Kwok struct {
+	Config  *rest.Config // that may do everything, impersonation included
+	Program string       // path of the controller
+	Dir     string       // for its configuration and log; it must exist
+	Nodes   string       // label selector
+	Stages  []byte       // of Nodes, as YAML, beside those of pods; nil = none
+	// LeaseSeconds is how long a Node's lease lasts that kwok renews; 0 = somebody else does.
+	LeaseSeconds int
+}
+
 // startKwok runs the kwok controller against the cluster.
 func startKwok(ctx context.Context, o Options) (*child.Process, error) {
-	if o.Kwok == "" {
+	// Leases are renewed by the machines: kwok would not touch a pod that is bound before it has seen the lease it made.
+	return StartKwok(ctx, Kwok{Config: o.Config, Program: o.Kwok, Dir: o.Dir, Nodes: livingLabel + "=" + livingValue})
+}
+
+// StartKwok runs a kwok controller until it is killed. ctx bounds the start only.
+func StartKwok(ctx context.Context, k Kwok) (*child.Process, error) {
+	if k.Program == "" {
 		return nil, errors.New("Options.Kwok names no program")
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	config := rest.CopyConfig(o.Config)
+	config := rest.CopyConfig(k.Config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: "kwok", Groups: []string{"system:masters"}}
 	kubeconfig, err := kube.Kubeconfig(config)
 	if err != nil {
 		return nil, err
 	}
-	kubeconfigPath := filepath.Join(o.Dir, "kwok.kubeconfig")
-	stagesPath := filepath.Join(o.Dir, "kwok.yaml")
-	for path, data := range map[string][]byte{kubeconfigPath: kubeconfig, stagesPath: stages} {
+	kubeconfigPath := filepath.Join(k.Dir, "kwok.kubeconfig")
+	stagesPath := filepath.Join(k.Dir, "kwok.yaml")
+	all := slices.Clone(stages)
+	if k.Stages != nil {
+		all = slices.Concat(all, []byte("---\n"), k.Stages)
+	}
+	for path, data := range map[string][]byte{kubeconfigPath: kubeconfig, stagesPath: all} {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			return nil, fmt.Errorf("write kwok's configuration: %w", err)
 		}
 	}
 	return child.Start(child.Spec{
 		Name: "kwok",
-		Path: o.Kwok,
+		Path: k.Program,
 		Args: []string{
 			"--config=" + stagesPath,
 			"--kubeconfig=" + kubeconfigPath,
-			"--manage-nodes-with-label-selector=" + livingLabel + "=" + livingValue,
+			"--manage-nodes-with-label-selector=" + k.Nodes,
 			"--cidr=" + podCIDR,
-			// Leases are renewed by the machines: kwok would not touch a pod
-			// that is bound before it has seen the lease it made.
-			"--node-lease-duration-seconds=0",
+			"--node-lease-duration-seconds=" + strconv.Itoa(k.LeaseSeconds),
 			"--node-port=0", // it serves nothing
 		},
 		// It would read settings from the home folder of whoever runs this.
-		Env:     append(os.Environ(), "HOME="+o.Dir, "KWOK_WORKDIR="+o.Dir),
-		LogPath: filepath.Join(o.Dir, "kwok.log"),
+		Env:     append(os.Environ(), "HOME="+k.Dir, "KWOK_WORKDIR="+k.Dir),
+		LogPath: filepath.Join(k.Dir, "kwok.log"),
 	})
 }
