@@ -76,15 +76,20 @@ func (o Options) withDefaults() Options {
 		o.Watchers = 1
 	}
 	if (o.EC2 == ec2.Timing{}) {
-		o.EC2 = ec2.Timing{
-			Boot: ec2.Delay{Min: 3 * time.Second, Max: 6 * time.Second}, Shutdown: ec2.Delay{Min: time.Second, Max: 2 * time.Second},
-			Visibility: time.Second, Gone: time.Hour,
-		}
+		o.EC2 = QuickTiming()
 	}
 	if (o.Machine == machine.Timing{}) {
 		o.Machine = machine.Timing{Register: time.Second, Initialise: 300 * time.Millisecond, Ready: time.Second, Devices: time.Second, Delete: time.Second}
 	}
 	return o
+}
+
+// QuickTiming is the default of Options.EC2.
+func QuickTiming() ec2.Timing {
+	return ec2.Timing{
+		Boot: ec2.Delay{Min: 3 * time.Second, Max: 6 * time.Second}, Shutdown: ec2.Delay{Min: time.Second, Max: 2 * time.Second},
+		Visibility: time.Second, Gone: time.Hour,
+	}
 }
 
 // Stack is a running one. Its fields may be used from any goroutine; they stay what they are until Stop.

@@ -39,6 +39,8 @@ func main() {
 		o.settings[name] = value
 		return nil
 	})
+	flag.DurationVar(&o.boot, "boot", 0, "how long every machine takes from its launch until it runs (default: 3 to 6 s)")
+	flag.BoolVar(&o.audit, "audit", false, "have the API server note who ends pods, nodes and NodeClaims")
 	flag.BoolVar(&o.down, "down", false, "end a run that was left behind and remove what it kept")
 	flag.Parse()
 	klog.SetLogger(logr.Discard()) // client-go's own remarks; what matters is in our errors

@@ -13,8 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/joiner-sh/joiner/testenv/cloud/ec2"
 	"github.com/joiner-sh/joiner/testenv/console"
 	"github.com/joiner-sh/joiner/testenv/examples"
+	"github.com/joiner-sh/joiner/testenv/kube"
 	"github.com/joiner-sh/joiner/testenv/stack"
 )
 
@@ -25,6 +27,8 @@ type options struct {
 	pods   int
 	within time.Duration
 	dir    string
+	boot   time.Duration
+	audit  bool
 
 	settings map[string]string // of the functions
 }
@@ -57,10 +61,18 @@ func run(ctx context.Context, o options) error {
 	if !o.once && !o.empty {
 		go func() { _, _ = console.Build(ctx) }() // while the rest starts; what is wrong is told when it is started
 	}
-	s, err := stack.Start(ctx, stack.Options{
+	options := stack.Options{
 		Cluster: cluster, Dir: o.dir, Progress: os.Stdout, Watchers: 1,
 		OnLog: story.functionLog, OnMachine: story.machine, FunctionEnv: o.settings,
-	})
+	}
+	if o.audit {
+		options.KubeOptions.AuditPolicy = kube.AuditEnds
+	}
+	if o.boot > 0 {
+		options.EC2 = stack.QuickTiming()
+		options.EC2.Boot = ec2.Delay{Min: o.boot, Max: o.boot}
+	}
+	s, err := stack.Start(ctx, options)
 	if err != nil {
 		return err
 	}

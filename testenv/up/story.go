@@ -279,13 +279,14 @@ type place struct {
 	Notices    string `json:"notices"`   // URL of the queue of what EventBridge tells
 	Table      string `json:"table"`     // the ledger's name
 	Logs       string `json:"logs"`      // the folder of all logs
+	Audit      string `json:"audit"`     // the API server's audit log, with -audit
 }
 
 func placeOf(st *stack.Stack) place {
 	return place{
 		Kubeconfig: st.Kube.KubeconfigPath(), Kubectl: st.Kube.Assets().Kubectl, Endpoint: st.Cloud.Endpoint(), Region: st.Cloud.Region(),
 		AccessKey: accessKey, SecretKey: secretKey, Cluster: st.Cluster.Name, APIServer: st.Kube.Endpoint(),
-		Notices: st.NoticesURL, Table: st.Table, Logs: filepath.Join(st.Dir(), "logs"),
+		Notices: st.NoticesURL, Table: st.Table, Logs: filepath.Join(st.Dir(), "logs"), Audit: st.Kube.AuditLogPath(),
 	}
 }
 
