@@ -85,6 +85,9 @@ handover: ## a cluster that Karpenter's own controller runs is taken over and ha
 upstream-unit: ## Karpenter's own unit specs, unchanged, with `joiner plan` in its planner's place: testenv/upstream/unit/DIFFERENCES.md has what comes of each; WRITE=1 writes it anew, UPSTREAMFLAGS="-quick -focus TEXT" looks at some without an API server
 	cd testenv/upstream && $(GO) run ./unit/cmd $(if $(WRITE),-write) $(UPSTREAMFLAGS)
 
+upstream-performance: ## Upstream's suite of performance by Karpenter's own controller and by Joiner, in turn on this machine, into docs/upstream.md (hours); UPSTREAMFLAGS="-focus Basic" picks specs, "-performance 3" runs each three times
+	cd testenv/upstream/e2e && $(GO) run ./run -performance 1 $(UPSTREAMFLAGS)
+
 upstream: ## Karpenter's own end-to-end suites, unchanged, against the stack of `make up`, each spec held against testenv/upstream/e2e/specs.csv (hours); UPSTREAMFLAGS="-focus NodeClaim" picks some, "-shards 3" runs them on three stacks
 	cd testenv/upstream/e2e && $(GO) run ./run $(UPSTREAMFLAGS)
 
@@ -267,4 +270,4 @@ clean: ## remove what was built here
 	rm -rf $(BIN) $(DIST) .cache infra/cdk/cdk.out infra/cdk/node_modules $(CONSOLE)/node_modules $(BROWSER)/node_modules
 
 FORCE:
-.PHONY: docs docs-look preflight prepare deploy ecr first-day race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean upstream-unit upstream FORCE
+.PHONY: docs docs-look preflight prepare deploy ecr first-day proof-long race timed help version console console-check console-test browser console-bench console-shots image zips synth templates synth-lint up down test e2e redteam day-one conform readings matrix oracle referee handover sim sim-campaign sim-long sim-all sim-mutants bench bench-peer bench-converge fuzz check sizes cost licences sbom vuln generated build clean upstream-unit upstream upstream-performance FORCE

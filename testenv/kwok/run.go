@@ -24,7 +24,7 @@ type options struct {
 
 const cluster = "kwok-demo"
 
-// stages say how the Nodes of Karpenter's kwok provider become ready. Their pods do what those of testenv/machine do.
+// stages say how the Nodes of Karpenter's kwok provider become ready. Their pods go through the same stages as those of other nodes in testenv.
 //
 //go:embed stages.yaml
 var stages []byte

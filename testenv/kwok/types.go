@@ -37,7 +37,7 @@ type (
 	}
 )
 
-// keptMemory is what the provider keeps of every machine's memory, in bytes. It keeps 100m of CPU, too. Source: the same, newInstanceType.
+// keptMemory is what the provider keeps of every instance's memory, in bytes. It keeps 100m of CPU, too. Source: the same, newInstanceType.
 const keptMemory = 10 << 20
 
 // writeTypes writes what Joiner's stack sells as the provider reads it.
@@ -53,8 +53,8 @@ func writeTypes(path string) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// typesOf returns the general machines of recent generations: the provider's labels do not say which those are, so that no NodePool can. What a
-// machine holds is what testenv's machines turn out to hold.
+// typesOf returns the general instance types of recent generations: the provider's labels do not say which those are, so that no NodePool can. What a
+// instance holds is what testenv's instances turn out to hold.
 func typesOf(region *catalogue.Region) (out []instanceType) {
 	class := model.Class{Name: "default", Family: "AL2023"}
 	sees := map[string]int64{}

@@ -10,21 +10,23 @@ import (
 	"sync"
 )
 
-// programs are the names of what Joiner is run by: its watcher, and functions as Lambda names them.
-var programs = []string{"bootstrap", "watcher"}
+// programs are the names of what Joiner is run by, its watcher, and functions as Lambda names them; and of Karpenter's controller.
+var programs = []string{"bootstrap", "watcher", "karpenter"}
 
-// Footprint is what Joiner itself takes of the machine: watcher and functions, and nothing of what they run on.
+// Footprint is what Joiner itself takes of the machine: watcher and functions, and nothing of what they run on. Of a stack that Karpenter runs
+// it is that one's controller.
 type Footprint struct {
 	stack int // process id of the stack's program
 
 	mu    sync.Mutex
 	alive map[string]float64 // CPU seconds of each, when it was last seen
 	ended float64            // CPU seconds of those that are no more
+	most  map[string]int64   // of memory, by program
 }
 
 // NewFootprint measures the stack whose program has a process id.
 func NewFootprint(stack int) *Footprint {
-	return &Footprint{stack: stack, alive: map[string]float64{}}
+	return &Footprint{stack: stack, alive: map[string]float64{}, most: map[string]int64{}}
 }
 
 // Read returns the memory in bytes of those that run, of which what several share counts once, and the CPU seconds of all that were ever seen.
@@ -35,7 +37,7 @@ func (f *Footprint) Read() (memory int64, cpu float64, err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := map[string]float64{}
+	now, by := map[string]float64{}, map[string]int64{}
 	for _, p := range processes {
 		if !slices.Contains(programs, p.program) || !descends(processes, p.id, f.stack) {
 			continue
@@ -45,6 +47,7 @@ func (f *Footprint) Read() (memory int64, cpu float64, err error) {
 			return 0, 0, err
 		}
 		memory += of
+		by[p.program] += of
 		now[fmt.Sprintf("%d since %d", p.id, p.since)] = p.cpu
 	}
 	for name, seconds := range f.alive {
@@ -52,12 +55,24 @@ func (f *Footprint) Read() (memory int64, cpu float64, err error) {
 			f.ended += seconds
 		}
 	}
+	for program, of := range by {
+		f.most[program] = max(f.most[program], of)
+	}
 	f.alive = now
 	cpu = f.ended
 	for _, seconds := range now {
 		cpu += seconds
 	}
 	return memory, cpu, nil
+}
+
+// Most returns the most memory in bytes that a program (bootstrap, watcher, karpenter) has had since it was last asked for: as Read saw it.
+func (f *Footprint) Most(program string) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	most := f.most[program]
+	delete(f.most, program)
+	return most
 }
 
 // process is one of the machine's.

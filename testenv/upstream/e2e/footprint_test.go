@@ -61,6 +61,9 @@ func TestFootprintIsOfWatcherAndFunctionsAndKeepsWhatEnded(t *testing.T) {
 	if memory != 0 || ended == 0 {
 		t.Errorf("after its end the watcher takes %d bytes and has taken %v s", memory, ended)
 	}
+	if most := f.Most("watcher"); most == 0 || f.Most("watcher") != 0 || f.Most("bootstrap") != 0 {
+		t.Errorf("the watcher had %d bytes at most, and nothing since", most)
+	}
 	busy("bootstrap")
 	until(t, func() bool { _, cpu := read(); return cpu > ended })
 	if memory, cpu, err := NewFootprint(1 << 30).Read(); err != nil || memory != 0 || cpu != 0 {

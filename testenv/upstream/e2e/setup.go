@@ -6,14 +6,18 @@ import "strings"
 type Setup struct {
 	Pool      string            // the NodePool of the core's suites: a file of manifests without its ending
 	Settings  []string          // of the functions, beside Settings
+	Suite     []string          // of the suite's environment
 	Karpenter map[string]string // settings of Karpenter that the suites of its AWS provider ask for, and that the stack's settings stand for
 }
 
 // Setups are those that specs.csv names.
 var Setups = map[string]Setup{
-	"":           {Pool: "default", Karpenter: map[string]string{"MIN_VALUES_POLICY": "Strict"}},
-	"small":      {Pool: "small"},
-	"besteffort": {Pool: "default", Settings: []string{"JOINER_MIN_VALUES_POLICY=BestEffort"}, Karpenter: map[string]string{"MIN_VALUES_POLICY": "BestEffort"}},
+	"":      {Pool: "default", Karpenter: map[string]string{"MIN_VALUES_POLICY": "Strict"}},
+	"small": {Pool: "small"},
+	// What the suite of performance grants beside its limits of a controller's memory and CPU, for providers beside whose controller more runs
+	// than it counts on: all of Joiner's functions are processes of this machine.
+	"performance": {Pool: "performance", Suite: []string{"KARPENTER_MEMORY_OVERHEAD_MB=2048", "KARPENTER_CPU_OVERHEAD_CORES=2"}},
+	"besteffort":  {Pool: "default", Settings: []string{"JOINER_MIN_VALUES_POLICY=BestEffort"}, Karpenter: map[string]string{"MIN_VALUES_POLICY": "BestEffort"}},
 }
 
 // stack is the same for setups that can share one.

@@ -29,6 +29,8 @@ type Place struct {
 	APIServer  string `json:"apiServer"`
 	Notices    string `json:"notices"` // URL of the queue of what EventBridge tells
 	Logs       string `json:"logs"`
+	Audit      string `json:"audit"` // the API server's audit log, where it writes one
+	Types      string `json:"types"` // what Karpenter's kwok provider sells, where that runs
 
 	PID int `json:"-"` // of the program that runs it all
 }
@@ -48,15 +50,20 @@ var Settings = []string{"JOINER_REPAIR_AFTER=1m", "JOINER_REPLACE_WITHIN=10m", "
 // StartStack runs the program of testenv/up in a folder of its own, with further settings, and returns when everything runs. What it tells
 // goes to log. project is the main module's folder, of which it builds the functions.
 func StartStack(ctx context.Context, program, project, dir, log string, settings []string) (*Stack, error) {
+	args := []string{"-empty", "-dir", dir}
+	for _, setting := range slices.Concat(Settings, settings) {
+		args = append(args, "-set", setting)
+	}
+	return StartProgram(ctx, program, project, log, args...)
+}
+
+// StartProgram runs a program that starts everything, writes where it is as a line of JSON (Place), and runs on.
+func StartProgram(ctx context.Context, program, project, log string, args ...string) (*Stack, error) {
 	out, err := os.Create(log)
 	if err != nil {
 		return nil, err
 	}
 	read, write := io.Pipe()
-	args := []string{"-empty", "-dir", dir}
-	for _, setting := range slices.Concat(Settings, settings) {
-		args = append(args, "-set", setting)
-	}
 	cmd := exec.Command(program, args...)
 	cmd.Dir = project
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, write), out

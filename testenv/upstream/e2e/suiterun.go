@@ -31,8 +31,9 @@ type Batch struct {
 	Description string
 	Specs       []string
 	Setup       Setup
-	NodePool    string // path
-	NodeClass   string // path
+	NodePool    string // path; empty = the suite's own
+	NodeClass   string // the same
+	Env         []string
 	Within      time.Duration
 	Dir         string // for its report and what it says
 	Name        string // of those files
@@ -64,7 +65,7 @@ func (b Batch) Run(ctx context.Context, p Place) ([]Outcome, error) {
 		p.Kubeconfig = filepath.Join(output, "kubeconfig")
 	}
 	cmd := exec.CommandContext(ctx, b.Program, args...)
-	cmd.Dir, cmd.Env = b.Folder, append(p.Environment(), "OUTPUT_DIR="+output)
+	cmd.Dir, cmd.Env = b.Folder, append(append(p.Environment(), "OUTPUT_DIR="+output), b.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 2 * time.Minute

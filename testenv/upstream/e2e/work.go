@@ -84,6 +84,54 @@ func Build(ctx context.Context, dir string, suites ...string) (*Work, error) {
 	return w, nil
 }
 
+// Compile compiles a package of the main module, or of the modules that the suites are of, and returns the program's path.
+func (w *Work) Compile(ctx context.Context, main bool, name, pkg string) (string, error) {
+	dir, program := filepath.Join(w.project, "testenv", "upstream", "e2e"), filepath.Join(w.Dir, name)
+	if main {
+		dir = w.project
+	}
+	_, err := output(ctx, dir, "go", "build", "-trimpath", "-o", program, pkg)
+	return program, err
+}
+
+// ModuleDir returns the folder of a module that the suites are of or stand on.
+func (w *Work) ModuleDir(ctx context.Context, module string) (string, error) {
+	return output(ctx, filepath.Join(w.project, "testenv", "upstream", "e2e"), "go", "list", "-m", "-f", "{{.Dir}}", module)
+}
+
+// Start starts a stack with these arguments of testenv/up and what the suites look for beside Joiner's objects.
+func (w *Work) Start(ctx context.Context, name string, args ...string) (*Stack, error) {
+	args = append([]string{"-empty", "-dir", filepath.Join(w.Dir, name)}, args...)
+	stack, err := StartProgram(ctx, w.up, w.project, filepath.Join(w.Dir, name+".log"), args...)
+	if err != nil {
+		return nil, err
+	}
+	for _, definition := range w.definitions {
+		if err := stack.Place.Apply(ctx, definition); err != nil {
+			stack.Stop()
+			return nil, err
+		}
+	}
+	return stack, nil
+}
+
+// Output runs a program in the main module's folder and returns what it writes.
+func (w *Work) Output(ctx context.Context, program string, args ...string) (string, error) {
+	return output(ctx, w.project, program, args...)
+}
+
+// Project is the main module's folder.
+func (w *Work) Project() string { return w.project }
+
+// Batch returns one spec of a suite to run, with neither objects nor a limit of time.
+func (w *Work) Batch(suite, spec string) (Batch, error) {
+	s, ok := suiteOf(suite)
+	if !ok || !slices.Contains(w.Listed[suite], spec) {
+		return Batch{}, fmt.Errorf("suite %q has no spec %q, or was not built", suite, spec)
+	}
+	return Batch{Suite: s, Program: w.programs[suite], Folder: w.folders[suite], Description: w.descriptions[suite], Specs: []string{spec}, Dir: w.Dir}, nil
+}
+
 func output(ctx context.Context, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -161,7 +209,7 @@ func (w *Work) runOn(ctx context.Context, shard string, rows []Row, until time.T
 	}
 	var outcomes []Outcome
 	for i, b := range w.batches(rows) {
-		b.Dir, b.Name = w.Dir, fmt.Sprintf("batch-%s-%d", shard, i)
+		b.Dir, b.Name, b.Env = w.Dir, fmt.Sprintf("batch-%s-%d", shard, i), b.Setup.Suite
 		if b.NodeClass, err = WriteManifest(w.Dir, "nodeclass", stack.Place.Cluster); err != nil {
 			return outcomes, err
 		}

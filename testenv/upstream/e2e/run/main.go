@@ -3,7 +3,8 @@
 //	go run ./run                                            # every spec that is to pass
 //	go run ./run -suite core/regression -focus 'NodeClaim'  # some of them, by a regular expression
 //	go run ./run -shards 3                                  # on three stacks at once
-//	go run ./run -page                                      # nothing; writes docs/upstream.md from specs.csv
+//	go run ./run -page                                      # nothing; writes docs/upstream.md from specs.csv and performance/results.json
+//	go run ./run -performance 1 -focus 'Basic|Drift'        # the suite of performance by Karpenter's controller and by Joiner, in turn
 //	go run ./run -differences                               # also those that are to fail, each until its own timeout
 package main
 
@@ -29,6 +30,7 @@ type options struct {
 	differences  bool
 	dir          string
 	page         bool
+	performance  int
 }
 
 func main() {
@@ -40,7 +42,8 @@ func main() {
 	flag.DurationVar(&o.each, "each", 40*time.Minute, "give up a spec after this time")
 	flag.BoolVar(&o.differences, "differences", false, "also run the specs that differ on purpose: a row whose spec passes is a fault")
 	flag.StringVar(&o.dir, "dir", "", "folder for programs, reports and logs (default: .cache/upstream in the project)")
-	flag.BoolVar(&o.page, "page", false, "run nothing, and write docs/upstream.md from specs.csv")
+	flag.BoolVar(&o.page, "page", false, "run nothing, and write docs/upstream.md from specs.csv and performance/results.json")
+	flag.IntVar(&o.performance, "performance", 0, "run the suite of performance so many times by Karpenter's controller and by Joiner, in turn, and keep what each took (performance/results.json, docs/upstream.md); -focus picks specs")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -65,7 +68,10 @@ func run(ctx context.Context, o options) (failed bool, err error) {
 		return false, err
 	}
 	if o.page {
-		return false, os.WriteFile(filepath.Join("..", "..", "..", "docs", "upstream.md"), []byte(e2e.Page(rows)), 0o644)
+		return false, writePage(rows)
+	}
+	if o.performance > 0 {
+		return false, compare(ctx, o, focus, rows)
 	}
 	w, err := e2e.Build(ctx, o.dir, strings.FieldsFunc(o.suite, func(r rune) bool { return r == ',' })...)
 	if err != nil {
