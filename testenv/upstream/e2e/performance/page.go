@@ -73,11 +73,17 @@ func verdict(theirs, ours []Run) string {
 			}
 		}
 	}
+	if both == 0 {
+		return "Both reached no phase."
+	}
 	return fmt.Sprintf("Of %d phases that both reached, Joiner finishes no later in %d, disrupts no more pods in %d, and costs no more at the end of %d.", both, sooner, fewer, cheaper)
 }
 
 // said is how a side's runs of a spec went.
 func said(side Side, runs []Run) string {
+	if len(runs) == 0 {
+		return string(side) + ": no run is kept"
+	}
 	passed, loads := 0, []float64{}
 	var failures []string
 	for _, r := range runs {

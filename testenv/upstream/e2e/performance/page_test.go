@@ -26,6 +26,9 @@ func TestSectionHasMediansAndSaysWhatWasNotReached(t *testing.T) {
 			t.Errorf("the section lacks %q:\n%s", want, text)
 		}
 	}
+	if text := Section(runs[:1]); !strings.Contains(text, "Joiner: no run is kept.\n") || !strings.HasSuffix(text, "\nBoth reached no phase.\n") {
+		t.Errorf("of one side: %s", text)
+	}
 	if text := Section(nil); !strings.Contains(text, "No run is kept.") {
 		t.Errorf("without runs: %s", text)
 	}

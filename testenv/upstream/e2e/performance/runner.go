@@ -140,6 +140,9 @@ func (r *Runner) run(ctx context.Context, spec string, side Side, pair int) (Run
 	}
 	memory := sample(watching, e2e.NewFootprint(stack.Place.PID), inCluster)
 	outcomes, err := b.Run(ctx, stack.Place)
+	if err == nil {
+		err = ctx.Err() // the suite reports how far it came, too, where it is interrupted
+	}
 	if err != nil {
 		return out, err
 	}

@@ -44,12 +44,19 @@ func compare(ctx context.Context, o options, focus *regexp.Regexp, rows []e2e.Ro
 	r.Each = o.each
 	r.Tell = func(run performance.Run) { fmt.Print(performance.Line(run)) }
 	runs, failed := r.Pairs(ctx, specs, o.performance)
-	if len(runs) > 0 {
-		fmt.Print(performance.Section(runs))
-	}
-	if failed != nil {
+	if len(runs) == 0 {
 		return failed
 	}
+	fmt.Print(performance.Section(runs))
+	if err := keep(rows, runs); err != nil {
+		return errors.Join(failed, err)
+	}
+	fmt.Printf("after %s; logs and reports are in %s\n", time.Since(began).Round(time.Second), w.Dir)
+	return failed
+}
+
+// keep writes runs to results.json, in the place of those of the same specs, and the page.
+func keep(rows []e2e.Row, runs []performance.Run) error {
 	text, err := os.ReadFile(resultsPath)
 	if err != nil {
 		return err
@@ -65,7 +72,6 @@ func compare(ctx context.Context, o options, focus *regexp.Regexp, rows []e2e.Ro
 	if err := os.WriteFile(resultsPath, append(text, '\n'), 0o644); err != nil {
 		return err
 	}
-	fmt.Printf("after %s; logs and reports are in %s\n", time.Since(began).Round(time.Second), w.Dir)
 	return os.WriteFile(pagePath, []byte(page(rows, all)), 0o644)
 }
 
