@@ -150,7 +150,7 @@ func Run(config Config) Result {
 
 func newEngine(config Config) *engine {
 	e := &engine{
-		config: config, checkers: audit.All(), numbers: map[string]int{}, counts: map[string]int{}, stats: Stats{Runs: 1, Faults: map[string]int64{}, Ends: map[string]int64{}},
+		config: config, checkers: audit.For(config.Scenario.Judges), numbers: map[string]int{}, counts: map[string]int{}, stats: Stats{Runs: 1, Faults: map[string]int64{}, Ends: map[string]int64{}},
 		steady: newDraws(config.Seed, "steady"),
 	}
 	if config.Checkers != nil {
@@ -160,7 +160,7 @@ func newEngine(config Config) *engine {
 	e.world = e.worlds[0]
 	if e.people = (&people{engine: e}); len(e.worlds) > 1 && config.Checkers == nil {
 		e.checkers = []audit.Checker{audit.NewCrossing()}
-		for _, checker := range audit.All() {
+		for _, checker := range audit.For(config.Scenario.Judges) {
 			e.checkers = append(e.checkers, audit.Only(world.Name, checker))
 		}
 	}

@@ -40,7 +40,7 @@ func play(t *testing.T, c sim.Config) *diary {
 			arrange(w, at)
 		}
 	}
-	c.Checkers = func() []audit.Checker { return append(audit.All(), d) }
+	c.Checkers = func() []audit.Checker { return append(audit.For(c.Scenario.Judges), d) }
 	result := sim.Run(c)
 	for _, v := range result.Violations {
 		t.Errorf("%v: %s", c.Exact, v)

@@ -12,6 +12,7 @@ import (
 type Rules struct {
 	Orphan      time.Duration // A3: from when a machine can be seen until it is adopted or ended: 2 min
 	Ghost       time.Duration // A4: from a machine's end until its claim is closed: 2 min
+	Messages    int           // C4: that may be in a queue of a world at rest: 10, for each function at work on it at once
 	Listed      time.Duration // for how long EC2 shows an instance that has ended: 1 h
 	Bound       time.Duration // C3: from when a pod waits, with nothing wrong, until it is bound: 4 min
 	Grace       time.Duration // added to all of these for the seconds of a sweep and of EC2: 15 s
@@ -34,7 +35,7 @@ type Rules struct {
 
 // DefaultRules are what is promised.
 var DefaultRules = Rules{
-	Orphan: 2 * time.Minute, Ghost: 2 * time.Minute, Listed: time.Hour, Bound: 4 * time.Minute, Grace: 15 * time.Second, Patience: 90 * time.Second,
+	Orphan: 2 * time.Minute, Ghost: 2 * time.Minute, Messages: 10, Listed: time.Hour, Bound: 4 * time.Minute, Grace: 15 * time.Second, Patience: 90 * time.Second,
 	Settled: 3 * time.Minute, FailedCalls: 20, Calls: 120, ProbeEvery: 110 * time.Second,
 	Warned: 20 * time.Second, Found: 60 * time.Second, Evicted: 30 * time.Second, Stalled: 3 * time.Minute, Brake: 5 * time.Minute, Detach: 10 * time.Minute,
 	Invocation: 35 * time.Second, Fresh: 16 * time.Second, Untainted: time.Minute, Refusals: 24,
@@ -74,7 +75,14 @@ func New(rules Rules) *Auditor {
 }
 
 // All returns a checker of each kind.
-func All() []Checker { return []Checker{New(DefaultRules)} }
+func All() []Checker { return For(1) }
+
+// For returns the checkers of a world in which so many functions decide on voluntary disruption at once: each asks for its next check.
+func For(atOnce int) []Checker {
+	rules := DefaultRules
+	rules.Messages *= max(1, atOnce)
+	return []Checker{New(rules)}
+}
 
 // Check holds the rules at every fact, and those about time at the time of the last.
 func (a *Auditor) Check(entries []world.Entry) []Violation {

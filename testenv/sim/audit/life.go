@@ -208,7 +208,7 @@ func (a *Auditor) Quiet(now time.Time) []Violation {
 	for _, uid := range sorted(b.pods) {
 		a.bound(b.pods[uid])
 	}
-	most := 10 + b.underWay()
+	most := a.rules.Messages + b.underWay()
 	for _, queue := range sorted(b.messages) {
 		if n := b.messages[queue]; n > most {
 			a.broken("C4", queue, "%d messages are in it, of at most %d", n, most)
