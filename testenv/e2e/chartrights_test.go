@@ -92,7 +92,7 @@ func TestRightsOfTheChartAreEnoughAndAllUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.quicken(t)
-	c.apply(t, namespace("day"), class("default"), class("unused"), // of which the catalog alone tells
+	c.apply(t, namespace("day"), class("default"), class("unused"),
 		pool("given", "default", twoSizes, nil, []string{giving(patience, "50%")}), pool("taken", "default", fourCPUs, nil, nil))
 	c.awaitReady(t, nodePools, "given")
 	c.awaitReady(t, nodePools, "taken")
@@ -102,6 +102,14 @@ func TestRightsOfTheChartAreEnoughAndAllUsed(t *testing.T) {
 		guarded("day", "one", 1, 0, "3", "nodeSelector: {karpenter.sh/nodepool: taken}"), buffer("day", "spare", 1, "600m"))
 	c.awaitRunning(t, "day", pods+1, 3*time.Minute)
 	await(t, time.Minute, "the claims are initialised", c.settled(t))
+	// By now the catalog function has recorded all classes, and writes alone that one is not ready any more.
+	c.apply(t, classWith("unused", "nowhere"))
+	await(t, time.Minute, "the class that selects nothing is not ready", func(ctx context.Context) string {
+		if status, reason, message := c.condition(ctx, classes, "unused", "Ready"); status != "False" {
+			return status + " " + reason + " " + message
+		}
+		return ""
+	})
 
 	var warned []model.Claim
 	for _, claim := range c.ledger(t).Claims {
