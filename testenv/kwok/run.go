@@ -94,7 +94,7 @@ func run(ctx context.Context, o options) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-karpenter.Done():
-		return fmt.Errorf("Karpenter ended: %w; %s has what it said", karpenter.Err(), filepath.Join(logs, "karpenter.log"))
+		return fmt.Errorf("run Karpenter ended: %w; %s has what it said", karpenter.Err(), filepath.Join(logs, "karpenter.log"))
 	case <-kwok.Done():
 		return fmt.Errorf("kwok ended: %w; %s has what it said", kwok.Err(), filepath.Join(nodes, "kwok.log"))
 	}
@@ -141,10 +141,10 @@ func startKarpenter(ctx context.Context, o options, plane *kube.ControlPlane, ty
 		}
 		select {
 		case <-process.Done():
-			return nil, fmt.Errorf("Karpenter ended: %w; %s has what it said", process.Err(), log)
+			return nil, fmt.Errorf("run Karpenter: it ended: %w; its log is %s", process.Err(), log)
 		case <-ctx.Done():
 			process.Kill()
-			return nil, fmt.Errorf("Karpenter is not ready: %w; %s has what it said", ctx.Err(), log)
+			return nil, fmt.Errorf("run Karpenter: it is not ready: %w; its log is %s", ctx.Err(), log)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
