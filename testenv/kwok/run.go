@@ -94,7 +94,7 @@ func run(ctx context.Context, o options) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-karpenter.Done():
-		return fmt.Errorf("run Karpenter ended: %w; %s has what it said", karpenter.Err(), filepath.Join(logs, "karpenter.log"))
+		return fmt.Errorf("run Karpenter: it ended: %w; its log is %s", karpenter.Err(), filepath.Join(logs, "karpenter.log"))
 	case <-kwok.Done():
 		return fmt.Errorf("kwok ended: %w; %s has what it said", kwok.Err(), filepath.Join(nodes, "kwok.log"))
 	}
