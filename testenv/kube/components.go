@@ -19,7 +19,7 @@ type layout struct {
 }
 
 func newLayout(dir string) (layout, error) {
-	ports, err := freePorts(5)
+	ports, err := FreePorts(5)
 	if err != nil {
 		return layout{}, err
 	}

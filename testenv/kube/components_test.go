@@ -54,7 +54,7 @@ profiles: [{schedulerName: other}]
 
 func TestFreePortsAreDifferent(t *testing.T) {
 	const n = 50
-	ports, err := freePorts(n)
+	ports, err := FreePorts(n)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// freePorts returns n different loopback ports that nothing listens on now.
+// FreePorts returns n different loopback ports that nothing listens on now.
 // They lie below the range systems take the ports of outgoing connections
 // from, so that only another listener can take one before its program does.
-func freePorts(n int) ([]int, error) {
+func FreePorts(n int) ([]int, error) {
 	const lowest, span, tries = 20000, 10000, 200
 	var ports []int
 	for range tries {

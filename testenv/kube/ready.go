@@ -25,7 +25,7 @@ const (
 )
 
 func (c *ControlPlane) awaitEtcd(ctx context.Context, p *child.Process) error {
-	return awaitHealth(ctx, p, http.DefaultClient, c.layout.etcdURL()+"/readyz", c.layout.etcdURL()+"/health") // before 3.5.11
+	return AwaitHealth(ctx, p, http.DefaultClient, c.layout.etcdURL()+"/readyz", c.layout.etcdURL()+"/health") // before 3.5.11
 }
 
 func (c *ControlPlane) awaitReady(ctx context.Context, p *child.Process, port int) error {
@@ -34,11 +34,12 @@ func (c *ControlPlane) awaitReady(ctx context.Context, p *child.Process, port in
 		return err
 	}
 	base := fmt.Sprintf("https://%s:%d", loopback, port)
-	return awaitHealth(ctx, p, client, base+"/readyz", base+"/healthz") // schedulers before 1.31
+	return AwaitHealth(ctx, p, client, base+"/readyz", base+"/healthz") // schedulers before 1.31
 }
 
-// awaitHealth asks until the answer is 200, the process ends or time is up: the first URL, and the second where the program does not know the first.
-func awaitHealth(ctx context.Context, p *child.Process, client *http.Client, url, older string) error {
+// AwaitHealth asks until the answer is 200, the process ends or three minutes are over: the first URL, and the second, if any, where the program
+// does not know the first.
+func AwaitHealth(ctx context.Context, p *child.Process, client *http.Client, url, older string) error {
 	last := "no answer"
 	err := poll(ctx, p, func(ctx context.Context) (bool, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/joiner-sh/joiner/testenv/kube"
 	"github.com/joiner-sh/joiner/testenv/kube/child"
@@ -96,7 +94,7 @@ func run(ctx context.Context, o options) error {
 	case <-karpenter.Done():
 		return fmt.Errorf("run Karpenter: it ended: %w; its log is %s", karpenter.Err(), filepath.Join(logs, "karpenter.log"))
 	case <-kwok.Done():
-		return fmt.Errorf("kwok ended: %w; %s has what it said", kwok.Err(), filepath.Join(nodes, "kwok.log"))
+		return fmt.Errorf("run kwok: it ended: %w; its log is %s", kwok.Err(), filepath.Join(nodes, "kwok.log"))
 	}
 }
 
@@ -115,14 +113,11 @@ func startKarpenter(ctx context.Context, o options, plane *kube.ControlPlane, ty
 	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
 		return nil, err
 	}
-	metrics, err := freePort()
+	ports, err := kube.FreePorts(2)
 	if err != nil {
 		return nil, err
 	}
-	health, err := freePort()
-	if err != nil {
-		return nil, err
-	}
+	metrics, health := ports[0], ports[1]
 	log := filepath.Join(logs, "karpenter.log")
 	process, err := child.Start(child.Spec{Name: "karpenter", Path: o.karpenter, LogPath: log, Env: append(os.Environ(),
 		"KUBECONFIG="+path, "SYSTEM_NAMESPACE=kube-system", "DISABLE_LEADER_ELECTION=true", "INSTANCE_TYPES_FILE_PATH="+types,
@@ -130,32 +125,9 @@ func startKarpenter(ctx context.Context, o options, plane *kube.ControlPlane, ty
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
-	defer cancel()
-	for {
-		if answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/readyz", health)); err == nil {
-			answer.Body.Close()
-			if answer.StatusCode == http.StatusOK {
-				return process, nil
-			}
-		}
-		select {
-		case <-process.Done():
-			return nil, fmt.Errorf("run Karpenter: it ended: %w; its log is %s", process.Err(), log)
-		case <-ctx.Done():
-			process.Kill()
-			return nil, fmt.Errorf("run Karpenter: it is not ready: %w; its log is %s", ctx.Err(), log)
-		case <-time.After(200 * time.Millisecond):
-		}
+	if err := kube.AwaitHealth(ctx, process, http.DefaultClient, fmt.Sprintf("http://127.0.0.1:%d/readyz", health), ""); err != nil {
+		process.Kill()
+		return nil, fmt.Errorf("run Karpenter: %w; its log is %s", err, log)
 	}
-}
-
-// freePort returns a port that nobody listens at.
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
+	return process, nil
 }

@@ -53,7 +53,7 @@ func writeTypes(path string) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
-// typesOf returns the general instance types of recent generations: the provider's labels do not say which those are, so that no NodePool can. What a
+// typesOf returns the general instance types of recent generations: the provider's labels do not say which those are, so that no NodePool can. What an
 // instance holds is what testenv's instances turn out to hold.
 func typesOf(region *catalogue.Region) (out []instanceType) {
 	class := model.Class{Name: "default", Family: "AL2023"}
