@@ -50,8 +50,9 @@ func reports(dir string) ([]report, error) {
 	return out, nil
 }
 
-// Measure says of each phase that a spec has reported in dir what a timeline and the disruptions say. prices are USD an hour, by instance type.
-func Measure(dir string, t *Timeline, all []Disruption, prices map[string]float64) ([]Phase, error) {
+// Measure says of each phase that a spec has reported in dir what a timeline, the disruptions and the samples of memory say. prices are USD an
+// hour, by instance type.
+func Measure(dir string, t *Timeline, all []Disruption, memory *samples, prices map[string]float64) ([]Phase, error) {
 	reports, err := reports(dir)
 	if err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func Measure(dir string, t *Timeline, all []Disruption, prices map[string]float6
 		c := t.Changes(begin, end)
 		p := Phase{
 			Name: r.name, Kind: r.Kind, Suite: r.Time.Seconds(), Pods: t.RunningAt(end), Disrupted: within(all, begin, next),
-			Launched: c.Launched, Ended: c.Ended, Kept: c.Kept, Nodes: len(c.Types), Memory: r.Memory, CPU: r.CPU,
+			Launched: c.Launched, Ended: c.Ended, Kept: c.Kept, Nodes: len(c.Types), Memory: r.Memory, Watcher: memory.most(begin, end), CPU: r.CPU,
 		}
 		for _, name := range c.Types {
 			price, ok := prices[typeName(name)]

@@ -31,13 +31,16 @@ func TestPhasesAreMeasuredAlike(t *testing.T) {
 	w.at(30).nodeIs("old", "m5.large", true)
 	w.at(33).nodeIs("more", "m5-large", false)
 	all := []Disruption{{"default/a", second(15)}, {"default/b", second(25)}, {"default/c", second(45)}, {"default/d", second(61)}}
-	phases, err := Measure(dir, w.Timeline, all, map[string]float64{"m5-large": 0.1, "m5-xlarge": 0.2})
+	memory := &samples{}
+	memory.add(second(5), 48<<20)
+	memory.add(second(30), 50<<20)
+	phases, err := Measure(dir, w.Timeline, all, memory, map[string]float64{"m5-large": 0.1, "m5-xlarge": 0.2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []Phase{
-		{Name: "b_first", Kind: "scale-out", Suite: 10, Seconds: 6, Pods: 2, Disrupted: 1, Launched: 1, Nodes: 1, Price: 0.1, Memory: 100, CPU: 0.5},
-		{Name: "a_second", Kind: "drift", Suite: 20, Seconds: 10, Pods: 2, Disrupted: 2, Launched: 2, Ended: 1, Nodes: 2, Price: 0.2 + 0.1, Memory: 100, CPU: 0.5},
+		{Name: "b_first", Kind: "scale-out", Suite: 10, Seconds: 6, Pods: 2, Disrupted: 1, Launched: 1, Nodes: 1, Price: 0.1, Memory: 100, Watcher: 48, CPU: 0.5},
+		{Name: "a_second", Kind: "drift", Suite: 20, Seconds: 10, Pods: 2, Disrupted: 2, Launched: 2, Ended: 1, Nodes: 2, Price: 0.2 + 0.1, Memory: 100, Watcher: 50, CPU: 0.5},
 		{Name: "c_third", Kind: "consolidation", Suite: 10, Pods: 2, Kept: 2, Nodes: 2, Price: 0.2 + 0.1, Memory: 100, CPU: 0.5},
 	} {
 		phases[i].Price = float64(int(phases[i].Price*1e6+0.5)) / 1e6
@@ -46,11 +49,11 @@ func TestPhasesAreMeasuredAlike(t *testing.T) {
 			t.Errorf("%+v\nwant %+v", phases[i], want)
 		}
 	}
-	if _, err := Measure(dir, w.Timeline, all, map[string]float64{"m5-large": 0.1}); err == nil || !strings.Contains(err.Error(), `"m5.xlarge" has no price`) {
+	if _, err := Measure(dir, w.Timeline, all, memory, map[string]float64{"m5-large": 0.1}); err == nil || !strings.Contains(err.Error(), `"m5.xlarge" has no price`) {
 		t.Errorf("without a price: %v", err)
 	}
 	reported(t, dir, "d_fourth", "scale-out", 9, 60, 70)
-	if _, err := Measure(dir, w.Timeline, all, map[string]float64{"m5-large": 0.1, "m5-xlarge": 0.2}); err == nil || !strings.Contains(err.Error(), "saw 9 pods run") {
+	if _, err := Measure(dir, w.Timeline, all, memory, map[string]float64{"m5-large": 0.1, "m5-xlarge": 0.2}); err == nil || !strings.Contains(err.Error(), "saw 9 pods run") {
 		t.Errorf("of pods that never ran: %v", err)
 	}
 }

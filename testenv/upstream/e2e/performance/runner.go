@@ -153,18 +153,8 @@ func (r *Runner) run(ctx context.Context, spec string, side Side, pair int) (Run
 	if err != nil {
 		return out, err
 	}
-	dir := filepath.Join(b.Dir, b.Name)
-	if out.Phases, err = Measure(dir, timeline, disruptions, r.prices); err != nil {
-		return out, err
-	}
-	reports, err := reports(dir)
-	if err != nil {
-		return out, err
-	}
-	for i, p := range reports {
-		out.Phases[i].Watcher = memory.most(p.begin(), p.Written)
-	}
-	return out, nil
+	out.Phases, err = Measure(filepath.Join(b.Dir, b.Name), timeline, disruptions, memory, r.prices)
+	return out, err
 }
 
 // load is how many processes ran or waited to, on average over the last minute; 0 where the kernel does not say.
