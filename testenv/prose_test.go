@@ -2,7 +2,6 @@ package testenv
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,9 +18,6 @@ const (
 	averageWords = 18
 	longestWords = 35
 )
-
-// unstyled are pages that are not in this style yet, each with how many of its sentences are too long. These counts may only fall.
-var unstyled = map[string]int{}
 
 // sentence is one of a page.
 type sentence struct {
@@ -127,35 +123,20 @@ func TestV3SentencesOfPagesAreShort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, sum, long := 0, 0, 0
-		allowed, exempt := unstyled[page]
+		n, sum := 0, 0
 		for _, s := range sentences(string(text)) {
 			n, sum = n+1, sum+s.words()
 			if s.words() > longestWords {
-				long++
-				if !exempt {
-					t.Errorf("%s:%d: a sentence of %d words: %s", page, s.line, s.words(), s.text)
-				}
+				t.Errorf("%s:%d: a sentence of %d words: %s", page, s.line, s.words(), s.text)
 			}
 		}
-		t.Logf("%s: %d sentences, %.1f words on average, %d of more than %d", page, n, float64(sum)/float64(max(n, 1)), long, longestWords)
-		if exempt {
-			if long > allowed {
-				t.Errorf("%s: %d sentences of more than %d words, and it may have %d", page, long, longestWords, allowed)
-			}
-			continue
-		}
+		t.Logf("%s: %d sentences, %.1f words on average", page, n, float64(sum)/float64(max(n, 1)))
 		all, words = all+n, words+sum
 		if sum >= averageWords*n && n > 0 {
 			t.Errorf("%s:1: its %d sentences have %.1f words on average, not under %d", page, n, float64(sum)/float64(n), averageWords)
 		}
 	}
 	t.Logf("all: %d sentences, %.1f words on average", all, float64(words)/float64(max(all, 1)))
-	for _, page := range slices.Sorted(maps.Keys(unstyled)) {
-		if _, err := os.Stat("../" + page); err != nil {
-			t.Logf("%s is gone; take it off the list", page)
-		}
-	}
 }
 
 // TestV4READMEIsShort: what a visitor reads first.

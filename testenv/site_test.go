@@ -1,9 +1,7 @@
 package testenv
 
 import (
-	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,12 +23,12 @@ func navigation(t *testing.T) []string {
 	if err := yaml.Unmarshal([]byte(section), &nav); err != nil || !found {
 		t.Fatalf("mkdocs.yml: no navigation can be read: %v", err)
 	}
-	var pages []string
+	var named []string
 	var walk func(node any)
 	walk = func(node any) {
 		switch node := node.(type) {
 		case string:
-			pages = append(pages, node)
+			named = append(named, node)
 		case []any:
 			for _, each := range node {
 				walk(each)
@@ -44,23 +42,19 @@ func navigation(t *testing.T) []string {
 		}
 	}
 	walk(nav)
-	return pages
+	return named
 }
 
 // pagesOfDocs returns every Markdown file below docs, by its path there.
 func pagesOfDocs(t *testing.T) []string {
 	t.Helper()
-	var pages []string
-	err := filepath.WalkDir("../docs", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".md") {
-			pages = append(pages, strings.TrimPrefix(filepath.ToSlash(path), "../docs/"))
+	var out []string
+	for _, page := range pages(t, false) {
+		if name, found := strings.CutPrefix(page, "docs/"); found {
+			out = append(out, name)
 		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return pages
+	return out
 }
 
 // TestNavigationNamesEveryPageOnce: each page of docs is in the site's navigation, each entry is a page, and none is there twice. The start page is
@@ -82,8 +76,8 @@ func TestNavigationNamesEveryPageOnce(t *testing.T) {
 	}
 }
 
-// fenced are the lines inside and outside of the fenced blocks of a language.
-func fenced(text, language string) (inside [][]string, outside []string) {
+// fenced are the lines of each fenced block of a language.
+func fenced(text, language string) (blocks [][]string) {
 	fence, block := "", []string(nil)
 	for line := range strings.SplitSeq(text, "\n") {
 		trimmed := strings.TrimSpace(line)
@@ -92,16 +86,14 @@ func fenced(text, language string) (inside [][]string, outside []string) {
 			fence, block = trimmed, nil
 		case strings.HasPrefix(trimmed, "```"):
 			if fence == "```"+language {
-				inside = append(inside, block)
+				blocks = append(blocks, block)
 			}
 			fence = ""
 		case fence != "":
 			block = append(block, line)
-		default:
-			outside = append(outside, line)
 		}
 	}
-	return inside, outside
+	return blocks
 }
 
 // TestV3ArchitectureIsShortAndDrawn: the page of the architecture has at most 2,500 words and the four sequence diagrams.
@@ -113,7 +105,7 @@ func TestV3ArchitectureIsShortAndDrawn(t *testing.T) {
 	if words := len(strings.Fields(string(text))); words > 2500 {
 		t.Errorf("%d words", words)
 	}
-	diagrams, _ := fenced(string(text), "mermaid")
+	diagrams := fenced(string(text), "mermaid")
 	if len(diagrams) != 4 {
 		t.Errorf("%d diagrams", len(diagrams))
 	}
@@ -132,7 +124,7 @@ func TestDiagramsCanBeDrawn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		diagrams, _ := fenced(string(text), "mermaid")
+		diagrams := fenced(string(text), "mermaid")
 		for _, diagram := range diagrams {
 			checked++
 			for _, line := range diagram {
