@@ -55,11 +55,11 @@ func (r *run) class(ctx context.Context, object model.ClassObject) {
 	}
 }
 
-// correct reports a class whose object says that it is ready where it is not, or the other way about: who provisions says on the object
-// that EC2 refused it, and not that this is over.
+// correct reports a class that is not due, and whose object says that it is ready where it is not, or the other way about: who provisions
+// says on the object that EC2 refused it, and not that this is over.
 func (r *run) correct(class model.Class, known model.ClassStatus) {
 	said, is := class.Status, offer.Refused(known, r.refusal(class))
-	if stopped(said) != stopped(is) && known.ObservedGeneration == class.Generation {
+	if stopped(said) != stopped(is) {
 		r.reportClass(class, known)
 	}
 }
