@@ -14,6 +14,7 @@ import (
 type story struct {
 	at      time.Time
 	entries []world.Entry
+	shape   model.PodShape // of its pods
 }
 
 func (s *story) tell(fact world.Fact) {
@@ -28,9 +29,15 @@ const dearly = `{"capacityType":"spot","templates":[{"overrides":[{"InstanceType
 
 var spotOffer = model.OfferKey{InstanceType: "m5.large", Zone: "a", CapacityType: "spot"}
 
+// balanced pods keep a balance between zones.
+var balanced = model.PodShape{Spread: []model.Spread{{TopologyKey: model.LabelZone, MaxSkew: 1}}}
+
+// driedUp is the mark of an offering that EC2 had no capacity for.
+var driedUp = model.Mark{OfferKey: model.OfferKey{InstanceType: "m5.large", Zone: "b", CapacityType: "spot"}, Reason: "InsufficientInstanceCapacity", Failures: 1}
+
 func (s *story) pod(uid string) {
 	p := &model.Pod{Namespace: "default", Name: uid, UID: uid, Unschedulable: true}
-	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindPod, Name: p.Key(), UID: uid, Verb: "create", Pod: p, Shape: &model.PodShape{}})
+	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindPod, Name: p.Key(), UID: uid, Verb: "create", Pod: p, Shape: &s.shape})
 }
 
 func (s *story) pool(limits model.Resources) {
@@ -177,10 +184,13 @@ func (s *story) disowned(minutes int) {
 	}
 }
 
-// twice records two claims for one pod, and what happens in between.
-func (s *story) twice(between ...world.Fact) {
+// twice records two claims for one pod, the second half a minute after the first, and what happens in between.
+func (s *story) twice(between ...world.Fact) { s.twiceAfter(30*time.Second, between...) }
+
+// twiceAfter records two claims for one pod, and what happens in between, so long after the first.
+func (s *story) twiceAfter(later time.Duration, between ...world.Fact) {
 	s.launch("1", 1, 1)
-	s.wait(30 * time.Second)
+	s.wait(later)
 	for _, fact := range between {
 		s.tell(fact)
 	}
@@ -355,6 +365,14 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 		}},
 		{"a pod that two claims under way are for, and a DaemonSet that takes of the first", nil, func(s *story) {
 			s.twice(world.ObjectWritten{Cluster: "world", Kind: world.KindDaemons, Name: "default/late", UID: "late", Verb: "create"})
+		}},
+		{"a pod of a balance that two claims under way are for, after the marks of the first one's launch", []string{"A9"}, func(s *story) {
+			s.shape = balanced
+			s.twiceAfter(2*time.Second, world.LedgerWritten{Cluster: "world", Op: "mark", Marks: []model.Mark{driedUp}})
+		}},
+		{"a pod of a balance that two claims under way are for, and an offering that was to be tried again in between", nil, func(s *story) {
+			s.shape = balanced
+			s.twiceAfter(2*time.Second, world.LedgerWritten{Cluster: "world", Op: "probe", Marks: []model.Mark{driedUp}})
 		}},
 		{"a launch of too many claims", []string{"C10"}, func(s *story) { s.record("1", 26, 26) }},
 		{"a stranger's machine is ended", []string{"B7"}, func(s *story) {

@@ -33,6 +33,7 @@ type books struct {
 	marks    map[model.Mark]mark // by what they are about
 	marksAt  time.Time           // when one was stored or cleared last
 	marksBy  string              // the process that did
+	probedAt time.Time           // when one was changed last so that its offering is tried again
 
 	planningAt time.Time // when a planner began last, which reads marks a moment later
 
@@ -376,6 +377,9 @@ func (b *books) written(e world.Entry, fact world.LedgerWritten) {
 	}
 	if len(fact.Marks)+len(fact.Cleared) > 0 {
 		b.marksAt, b.marksBy = e.At, e.Actor
+		if fact.Op == "probe" {
+			b.probedAt = e.At
+		}
 	}
 	for _, stored := range fact.Marks {
 		b.marks[stored.About()] = mark{Mark: stored, at: e.At}

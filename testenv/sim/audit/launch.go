@@ -379,7 +379,7 @@ func (a *Auditor) notTwice(shape int) {
 		if c.createdAt.Sub(a.books.daemonAt) < a.rules.Invocation+a.rules.Fresh { // its daemons may leave less of it than was reckoned with
 			return
 		}
-		if since := a.books.marksAt.Sub(c.createdAt); a.balances(shape) && (since > launching || since > 0 && a.books.marksBy != c.createdBy) {
+		if since := a.books.marksAt.Sub(c.createdAt); a.balances(shape) && (since > launching || since > 0 && a.books.marksBy != c.createdBy || a.books.probedAt.After(c.createdAt)) {
 			return
 		}
 		if c.NodeName != "" {
