@@ -101,14 +101,20 @@ func settled(ledger *model.Ledger, now int64) bool {
 	return seen && ledger.Judge.Ledger != "" && !ledger.Judge.Constrained && ledger.Judge.AgainUnix > now+90
 }
 
-// moved reports whether people have stopped or resumed disruption since atUnix.
+// moved reports whether people have stopped or resumed disruption, or an EC2NodeClass has become ready, since atUnix. The disrupt function
+// sees either at its next evaluation.
 func moved(entries []world.Entry, atUnix int64) bool {
 	for _, entry := range slices.Backward(entries) {
 		if entry.At.Unix() < atUnix {
 			return false
 		}
-		if _, ok := entry.Fact.(world.StopMoved); ok {
+		switch fact := entry.Fact.(type) {
+		case world.StopMoved:
 			return true
+		case world.LedgerWritten:
+			if fact.Ready != "" {
+				return true
+			}
 		}
 	}
 	return false

@@ -12,12 +12,17 @@ func (l *Ledger) PutClass(_ context.Context, cluster string, record model.ClassR
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.book(cluster)
-	if stored := b.classes[record.Name]; stored.Version != record.Version {
+	stored := b.classes[record.Name]
+	if stored.Version != record.Version {
 		return record, fault.New(fault.Conflict, "ClassChanged", "the record of class %s is at version %d, not %d", record.Name, stored.Version, record.Version)
 	}
 	record.Version++
 	b.classes[record.Name] = record
-	l.note(LedgerWritten{Cluster: cluster, Op: "class"})
+	written := LedgerWritten{Cluster: cluster, Op: "class"}
+	if ready := len(record.Status.Problems) == 0; ready && (stored.Version == 0 || len(stored.Status.Problems) > 0) {
+		written.Ready = record.Name
+	}
+	l.note(written)
 	return record, nil
 }
 
