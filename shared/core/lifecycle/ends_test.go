@@ -75,6 +75,12 @@ func TestWhatEndsAClaim(t *testing.T) {
 			n.DeletedUnix, n.UID, n.Labels = now, "n-new", maps.Clone(n.Labels)
 			delete(n.Labels, model.LabelRegistered)
 		}, ""},
+		"a node deleted that had our finalizer and waited for its registration": {func(v *lifecycle.View) {
+			n, c := &v.Sight.Nodes[0], claim(v, old)
+			n.DeletedUnix, n.Finalizer, n.Labels = now, true, maps.Clone(n.Labels)
+			delete(n.Labels, model.LabelRegistered)
+			c.State, c.NodeName, c.NodeUID, c.RegisteredUnix, c.InitializedUnix = model.Launched, "", "", 0, 0
+		}, "NodeDeleted default-old NodeDeleted 0 false -"},
 		"block ends":                     {func(v *lifecycle.View) { claim(v, old).BlockEndsUnix = now + 40*60 }, "BlockEnds default-old CapacityBlockEnds 0 false 595"},
 		"block ends any moment":          {func(v *lifecycle.View) { claim(v, old).BlockEndsUnix = now + 60 }, "BlockEnds default-old CapacityBlockEnds 0 false 0"},
 		"block ends later":               {func(v *lifecycle.View) { claim(v, old).BlockEndsUnix = now + 40*60 + 1 }, ""},

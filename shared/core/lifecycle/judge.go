@@ -393,7 +393,7 @@ func (j *judge) asked(f *Finding) bool {
 	case f.Object != nil && f.Object.DeletedUnix != 0:
 		f.Kind = ObjectDeleted
 	case j.definesClaims() && slices.ContainsFunc(f.Nodes, func(n model.Node) bool { // registered before its claim was adopted, or had heard of it, perhaps
-		return n.DeletedUnix != 0 && (n.Registered() || joined && (f.Claim.NodeUID == "" || n.UID == f.Claim.NodeUID))
+		return n.DeletedUnix != 0 && (n.Registered() || n.Finalizer || joined && (f.Claim.NodeUID == "" || n.UID == f.Claim.NodeUID))
 	}):
 		f.Kind = NodeDeleted
 	case f.Claim.BlockEndsUnix > 0 && now >= f.Claim.BlockEndsUnix-j.settings.BlockNotice:

@@ -57,6 +57,7 @@ type unit struct {
 // units are for what the worlds seldom come to: loops that a brake holds, backlogs beyond what one plan takes, scarcity between namespaces,
 // hints that were made up.
 var units = map[string]unit{
+	"Nodes deleted before their registration left waiting":        {lifecycle, "TestWhatEndsAClaim$"},
 	"machines in vain bought without end":                         {provision, "TestR12"},
 	"pools with machines in vain not held":                        {provision, "TestR12"},
 	"every machine of an incident a failure of its own":           {provision, "TestF1[A-Z]"},
@@ -126,6 +127,7 @@ var units = map[string]unit{
 
 // defects are what the simulator should notice.
 var defects = []defect{
+	{"Nodes deleted before their registration left waiting", lifecycle + "judge.go", "n.Registered() || n.Finalizer ||", "n.Registered() ||"},
 	// The launch protocol.
 	{"bytes changed on retry", provision + "recover.go",
 		"answer, err := r.callFleet(ctx, *intent)", "intent.Request = append([]byte(\" \"), intent.Request...)\n\tanswer, err := r.callFleet(ctx, *intent)"},
