@@ -87,7 +87,7 @@ type Settings struct {
 	DearTimes int           // price of a claim, as a multiple of what it usually costs, above which its pods wait for capacity: 5
 	DearWait  time.Duration // how long they wait at most: 3 min
 
-	LaunchFloor int // claims of a pool in a minute that need no run-up; above, at most twice those of the minute before: 100
+	LaunchFloor int // claims of a pool in a minute that need no run-up; above, at most twice those of the minute before: 300
 }
 
 func (s Settings) withDefaults() Settings {
@@ -114,7 +114,7 @@ func (s Settings) withDefaults() Settings {
 	s.DryPerMinute = cmp.Or(s.DryPerMinute, 8)
 	s.DearTimes = cmp.Or(s.DearTimes, 5)
 	s.DearWait = cmp.Or(s.DearWait, 3*time.Minute)
-	s.LaunchFloor = cmp.Or(s.LaunchFloor, 100)
+	s.LaunchFloor = cmp.Or(s.LaunchFloor, 300)
 	s.Most = cmp.Or(s.Most, turn.Most())
 	return s
 }

@@ -16,8 +16,8 @@ import (
 // one minute to the next and is LaunchFloor at least. So a backlog that waited for hours comes up like a ramp, and nobody
 // makes a pool launch without bound.
 //
-// Where the pool's limits leave pods waiting, it is half of what they leave, and LaunchFloor at least: what a backlog would fill in one go
-// it fills over some minutes, and namespaces that come meanwhile find room.
+// Where the pool's limits leave pods waiting, it is half of what they leave, and a third of LaunchFloor at least: what a backlog would fill
+// in one go it fills over some minutes, and namespaces that come meanwhile find room.
 func (r *run) room(pool string) int { return r.roomBeside(pool, 0) }
 
 // roomOfLate is room for a namespace that nothing was launched for in this minute while others had some: a tenth of LaunchFloor beyond what
@@ -46,7 +46,7 @@ func (r *run) roomBeside(pool string, more int64) int {
 	pace := r.pace(pool)
 	most := max(int64(r.settings.LaunchFloor), 2*pace.Before)
 	if left, tight := r.tight[pool]; tight {
-		most = min(most, max(int64(r.settings.LaunchFloor), (int64(left)+pace.Starts)/2))
+		most = min(most, max(int64(r.settings.LaunchFloor/3), (int64(left)+pace.Starts)/2))
 	}
 	return int(max(0, most+more-pace.Starts))
 }

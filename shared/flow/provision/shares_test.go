@@ -87,12 +87,12 @@ func TestM2AnotherNamespacesThreePodsAreBoundWithinAMinute(t *testing.T) {
 	}
 }
 
-// What a pool may launch in a minute is dealt in turns: of a hundred machines forty are for the forty pods of a namespace beside one that
-// asks for three hundred, and not the tenth that those who come late have.
+// What a pool may launch in a minute is dealt in turns: of 300 machines 120 are for the 120 pods of a namespace beside one that asks
+// for 900, and not the tenth that those who come late have.
 func TestM2TheMachinesOfAMinuteAreDealtInTurns(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
-	w.Cluster.AddPods("many", 300, in("hostile", world.Shape(1500, gib)))
-	pending(w, "some", 40, in("normal", world.Shape(1500, gib)))
+	w.Cluster.AddPods("many", 900, in("hostile", world.Shape(1500, gib)))
+	pending(w, "some", 120, in("normal", world.Shape(1500, gib)))
 	run(t, w, provision.TriggerSweep)
 	machines := map[string]int{}
 	for _, claim := range load(t, w).Claims {
@@ -100,8 +100,8 @@ func TestM2TheMachinesOfAMinuteAreDealtInTurns(t *testing.T) {
 			machines[pod.Namespace]++
 		}
 	}
-	if machines["normal"] != 40 || machines["hostile"] != 60 {
-		t.Errorf("machines by namespace: %v, want 60 of hostile and 40 of normal", machines)
+	if machines["normal"] != 120 || machines["hostile"] != 180 {
+		t.Errorf("machines by namespace: %v, want 180 of hostile and 120 of normal", machines)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestM2TheMachinesOfAMinuteAreDealtInTurns(t *testing.T) {
 // takes none yet.
 func TestM2NoPodIsNominatedToANodeThatTakesNoneYet(t *testing.T) {
 	w := start(t, world.Options{Types: []string{"m5.large"}})
-	pending(w, "many", 150, in("hostile", world.Shape(1500, gib)))
+	pending(w, "many", 450, in("hostile", world.Shape(1500, gib)))
 	run(t, w, provision.TriggerSweep)
 	pending(w, "few", 3, in("normal", world.Shape(1500, gib)))
 	for range 100 {
