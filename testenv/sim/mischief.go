@@ -508,8 +508,18 @@ func (e *engine) heal() {
 	}
 	e.people.settle()
 	e.watchers[0].setLag(0)
-	for _, p := range e.alive {
+	e.setClocks()
+	e.look()
+}
+
+// setClocks sets every process's clock right. A watcher whose clock was ahead begins anew: a real one counts what it waits for by a clock that
+// nobody sets, and of the two the engine has one.
+func (e *engine) setClocks() {
+	for _, p := range slices.Clone(e.alive) {
+		if p.program == "watcher" && p.skew > 0 {
+			e.kill(p, "kill")
+			continue
+		}
 		p.skew = 0
 	}
-	e.look()
 }
