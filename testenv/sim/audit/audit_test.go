@@ -15,6 +15,8 @@ type story struct {
 	at      time.Time
 	entries []world.Entry
 	shape   model.PodShape // of its pods
+	index   int            // of the shape
+	held    int64          // nodes of claims that twice finds there
 }
 
 func (s *story) tell(fact world.Fact) {
@@ -36,7 +38,7 @@ var balanced = model.PodShape{Spread: []model.Spread{{TopologyKey: model.LabelZo
 var driedUp = model.Mark{OfferKey: model.OfferKey{InstanceType: "m5.large", Zone: "b", CapacityType: "spot"}, Reason: "InsufficientInstanceCapacity", Failures: 1}
 
 func (s *story) pod(uid string) {
-	p := &model.Pod{Namespace: "default", Name: uid, UID: uid, Unschedulable: true}
+	p := &model.Pod{Namespace: "default", Name: uid, UID: uid, Shape: s.index, Unschedulable: true}
 	s.tell(world.ObjectWritten{Cluster: "world", Kind: world.KindPod, Name: p.Key(), UID: uid, Verb: "create", Pod: p, Shape: &s.shape})
 }
 
@@ -189,17 +191,17 @@ func (s *story) twice(between ...world.Fact) { s.twiceAfter(30*time.Second, betw
 
 // twiceAfter records two claims for one pod, and what happens in between, so long after the first.
 func (s *story) twiceAfter(later time.Duration, between ...world.Fact) {
-	s.launch("1", 1, 1)
+	s.launch("1", 1, s.held+1)
 	s.wait(later)
 	for _, fact := range between {
 		s.tell(fact)
 	}
-	again := claimOf("2", 0, model.Intended, 1, "")
+	again := claimOf("3", 0, model.Intended, 1, "")
 	again.Pods = claimOf("1", 0, model.Intended, 1, "").Pods
 	s.tell(world.LedgerWritten{
 		Cluster: "world", Op: "record", Fence: &fence, Claims: []world.ClaimChange{{After: again}},
-		Usage:   []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: 2}}},
-		Intents: []model.Intent{{ID: "2", Pool: "web", Claims: []string{again.Name}, State: model.IntentCalling}},
+		Usage:   []model.Usage{{Pool: "web", Held: model.Resources{model.Nodes: s.held + 2}}},
+		Intents: []model.Intent{{ID: "3", Pool: "web", Claims: []string{again.Name}, State: model.IntentCalling}},
 	})
 }
 
@@ -362,6 +364,14 @@ func TestEachRuleSeesWhatBreaksIt(t *testing.T) {
 		{"a pod that two claims under way are for", []string{"A9"}, func(s *story) { s.twice() }},
 		{"a pod that two claims under way are for, and a placeholder that takes the first", nil, func(s *story) {
 			s.twice(world.ObjectWritten{Cluster: "world", Kind: world.KindBuffer, Name: "default/room", UID: "room", Verb: "create"})
+		}},
+		{"a pod that two claims under way are for, and a claim for another pod that ends before its node joins", nil, func(s *story) {
+			s.shape, s.index = balanced, 1
+			s.launch("2", 1, 1)
+			s.shape, s.index, s.held = model.PodShape{}, 0, 1
+			s.twice(world.LedgerWritten{Cluster: "world", Op: "advance", Claims: []world.ClaimChange{{
+				Before: claimOf("2", 0, model.Launched, 2, "i-2-0"), After: claimOf("2", 0, model.Terminating, 3, "i-2-0"),
+			}}})
 		}},
 		{"a pod that two claims under way are for, and a DaemonSet that takes of the first", nil, func(s *story) {
 			s.twice(world.ObjectWritten{Cluster: "world", Kind: world.KindDaemons, Name: "default/late", UID: "late", Verb: "create"})

@@ -403,6 +403,17 @@ func (a *Auditor) notTwice(shape int) {
 			there++
 		}
 	}
+	// So may a pod whose claim ended before its node joined.
+	for _, c := range a.books.claims {
+		if !ends(c.State) && c.State != model.Gone || c.NodeName != "" || a.entry.At.Sub(c.createdAt) > 5*time.Minute {
+			continue
+		}
+		for _, ref := range c.Pods {
+			if p := a.books.pods[ref.UID]; p != nil && p.Shape != shape && p.needs() {
+				there++
+			}
+		}
+	}
 	if promised > there {
 		a.broken("A9", "shape of "+a.anyOf(shape), "claims under way are for %d of its pods, and there are %d", promised, there)
 	}
