@@ -24,10 +24,16 @@ func (f *function) keep(batch []world.Message) {
 	}
 }
 
+// evaluated is by when the disrupt function has evaluated a cluster again, whatever has become possible without a change that it sees at once.
+const evaluated = 6 * time.Minute
+
 // again is C5: where the world is at rest, handing every function batches it was given before changes nothing that anybody
 // could see: no machine is asked for or ended, and no claim or launch is written, until something else changes. Where items of the ledger
 // could not be read that may be otherwise: what was said of a machine whose claim was one of them is heard now.
 func (e *engine) again() {
+	if e.config.Scenario.Choices {
+		e.until(e.now().Add(evaluated))
+	}
 	if !e.resting() || e.stats.Faults[KindUnread] > 0 {
 		return
 	}

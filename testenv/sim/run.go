@@ -183,13 +183,13 @@ func (e *engine) play() {
 	e.heal()
 	end := e.now().Add(ConvergeWithin)
 	e.until(end)
-	e.stats.Simulated = e.elapsed()
 	if len(e.found) == 0 {
 		e.quiet()
 	}
 	if len(e.found) == 0 && len(e.worlds) == 1 {
 		e.again()
 	}
+	e.stats.Simulated = e.elapsed()
 }
 
 // until lets things happen up to a time.
